@@ -1,0 +1,36 @@
+// Completes package-lock.json with the optional packages of other platforms that the registry in use does not offer:
+// npm leaves them out, and `npm ci` then stops with EUSAGE. Run after every change of dependencies: node deploy/complete-lock.mjs
+import { readFileSync, writeFileSync } from 'node:fs'
+
+const file = new URL('../package-lock.json', import.meta.url)
+const lock = JSON.parse(readFileSync(file, 'utf8'))
+const systems = ['android', 'darwin', 'linux', 'win32', 'freebsd', 'openharmony', 'aix', 'sunos', 'netbsd', 'openbsd']
+const architectures = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el']
+
+function isLocked(from, name) {
+  for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf('node_modules/') - 1))) {
+    if (`${base === '' ? '' : `${base}/`}node_modules/${name}` in lock.packages) return true
+    if (base === '') return false
+  }
+}
+
+function entryOf(name, version) {
+  const words = name.split('/').at(-1).split('-')
+  const system = systems.find(word => words.includes(word))
+  const architecture = architectures.find(word => words.includes(word))
+  if (system === undefined || architecture === undefined) throw new Error(`cannot tell the platform of ${name}`)
+  const libc = words.some(word => word.startsWith('musl')) ? ['musl'] : words.some(word => word.startsWith('gnu')) ? ['glibc'] : undefined
+  return { version, cpu: [architecture], ...(libc && { libc }), optional: true, os: [system] }
+}
+
+let added = 0
+for (const [from, entry] of Object.entries(lock.packages)) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    if (isLocked(from, name)) continue
+    lock.packages[`node_modules/${name}`] = { ...entryOf(name, version), ...(entry.dev && { dev: true }) }
+    added += 1
+  }
+}
+lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+console.log(`${added} entries added`)

@@ -1,0 +1,78 @@
+// Brings the project to a state in which it runs: packages installed as locked, and a fitting Node at node_modules/.bin/node.
+// Plain JavaScript for any Node from 20 on, since it runs before anything is installed. Does nothing when nothing changed.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const modules = join(root, 'node_modules')
+const stampFile = join(modules, '.wattledger-setup')
+const linkedNode = join(modules, '.bin', 'node')
+const neededMajor = 24
+
+function stop(message) {
+  console.error(`\nwattledger: ${message}`)
+  process.exit(1)
+}
+
+function stampNow() {
+  const hash = createHash('sha256')
+  for (const name of ['package.json', 'package-lock.json']) hash.update(readFileSync(join(root, name)))
+  return `${hash.digest('hex')} ${process.platform} ${process.arch}`
+}
+
+/** Run npm of this machine in the project; a line every few seconds tells that it is alive. */
+function npm(words) {
+  const script = process.env.npm_execpath
+  const [command, prefix] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []]
+  const startedAt = Date.now()
+  const alive = setInterval(() => console.error(`  … ${Math.round((Date.now() - startedAt) / 1000)} s`), 5000)
+  return new Promise(resolve => {
+    const child = spawn(command, [...prefix, ...words], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
+    const finish = code => {
+      clearInterval(alive)
+      resolve(code)
+    }
+    child.on('error', error => {
+      console.error(String(error))
+      finish(127)
+    })
+    child.on('exit', code => finish(code ?? 1))
+  })
+}
+
+function versionOf(node) {
+  const run = spawnSync(node, ['--version'], { encoding: 'utf8' })
+  return run.status === 0 ? run.stdout.trim() : null
+}
+
+const isFitting = version => version !== null && Number(version.slice(1).split('.')[0]) >= neededMajor
+
+/** npm 9 and 10 drop the link of a platform package's `node`, and some platforms have no such package: make the link here. */
+function linkNode() {
+  if (existsSync(linkedNode) && isFitting(versionOf(linkedNode))) return
+  const packaged = join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node')
+  const candidate = existsSync(packaged) ? packaged : process.execPath
+  if (!isFitting(versionOf(candidate))) {
+    stop(
+      `Node ${neededMajor} or newer is needed. There is no packaged one for ${process.platform}-${process.arch}, and this is ${process.version}. Install Node ${neededMajor}, then run the same command again.`,
+    )
+  }
+  mkdirSync(dirname(linkedNode), { recursive: true })
+  rmSync(linkedNode, { force: true })
+  symlinkSync(candidate, linkedNode)
+}
+
+const stamp = stampNow()
+const isReady = existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp && existsSync(linkedNode)
+if (!isReady) {
+  if (process.platform === 'win32') stop('Windows is not supported: use WSL 2, Linux or macOS.')
+  console.error('wattledger: installing packages (once, about half a minute and 1.1 GB)')
+  const code = await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-progress'])
+  if (code !== 0) stop(`npm ci ended with code ${code}. What it printed above says why; run the same command again once that is mended.`)
+  linkNode()
+  writeFileSync(stampFile, stamp)
+  console.error('wattledger: packages installed')
+}
