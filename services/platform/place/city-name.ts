@@ -1,0 +1,80 @@
+/**
+ * List the keys under which a city of the data is found: its whole name, then the name without what tells it from its namesakes
+ * (`frankfurtammain` and `frankfurt`, `halle`, `washington` for `Washington, D.C.`).
+ */
+export function cityKeys(name: string): readonly string[] {
+  return [...new Set([nameKey(name), ...shorterForms(name).map(nameKey)])].filter(key => key !== '')
+}
+
+/**
+ * Give the keys to look a written city name up by, the most literal first: as written, without brackets, without post code or
+ * district numbers (`Paris 15e`, `Dublin 4`), without `City of`, without a qualifier (`Frankfurt a.M.`), before a hyphen
+ * (`Berlin-Mitte`), and all of these with spelled-out umlauts taken back (`Muenchen`).
+ */
+export function* writtenKeys(written: string): Generator<string, void> {
+  const whole = nameKey(written)
+  yield whole
+  const bare = withoutBrackets(written)
+  const unnumbered = bare.replace(/(?<!\p{L})\d+\p{L}*/gu, ' ').trim()
+  const untitled = unnumbered.replace(/^(city|town|ville|stadt|comune|ciudad) (of|de|di)\s/i, '')
+  const beforeHyphen = unnumbered.split(/\s*[-–—]\s*|\s+(?=\p{Lu}\p{L}*-)/u).slice(0, 1)
+  const keys = [bare, unnumbered, untitled, ...shorterForms(unnumbered), ...beforeHyphen].map(nameKey)
+  yield* keys
+  yield* [whole, ...keys].map(key => key.replace(/([aou])e/g, '$1').replace(/aa/g, 'a'))
+}
+
+/**
+ * Reduce a name to its letters and digits: without case, diacritics, punctuation and spaces, Greek and Cyrillic in Latin letters,
+ * `Saint`, `Sankt`, `Sint` and `St.` alike. Names in other scripts keep their letters.
+ */
+export function nameKey(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[\u0370-\u052f]+/gu, inLatin)
+    .normalize('NFD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[ßæœøłđðþı]/g, letter => plainLetter[letter] ?? letter)
+    .split(/[^\p{L}\p{N}]+/u)
+    .map(word => shortWord.get(word) ?? word)
+    .join('')
+}
+
+function shorterForms(name: string): readonly string[] {
+  const head = withoutBrackets(name).split(/[,/;]/)[0] ?? ''
+  const words = head.split(/[\s.-]+/)
+  const cut = words.findIndex((word, index) => index > 0 && qualifier.has(word.toLowerCase()))
+  return [head, ...(cut > 0 ? [words.slice(0, cut).join(' ')] : [])]
+}
+
+const withoutBrackets = (name: string): string => name.replace(/[([{].*?([)\]}]|$)/g, ' ')
+
+/** Words that begin what is added to a name to tell it from its namesakes. */
+const qualifier = new Set('am an a auf aan bei by im in nad ob on op pod pri sur under upon vor'.split(' '))
+
+const shortWord: ReadonlyMap<string, string> = new Map(
+  Object.entries({ saint: 'st', sankt: 'st', sint: 'st', sainte: 'ste', mount: 'mt', fort: 'ft' }),
+)
+
+const plainLetter: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }
+
+/** Bulgarian readings where the Cyrillic alphabets differ; Greek as on road signs. Accents fall away first, but й is no и. */
+function inLatin(letters: string): string {
+  return [
+    ...letters
+      .replaceAll('й', 'j')
+      .normalize('NFD')
+      .replace(/\p{M}+/gu, '')
+      .replace(/ου/g, 'u'),
+  ]
+    .map(letter => latin[letter] ?? letter)
+    .join('')
+}
+
+const pairs = (script: string, readings: string): readonly (readonly [string, string])[] =>
+  readings.split(' ').map((reading, index) => [[...script][index] ?? '', reading])
+
+const latin: Readonly<Record<string, string>> = Object.fromEntries([
+  ...pairs('абвгдежзиклмнопрстуфхцчшщъьюя', 'a b v g d e zh z i k l m n o p r s t u f h ts ch sh sht a y yu ya'),
+  ...pairs('јљњћђџіїєґыэ', 'j lj nj c d dz i i e g y e'),
+  ...pairs('αβγδεζηθικλμνξοπρσςτυφχψω', 'a v g d e z i th i k l m n x o p r s s t y f ch ps o'),
+])

@@ -1,0 +1,97 @@
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { writtenKeys } from './city-name.ts'
+import { type City, citiesNamed, largestCity } from './city-table.ts'
+import { currencyOf, isCountry } from './country.ts'
+import { otherNames } from './exonym.ts'
+import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
+import { type Region, regionOf, territoryOf } from './region.ts'
+import { stateOfAdmin } from './state.ts'
+import { hasOneClock, zoneAt } from './zone-at.ts'
+
+type Text = string | null | undefined
+
+/** A postal address as it is written; only the country is needed, blank texts count as absent. */
+export type PostalAddress = {
+  readonly address_line1?: Text
+  readonly address_line2?: Text
+  readonly city?: Text
+  readonly state?: Text
+  readonly post_code?: Text
+  readonly country_code: string
+}
+
+/**
+ * Where an address is: IANA time zone, ISO 4217 currency, coordinates of its city in degrees (null if the city is not known),
+ * market area (null where none is mapped).
+ */
+export type Place = {
+  readonly timeZone: string
+  readonly currencyCode: string
+  readonly geoLocation: { readonly lat: number; readonly lng: number } | null
+  readonly marketArea: string | null
+}
+
+/**
+ * Place a postal address, offline.
+ * A city is found by its name in any common spelling or language; of namesakes the state or post code decides where it tells them
+ * apart, else the most populous is meant. A city that is not in the data is placed by state, post code or country if that leaves one
+ * time zone; coordinates are null then.
+ * Refuses `field_invalid` for a country that ISO 3166-1 does not list and `geo_location_not_found` for what cannot be placed.
+ * Source: contract decisions 6 and 12; GeoNames, timezone-boundary-builder, ISO 3166-1, ISO 4217.
+ */
+export function placeOf(address: PostalAddress): Result<Place> {
+  const written = address.country_code.trim().toUpperCase()
+  if (!isCountry(written)) {
+    return refused('field_invalid', 'country_code must be a two-letter ISO 3166-1 alpha-2 code, such as DE.', 'postal_address.country_code')
+  }
+  const [cityName, state, postCode] = [trimmed(address.city), trimmed(address.state), trimmed(address.post_code)]
+  const country = territoryOf(written, state, postCode)
+  const currencyCode = currencyOf(country)
+  const region = regionOf(country, state, postCode)
+  const city = cityName === '' ? undefined : findCity(country, cityName, region)
+  const place = city === undefined ? placeWithoutCity(country, region) : placeOfCity(city, region)
+  if (place === undefined || currencyCode === undefined)
+    return refused('geo_location_not_found', howToPlace(country, cityName), 'postal_address.city')
+  return accepted({ ...place, currencyCode })
+}
+
+const trimmed = (text: Text): string => text?.trim() ?? ''
+
+/** The first spelling that names a city of the region wins; a known name elsewhere in the country is another place. */
+function findCity(country: string, written: string, region: Region | undefined): City | undefined {
+  for (const key of writtenKeys(written)) {
+    for (const name of [key, ...otherNames(country, key)]) {
+      const city = citiesNamed(country, name).find(({ admin }) => region?.admin === undefined || admin === region.admin)
+      if (city !== undefined) return city
+    }
+  }
+  return undefined
+}
+
+type Whereabouts = Omit<Place, 'currencyCode'>
+
+function placeOfCity(city: City, region: Region | undefined): Whereabouts {
+  const { country, admin, lat, lng } = city
+  const timeZone = region?.timeZone ?? stateOfAdmin(country, admin)?.timeZone ?? zoneAt(country, city)
+  return { timeZone, geoLocation: { lat, lng }, marketArea: region?.marketArea ?? marketAreaOf({ country, admin, lat, lng, timeZone }) }
+}
+
+function placeWithoutCity(country: string, region: Region | undefined): Whereabouts | undefined {
+  const timeZone = region?.timeZone ?? zoneOfCountry(country)
+  if (timeZone === undefined) return undefined
+  const ofRegion = region?.admin === undefined ? null : marketAreaOf({ country, admin: region.admin, lat: 0, lng: 0, timeZone })
+  return { timeZone, geoLocation: null, marketArea: region?.marketArea ?? ofRegion ?? marketAreaOfCountry(country) }
+}
+
+const zonesOfCountries = new Map<string, string | undefined>()
+
+function zoneOfCountry(country: string): string | undefined {
+  if (zonesOfCountries.has(country)) return zonesOfCountries.get(country)
+  const city = hasOneClock(country) ? largestCity(country) : undefined
+  const zone = city && zoneAt(country, city)
+  zonesOfCountries.set(country, zone)
+  return zone
+}
+
+const howToPlace = (country: string, city: string): string =>
+  `${city === '' ? 'An address without a city' : `The city "${city}"`} cannot be placed in ${country}, which has several time zones; check the spelling, add the state, or give timezone and currency_code.`

@@ -1,0 +1,75 @@
+import lookUp from '@photostructure/tz-lookup'
+import { canonicalName, isSameClock, timeZone } from '../time-zone.ts'
+
+type Point = { readonly lat: number; readonly lng: number }
+
+/**
+ * Name the time zone at a point of a country.
+ * The map of zones is coarse near borders: where it answers with another country's zone, the nearest zone of this country holds.
+ */
+export function zoneAt(country: string, point: Point): string {
+  const zones = zonesOf(country)
+  const own = (zone: string): boolean => zones.has(canonicalName(zone))
+  const zone = look(point)
+  if (own(zone)) return zone
+  const [only = zone] = zones
+  return nearby(point).find(own) ?? currentName[only] ?? only
+}
+
+/** Tell whether clocks are the same all over a country, as far back as costs go. */
+export function hasOneClock(country: string): boolean {
+  const [first, ...rest] = zonesOf(country)
+  return first !== undefined && rest.every(name => haveSameClock(name, first))
+}
+
+function haveSameClock(name: string, otherName: string): boolean {
+  const [zone, other] = [timeZone(name), timeZone(otherName)]
+  return zone !== null && other !== null && isSameClock(zone, other)
+}
+
+const look = (point: Point): string => lookUp(point.lat, point.lng)
+
+/** The zones around a point, nearest first, to about 350 km. */
+function nearby({ lat, lng }: Point): readonly string[] {
+  const around = [-1, 0, 1].flatMap(north => [-1, 0, 1].map(east => [north, east] as const))
+  return [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2].flatMap(degrees =>
+    around.map(([north, east]) => look({ lat: clamp(lat + north * degrees, 90), lng: clamp(lng + east * degrees, 180) })),
+  )
+}
+
+const clamp = (value: number, limit: number): number => Math.max(-limit, Math.min(limit, value))
+
+const zonesByCountry = new Map<string, ReadonlySet<string>>()
+
+/** The canonical names of a country's zones; empty for a few uninhabited islands. */
+function zonesOf(country: string): ReadonlySet<string> {
+  const known = zonesByCountry.get(country)
+  if (known !== undefined) return known
+  const zones = new Set((settled[country] ?? localeOf(country).getTimeZones?.() ?? []).map(canonicalName))
+  zonesByCountry.set(country, zones)
+  return zones
+}
+
+/**
+ * Kosovo keeps Belgrade's time, but the table of zones has no entry for it. Addresses under CY are the Republic's, whose capital the map
+ * takes for a part of the north.
+ */
+const settled: Readonly<Record<string, readonly string[]>> = { XK: ['Europe/Belgrade'], CY: ['Asia/Nicosia'] }
+
+/** The runtime's canonical names are older than these of the IANA table. */
+const currentName: Readonly<Record<string, string>> = {
+  'Africa/Asmera': 'Africa/Asmara',
+  'America/Godthab': 'America/Nuuk',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+  'Pacific/Ponape': 'Pacific/Pohnpei',
+  'Pacific/Truk': 'Pacific/Chuuk',
+}
+
+/** The method is newer than the compiler's library. */
+const localeOf = (country: string): Intl.Locale & { getTimeZones?(): string[] } => new Intl.Locale(`und-${country}`)
