@@ -1,0 +1,65 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Every figure that the system tells of itself. Lanes are partitions of `meter.records.v1`. */
+export type Metrics = ReturnType<typeof createMetrics>
+
+/**
+ * Make the catalogue of metrics: counters only rise, durations are in seconds.
+ * The ledger of a lane balances once it is read to its end: accepted = stored + superseded + dead_lettered.
+ */
+export const createMetrics = () => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'wattledger_' })
+  const registers = [registry]
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name: `wattledger_${name}`, help, labelNames: [...labelNames], registers })
+  const histogram = <Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: readonly number[]) =>
+    new Histogram({ name: `wattledger_${name}`, help, labelNames: [...labelNames], buckets: [...buckets], registers })
+  const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+  return {
+    registry,
+    requests: counter('http_requests_total', 'Requests answered', ['operation', 'status', 'layout']),
+    requestSeconds: histogram('http_request_seconds', 'Time to answer', ['operation'], seconds),
+    accepted: counter('records_accepted_total', 'Records durable in their lane', ['lane']),
+    refused: counter('records_refused_total', 'Records refused at submission', []),
+    stored: counter('records_stored_total', 'Records written to the cost table', ['lane', 'status']),
+    superseded: counter('records_superseded_total', 'Records replaced by a later one of the same identity in the same step', ['lane']),
+    deadLettered: counter('records_dead_lettered_total', 'Records put aside as poison', ['lane', 'code']),
+    visibleLag: histogram('visible_lag_seconds', 'From accepted to stored', [], seconds),
+    stepSeconds: histogram('worker_step_seconds', 'One step of the cost worker', ['phase'], seconds),
+    stepRows: histogram('worker_step_rows', 'Rows of one step', [], [1, 10, 100, 500, 1000, 2500, 5000, 10_000]),
+    laneUnread: new Gauge({ name: 'wattledger_lane_unread_messages', help: 'Messages not yet committed', labelNames: ['lane'], registers }),
+    laneAgeSeconds: new Gauge({ name: 'wattledger_lane_age_seconds', help: 'Age of the first unread message', labelNames: ['lane'], registers }),
+  }
+}
+
+/** Serve the metrics to Prometheus on a port of their own; port 0 takes a free one. Throws when the port is taken. */
+export const serveMetrics = async (
+  { registry }: Metrics,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<AsyncDisposable & { readonly port: number }> => {
+  const server = createServer((request, response) => {
+    if (request.url?.split('?')[0] !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    registry.metrics().then(
+      text => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => resolve())
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

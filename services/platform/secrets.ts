@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+/** What the system signs and hashes with, and what the operator proves itself with. */
+export type Secrets = { readonly secret: string; readonly operatorKey: string }
+
+const stored = z.strictObject({ secret: z.string().min(32), operator_key: z.string().min(24) })
+
+/**
+ * Take the secrets given by configuration, else those of the data folder, which are made on first use (owner-readable only).
+ * Throws when the stored file cannot be read: keys that were hashed with a lost secret would all be dead.
+ */
+export function loadSecrets(dataFolder: string, given: { readonly secret: string | null; readonly operatorKey: string | null }): Secrets {
+  if (given.secret !== null && given.operatorKey !== null) return { secret: given.secret, operatorKey: given.operatorKey }
+  const file = join(dataFolder, 'secrets.json')
+  if (!existsSync(file)) {
+    mkdirSync(dataFolder, { recursive: true })
+    writePrivately(file, { secret: randomBytes(32).toString('hex'), operator_key: `ok_${randomBytes(24).toString('hex')}` })
+  }
+  const own = stored.parse(JSON.parse(readFileSync(file, 'utf8')))
+  return { secret: given.secret ?? own.secret, operatorKey: given.operatorKey ?? own.operator_key }
+}
+
+/** Write a JSON file that only its owner can read, whole or not at all, durable when this returns. */
+export function writePrivately(file: string, value: unknown): void {
+  const part = `${file}.part`
+  const descriptor = openSync(part, 'w', 0o600)
+  try {
+    writeSync(descriptor, `${JSON.stringify(value, null, 2)}\n`)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  renameSync(part, file)
+}
