@@ -1,0 +1,202 @@
+import { z } from 'zod'
+import type { EnergyCostElement } from '../domain/cost/energy-cost.ts'
+import { writeInstant } from '../domain/instant.ts'
+import { energyScale } from '../domain/quantity.ts'
+import { defaultTariffDirection } from '../domain/record/check-record.ts'
+import type { EnergyFlowDirection } from '../domain/record/record.ts'
+import type { TariffDirection } from '../domain/tariff/tariff.ts'
+import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { currencyCode } from './currency-code.ts'
+import type { Rename } from './earlier.ts'
+import { scaledNumber } from './exact-number.ts'
+import { fields, instant, refuseField, text, word } from './field.ts'
+import { costShape, costToWire } from './instant-cost.ts'
+import { defineOperation, sameRoute } from './operation.ts'
+import { flag, parameters } from './parameter.ts'
+
+/** The longest span of a cost, and the most elements of one. Source: contract decisions 9. */
+export const costLimits = { years: 10, elements: 4_000 } as const
+const longestSpanMs = 3_653 * 86_400_000
+
+const elementShape = z.object({
+  start_time: instantText,
+  end_time: instantText,
+  session_reference_id: orNull(z.string()),
+  record_reference_id: orNull(z.string()),
+  energy: z.object({ value: exact }).describe('WH, without what is unpriced.'),
+  tariff: z.object({ cost: costShape }).optional(),
+  unpriced_records: count.optional().describe('Records without a price; absent when there are none.'),
+  unpriced_energy: z.object({ value: exact }).optional().describe('WH of the records without a price.'),
+})
+
+export const energyCostShape = z.object({
+  id: idText('ecs'),
+  object: z.literal('energy_cost'),
+  object_id: z.string().describe('What was costed.'),
+  live_mode: stored.live_mode,
+  energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
+  tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
+  location_timezone: z.string(),
+  currency_code: z.string(),
+  energy_units: z.literal('WH'),
+  data: z.array(elementShape),
+  time_created: stored.time_created,
+  account_id: stored.account_id,
+})
+
+/** One element of an energy cost; references only where it stands for one session or record. */
+export type EnergyCostEntry = EnergyCostElement & {
+  readonly sessionReferenceId: string | null
+  readonly recordReferenceId: string | null
+}
+
+/** An energy cost as it is answered; `createdAt` in ms. */
+export type EnergyCostView = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly objectId: string
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly entries: readonly EnergyCostEntry[]
+  readonly includeTariff: boolean
+  readonly createdAt: number
+}
+
+/** Write an energy cost for the wire; `offsetMinutes` gives the offset in which an instant is written. */
+export const energyCostToWire = (
+  view: EnergyCostView,
+  offsetMinutes: (at: number) => number = () => 0,
+): z.output<typeof energyCostShape> => ({
+  id: view.id,
+  object: 'energy_cost',
+  object_id: view.objectId,
+  live_mode: view.liveMode,
+  energy_flow_direction: view.energyFlowDirection,
+  tariff_direction: view.tariffDirection,
+  location_timezone: view.timezone,
+  currency_code: view.currencyCode,
+  energy_units: 'WH',
+  data: view.entries.map(entry => entryToWire(entry, view.includeTariff, offsetMinutes)),
+  time_created: writeInstant(view.createdAt),
+  account_id: view.accountId,
+})
+
+const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetMinutes: (at: number) => number) => ({
+  start_time: writeInstant(entry.start, offsetMinutes(entry.start)),
+  end_time: writeInstant(entry.end, offsetMinutes(entry.end)),
+  session_reference_id: entry.sessionReferenceId,
+  record_reference_id: entry.recordReferenceId,
+  energy: { value: scaledNumber(entry.energy, energyScale) },
+  ...(includeTariff ? { tariff: { cost: costToWire(entry) } } : {}),
+  ...(entry.unpricedRecords === 0
+    ? {}
+    : { unpriced_records: entry.unpricedRecords, unpriced_energy: { value: scaledNumber(entry.unpricedEnergy, energyScale) } }),
+})
+
+/** Give the flow of energy that a cost is about when none is named. Source: contract decisions 9. */
+export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>
+  defaultTariffDirection('OUTBOUND') === direction ? 'OUTBOUND' : 'INBOUND'
+
+const choices = {
+  tariff_direction: word('IMPORT', 'EXPORT', 'LOCAL').default('IMPORT'),
+  energy_flow_direction: word('INBOUND', 'OUTBOUND')
+    .optional()
+    .describe('INBOUND for IMPORT and LOCAL, OUTBOUND for EXPORT when absent; the two are never added together.'),
+  location_id: text().optional().describe('Required where the object has records at several locations.'),
+  currency_code: currencyCode.optional().describe('Required where there are costs in several currencies.'),
+  include_tariff: flag.default(true).describe('False leaves the cost out.'),
+  include_carbon: flag.default(false).describe('Taken; there is no carbon data.'),
+}
+
+const renames = {
+  query: [
+    { current: 'tariff_direction', earlier: 'direction' },
+    { earlier: 'include_tariff', inRequest: true },
+    { earlier: 'include_carbon', inRequest: true },
+  ] satisfies readonly Rename[],
+  answer: [
+    { current: 'tariff_direction', earlier: 'direction' },
+    { earlier: 'carbon_units', constant: 'gCO2eq' },
+  ] satisfies readonly Rename[],
+}
+
+const example = energyCostToWire({
+  id: 'ecs_0198c0ffee00112233445566',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  objectId: 'dev_0198c0ffee00112233445566',
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  timezone: 'Europe/Berlin',
+  currencyCode: 'EUR',
+  entries: [
+    {
+      start: 1_757_844_000_000,
+      end: 1_757_844_900_000,
+      energy: 1_250_000_000n,
+      cost: 375_000_000n,
+      confidence: 10_000,
+      unpricedRecords: 0,
+      unpricedEnergy: 0n,
+      sessionReferenceId: null,
+      recordReferenceId: null,
+    },
+  ],
+  includeTariff: true,
+  createdAt: 1_757_845_000_000,
+})
+
+const tag = 'Costs'
+const answer = { name: 'EnergyCost', shape: energyCostShape }
+const refusals = ['location_ambiguous', 'currency_ambiguous', 'location_not_found'] as const
+
+export const intervalCost = defineOperation({
+  id: 'interval_cost_calculate',
+  summary: 'Calculate the cost of a span',
+  description:
+    'Adds up what is stored of a location, device, customer or account in a span, as one element or in days, months or hours of the local calendar: every one is present, clipped to the span. A record that crosses an edge is shared out by time, so that the elements of any cut add up exactly.',
+  tag,
+  access: 'read',
+  routes: sameRoute('POST', '/costs/interval/{id}'),
+  query: parameters({
+    ...choices,
+    aggregation: word('DAY', 'MONTH', 'HOUR').optional(),
+    include_devices: flag.default(false).describe("Adds the devices' records of a location to its own."),
+  }),
+  body: fields({ start_time: instant, end_time: instant.describe('At most 10 years after start_time.') }).superRefine(
+    ({ start_time, end_time }, context) => {
+      if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+      if (end_time.at - start_time.at > longestSpanMs) {
+        refuseField(context, 'interval_too_long', `must be at most ${costLimits.years} years after start_time`, ['end_time'])
+      }
+    },
+  ),
+  answer,
+  status: 200,
+  renames,
+  refusals: [...refusals, 'end_before_start', 'interval_too_long', 'too_many_elements'],
+  examples: { body: { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }, answer: example },
+})
+
+export const sessionCost = defineOperation({
+  id: 'session_cost_calculate',
+  summary: 'Calculate the cost of a session',
+  description:
+    'Adds up the records of a session, from the first start to the last end. {id} is the session_reference_id. A session that is known but has no records in the direction gives no element.',
+  tag,
+  access: 'read',
+  routes: sameRoute('POST', '/costs/session/{id}'),
+  query: parameters({ ...choices, include_records: flag.default(false).describe('One element for each record.') }),
+  body: fields({}),
+  bodyOptional: true,
+  answer,
+  status: 200,
+  renames,
+  refusals: [...refusals, 'session_not_found'],
+  examples: {
+    answer: { ...example, data: example.data.map(element => ({ ...element, session_reference_id: 'session-17' })) },
+  },
+})

@@ -1,0 +1,98 @@
+import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { Layout } from './layout.ts'
+
+type ErrorType = 'invalid_request' | 'rate_limit' | 'api_error' | 'connect_error'
+
+/** The body of every answer that is not a success, in both layouts. */
+export type ErrorObject = {
+  readonly object: 'error'
+  readonly type: ErrorType
+  readonly code: RefusalCode
+  readonly message: string
+  readonly field?: string
+  readonly live_mode?: boolean
+  /** `api.<resource>_<verb>`, or `connect.<route>` on the Connect flow. */
+  readonly context: string
+  readonly request_id: string
+  readonly time_created: string
+  readonly connect_token?: string
+}
+
+/** What an error object tells about the request it answers; `at` in ms. */
+type ErrorOccasion = {
+  readonly context: string
+  readonly requestId: string
+  readonly at: number
+  readonly layout: Layout
+  readonly liveMode?: boolean | undefined
+  readonly connectToken?: string | undefined
+}
+
+/** Codes that are not validation errors. A code that is absent here is one: 400 in the current layout, 409 in the earlier one. */
+const statuses: { readonly [Code in RefusalCode]?: number } = {
+  bad_credentials: 401,
+  token_expired: 401,
+  insufficient_scope: 403,
+  not_found: 404,
+  batch_not_found: 404,
+  session_not_found: 404,
+  record_not_found: 404,
+  event_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  idempotency_in_progress: 409,
+  body_too_large: 413,
+  media_type_unsupported: 415,
+  account_disabled: 422,
+  pending_connect: 422,
+  no_tariff_connected: 422,
+  no_price_data: 422,
+  api_version_not_supported: 422,
+  schedule_infeasible: 422,
+  idempotency_mismatch: 422,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  batch_pending: 503,
+  unavailable: 503,
+}
+
+const validationStatus = { current: 400, earlier: 409 } as const satisfies Record<Layout, number>
+
+/** Find the HTTP status of a refusal. Source: contract decisions 1 and 3. */
+export const statusOf = (code: RefusalCode, layout: Layout): number => statuses[code] ?? validationStatus[layout]
+
+/** Seconds after which a caller may ask again, for codes that pass by themselves; undefined for all others. */
+export const retryAfterSeconds = (code: RefusalCode): number | undefined =>
+  code === 'batch_pending' || code === 'idempotency_in_progress' ? 1 : code === 'unavailable' ? 5 : undefined
+
+const longestMessage = 2_000
+
+/** The domain writes clauses, so that receipts can quote them; an error object holds a sentence. */
+const sentence = (message: string): string => {
+  if (message.length > longestMessage) return `${message.slice(0, longestMessage)}…`
+  return /[.?!…]$/.test(message) ? message : `${message}.`
+}
+
+const typeOf = (status: number, context: string): ErrorType => {
+  if (status === 429) return 'rate_limit'
+  if (status < 500) return 'invalid_request'
+  return context.startsWith('connect.') ? 'connect_error' : 'api_error'
+}
+
+/**
+ * Write a refusal as the error object. Absent members are left out; the message is cut so that the whole stays under 8 KiB.
+ * Source: contract decisions 3.
+ */
+export const errorObject = (refusal: Refusal, occasion: ErrorOccasion): ErrorObject => ({
+  object: 'error',
+  type: typeOf(statusOf(refusal.code, occasion.layout), occasion.context),
+  code: refusal.code,
+  message: sentence(refusal.message),
+  ...(refusal.field === undefined ? {} : { field: refusal.field.slice(0, 512) }),
+  ...(occasion.liveMode === undefined ? {} : { live_mode: occasion.liveMode }),
+  context: occasion.context,
+  request_id: occasion.requestId,
+  time_created: new Date(occasion.at).toISOString(),
+  ...(occasion.connectToken === undefined ? {} : { connect_token: occasion.connectToken }),
+})

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { writeInstant } from '../domain/instant.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import { idText, instantText } from './answer-field.ts'
+import { parseExactJson } from './exact-json.ts'
+import { text } from './field.ts'
+import { listEnvelope, listParameters } from './list.ts'
+import { isMembers } from './member-path.ts'
+import { defineOperation, sameRoute } from './operation.ts'
+
+const eventShape = z.object({
+  id: idText('evt'),
+  object: z.literal('event'),
+  type: z.string().describe('resource.event; more types may be added at any time.'),
+  live_mode: z.boolean(),
+  data: z.record(z.string(), z.unknown()).describe('The object after the change; of a deletion, its last state.'),
+  time_created: instantText,
+  account_id: idText('acc'),
+})
+
+export type EventWire = z.output<typeof eventShape>
+
+/** An event as it is kept; `data` is JSON text in the names of the current layout; `createdAt` in ms. */
+export type Event = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly type: string
+  readonly data: string
+  readonly createdAt: number
+}
+
+/** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
+const dataOf = ({ id, data }: Event): EventWire['data'] => {
+  const parsed = parseExactJson(data, Number.POSITIVE_INFINITY)
+  if (!parsed.ok || !isMembers(parsed.value.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
+  return parsed.value.value
+}
+
+/** Write an event for the wire. */
+export const eventToWire = (event: Event): EventWire => ({
+  id: event.id,
+  object: 'event',
+  type: event.type,
+  live_mode: event.liveMode,
+  data: dataOf(event),
+  time_created: writeInstant(event.createdAt),
+  account_id: event.accountId,
+})
+
+/** The data of a `*.failed` event: what was asked for, and why it was refused. Source: contract decisions 14. */
+export const failedEventData = (
+  asked: { readonly referenceId: string | null; readonly id: string | null },
+  refusal: Refusal,
+  requestId: string,
+): Readonly<Record<string, unknown>> => ({
+  ...(asked.referenceId === null ? {} : { reference_id: asked.referenceId }),
+  ...(asked.id === null ? {} : { id: asked.id }),
+  error: { code: refusal.code, message: refusal.message },
+  request_id: requestId,
+})
+
+const example: EventWire = {
+  id: 'evt_0198c0ffee00112233445566',
+  object: 'event',
+  type: 'device.create',
+  live_mode: false,
+  data: {
+    id: 'dev_0198c0ffee00112233445566',
+    object: 'device',
+    live_mode: false,
+    reference_id: 'charger-4711',
+    last_seen: null,
+    metadata: {},
+    time_created: '2025-09-14T10:00:00Z',
+    account_id: 'acc_0198c0ffee00112233445566',
+  },
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+export const eventList = defineOperation({
+  id: 'event_list',
+  summary: 'List events',
+  description: 'Newest first. Events are kept for 90 days.',
+  tag: 'Events',
+  access: 'read',
+  routes: sameRoute('GET', '/events'),
+  query: listParameters({
+    event_type: text().optional().describe('Only events of this type, such as device.create.'),
+    object_id: text().optional().describe('Only events about the object with this id.'),
+  }),
+  answer: { name: 'EventList', shape: listEnvelope(eventShape) },
+  status: 200,
+  refusals: ['cursor_not_found'],
+  examples: { answer: { object: 'list', url: '/events', has_more: false, data: [example] } },
+})
+
+export const eventRetrieve = defineOperation({
+  id: 'event_retrieve',
+  summary: 'Retrieve an event',
+  description: 'Gives one event with its data as they were then. Events are kept for 90 days.',
+  tag: 'Events',
+  access: 'read',
+  routes: sameRoute('GET', '/events/{id}'),
+  answer: { name: 'Event', shape: eventShape },
+  status: 200,
+  examples: { answer: example },
+})

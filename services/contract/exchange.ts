@@ -1,0 +1,124 @@
+import type { z } from 'zod'
+import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
+import { answerToEarlier, type Rename, refusalToEarlier, requestFromLayout } from './earlier.ts'
+import { exactNumber, isCarriedExactly, isNumberText } from './exact-number.ts'
+import type { Layout } from './layout.ts'
+import { isMembers, type Members } from './member-path.ts'
+import { nearestName, unknownName } from './nearest-name.ts'
+import type { Operation, RawBody, Route } from './operation.ts'
+import { parameters, restorePlus } from './parameter.ts'
+import { readQuery, readShape, type ShapePart } from './read-shape.ts'
+import { parseJson } from './strict-json.ts'
+
+/** A request as it came: path parameters decoded, query as text without `?`, body inflated. */
+type WireRequest = {
+  readonly route: Route
+  readonly layout: Layout
+  readonly parameters: Readonly<Record<string, string>>
+  readonly search: string
+  readonly body: RawBody
+}
+
+/** A request in the names of the current layout, checked by the operation's shapes. */
+type ReadRequest = { readonly parameters: Readonly<Record<string, string>>; readonly query: unknown; readonly body: unknown }
+
+const inLayout = <T>(result: Result<T>, renames: readonly Rename[], layout: Layout): Result<T> =>
+  result.ok || layout === 'current'
+    ? result
+    : { ok: false, refusal: withNearestEarlier(refusalToEarlier(result.refusal, renames), renames) }
+
+/** Shapes know current names alone, so an unknown earlier one is compared with the renames. */
+const withNearestEarlier = (refusal: Refusal, renames: readonly Rename[]): Refusal => {
+  const isUnknown = refusal.code === 'unknown_field' || refusal.code === 'unknown_parameter'
+  const name = refusal.field?.split('.').at(-1)
+  if (!isUnknown || name === undefined) return refusal
+  const names = renames.map(rename => rename.earlier?.split('.').at(-1)).filter(one => one !== undefined)
+  const nearest = nearestName(name, names)
+  return nearest === undefined ? refusal : { ...refusal, message: unknownName(name, nearest) }
+}
+
+const readPart = (shape: z.ZodType, value: unknown, renames: readonly Rename[], layout: Layout, part: ShapePart): Result<unknown> => {
+  const translated = requestFromLayout(value, renames, layout)
+  if (!translated.ok) return translated
+  return inLayout(readShape(shape, translated.value, part), renames, layout)
+}
+
+const noParameters = parameters({})
+
+const isQueryName = (operation: Operation, name: string): boolean =>
+  Object.hasOwn(operation.query?.shape ?? {}, name) || (operation.renames?.query ?? []).some(rename => rename.earlier === name)
+
+const numberFrom = (written: string): unknown => {
+  if (!isNumberText(written)) return written
+  return isCarriedExactly(written) ? Number(written) : exactNumber(written)
+}
+
+/** Sort the parameters of a query into those of the query proper and those that are members of the body. */
+const splitQuery = (
+  operation: Operation,
+  query: Members,
+  numbers: readonly string[],
+): { readonly query: Members; readonly body: Members } => {
+  // Without a prototype, so that a parameter called __proto__ is one like any other.
+  const own: Record<string, unknown> = Object.create(null)
+  const body: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of Object.entries(query)) {
+    if (isQueryName(operation, name)) own[name] = value
+    else body[name] = numbers.includes(name) ? numberFrom(String(value)) : restorePlus(String(value))
+  }
+  return { query: own, body }
+}
+
+const parseBody = (operation: Operation, body: RawBody): Result<unknown> =>
+  body.bytes.length === 0 && operation.bodyOptional === true ? accepted({}) : parseJson(body.bytes)
+
+/** Take the path parameters out of a body that carries them. */
+const takeParameters = (
+  body: unknown,
+  places: Readonly<Record<string, string>>,
+): Result<{ readonly body: unknown; readonly parameters: Readonly<Record<string, string>> }> => {
+  let rest = body
+  const found: Record<string, string> = {}
+  for (const [parameter, name] of Object.entries(places)) {
+    if (!isMembers(rest)) return accepted({ body: rest, parameters: found })
+    const { [name]: value, ...others } = rest
+    if (value === undefined || value === null) return refused('field_required', `${name} is required`, name)
+    if (typeof value !== 'string') return refused('field_invalid', `${name} must be a text`, name)
+    found[parameter] = value
+    rest = others
+  }
+  return accepted({ body: rest, parameters: found })
+}
+
+/**
+ * Read a request by the shapes of its operation, whatever the layout.
+ * Refuses in the words of the request's layout. A raw body is handed on as it is.
+ */
+export const readRequest = (operation: Operation, wire: WireRequest): Result<ReadRequest> => {
+  const { route, layout } = wire
+  const renames = operation.renames ?? {}
+  const query = readQuery(wire.search)
+  if (!query.ok) return query
+  const inQuery = route.bodyInQuery
+  const split = inQuery === undefined ? { query: query.value, body: {} } : splitQuery(operation, query.value, inQuery.numbers)
+  const readOwn = readPart(operation.query ?? noParameters, split.query, renames.query ?? [], layout, 'query')
+  if (!readOwn.ok) return readOwn
+  const body = operation.body
+  if (body === undefined) return accepted({ parameters: wire.parameters, query: readOwn.value, body: undefined })
+  if (body === 'raw') return accepted({ parameters: wire.parameters, query: readOwn.value, body: wire.body })
+  const parsed = inQuery === undefined ? parseBody(operation, wire.body) : accepted(split.body)
+  if (!parsed.ok) return parsed
+  const taken = takeParameters(parsed.value, route.parametersInBody ?? {})
+  if (!taken.ok) return taken
+  const readBody = readPart(body, taken.value.body, renames.body ?? [], layout, inQuery === undefined ? 'body' : 'query')
+  if (!readBody.ok) return readBody
+  return accepted({ parameters: { ...wire.parameters, ...taken.value.parameters }, query: readOwn.value, body: readBody.value })
+}
+
+/** Put a refusal of an operation into the words of a layout. */
+export const refusalInLayout = (operation: Operation, refusal: Refusal, layout: Layout): Refusal =>
+  layout === 'current' ? refusal : refusalToEarlier(refusal, [...(operation.renames?.body ?? []), ...(operation.renames?.query ?? [])])
+
+/** Put an answer into the words of a layout. */
+export const answerInLayout = (operation: Operation, answer: unknown, layout: Layout): unknown =>
+  layout === 'current' ? answer : answerToEarlier(answer, operation.renames?.answer ?? [])

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { type OffsetInstant, readInstant } from '../domain/instant.ts'
+import { type DecimalRule, formatDecimal, readDecimal } from '../domain/quantity.ts'
+import type { RefusalCode, Result } from '../domain/refusal.ts'
+import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
+import { nearestName, unknownName } from './nearest-name.ts'
+
+/**
+ * The building blocks of request shapes. A message that begins with a verb (`must …`, `is …`) gets the field's name as its subject
+ * when the issue becomes a refusal (`read-shape.ts`).
+ */
+
+type Context = z.core.$RefinementCtx<unknown>
+
+/** Refuse inside a transform, with a code of the closed list. */
+export const refuseField = (context: Context, code: RefusalCode, message: string, path: PropertyKey[] = []): never => {
+  context.issues.push({ code: 'custom', message, params: { code }, path, input: context.value, continue: false })
+  return z.NEVER
+}
+
+/** Hand on what the domain decided: its value, or its refusal as an issue of this field. */
+export const decided = <T>(context: Context, result: Result<T>): T =>
+  result.ok ? result.value : refuseField(context, result.refusal.code, result.refusal.message)
+
+/** An object whose members are all known; an unknown one is refused with the nearest known name. */
+export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: issue => {
+      if (issue.code !== 'unrecognized_keys') return undefined
+      const [unknown = ''] = issue.keys
+      return unknownName(unknown, nearestName(unknown, Object.keys(shape)))
+    },
+  })
+
+/** A member that may be left out; null is the same as absent. */
+export const optional = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? undefined)
+
+/** A member of a PATCH: absent keeps what is stored (undefined), null clears it (null). */
+export const clearable = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().optional()
+
+const characters = (value: string): number => {
+  let count = 0
+  for (const _ of value) count += 1
+  return count
+}
+
+/** Text of `min` to `max` characters (default 1 to 255), without NUL. */
+export const text = ({ min = 1, max = 255 }: { readonly min?: number; readonly max?: number } = {}) =>
+  z
+    .string()
+    .transform((value, context) => {
+      if (value.length > max && characters(value) > max)
+        return refuseField(context, 'field_too_long', `must have at most ${max} characters`)
+      if (value.length < min)
+        return refuseField(context, 'field_invalid', min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
+      if (value.includes('\0')) return refuseField(context, 'field_invalid', 'must not contain the character NUL')
+      return value
+    })
+    .meta({ type: 'string', minLength: min, maxLength: max })
+
+/** A caller's own reference: 1 to 255 characters. */
+export const referenceId = text()
+
+/** Up to 20 texts of the caller's own. */
+export const metadata = z
+  .record(z.string(), text({ min: 0 }))
+  .refine(value => Object.keys(value).length <= 20, { message: 'must have at most 20 members' })
+  .refine(value => Object.keys(value).every(name => name.length >= 1 && name.length <= 255), {
+    message: 'must have names of 1 to 255 characters',
+  })
+  .meta({ type: 'object', additionalProperties: { type: 'string', maxLength: 255 }, maxProperties: 20 })
+
+/** An id as the service gives them; that it exists is the operation's to find out. */
+export const identifier = (prefix: string) =>
+  text().meta({ type: 'string', maxLength: 255, examples: [`${prefix}_0198c0ffee00112233445566`] })
+
+/** One of a few words, in capitals as documented. */
+export const word = <const Words extends readonly [string, ...string[]]>(...words: Words) => z.enum(words)
+
+const jsonNumber = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' })
+
+/** Read a number text by the domain's rule; the message gets its subject later. */
+const readNumber = (context: Context, written: string, rule: DecimalRule): bigint => {
+  const read = readDecimal(written, rule, '')
+  return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
+}
+
+/** A number read exactly as an integer of 10^-`scale`; limits are such integers too, both inclusive. */
+export const scaledDecimal = (rule: DecimalRule) =>
+  jsonNumber
+    .transform((value, context) => readNumber(context, numberText(value), rule))
+    .meta({ type: 'number', minimum: Number(formatDecimal(rule.min, rule.scale)), maximum: Number(formatDecimal(rule.max, rule.scale)) })
+
+/** A whole number of `min` to `max`, both safe integers. */
+export const integer = ({ min, max }: { readonly min: number; readonly max: number }) =>
+  jsonNumber
+    .transform((value, context) => Number(readNumber(context, numberText(value), { scale: 0, min: BigInt(min), max: BigInt(max) })))
+    .meta({ type: 'integer', minimum: min, maximum: max })
+
+/** A list of `min` to `max` elements. */
+export const listOf = <Shape extends z.ZodType>(shape: Shape, { min = 0, max }: { readonly min?: number; readonly max: number }) =>
+  z
+    .array(shape)
+    .min(min, { message: min === 1 ? 'must not be empty' : `must have at least ${min} elements` })
+    .max(max, { message: `must have at most ${max} elements` })
+
+/** An RFC 3339 date and time: the instant, and the offset in which it was written, for answers in the same one. */
+export const instant = z
+  .string()
+  .transform((value, context): OffsetInstant => {
+    const read = readInstant(value, '')
+    return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
+  })
+  .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00Z'] })

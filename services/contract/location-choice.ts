@@ -1,0 +1,79 @@
+import { currencyCode } from './currency-code.ts'
+import { clearable, fields, identifier, metadata, optional, referenceId, text } from './field.ts'
+import { type PostalAddress, postalAddress } from './postal-address.ts'
+
+/** What the caller of a location chose; null members are worked out from the address. */
+export type LocationChoice = {
+  readonly referenceId: string | null
+  readonly customerId: string | null
+  readonly postalAddress: PostalAddress | null
+  readonly timezone: string | null
+  readonly currencyCode: string | null
+  readonly importSourceId: string | null
+  readonly exportSourceId: string | null
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** The members of a choice that a PATCH names; null clears one. */
+export type LocationChange = Partial<LocationChoice>
+
+const timezone = text().meta({ type: 'string', examples: ['Europe/Berlin'] })
+
+const describeTimezone = 'Any IANA time zone; without it, the zone of the address.'
+const describeCurrency = 'ISO 4217; without it, the currency of the country.'
+const describeSources = 'Market sources that prices come from; without one, the source of the market area; export defaults to import.'
+
+/** Read the body that creates a location. */
+export const locationCreation = fields({
+  reference_id: optional(referenceId).describe('Your own name for the location, unique among your locations.'),
+  customer_id: optional(identifier('cus')).describe('The customer whose location it is.'),
+  postal_address: optional(postalAddress).describe('Where it stands; may be left out when timezone and currency_code are given.'),
+  timezone: optional(timezone).describe(describeTimezone),
+  currency_code: optional(currencyCode).describe(describeCurrency),
+  market_sources: optional(fields({ import: optional(identifier('mrs')), export: optional(identifier('mrs')) })).describe(describeSources),
+  metadata: optional(metadata).describe('Up to 20 texts of your own.'),
+}).transform(
+  (wire): LocationChoice => ({
+    referenceId: wire.reference_id ?? null,
+    customerId: wire.customer_id ?? null,
+    postalAddress: wire.postal_address ?? null,
+    timezone: wire.timezone ?? null,
+    currencyCode: wire.currency_code ?? null,
+    importSourceId: wire.market_sources?.import ?? null,
+    exportSourceId: wire.market_sources?.export ?? null,
+    metadata: wire.metadata ?? {},
+  }),
+)
+
+/** Read the body that changes a location: what is absent stays, null clears. */
+export const locationChange = fields({
+  reference_id: clearable(referenceId),
+  customer_id: clearable(identifier('cus')),
+  postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
+  timezone: clearable(timezone).describe(describeTimezone),
+  currency_code: clearable(currencyCode).describe(`${describeCurrency} It cannot change once tariffs or records exist.`),
+  market_sources: clearable(fields({ import: clearable(identifier('mrs')), export: clearable(identifier('mrs')) })).describe(
+    describeSources,
+  ),
+  metadata: clearable(metadata).describe('Replaces all texts; null removes them.'),
+}).transform(
+  (wire): LocationChange => ({
+    ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
+    ...(wire.customer_id === undefined ? {} : { customerId: wire.customer_id }),
+    ...(wire.postal_address === undefined ? {} : { postalAddress: wire.postal_address }),
+    ...(wire.timezone === undefined ? {} : { timezone: wire.timezone }),
+    ...(wire.currency_code === undefined ? {} : { currencyCode: wire.currency_code }),
+    ...sourcesChange(wire.market_sources),
+    ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
+  }),
+)
+
+type SourcesOnWire = { readonly import?: string | null | undefined; readonly export?: string | null | undefined } | null | undefined
+
+const sourcesChange = (sources: SourcesOnWire): Pick<LocationChange, 'importSourceId' | 'exportSourceId'> => {
+  if (sources === null) return { importSourceId: null, exportSourceId: null }
+  return {
+    ...(sources?.import === undefined ? {} : { importSourceId: sources.import }),
+    ...(sources?.export === undefined ? {} : { exportSourceId: sources.export }),
+  }
+}

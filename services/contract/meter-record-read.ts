@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import { writeInstant } from '../domain/instant.ts'
+import { type Energy, energyScale, type Money, moneyScale, type Price } from '../domain/quantity.ts'
+import type { MeterRecord } from '../domain/record/record.ts'
+import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { scaledNumber } from './exact-number.ts'
+import { refuseField, text } from './field.ts'
+import {
+  confidenceScale,
+  meterRecordAnswerRenames,
+  meterRecordData,
+  meterRecordDataToWire,
+  meterRecordHead,
+  type RecordPrice,
+} from './instant-cost.ts'
+import { listEnvelope, listParameters } from './list.ts'
+import { defineOperation, sameRoute } from './operation.ts'
+import { instantParameter } from './parameter.ts'
+
+const recordConfidenceScale = 6
+const kilowattHourScale = 9
+
+const pieceShape = z.object({
+  start_time: instantText,
+  end_time: instantText,
+  energy: exact.describe('WH.'),
+  price: exact.describe('Major units per kWh.'),
+  tier: exact.describe('Lower bound of the tier in force, in kWh.'),
+  cost: exact,
+  confidence: exact.describe('Of the price.'),
+})
+
+export const storedRecordShape = z.object({
+  ...meterRecordHead,
+  location_id: idText('loc'),
+  device_id: orNull(idText('dev')),
+  status: z.enum(['PRICED', 'UNPRICED']),
+  confidence: exact.describe('Of the record, as it was sent.'),
+  data: meterRecordData,
+  energy_submitted: exact.describe('WH, before actuals took their share of an estimate.'),
+  batch_id: orNull(idText('bat')).describe('The submission that brought the record; null when it came alone.'),
+  tariff_ids: z.array(idText('trf')),
+  pricing_revision: count.describe("The location's revision that the cost was computed with."),
+  price_revision: orNull(count).describe("The market source's revision; null where no market price was used."),
+  pieces: z.array(pieceShape).describe('Contiguous and in order; they add up to energy and cost.'),
+  time_created: stored.time_created,
+  account_id: stored.account_id,
+})
+
+/** A part of a record at one price; confidence in 1e-4, tier in 1e-6 Wh. */
+export type StoredPieceView = {
+  readonly start: number
+  readonly end: number
+  readonly energy: Energy
+  readonly price: Price
+  readonly tier: Energy
+  readonly cost: Money
+  readonly confidence: number
+}
+
+/** A record as it is stored; `price.energy` is what counts, `record.energy` what was submitted. `receivedAt` in ms. */
+export type StoredRecordView = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly currencyCode: string
+  readonly record: MeterRecord
+  readonly price: RecordPrice
+  readonly batchId: string | null
+  readonly tariffIds: readonly string[]
+  readonly pricingRevision: number
+  readonly priceRevision: number | null
+  readonly pieces: readonly StoredPieceView[]
+  readonly receivedAt: number
+}
+
+/** Write a stored record for the wire, times at an offset. */
+export const storedRecordToWire = (view: StoredRecordView, offsetMinutes = 0): z.output<typeof storedRecordShape> => ({
+  id: view.id,
+  object: 'meter_record',
+  live_mode: view.liveMode,
+  energy_flow_direction: view.record.energyFlowDirection,
+  tariff_direction: view.record.tariffDirection,
+  currency_code: view.currencyCode,
+  energy_units: 'WH',
+  location_id: view.record.locationId,
+  device_id: view.record.deviceId,
+  status: view.price.cost === null ? 'UNPRICED' : 'PRICED',
+  confidence: scaledNumber(BigInt(view.record.confidence), recordConfidenceScale),
+  data: meterRecordDataToWire(view.record, view.price, offsetMinutes),
+  energy_submitted: scaledNumber(view.record.energy, energyScale),
+  batch_id: view.batchId,
+  tariff_ids: [...view.tariffIds],
+  pricing_revision: view.pricingRevision,
+  price_revision: view.priceRevision,
+  pieces: view.pieces.map(piece => pieceToWire(piece, offsetMinutes)),
+  time_created: writeInstant(view.receivedAt),
+  account_id: view.accountId,
+})
+
+const pieceToWire = (piece: StoredPieceView, offsetMinutes: number) => ({
+  start_time: writeInstant(piece.start, offsetMinutes),
+  end_time: writeInstant(piece.end, offsetMinutes),
+  energy: scaledNumber(piece.energy, energyScale),
+  price: scaledNumber(piece.price, moneyScale),
+  tier: scaledNumber(piece.tier, kilowattHourScale),
+  cost: scaledNumber(piece.cost, moneyScale),
+  confidence: scaledNumber(BigInt(piece.confidence), confidenceScale),
+})
+
+const example = storedRecordToWire({
+  id: 'mre_5f0198c0ffee001122334455',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  currencyCode: 'EUR',
+  record: {
+    locationId: 'loc_0198c0ffee00112233445566',
+    deviceId: 'dev_0198c0ffee00112233445566',
+    energyFlowDirection: 'INBOUND',
+    tariffDirection: 'IMPORT',
+    start: 1_757_844_000_000,
+    end: 1_757_844_900_000,
+    energy: 1_250_000_000n,
+    confidence: 1_000_000,
+    sessionReferenceId: 'session-17',
+    recordReferenceId: null,
+  },
+  price: { energy: 1_250_000_000n, cost: 375_000_000n, confidence: 10_000 },
+  batchId: 'bat_0198c0ffee00112233445566',
+  tariffIds: ['trf_0198c0ffee00112233445566'],
+  pricingRevision: 1,
+  priceRevision: null,
+  pieces: [
+    {
+      start: 1_757_844_000_000,
+      end: 1_757_844_900_000,
+      energy: 1_250_000_000n,
+      price: 300_000_000n,
+      tier: 0n,
+      cost: 375_000_000n,
+      confidence: 10_000,
+    },
+  ],
+  receivedAt: 1_757_845_000_000,
+})
+
+const tag = 'Metering'
+
+export const meterRecordRetrieve = defineOperation({
+  id: 'meter_record_retrieve',
+  summary: 'Retrieve a record',
+  description:
+    'Gives a stored record with what it costs and why: its pieces, each at one price, and the tariffs and revisions they come from.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/meters/records/{id}'),
+  answer: { name: 'StoredMeterRecord', shape: storedRecordShape },
+  status: 200,
+  renames: { answer: meterRecordAnswerRenames },
+  refusals: ['record_not_found'],
+  examples: { answer: example },
+})
+
+const selectors = ['location_id', 'device_id', 'session_reference_id', 'record_reference_id'] as const
+
+export const meterRecordList = defineOperation({
+  id: 'meter_record_list',
+  summary: 'List records',
+  description:
+    'Gives the records of a location (those of its devices too), a device, a session or a reference of the caller, newest start first. One of the four is required; start_time and end_time narrow it to records that start in that span.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/meters/records'),
+  query: listParameters({
+    location_id: text().optional(),
+    device_id: text().optional(),
+    session_reference_id: text().optional(),
+    record_reference_id: text().optional(),
+    start_time: instantParameter.optional().describe('Inclusive.'),
+    end_time: instantParameter.optional().describe('Exclusive.'),
+  }).superRefine((query, context) => {
+    const chosen = query as { readonly [Name in (typeof selectors)[number]]?: string }
+    if (selectors.every(name => chosen[name] === undefined)) {
+      refuseField(context, 'field_required', `is required, or one of ${selectors.slice(1).join(', ')}`, ['location_id'])
+    }
+  }),
+  answer: { name: 'StoredMeterRecordList', shape: listEnvelope(storedRecordShape) },
+  status: 200,
+  renames: {
+    answer: meterRecordAnswerRenames.map(rename => ({
+      ...rename,
+      ...(rename.current === undefined ? {} : { current: `data.${rename.current}` }),
+      ...(rename.earlier === undefined ? {} : { earlier: `data.${rename.earlier}` }),
+    })) as typeof meterRecordAnswerRenames,
+  },
+  refusals: ['cursor_not_found', 'location_not_found', 'device_not_found'],
+  examples: { answer: { object: 'list', url: '/meters/records', has_more: false, data: [example] } },
+})

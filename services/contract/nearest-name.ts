@@ -1,0 +1,22 @@
+import { distance } from 'fastest-levenshtein'
+
+/**
+ * Find the known name that an unknown one most likely means: at most a third of its letters changed.
+ * Undefined when none is near. Letter case and `-` for `_` count as no change.
+ */
+export const nearestName = (unknown: string, known: readonly string[]): string | undefined => {
+  const plain = unknown.slice(0, 64).toLowerCase().replaceAll('-', '_')
+  let best: { name: string; changes: number } | undefined
+  for (const name of known) {
+    const changes = Math.min(distance(plain, name), distance(plain.replaceAll('_', ''), name.replaceAll('_', '')))
+    if (changes <= Math.max(1, Math.floor(name.length / 3)) && (best === undefined || changes < best.changes)) best = { name, changes }
+  }
+  return best?.name
+}
+
+/** Quote a name or text that a caller sent, short enough for a message. */
+export const quoted = (text: string): string => `"${text.length > 60 ? `${text.slice(0, 60)}…` : text}"`
+
+/** Say that a name is not known, and which one may be meant. */
+export const unknownName = (name: string, nearest: string | undefined): string =>
+  nearest === undefined ? `${quoted(name)} is not known here; leave it out` : `${quoted(name)} is not known here; did you mean ${nearest}?`

@@ -1,0 +1,156 @@
+import type { z } from 'zod'
+import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { Rename } from './earlier.ts'
+import type { Layout } from './layout.ts'
+
+/**
+ * Who may call: `open` anyone; `login` account id and API key (Basic); `any` every valid token; `read`, `metering`, `all` a token
+ * whose key has that scope. A key of scope `all` may call everything.
+ */
+export type Access = 'open' | 'login' | 'any' | 'read' | 'metering' | 'all'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** One way to reach an operation. Path parameters stand in braces: `/customers/{id}`. */
+export type Route = {
+  readonly method: Method
+  readonly path: string
+  /**
+   * The members of the body arrive as query parameters, and `numbers` are those that are JSON numbers.
+   * Only in the earlier layout, where prices and schedules are read with GET.
+   */
+  readonly bodyInQuery?: { readonly numbers: readonly string[] }
+  /** Path parameters of the other layout that arrive as members of the body: `{ id: 'location_id' }`. */
+  readonly parametersInBody?: Readonly<Record<string, string>>
+}
+
+/** The renames between the layouts, written once and read in both directions. Absent: both layouts are alike. */
+type Renames = {
+  readonly query?: readonly Rename[]
+  readonly body?: readonly Rename[]
+  readonly answer?: readonly Rename[]
+}
+
+/** A query shape: reads one text per parameter. */
+type QueryShape = z.ZodObject
+/** A body shape reads what `parseJson` gives; `raw` hands over the decoded bytes, for operations that read by themselves. */
+type BodyShape = z.ZodType | 'raw'
+
+/**
+ * One operation of the interface, declared once: routing, reading, writing, access and the reference page follow from it.
+ * All shapes and names are those of the current layout.
+ */
+export type Operation<Query extends QueryShape = QueryShape, Body extends BodyShape = BodyShape, Answer extends z.ZodType = z.ZodType> = {
+  /** `<resource>_<verb>`; the error context is `api.<id>`. */
+  readonly id: string
+  /** A few words for lists. */
+  readonly summary: string
+  /** What a caller must know, in full sentences. */
+  readonly description: string
+  /** The group on the reference page. */
+  readonly tag: string
+  readonly access: Access
+  /** The operator's own key (`X-Operator-Key`) opens it too. */
+  readonly operator?: true
+  /** The first route of a layout is the one that messages name; no route: the operation does not exist in that layout. */
+  readonly routes: Readonly<Record<Layout, readonly Route[]>>
+  readonly query?: Query
+  readonly body?: Body
+  /** A body may be left out; it is then read as `{}`. */
+  readonly bodyOptional?: true
+  /** Largest inflated body in bytes; 1 MiB when absent. */
+  readonly bodyLimit?: number
+  /** Media types taken beside JSON, such as `application/x-ndjson`; only with a raw body. */
+  readonly mediaTypes?: readonly string[]
+  /** Shown on the reference page where the body is raw. */
+  readonly bodyDocument?: z.ZodType
+  /** `name` is the name of the component in the OpenAPI document. */
+  readonly answer: { readonly name: string; readonly shape: Answer }
+  readonly status: 200 | 201 | 202
+  /** Takes `Idempotency-Key`: true on every POST that creates or changes something. */
+  readonly idempotent?: true
+  readonly renames?: Renames
+  /** Refusals of its own that the reference page names, beside those that every operation can give. */
+  readonly refusals?: readonly RefusalCode[]
+  /** A raw body is taken whatever its Content-Type. */
+  readonly anyMediaType?: true
+  /** Answers may be read by scripts of any web page. */
+  readonly cors?: true
+  /** Examples for the reference page, in the current layout. */
+  readonly examples?: { readonly body?: unknown; readonly answer?: unknown }
+}
+
+/** Declare an operation, keeping the types of its shapes. */
+export const defineOperation = <
+  Answer extends z.ZodType,
+  Query extends QueryShape = z.ZodObject<Record<never, never>>,
+  Body extends BodyShape = z.ZodUndefined,
+>(
+  operation: Operation<Query, Body, Answer>,
+): Operation<Query, Body, Answer> => operation
+
+/** One route that both layouts share. */
+export const sameRoute = (method: Method, path: string): Readonly<Record<Layout, readonly Route[]>> => ({
+  current: [{ method, path }],
+  earlier: [{ method, path }],
+})
+
+export type KeyScope = 'read' | 'metering' | 'all' | 'operator'
+
+/** Who calls: an account in one mode, by one key. */
+export type Caller = {
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly keyId: string
+  readonly scope: KeyScope
+  readonly defaultLayout: Layout
+}
+
+/** A key under which the same request gives the same answer. `fingerprint` stands for path, query and body. */
+export type IdempotencyClaim = {
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** What `run` reads of a request that takes a raw body. */
+export type RawBody = {
+  /** Inflated bytes; not yet checked to be UTF-8. */
+  readonly bytes: Uint8Array
+  /** Lower-case media type without parameters; `application/json` for every `+json` type. */
+  readonly mediaType: string
+}
+
+type QueryOf<O extends Operation> = O extends Operation<infer Query, infer _B, infer _A> ? z.output<Query> : never
+type BodyOf<O extends Operation> =
+  O extends Operation<infer _Q, infer Body, infer _A> ? (Body extends z.ZodType ? z.output<Body> : RawBody) : never
+export type AnswerOf<O extends Operation> = O extends Operation<infer _Q, infer _B, infer Answer> ? z.input<Answer> : never
+
+/** A request as an operation sees it: read, checked, and in the names of the current layout. `at` is its arrival in ms. */
+export type RequestOf<O extends Operation> = {
+  readonly caller: Caller
+  readonly at: number
+  readonly requestId: string
+  readonly layout: Layout
+  /** Path parameters by name. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** The `id` of the path; empty where the path has none. */
+  readonly id: string
+  readonly query: QueryOf<O>
+  readonly body: BodyOf<O>
+  /** Account id and key of a `login` operation; null elsewhere. */
+  readonly credentials: { readonly accountId: string; readonly apiKey: string } | null
+  /** Names this request under its Idempotency-Key; an operation may finish the key in the transaction of its change. */
+  readonly idempotency: IdempotencyClaim | null
+  /** Aborted when the request has run out of time. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * What an operation gives back: its answer in the names of the current layout, or why it refuses.
+ * A flow with a layout, a context or a token of its own names them; all else follows from the request.
+ */
+export type Outcome<Answer> =
+  | { readonly ok: true; readonly value: Answer; readonly layout?: Layout }
+  | { readonly ok: false; readonly refusal: Refusal; readonly layout?: Layout; readonly context?: string; readonly connectToken?: string }

@@ -1,0 +1,56 @@
+import * as account from './account.ts'
+import * as customer from './customer.ts'
+import * as device from './device.ts'
+import * as energyCost from './energy-cost.ts'
+import * as event from './event.ts'
+import * as instantCost from './instant-cost.ts'
+import * as location from './location.ts'
+import * as locationStatus from './location-status.ts'
+import * as market from './market.ts'
+import * as marketPrice from './market-price.ts'
+import * as meterBatch from './meter-batch.ts'
+import * as meterRecordRead from './meter-record-read.ts'
+import type { Operation } from './operation.ts'
+import * as tariff from './tariff.ts'
+
+/** Every operation of the interface, in the order of the reference page. */
+export const operations: readonly Operation[] = [
+  account.accountLogin,
+  account.accountRetrieve,
+  meterBatch.meterIntervalSubmit,
+  meterBatch.meterBatchRetrieve,
+  meterRecordRead.meterRecordList,
+  meterRecordRead.meterRecordRetrieve,
+  instantCost.instantCost,
+  energyCost.intervalCost,
+  energyCost.sessionCost,
+  customer.customerCreate,
+  customer.customerList,
+  customer.customerRetrieve,
+  customer.customerUpdate,
+  customer.customerDelete,
+  location.locationCreate,
+  location.locationList,
+  location.locationRetrieve,
+  location.locationUpdate,
+  location.locationDelete,
+  locationStatus.locationStatusRetrieve,
+  device.deviceCreate,
+  device.deviceList,
+  device.deviceRetrieve,
+  device.deviceUpdate,
+  device.deviceDelete,
+  tariff.tariffCreate,
+  tariff.tariffList,
+  tariff.tariffRetrieve,
+  tariff.tariffUpdate,
+  tariff.tariffDelete,
+  market.marketCreate,
+  market.marketList,
+  market.marketRetrieve,
+  market.marketDelete,
+  marketPrice.marketPricePut,
+  marketPrice.marketPriceList,
+  event.eventList,
+  event.eventRetrieve,
+]

@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import type { ScheduleEntry } from '../domain/tariff/tariff.ts'
+import { exact, orNull } from './answer-field.ts'
+import { isJsonNumber, type JsonNumber, numberText, scaledNumber } from './exact-number.ts'
+import { fields, optional } from './field.ts'
+
+/** A number kept as the text that was sent; the tariff's rules judge its range. */
+const numberAsText = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' }).transform(numberText).meta({ type: 'number' })
+
+const rate = fields({
+  fixed: optional(numberAsText).describe('Price per kWh in major units; on market tariffs left out.'),
+  to_kwh: optional(numberAsText).describe('Upper bound of the tier, cumulative in the local calendar month; left out on the last tier.'),
+  surcharge_fixed: optional(numberAsText).describe('Added to the fixed or market price, per kWh.'),
+  surcharge_percentage: optional(numberAsText).describe('A fraction of price and fixed surcharge: 0.19 is 19 percent.'),
+})
+
+const hours = fields({
+  valid_from: z.string().meta({ examples: ['06:00:00'] }),
+  valid_to: z
+    .string()
+    .describe('00:00:00 is the end of the day; before valid_from it wraps over midnight.')
+    .meta({ examples: ['22:00:00'] }),
+  rate: z.array(rate).describe('Tiers, the lowest first.'),
+})
+
+const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
+
+/** A choice that may be left out, which means every one. */
+const orEvery = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
+
+/**
+ * Read the frame of a schedule: lists, texts, and numbers as the texts that were sent. Words, times and prices are the
+ * tariff's own rules to judge.
+ */
+export const scheduleFrame = z.array(
+  fields({
+    months: orEvery(z.array(z.string())).describe('Jan … Dec, or All; none: All.'),
+    dates: orEvery(z.array(dayOfMonth)).describe('Days of the month, 1 to 31; none: every day.'),
+    days_and_hours: z.array(
+      fields({ days: orEvery(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All; none: All.'), hours: z.array(hours) }),
+    ),
+  }),
+)
+
+const rateShape = z.object({
+  fixed: exact,
+  to_kwh: orNull(exact),
+  surcharge_fixed: exact,
+  surcharge_percentage: exact,
+})
+
+export const scheduleShape = z.array(
+  z.object({
+    months: z.array(z.string()),
+    dates: z.array(z.int()).optional().describe('Left out in lists.'),
+    days_and_hours: z.array(
+      z.object({
+        days: z.array(z.string()),
+        hours: z.array(z.object({ valid_from: z.string(), valid_to: z.string(), rate: z.array(rateShape) })),
+      }),
+    ),
+  }),
+)
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** Write a second of the day as HH:MM:SS; the end of the day is 00:00:00. */
+const clockText = (second: number): string => {
+  const ofDay = second % 86_400
+  return `${two(Math.floor(ofDay / 3_600))}:${two(Math.floor(ofDay / 60) % 60)}:${two(ofDay % 60)}`
+}
+
+/** Prices and fractions are integers of 1e-9; a bound in 1e-6 Wh is the same in 1e-9 kWh. */
+const nano = 9
+
+/** Write a schedule; numbers have exactly the value that was sent. `withDates` tells whether entries show their dates. */
+export const scheduleToWire = (schedule: readonly ScheduleEntry[], withDates: boolean): z.output<typeof scheduleShape> =>
+  schedule.map(entry => ({
+    months: [...entry.months],
+    ...(withDates ? { dates: [...entry.dates] } : {}),
+    days_and_hours: entry.daysAndHours.map(({ days, hours }) => ({
+      days: [...days],
+      hours: hours.map(band => ({
+        valid_from: clockText(band.validFrom),
+        valid_to: clockText(band.validTo),
+        rate: band.rate.map(tier => ({
+          fixed: scaledNumber(tier.fixed, nano),
+          to_kwh: tier.to === null ? null : scaledNumber(tier.to, nano),
+          surcharge_fixed: scaledNumber(tier.surchargeFixed, nano),
+          surcharge_percentage: scaledNumber(tier.surchargePercentage, nano),
+        })),
+      })),
+    })),
+  }))
