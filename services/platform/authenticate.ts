@@ -1,0 +1,93 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Caller } from '../contract/operation.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import type { BearerTokens, TokenClaims, TokenSubject } from './bearer-token.ts'
+import { isFailure } from './failure.ts'
+
+/** What a living key may do, read where keys are kept. `disabled`: its account is. */
+export type KeyState = Pick<Caller, 'scope' | 'defaultLayout'> & { readonly disabled: boolean }
+
+/** Read a key's state; null when it was revoked or never existed. Throws `Failure` while the store is away. */
+export type ReadKeyState = (subject: TokenSubject) => Promise<KeyState | null>
+
+/** Find who sends a bearer token at `at` (ms); refuses with `bad_credentials`, `token_expired` or `account_disabled`. */
+export type Authenticate = (token: string, at: number) => Promise<Result<Caller>>
+
+/** How long a key's state is believed; with a request under way it stays well below the 60 s in which a revocation must hold. */
+const keyStateMs = 30_000
+const pauseAfterFailureMs = 1_000
+const mostTokens = 20_000
+
+type Held = { readonly claims: TokenClaims; state: KeyState | null; readAgainAt: number; reading: Promise<void> | null }
+
+const revoked = refused('bad_credentials', 'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".')
+const expired = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
+const disabled = refused('account_disabled', 'This account is disabled: ask the operator to enable it.')
+
+/**
+ * Make the check that stands before every operation. A token's signature is verified once and its key's state is read every 30 s;
+ * a revoked key therefore ends its tokens within 60 s in every process. While the store of keys is away, tokens that were accepted
+ * before go on until they expire; others throw the store's `Failure`.
+ * Source: contract decisions 4; design 4, shedding.
+ */
+export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState): Authenticate => {
+  const held = new Map<string, Held>()
+
+  const remember = async (token: string, at: number): Promise<Result<Held>> => {
+    const claims = await tokens.verify(token, at)
+    if (!claims.ok) return claims
+    const entry: Held = { claims: claims.value, state: await readKeyState(claims.value), readAgainAt: at + keyStateMs, reading: null }
+    if (held.size >= mostTokens) dropOldest(held)
+    held.set(token, entry)
+    return accepted(entry)
+  }
+
+  return async (token, at) => {
+    let entry = held.get(token)
+    if (entry === undefined) {
+      const remembered = await remember(token, at)
+      if (!remembered.ok) return remembered
+      entry = remembered.value
+    } else if (at >= entry.readAgainAt) {
+      entry.reading ??= refresh(entry, readKeyState, at)
+      await entry.reading
+    }
+    return judge(entry, at)
+  }
+}
+
+function judge({ claims, state }: Held, at: number): Result<Caller> {
+  if (at >= claims.expiresAt) return expired
+  if (state === null) return revoked
+  if (state.disabled) return disabled
+  const { accountId, liveMode, keyId } = claims
+  return accepted({ accountId, liveMode, keyId, scope: state.scope, defaultLayout: state.defaultLayout })
+}
+
+async function refresh(entry: Held, readKeyState: ReadKeyState, at: number): Promise<void> {
+  try {
+    entry.state = await readKeyState(entry.claims)
+    entry.readAgainAt = at + keyStateMs
+  } catch (error) {
+    if (!isFailure(error) || !error.retriable) throw error
+    entry.readAgainAt = at + pauseAfterFailureMs
+  } finally {
+    entry.reading = null
+  }
+}
+
+function dropOldest(held: Map<string, Held>): void {
+  for (const token of held.keys()) {
+    held.delete(token)
+    return
+  }
+}
+
+const operator: Caller = { accountId: '', liveMode: true, keyId: 'operator', scope: 'operator', defaultLayout: 'current' }
+
+/** Make the check of the operator's own key; texts are compared in a time that tells nothing of them. Source: contract decisions 12. */
+export const operatorAuthenticator = (operatorKey: string): ((key: string) => Caller | null) => {
+  const digestOf = (key: string): Buffer => createHash('sha256').update(key).digest()
+  const right = digestOf(operatorKey)
+  return key => (timingSafeEqual(digestOf(key), right) ? operator : null)
+}

@@ -1,0 +1,150 @@
+import { Hono } from 'hono'
+import { errorObject, statusOf } from '../../contract/error.ts'
+import { type Refusal, refused } from '../../domain/refusal.ts'
+import { isFailure } from '../failure.ts'
+import { type Answer, toResponse } from './answer.ts'
+import { type Binding, defaultLimits, type Limits, type Page, type Ports } from './binding.ts'
+import { dispatch, type Gate, refusalHeaders, type Trace } from './dispatch.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { type PathEntries, routeTable } from './route-table.ts'
+
+const safeRequestId = /^[A-Za-z0-9._~:+/=@-]{1,128}$/
+
+const beginTrace = (request: Request, ports: Ports): Trace => {
+  const given = request.headers.get('x-request-id') ?? ''
+  return {
+    requestId: safeRequestId.test(given) ? given : ports.mintRequestId(),
+    at: ports.at(),
+    layout: 'current',
+    operation: null,
+    liveMode: undefined,
+    context: 'api.path_find',
+    connectToken: undefined,
+    headers: {},
+  }
+}
+
+/** Write a refusal as the error object. */
+const refusalAnswer = (refusal: Refusal, trace: Trace): Answer => ({
+  status: statusOf(refusal.code, trace.layout),
+  layout: trace.layout,
+  mediaType: 'application/json; charset=utf-8',
+  body: JSON.stringify(errorObject(refusal, trace)),
+  headers: { ...refusalHeaders(refusal, trace.operation), ...trace.headers },
+})
+
+/** Tell apart what the world failed to give from what is wrong in the program; callers learn neither's inside. */
+const refusalOfThrown = (error: unknown, trace: Trace, ports: Ports): Refusal => {
+  const fields = { err: error, request_id: trace.requestId, context: trace.context }
+  if (isFailure(error) && error.retriable) {
+    ports.log.warn({ ...fields, code: error.code }, 'a request failed')
+    return refused('unavailable', 'The service cannot do this at the moment; send the request again later').refusal
+  }
+  ports.log.error(fields, 'a request met a fault of the program')
+  return refused('internal_error', 'The service met a fault of its own; tell the operator the request_id').refusal
+}
+
+const timedOut = refused('unavailable', 'The request took too long; send it again later')
+
+/** Give work a time limit; at its end the signal is aborted and the caller gets an answer, while the work may go on. */
+const withinTime = async <T>(limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T | typeof timedOut> => {
+  const controller = new AbortController()
+  const { promise, resolve } = Promise.withResolvers<typeof timedOut>()
+  const timer = setTimeout(() => {
+    controller.abort()
+    resolve(timedOut)
+  }, limitMs)
+  try {
+    return await Promise.race([work(controller.signal), promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const corsHeaders = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'X-Request-Id, Api-Version, Retry-After',
+}
+
+const preflight = (trace: Trace): Answer => ({
+  status: 204,
+  layout: trace.layout,
+  mediaType: 'application/json; charset=utf-8',
+  body: '',
+  headers: {
+    ...corsHeaders,
+    'Access-Control-Allow-Methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type, Api-Version, Idempotency-Key, X-Request-Id',
+    'Access-Control-Max-Age': '86400',
+  },
+})
+
+type Means = { readonly ports: Ports; readonly gate: Gate; readonly limits: Limits }
+
+const answerOperation = async (
+  request: Request,
+  path: PathEntries,
+  parameters: Readonly<Record<string, string>>,
+  trace: Trace,
+  means: Means,
+): Promise<Answer> => {
+  const isCors = path.entries.some(entry => entry.binding.operation.cors === true)
+  if (isCors) Object.assign(trace.headers, corsHeaders)
+  if (isCors && request.method === 'OPTIONS') return preflight(trace)
+  try {
+    const outcome = await withinTime(means.limits.requestTimeoutMs, signal =>
+      dispatch(request, path, parameters, trace, { ...means, signal }),
+    )
+    return outcome.ok ? outcome.value : refusalAnswer(outcome.refusal, trace)
+  } catch (error) {
+    return refusalAnswer(refusalOfThrown(error, trace, means.ports), trace)
+  }
+}
+
+const nothingHere = refused('not_found', 'There is nothing at this path').refusal
+
+const answerPage = async (request: Request, page: Page, trace: Trace, ports: Ports): Promise<Answer> => {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    trace.headers['Allow'] = 'GET, HEAD'
+    return refusalAnswer(refused('method_not_allowed', 'Use GET on this path').refusal, trace)
+  }
+  try {
+    const content = await page.read(new URL(request.url).pathname)
+    if (content === null) return refusalAnswer(nothingHere, trace)
+    return { ...content, layout: trace.layout, headers: content.headers ?? {} }
+  } catch (error) {
+    return refusalAnswer(refusalOfThrown(error, trace, ports), trace)
+  }
+}
+
+const honoPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
+
+/**
+ * Build the interface out of operations and pages. Everything that reaches callers is decided here and in the contract:
+ * request ids, versions, access, limits, idempotency, errors.
+ * Throws when two operations claim one route.
+ */
+export const createApp = (bindings: readonly Binding[], pages: readonly Page[], ports: Ports, limits: Limits = defaultLimits): Hono => {
+  const app = new Hono()
+  const gate: Gate = {
+    requests: createRateLimit(limits.requestsPerSecond, 1),
+    failedLogins: createRateLimit(limits.failedLoginsPerMinute, 60),
+  }
+  const answer = async (request: Request, work: (trace: Trace) => Promise<Answer> | Answer): Promise<Response> => {
+    const started = ports.elapsed()
+    const trace = beginTrace(request, ports)
+    const written = await work(trace)
+    const { status, layout } = written
+    ports.observe({ operation: trace.operation?.id ?? 'none', status, layout, durationMs: ports.elapsed() - started })
+    return toResponse(written, trace.requestId, request.headers.get('accept-encoding'))
+  }
+  for (const path of routeTable(bindings)) {
+    app.all(honoPath(path.path), context =>
+      answer(context.req.raw, trace => answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits })),
+    )
+  }
+  for (const page of pages) app.all(page.path, context => answer(context.req.raw, trace => answerPage(context.req.raw, page, trace, ports)))
+  app.notFound(context => answer(context.req.raw, trace => refusalAnswer(nothingHere, trace)))
+  app.onError((error, context) => answer(context.req.raw, trace => refusalAnswer(refusalOfThrown(error, trace, ports), trace)))
+  return app
+}

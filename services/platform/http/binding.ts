@@ -1,0 +1,91 @@
+import type { Layout } from '../../contract/layout.ts'
+import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
+import type { Result } from '../../domain/refusal.ts'
+
+/** An operation and what answers it. */
+export type Binding = {
+  readonly operation: Operation
+  readonly run: (request: RequestOf<Operation>) => Promise<Outcome<unknown>>
+  readonly csv: ((answer: unknown) => string) | undefined
+}
+
+/**
+ * Bind an operation to the function that answers it; `csv` writes the same answer as text/csv.
+ * The shapes of the operation vouch for the types, which the table of routes does not know.
+ */
+export const bind = <O extends Operation>(
+  operation: O,
+  run: (request: RequestOf<O>) => Promise<Outcome<AnswerOf<O>>>,
+  csv?: (answer: AnswerOf<O>) => string,
+): Binding => ({ operation, run, csv }) as unknown as Binding
+
+/** Something to fetch that is no operation: a document, a health check, a file of the console. */
+export type Page = {
+  readonly path: string
+  readonly read: (path: string) => Promise<PageContent | null>
+}
+
+export type PageContent = {
+  readonly status: number
+  readonly mediaType: string
+  readonly body: string | Uint8Array<ArrayBuffer>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An answer that is kept under an Idempotency-Key: body as it was sent. */
+export type KeptAnswer = { readonly status: number; readonly layout: Layout; readonly body: string }
+
+/** What is known of a key when a request claims it. */
+export type Claimed =
+  | { readonly state: 'new' }
+  | { readonly state: 'running' }
+  | { readonly state: 'mismatch' }
+  | { readonly state: 'done'; readonly answer: KeptAnswer }
+
+/** Where answers are kept for 24 h. A claim whose process died is free again after the time limit of a request. */
+export type IdempotencyStore = {
+  /** Claim a key in one step: of two requests at once, one gets `new`. */
+  readonly begin: (claim: IdempotencyClaim, at: number) => Promise<Claimed>
+  /** Keep the answer; repeating it changes nothing. */
+  readonly finish: (claim: IdempotencyClaim, answer: KeptAnswer, at: number) => Promise<void>
+  /** Free the key, for the request was refused or failed. */
+  readonly abandon: (claim: IdempotencyClaim) => Promise<void>
+}
+
+/** What one answered request is, for metrics. */
+export type Observation = {
+  readonly operation: string
+  readonly status: number
+  readonly layout: Layout
+  readonly durationMs: number
+}
+
+/** What the world hands in; nothing here is ambient. */
+export type Ports = {
+  /** Find who sends a bearer token at an instant in ms. */
+  readonly authenticate: (token: string, at: number) => Promise<Result<Caller>>
+  /** Find the operator by the key of `X-Operator-Key`; null for a wrong one. */
+  readonly authenticateOperator: (key: string) => Caller | null
+  readonly idempotency: IdempotencyStore
+  /** The present instant in ms. */
+  readonly at: () => number
+  /** A monotonic clock in ms. */
+  readonly elapsed: () => number
+  readonly mintRequestId: () => string
+  readonly log: { readonly warn: (fields: object, message: string) => void; readonly error: (fields: object, message: string) => void }
+  readonly observe: (observation: Observation) => void
+  /** Refuse reads and test mode while the process is overloaded; null takes all. */
+  readonly shed?: (operation: Operation, caller: Caller | null) => boolean
+}
+
+/** Limits that the operator sets; counts are per process. */
+export type Limits = {
+  /** Requests a second for each account and mode; null for none. */
+  readonly requestsPerSecond: number | null
+  /** Failed logins a minute for each account. */
+  readonly failedLoginsPerMinute: number
+  /** How long one request may take, in ms. */
+  readonly requestTimeoutMs: number
+}
+
+export const defaultLimits: Limits = { requestsPerSecond: null, failedLoginsPerMinute: 10, requestTimeoutMs: 30_000 }

@@ -1,0 +1,240 @@
+import { retryAfterSeconds } from '../../contract/error.ts'
+import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exchange.ts'
+import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
+import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf } from '../../contract/operation.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { type BasicCredentials, basicCredentials, callerOf, challenge, nobody } from './access.ts'
+import { type Answer, takes } from './answer.ts'
+import type { KeptAnswer, Limits, Ports } from './binding.ts'
+import { claimOf, runOnce } from './idempotency.ts'
+import type { RateLimit, RateVerdict } from './rate-limit.ts'
+import { readRequestBody } from './request-body.ts'
+import { allowedMethods, type Entry, entriesFor, type PathEntries } from './route-table.ts'
+
+/** What is known of a request so far; an error object is written from it wherever the request ends. */
+export type Trace = {
+  readonly requestId: string
+  readonly at: number
+  layout: Layout
+  operation: Operation | null
+  liveMode: boolean | undefined
+  context: string
+  connectToken: string | undefined
+  /** Headers that the answer gets, whatever it is. */
+  readonly headers: Record<string, string>
+}
+
+export type Gate = { readonly requests: RateLimit; readonly failedLogins: RateLimit }
+
+/** One request on its way through the operation that answers it. */
+type Passage = {
+  readonly request: Request
+  readonly entry: Entry
+  readonly operation: Operation
+  readonly parameters: Readonly<Record<string, string>>
+  readonly caller: Caller
+  readonly credentials: BasicCredentials | null
+  readonly body: RawBody
+  readonly signal: AbortSignal
+}
+
+const emptyBody: RawBody = { bytes: new Uint8Array(), mediaType: 'application/json' }
+
+const passRate = (trace: Trace, verdict: RateVerdict, advice: string): Result<null> => {
+  Object.assign(trace.headers, verdict.headers)
+  return verdict.allowed ? accepted(null) : refused('rate_limited', advice)
+}
+
+const isUsable = (parameter: string): boolean => parameter.length <= 510 && [...parameter].length <= 255 && !parameter.includes('\0')
+
+/** Choose the entry that answers: header and path alone where they suffice, else the account of the caller decides. */
+const choose = async (
+  request: Request,
+  path: PathEntries,
+  parameters: Readonly<Record<string, string>>,
+  trace: Trace,
+  ports: Ports,
+): Promise<Result<{ readonly entry: Entry; readonly caller: Caller }>> => {
+  const header = layoutFromHeader(request.headers.get('api-version') ?? undefined)
+  if (!header.ok) return header
+  trace.layout = header.value ?? path.entries[0]?.layout ?? 'current'
+  const entries = entriesFor(path, request.method, header.value, parameters)
+  if (!entries.ok) {
+    if (entries.refusal.code === 'method_not_allowed') {
+      trace.headers['Allow'] = allowedMethods(path.entries.filter(entry => header.value === null || entry.layout === header.value))
+    }
+    return entries
+  }
+  const [first] = entries.value
+  if (first === undefined) return refused('not_found', 'There is nothing at this path')
+  const serving = entries.value.map(entry => entry.layout)
+  trace.layout = chooseLayout(header.value, serving, 'current')
+  trace.operation = first.binding.operation
+  trace.context = `api.${first.binding.operation.id}`
+  const caller = await callerOf(request.headers, first.binding.operation, ports, trace.at)
+  if (!caller.ok) return caller
+  if (caller.value !== nobody) trace.liveMode = caller.value.liveMode
+  trace.layout = chooseLayout(header.value, serving, caller.value.defaultLayout)
+  const entry = entries.value.find(one => one.layout === trace.layout) ?? first
+  const { operation } = entry.binding
+  trace.operation = operation
+  trace.context = `api.${operation.id}`
+  // The layouts may have different operations here, each with its own access.
+  const allowed = entry === first ? caller : await callerOf(request.headers, operation, ports, trace.at)
+  if (!allowed.ok) return allowed
+  if (Object.values(parameters).every(isUsable)) return accepted({ entry, caller: allowed.value })
+  return refused('not_found', 'There is no object with this id')
+}
+
+const enter = async (
+  request: Request,
+  chosen: { readonly entry: Entry; readonly caller: Caller },
+  parameters: Readonly<Record<string, string>>,
+  trace: Trace,
+  { ports, gate, signal }: { readonly ports: Ports; readonly gate: Gate; readonly signal: AbortSignal },
+): Promise<Result<Passage>> => {
+  const { entry, caller } = chosen
+  const { operation } = entry.binding
+  let credentials: BasicCredentials | null = null
+  if (operation.access === 'login') {
+    const basic = basicCredentials(request.headers)
+    if (!basic.ok) return basic
+    credentials = basic.value
+    const passed = passRate(
+      trace,
+      await gate.failedLogins.peek(credentials.accountId.slice(0, 64)),
+      'Too many failed logins; wait a minute',
+    )
+    if (!passed.ok) return passed
+  } else if (caller !== nobody) {
+    const verdict = await gate.requests.take(`${caller.accountId} ${caller.liveMode}`)
+    const passed = passRate(trace, verdict, 'Too many requests in this second; send it again later')
+    if (!passed.ok) return passed
+  }
+  if (ports.shed?.(operation, caller === nobody ? null : caller) === true) {
+    return refused('unavailable', 'The service is busy; send the request again later')
+  }
+  const takesBody = operation.body !== undefined && entry.route.bodyInQuery === undefined
+  const body = takesBody ? await readRequestBody(request, operation) : accepted(emptyBody)
+  return body.ok ? accepted({ request, entry, operation, parameters, caller, credentials, body: body.value, signal }) : body
+}
+
+const searchOf = (url: string): string => {
+  const start = url.indexOf('?')
+  return start === -1 ? '' : (url.slice(start + 1).split('#', 1)[0] ?? '')
+}
+
+const readFor = (passage: Passage, trace: Trace, idempotency: IdempotencyClaim | null): Result<RequestOf<Operation>> => {
+  const { entry, operation, caller, credentials, body, signal, parameters } = passage
+  const wire = { route: entry.route, layout: trace.layout, parameters, search: searchOf(passage.request.url), body }
+  const read = readRequest(operation, wire)
+  if (!read.ok) return read
+  const { query, body: shaped, parameters: all } = read.value
+  const common = { caller, at: trace.at, requestId: trace.requestId, layout: trace.layout, credentials, signal, idempotency }
+  // The operation's own shapes have read query and body; the table of routes does not know their types.
+  return accepted({ ...common, parameters: all, id: all['id'] ?? '', query, body: shaped } as RequestOf<Operation>)
+}
+
+type Fault = Extract<Outcome<unknown>, { readonly ok: false }>
+
+const answerWith = async (
+  passage: Passage,
+  trace: Trace,
+  read: RequestOf<Operation>,
+  gate: Gate,
+): Promise<{ readonly ok: true; readonly value: unknown } | Fault> => {
+  const outcome = await passage.entry.binding.run(read)
+  if (outcome.layout !== undefined) trace.layout = outcome.layout
+  if (outcome.ok) return outcome
+  if (outcome.context !== undefined) trace.context = outcome.context
+  trace.connectToken = outcome.connectToken
+  if (passage.credentials !== null && outcome.refusal.code === 'bad_credentials') {
+    Object.assign(trace.headers, (await gate.failedLogins.take(passage.credentials.accountId.slice(0, 64))).headers)
+    delete trace.headers['Retry-After']
+  }
+  return { ...outcome, refusal: refusalInLayout(passage.operation, outcome.refusal, trace.layout) }
+}
+
+const jsonAnswer = (trace: Trace, body: string, status: number): Answer => ({
+  status,
+  layout: trace.layout,
+  mediaType: 'application/json; charset=utf-8',
+  body,
+  headers: trace.headers,
+})
+
+/** Simulations change nothing, so a key has nothing to keep for them. */
+const changesNothing = (query: unknown): boolean =>
+  typeof query === 'object' && query !== null && 'non_persistent' in query && query.non_persistent === true
+
+const perform = async (
+  passage: Passage,
+  trace: Trace,
+  ports: Ports,
+  gate: Gate,
+): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
+  const { operation, request, entry } = passage
+  const claim = operation.idempotent === true ? claimOf(request, passage.caller, trace.layout, passage.body) : accepted(null)
+  if (!claim.ok) return claim
+  const read = readFor(passage, trace, claim.value)
+  if (!read.ok) return read
+  if (claim.value !== null && !changesNothing(read.value.query)) return performOnce(passage, trace, ports, gate, read.value, claim.value)
+  const outcome = await answerWith(passage, trace, read.value, gate)
+  if (!outcome.ok) return outcome
+  if (entry.binding.csv !== undefined) {
+    trace.headers['Vary'] = 'Accept'
+    if (takes(request.headers.get('accept'), 'text/csv')) {
+      return accepted({
+        ...jsonAnswer(trace, entry.binding.csv(outcome.value), operation.status),
+        mediaType: 'text/csv; charset=utf-8; header=present',
+      })
+    }
+  }
+  return accepted(jsonAnswer(trace, JSON.stringify(answerInLayout(operation, outcome.value, trace.layout)), operation.status))
+}
+
+const performOnce = async (
+  passage: Passage,
+  trace: Trace,
+  ports: Ports,
+  gate: Gate,
+  read: RequestOf<Operation>,
+  claim: IdempotencyClaim,
+): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
+  const { operation } = passage
+  const run = async (): Promise<{ readonly ok: true; readonly value: KeptAnswer } | Fault> => {
+    const outcome = await answerWith(passage, trace, read, gate)
+    if (!outcome.ok) return outcome
+    const body = JSON.stringify(answerInLayout(operation, outcome.value, trace.layout))
+    return { ok: true, value: { status: operation.status, layout: trace.layout, body } }
+  }
+  const once = await runOnce<Fault>(claim, ports, run)
+  if (!once.ok) return once
+  trace.layout = once.value.kept.layout
+  if (once.value.isReplay) trace.headers['Idempotent-Replayed'] = 'true'
+  return accepted(jsonAnswer(trace, once.value.kept.body, once.value.kept.status))
+}
+
+/** Headers that a refusal brings by its code. */
+export const refusalHeaders = (refusal: Refusal, operation: Operation | null): Readonly<Record<string, string>> => {
+  const retryAfter = retryAfterSeconds(refusal.code)
+  const isUnauthorised = refusal.code === 'bad_credentials' || refusal.code === 'token_expired'
+  return {
+    ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+    ...(isUnauthorised ? { 'WWW-Authenticate': challenge(operation) } : {}),
+  }
+}
+
+/** Take a request through choice of layout, access, limits, reading, the operation itself, and writing. */
+export const dispatch = async (
+  request: Request,
+  path: PathEntries,
+  parameters: Readonly<Record<string, string>>,
+  trace: Trace,
+  means: { readonly ports: Ports; readonly gate: Gate; readonly limits: Limits; readonly signal: AbortSignal },
+): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
+  const chosen = await choose(request, path, parameters, trace, means.ports)
+  if (!chosen.ok) return chosen
+  const passage = await enter(request, chosen.value, parameters, trace, means)
+  return passage.ok ? perform(passage.value, trace, means.ports, means.gate) : passage
+}

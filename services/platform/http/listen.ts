@@ -1,0 +1,113 @@
+import { createServer, type Server, STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { errorObject, statusOf } from '../../contract/error.ts'
+import { versionOf } from '../../contract/layout.ts'
+import { type Refusal, refused } from '../../domain/refusal.ts'
+import type { Ports } from './binding.ts'
+
+/** Limits of the server itself: what comes before a request can be read at all. */
+const serverLimits = {
+  /** Request line and headers together, in bytes. */
+  maxHeaderSize: 16 * 2 ** 10,
+  /** From the first byte to the last header, and to the last byte of the body, in ms. */
+  headersTimeout: 15_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 1_000,
+} as const
+
+const drainStepMs = 50
+
+export type Listener = AsyncDisposable & {
+  readonly host: string
+  readonly port: number
+  /** Take no more connections, let running requests end within the time limit (ms), then cut what is left. */
+  readonly close: (limitMs: number) => Promise<void>
+}
+
+type Means = Pick<Ports, 'at' | 'mintRequestId' | 'log'>
+
+const refusalOf = (code: string | undefined): Refusal => {
+  if (code === 'HPE_HEADER_OVERFLOW') return refused('headers_too_large', 'Send headers of at most 16 KiB together').refusal
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refused('request_timeout', 'Send the whole request within 30 seconds').refusal
+  return refused('header_invalid', 'Send a request that follows HTTP/1.1').refusal
+}
+
+/** The error object of a request that never became one, with the headers that every answer has. */
+const unreadable = (refusal: Refusal, means: Means) => {
+  const requestId = means.mintRequestId()
+  const body = JSON.stringify(errorObject(refusal, { context: 'api.request_read', requestId, at: means.at(), layout: 'current' }))
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Request-Id': requestId,
+    'Api-Version': versionOf.current,
+    Connection: 'close',
+  }
+  return { status: statusOf(refusal.code, 'current'), headers, body }
+}
+
+/** Answer bytes that are no request with the error object too, as far as the socket still takes it. */
+const answerBroken = (error: Error & { readonly code?: string }, socket: Socket, means: Means): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, headers, body } = unreadable(refusalOf(error.code), means)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
+}
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((resolve, reject) => server.close(error => (error === undefined ? resolve() : reject(error))))
+
+const closeWithin = async (server: Server, limitMs: number): Promise<void> => {
+  const done = closed(server)
+  const idle = setInterval(() => server.closeIdleConnections(), drainStepMs)
+  const cut = setTimeout(() => server.closeAllConnections(), limitMs)
+  try {
+    server.closeIdleConnections()
+    await done
+  } finally {
+    clearInterval(idle)
+    clearTimeout(cut)
+  }
+}
+
+const bound = (server: Server, host: string, port: number): Promise<AddressInfo> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address()
+      if (address === null || typeof address === 'string') reject(new Error('the server has no port'))
+      else resolve(address)
+    })
+  })
+
+/**
+ * Serve an app on a host and port; port 0 takes a free one.
+ * Throws when the port is taken. Closing is orderly: 10 s for what is under way, when disposed of.
+ */
+export const listen = async (
+  app: Hono,
+  { host, port }: { readonly host: string; readonly port: number },
+  means: Means,
+): Promise<Listener> => {
+  const errorHandler = (error: unknown): Response => {
+    means.log.warn({ err: error }, 'a request could not be read')
+    const { status, headers, body } = unreadable(refusalOf(undefined), means)
+    return new Response(body, { status, headers })
+  }
+  const server = createServer(serverLimits, getRequestListener(app.fetch, { errorHandler }))
+  server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))
+  const address = await bound(server, host, port)
+  let closing: Promise<void> | undefined
+  const close = (limitMs: number): Promise<void> => {
+    closing ??= closeWithin(server, limitMs)
+    return closing
+  }
+  return { host: address.address, port: address.port, close, [Symbol.asyncDispose]: () => close(10_000) }
+}

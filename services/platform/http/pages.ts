@@ -1,0 +1,30 @@
+import type { Page } from './binding.ts'
+
+/** How a part of the system is doing. */
+export type Check = { readonly name: string; readonly isWell: () => boolean | Promise<boolean> }
+
+const health = (path: string, checks: readonly Check[]): Page => ({
+  path,
+  read: async () => {
+    const results = await Promise.all(checks.map(async ({ name, isWell }) => [name, await isWell()] as const))
+    const failing = results.filter(([, well]) => !well).map(([name]) => name)
+    return {
+      status: failing.length === 0 ? 200 : 503,
+      mediaType: 'application/json; charset=utf-8',
+      body: JSON.stringify({ status: failing.length === 0 ? 'ok' : 'failing', checks: Object.fromEntries(results) }),
+      headers: { 'Cache-Control': 'no-store' },
+    }
+  },
+})
+
+/** Health is progress: live while the loops move, ready while the stores answer. */
+export const healthPages = (live: readonly Check[], ready: readonly Check[]): readonly Page[] => [
+  health('/health/live', live),
+  health('/health/ready', ready),
+]
+
+/** Serve a JSON document that does not change while the process runs. */
+export const documentPage = (path: string, document: unknown): Page => {
+  const body = JSON.stringify(document)
+  return { path, read: async () => ({ status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }) }
+}

@@ -1,0 +1,134 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { send, testApp } from '../support/http-app.ts'
+
+const basic = (account: string, key: string) => `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`
+const mebi = 2 ** 20
+
+/** A body of an exact length, so that the pair on both sides of a limit differs in one byte. */
+const thing = (bytes: number): string => `{"name":"a"${' '.repeat(bytes - '{"name":"a"}'.length)}}`
+
+const streamed = (text: string): ReadableStream<Uint8Array> => new Blob([text]).stream()
+
+describe('the size of a body', () => {
+  it.each([
+    ['1 MiB for most operations', 'POST', '/things', mebi, 201],
+    ['16 MiB for submissions', 'PUT', '/meters/interval', 16 * mebi, 200],
+  ] as const)('is at most %s: n passes, n + 1 is refused', async (_, method, path, limit, status) => {
+    const { app } = testApp()
+    expect((await send(app, method, path, { body: thing(limit) })).status).toBe(status)
+    const above = await send(app, method, path, { body: thing(limit + 1) })
+    expect(above).toMatchObject({ status: 413, json: { code: 'body_too_large', message: `Send a body of at most ${limit} bytes.` } })
+  })
+
+  it('is judged by its announced length before anything is read', async () => {
+    const { app } = testApp()
+    const body = new ReadableStream({
+      pull: () => {
+        throw new Error('nobody may read this')
+      },
+    })
+    const init = {
+      method: 'POST',
+      headers: { authorization: 'Bearer all', 'content-type': 'application/json', 'content-length': String(mebi + 1) },
+    }
+    expect((await app.request('http://test/things', { ...init, body, duplex: 'half' } as RequestInit)).status).toBe(413)
+  })
+
+  it('is counted where it is not announced', async () => {
+    const { app } = testApp()
+    const post = async (text: string) => {
+      const init = {
+        method: 'POST',
+        headers: { authorization: 'Bearer all', 'content-type': 'application/json' },
+        body: streamed(text),
+        duplex: 'half',
+      }
+      return (await app.request('http://test/things', init as RequestInit)).status
+    }
+    expect([await post(thing(mebi)), await post(thing(mebi + 1))]).toEqual([201, 413])
+  })
+
+  it('is the inflated one of compressed bodies, which are inflated no further than the limit', async () => {
+    const { app } = testApp()
+    const post = (text: string) =>
+      send(app, 'POST', '/things', { headers: { 'content-encoding': 'gzip' }, body: new Uint8Array(gzipSync(text)) })
+    expect((await post(thing(mebi))).status).toBe(201)
+    expect((await post(thing(mebi + 1))).status).toBe(413)
+    const bomb = new Uint8Array(gzipSync(' '.repeat(128 * mebi)))
+    const before = process.memoryUsage().arrayBuffers
+    const refused = await send(app, 'POST', '/things', { headers: { 'content-encoding': 'gzip' }, body: bomb })
+    expect([bomb.length < mebi, refused.status]).toEqual([true, 413])
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32 * mebi)
+  })
+})
+
+describe('an id in the path and an Idempotency-Key', () => {
+  it('have at most 255 characters', async () => {
+    const { app } = testApp()
+    expect((await send(app, 'GET', `/things/${encodeURIComponent('é'.repeat(255))}`)).status).toBe(200)
+    expect((await send(app, 'GET', `/things/${encodeURIComponent('é'.repeat(256))}`)).status).toBe(404)
+    const keyed = (length: number) =>
+      send(app, 'POST', '/things', { body: { name: 'a' }, headers: { 'idempotency-key': 'k'.repeat(length) } })
+    expect([(await keyed(255)).status, (await keyed(256)).status]).toEqual([201, 400])
+  })
+})
+
+describe('the rate of an account', () => {
+  it('has no limit by default, and says nothing of one', async () => {
+    const { app } = testApp()
+    for (let index = 0; index < 50; index += 1) expect((await send(app, 'GET', '/things/a')).status).toBe(200)
+    expect((await send(app, 'GET', '/things/a')).headers.get('ratelimit-limit')).toBeNull()
+  })
+
+  it('is what the operator sets, counted for all its tokens together', async () => {
+    const { app } = testApp({ requestsPerSecond: 3 })
+    const statuses: number[] = []
+    for (const token of ['all', 'read', 'all']) statuses.push((await send(app, 'GET', '/things/a', { token })).status)
+    const refused = await send(app, 'GET', '/things/a')
+    expect([...statuses, refused.status]).toEqual([200, 200, 200, 429])
+    expect(refused.json).toMatchObject({ type: 'rate_limit', code: 'rate_limited' })
+    expect(
+      Object.fromEntries(
+        ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => [name, refused.headers.get(name)]),
+      ),
+    ).toEqual({
+      'ratelimit-limit': '3',
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': '1',
+      'retry-after': '1',
+    })
+  })
+})
+
+describe('a login', () => {
+  const login = (app: ReturnType<typeof testApp>['app'], account: string, key: string) =>
+    send(app, 'GET', '/login', { token: null, headers: { authorization: basic(account, key) } })
+
+  it('gives a token for the right key', async () => {
+    expect((await login(testApp().app, 'acc_1', 'right')).json).toEqual({ bearer_token: 'all' })
+  })
+
+  it('may fail ten times a minute for each account; then even the right key waits', async () => {
+    const { app } = testApp()
+    for (let index = 0; index < 10; index += 1) expect((await login(app, 'acc_1', 'wrong')).status).toBe(401)
+    const refused = await login(app, 'acc_1', 'right')
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+    expect(refused.headers.get('ratelimit-remaining')).toBe('0')
+    expect((await login(app, 'acc_2', 'right')).status).toBe(200)
+  })
+
+  it('may succeed as often as it likes', async () => {
+    const { app } = testApp()
+    for (let index = 0; index < 9; index += 1) await login(app, 'acc_1', 'wrong')
+    for (let index = 0; index < 20; index += 1) expect((await login(app, 'acc_1', 'right')).status).toBe(200)
+  })
+
+  it.each(['Basic', 'Basic !', `Basic ${btoa('only')}`, `Basic ${btoa(':key')}`, `Basic ${btoa('acc:')}`, `Basic ${btoa('a:b:c')}`])(
+    'with %s is refused',
+    async authorization => {
+      expect((await send(testApp().app, 'GET', '/login', { token: null, headers: { authorization } })).status).toBe(401)
+    },
+  )
+})

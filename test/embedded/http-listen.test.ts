@@ -1,0 +1,118 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Listener, listen } from '../../services/platform/http/listen.ts'
+import { testApp } from '../support/http-app.ts'
+
+/** What stands before the app, and the orderly end, exist on a socket alone. */
+const start = (): Promise<Listener> => {
+  const { app, ports } = testApp()
+  return listen(app, { host: '127.0.0.1', port: 0 }, ports)
+}
+
+/** Send bytes as they are; gives all that comes back until the server ends the connection. */
+const exchange = (port: number, text: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    let received = ''
+    socket.on('data', chunk => {
+      received += chunk.toString()
+    })
+    socket.on('close', () => resolve(received))
+    socket.on('error', reject)
+  })
+
+const errorOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+
+describe('the server', () => {
+  let listener: Listener
+  beforeAll(async () => {
+    listener = await start()
+  })
+  afterAll(() => listener[Symbol.asyncDispose]())
+
+  const get = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${listener.port}${path}`, init)
+
+  it('serves the interface', async () => {
+    const headers = { authorization: 'Bearer all', 'content-type': 'application/json' }
+    const answer = await get('/things', { method: 'POST', headers, body: '{"name":"a"}' })
+    expect([answer.status, ((await answer.json()) as { name: string }).name]).toEqual([201, 'a'])
+    const head = await get('/things/a', { method: 'HEAD', headers: { ...headers, 'accept-encoding': 'identity' } })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    expect(Number(head.headers.get('content-length'))).toBeGreaterThan(2_000)
+  })
+
+  it('answers a body above the limit without waiting for its end, and goes on', async () => {
+    const head =
+      'POST /things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n{'
+    const answer = await exchange(listener.port, head)
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect((await get('/health/live')).status).toBe(200)
+  })
+
+  it('takes headers of 16 KiB and refuses longer ones with the error object', async () => {
+    const request = (bytes: number) => {
+      const frame = 'GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: \r\n\r\n'
+      return frame.replace('X: ', `X: ${'x'.repeat(bytes - frame.length)}`)
+    }
+    expect(await exchange(listener.port, request(15 * 2 ** 10))).toMatch(/^HTTP\/1\.1 200 /)
+    const refused = await exchange(listener.port, request(16 * 2 ** 10 + 512))
+    expect(refused).toMatch(/^HTTP\/1\.1 431 /)
+    expect(errorOf(refused)).toMatchObject({ object: 'error', code: 'headers_too_large', context: 'api.request_read' })
+  })
+
+  it.each([
+    'NONSENSE\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'GET / HTTP/1.1\r\n\r\n',
+  ])('answers %j with the error object', async text => {
+    const answer = await exchange(listener.port, text)
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)
+    if (answer.includes('{')) expect(errorOf(answer)).toMatchObject({ object: 'error', type: 'invalid_request' })
+  })
+
+  it('refuses a host that is none', async () => {
+    const answer = await exchange(listener.port, 'GET /things/a HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(errorOf(answer)).toMatchObject({ object: 'error', code: 'header_invalid' })
+    expect(answer).toMatch(/^x-request-id: req_\d+\r$/im)
+  })
+})
+
+describe('the end of the server', () => {
+  it('lets a running request end, takes no new one, and waits for no idle connection', async () => {
+    const listener = await start()
+    const base = `http://127.0.0.1:${listener.port}`
+    await (await fetch(`${base}/health/live`)).text()
+    const body = JSON.stringify({ name: 'wait' })
+    const running = fetch(`${base}/things`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer all', 'content-type': 'application/json' },
+      body,
+    })
+    await new Promise(resolve => setTimeout(resolve, 100))
+    const began = performance.now()
+    const closing = listener.close(5_000)
+    expect((await running).status).toBe(201)
+    await closing
+    expect(performance.now() - began).toBeLessThan(2_000)
+    await expect(fetch(`${base}/health/live`)).rejects.toThrow()
+  })
+
+  it('cuts what has not ended within the time limit', async () => {
+    const listener = await start()
+    const running = fetch(`http://127.0.0.1:${listener.port}/trouble/slow`, { headers: { authorization: 'Bearer all' } })
+    const cut = expect(running).rejects.toThrow()
+    await new Promise(resolve => setTimeout(resolve, 50))
+    const began = performance.now()
+    await listener.close(100)
+    await cut
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
+
+  it('is not the start of a second one on the same port', async () => {
+    const listener = await start()
+    const { app, ports } = testApp()
+    await expect(listen(app, { host: '127.0.0.1', port: listener.port }, ports)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await listener.close(100)
+  })
+})

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { idKindOf } from '../../services/domain/identifier.ts'
+import { apiKeyMode, hashSecret, mint, mintApiKey, mintConnectToken } from '../../services/platform/mint.ts'
+
+describe('minted ids', () => {
+  it("have their kind's shape and ascend, also where the clock stands still or steps back", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 44 }), { minLength: 2, maxLength: 200 }), instants => {
+        const ids = instants.map(at => mint('device', at))
+        expect(ids.every(id => idKindOf(id) === 'device')).toBe(true)
+        expect(ids.toSorted()).toEqual(ids)
+        expect(new Set(ids).size).toBe(ids.length)
+      }),
+    )
+  })
+
+  it('say when they were minted to those who mint at the present', () => {
+    const at = 2 ** 45
+    expect(Number.parseInt(mint('event', at).slice(4, 16), 16)).toBe(at)
+  })
+})
+
+describe('secrets', () => {
+  it('hold no time: equal instants give unrelated texts', () => {
+    const tokens = Array.from({ length: 100 }, mintConnectToken)
+    expect(tokens.every(token => idKindOf(token) === 'connectSession')).toBe(true)
+    for (let place = 4; place < 36; place += 1) expect(new Set(tokens.map(token => token[place])).size).toBeGreaterThan(4)
+  })
+
+  it('tell a key with a typing error from one that was minted', () => {
+    for (const liveMode of [true, false]) {
+      const key = mintApiKey(liveMode)
+      expect(apiKeyMode(key)).toEqual({ liveMode })
+      fc.assert(
+        fc.property(fc.integer({ min: 8, max: key.length - 1 }), fc.constantFrom(...'0123456789abcdef'), (place, digit) => {
+          const typed = key.slice(0, place) + digit + key.slice(place + 1)
+          expect(apiKeyMode(typed) === null).toBe(typed !== key)
+        }),
+      )
+      expect(apiKeyMode(key.replace(/^sk_(live|test)/, liveMode ? 'sk_test' : 'sk_live'))).toBeNull()
+    }
+  })
+
+  it('are hashed under the secret of the installation', () => {
+    expect(hashSecret('a', 'key')).toMatch(/^[0-9a-f]{64}$/)
+    expect(hashSecret('a', 'key')).toBe(hashSecret('a', 'key'))
+    expect(new Set([hashSecret('a', 'key'), hashSecret('b', 'key'), hashSecret('a', 'yek')]).size).toBe(3)
+  })
+})
