@@ -1,0 +1,74 @@
+import { meanConfidence, type OracleCost, type Weighed } from './cost.ts'
+import { divideHalfEven, type Fraction } from './exact.ts'
+import { dateNumber, localClock, monthNumber } from './local-clock.ts'
+
+export type OracleBucket = {
+  readonly start: number
+  readonly end: number
+  readonly energy: bigint
+  readonly cost: bigint
+  readonly confidence: Fraction
+  readonly unpricedRecords: number
+  readonly unpricedEnergy: bigint
+}
+
+type Share = { readonly start: number; readonly end: number; readonly energy: bigint; readonly cost: bigint }
+
+const minuteMs = 60_000
+const twoDaysMs = 2880 * minuteMs
+
+/** Edges of the local days or months in [from, to), clipped: `from`, each first minute of a later day or month, `to`. */
+export const bucketEdges = (zone: string, from: number, to: number, unit: 'DAY' | 'MONTH'): number[] => {
+  const numberOf = unit === 'DAY' ? dateNumber : monthNumber
+  const edges = [from]
+  let latest = 0
+  for (let at = Math.floor(from / minuteMs) * minuteMs - twoDaysMs; at < to; at += minuteMs) {
+    const number = numberOf(localClock(zone, at))
+    if (number <= latest) continue
+    latest = number
+    if (at > from) edges.push(at)
+  }
+  return [...edges, to]
+}
+
+/** The part of a share of energy and cost that lies in [from, to), or null; `last` is the record's last instant. */
+const shareWithin = (share: Share, from: number, to: number, last: number): Share | null => {
+  const length = share.end - share.start
+  if (length === 0) {
+    const at = Math.min(share.start, last)
+    return from <= at && at < to ? share : null
+  }
+  const start = Math.max(from, share.start)
+  const end = Math.min(to, share.end)
+  if (start >= end) return null
+  const until = (whole: bigint, at: number) => divideHalfEven(whole * BigInt(at - share.start), BigInt(length))
+  const energy = until(share.energy, end) - until(share.energy, start)
+  return { start, end, energy, cost: until(share.cost, end) - until(share.cost, start) }
+}
+
+const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
+  let [energy, cost, unpricedEnergy, unpricedRecords] = [0n, 0n, 0n, 0]
+  const weighed: Weighed[] = []
+  for (const { record, energy: kept, priced } of costs) {
+    const last = record.end > record.start ? record.end - 1 : record.end
+    for (const piece of priced?.pieces ?? []) {
+      const share = shareWithin(piece, start, end, last)
+      if (share === null) continue
+      energy += share.energy
+      cost += share.cost
+      weighed.push({ ...share, confidence: piece.confidence, recordConfidence: record.confidence })
+    }
+    if (priced !== null) continue
+    const share = shareWithin({ ...record, energy: kept, cost: 0n }, start, end, last)
+    if (share === null) continue
+    unpricedEnergy += share.energy
+    unpricedRecords += 1
+  }
+  return { start, end, energy, cost, confidence: meanConfidence(weighed), unpricedRecords, unpricedEnergy }
+}
+
+/** Sum costed records over the local days or months of [from, to), every one present; the caller picks records of one flow and direction. */
+export const bucketsOf = (zone: string, costs: readonly OracleCost[], from: number, to: number, unit: 'DAY' | 'MONTH'): OracleBucket[] => {
+  const edges = bucketEdges(zone, from, to, unit)
+  return edges.slice(0, -1).map((start, index) => bucketOf(costs, start, edges[index + 1] ?? to))
+}

@@ -1,0 +1,173 @@
+import type {
+  Hours,
+  MarketSeries,
+  PricingInput,
+  Rate,
+  ScheduleEntry,
+  Tariff,
+  TariffDirection,
+  TariffType,
+} from '../../../services/domain/tariff/tariff.ts'
+import { divideHalfEven } from './exact.ts'
+import { type LocalClock, localClock, monthStart } from './local-clock.ts'
+
+/** One half of a price at an instant, before the tier is known. */
+export type Part = {
+  /** Null: no tariff, the part is free. */
+  readonly tariffId: string | null
+  readonly rates: readonly Rate[]
+  /** Market price, 0 on a tariff without market; null where the market has none. */
+  readonly market: bigint | null
+  readonly confidence: number
+  /** Where the energy that chooses the tier begins to count. */
+  readonly countingStart: number
+}
+
+export type PartPrice = { readonly price: bigint; readonly tier: bigint }
+
+export type PriceAt = {
+  readonly price: bigint
+  readonly confidence: number
+  readonly commodity: PartPrice & { readonly tariffId: string | null }
+  readonly nonCommodity: PartPrice & { readonly tariffId: string | null }
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
+const quarterYearMs = 90 * 24 * 3_600_000
+const free: Part = { tariffId: null, rates: [], market: 0n, confidence: 1, countingStart: Number.NEGATIVE_INFINITY }
+
+const startOf = (tariff: Tariff): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
+const closeOf = (tariff: Tariff): number => tariff.closedAt ?? Number.POSITIVE_INFINITY
+
+/** The tariff that is in force, or goes on, at an instant: of those begun the last one begun, unless it is closed. */
+export const tariffAt = (input: PricingInput, direction: TariffDirection, type: TariffType, at: number): Tariff | null => {
+  let last: Tariff | null = null
+  for (const tariff of input.tariffs) {
+    if (tariff.direction !== direction || tariff.type !== type) continue
+    const neverInForce = closeOf(tariff) <= startOf(tariff)
+    if (neverInForce || startOf(tariff) > at) continue
+    if (last === null || startOf(tariff) > startOf(last)) last = tariff
+  }
+  return last === null || closeOf(last) <= at ? null : last
+}
+
+const contractConfidence = (tariff: Tariff, at: number): number => {
+  if (tariff.contractEnd === null || at < tariff.contractEnd) return 1
+  const steps = Math.floor((at - tariff.contractEnd) / quarterYearMs)
+  return [0.8, 0.6, 0.4][steps] ?? 0.2
+}
+
+const dateRank = (entry: ScheduleEntry, clock: LocalClock): number | null => {
+  const anyMonth = entry.months.includes('All')
+  const name = months[clock.month - 1]
+  if (!anyMonth && !entry.months.some(month => month === name)) return null
+  if (entry.dates.length > 0 && !entry.dates.includes(clock.date)) return null
+  return (entry.dates.length > 0 ? 2 : 0) + (anyMonth ? 0 : 1)
+}
+
+const dayRank = (days: readonly string[], clock: LocalClock): number | null => {
+  if (days.includes(clock.weekday)) return 2
+  const weekend = clock.weekday === 'Sat' || clock.weekday === 'Sun'
+  if (days.includes(weekend ? 'Weekend' : 'Weekdays')) return 1
+  return days.includes('All') ? 0 : null
+}
+
+const covers = (hours: Hours, clock: LocalClock): boolean => {
+  const second = clock.hour * 3600 + clock.minute * 60 + clock.second
+  const end = hours.validTo === 0 ? 86_400 : hours.validTo
+  if (hours.validFrom < end) return hours.validFrom <= second && second < end
+  return second >= hours.validFrom || second < end
+}
+
+/** The band that holds at a wall clock: the highest rank of all that cover it. Throws where none or two of one rank do. */
+export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): Hours => {
+  let best: Hours | null = null
+  let bestRank = -1
+  let twice = false
+  for (const entry of schedule) {
+    const first = dateRank(entry, clock)
+    if (first === null) continue
+    for (const { days, hours } of entry.daysAndHours) {
+      const second = dayRank(days, clock)
+      if (second === null) continue
+      const rank = first * 3 + second
+      if (rank < bestRank) continue
+      for (const band of hours) {
+        if (!covers(band, clock)) continue
+        twice = rank === bestRank
+        best = band
+        bestRank = rank
+      }
+    }
+  }
+  if (best === null || twice) throw new Error(`${twice ? 'Two bands hold' : 'No band holds'} at ${JSON.stringify(clock)}.`)
+  return best
+}
+
+const marketIndex = (series: MarketSeries, at: number): number | null => {
+  let low = 0
+  let high = series.starts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((series.ends[middle] ?? 0) <= at) low = middle + 1
+    else high = middle
+  }
+  const start = series.starts[low]
+  return start !== undefined && start <= at ? low : null
+}
+
+/** One half of the price at an instant; null: no tariff gives one. */
+export const partAt = (input: PricingInput, direction: TariffDirection, type: TariffType, at: number): Part | null => {
+  const tariff = tariffAt(input, direction, type, at)
+  if (tariff === null) return type === 'NON_COMMODITY' || direction === 'LOCAL' ? free : null
+  const zone = input.timeZone.name
+  const { rate: rates } = bandAt(tariff.schedule, localClock(zone, at))
+  const confidence = contractConfidence(tariff, at)
+  const countingStart = Math.max(monthStart(zone, at), startOf(tariff))
+  const part = { tariffId: tariff.id, rates, countingStart }
+  if (!tariff.marketRates) return { ...part, market: 0n, confidence }
+  const series = direction === 'EXPORT' ? input.exportMarket : input.importMarket
+  const index = series === null ? null : marketIndex(series, at)
+  if (series === null || index === null) return { ...part, market: null, confidence }
+  return { ...part, market: series.prices[index] ?? null, confidence: Math.min(confidence, series.confidences[index] ?? 0) }
+}
+
+/** Price of a part at the tier that the next energy meets after `counted`; `tier` is that tier's lower bound. Null without a market price. */
+export const pricePart = (part: Part, counted: bigint): PartPrice | null => {
+  if (part.market === null) return null
+  let tier = 0n
+  for (const rate of part.rates) {
+    if (rate.to !== null && rate.to <= counted) {
+      tier = rate.to
+      continue
+    }
+    const base = part.market + rate.fixed + rate.surchargeFixed
+    return { price: divideHalfEven(base * (1_000_000_000n + rate.surchargePercentage), 1_000_000_000n), tier }
+  }
+  return { price: 0n, tier: 0n }
+}
+
+/** Both halves of a price in one. */
+export const joinParts = (commodity: Part | null, nonCommodity: Part | null, counted: readonly [bigint, bigint]): PriceAt | null => {
+  if (commodity === null || nonCommodity === null) return null
+  const first = pricePart(commodity, counted[0])
+  const second = pricePart(nonCommodity, counted[1])
+  if (first === null || second === null) return null
+  return {
+    price: first.price + second.price,
+    confidence: Math.min(commodity.confidence, nonCommodity.confidence),
+    commodity: { ...first, tariffId: commodity.tariffId },
+    nonCommodity: { ...second, tariffId: nonCommodity.tariffId },
+  }
+}
+
+/**
+ * Price one kWh at one instant by looking through everything that could set it; null: there is no price.
+ * `counted` is the energy counted so far for the tiers of the commodity and of the non-commodity part.
+ */
+export const priceAt = (
+  input: PricingInput,
+  direction: TariffDirection,
+  at: number,
+  counted: readonly [bigint, bigint] = [0n, 0n],
+): PriceAt | null => joinParts(partAt(input, direction, 'COMMODITY', at), partAt(input, direction, 'NON_COMMODITY', at), counted)
