@@ -1,0 +1,38 @@
+import type { Codec } from '../platform/log/codec.ts'
+import type { AcceptedRecord, DeadLetter, RecordPart } from '../platform/log/messages.ts'
+import { laneKey } from '../platform/log/partition.ts'
+import { versionParts } from '../platform/log/version.ts'
+import type { LaneRecord, Origin } from './settle.ts'
+
+/** A record for which there is no cost because the pure code threw, or its location is not known at all. */
+export type PoisonRecord = { readonly entry: LaneRecord; readonly code: string; readonly reason: string }
+
+/** Why and when something was put aside; `position` is -1 for a whole message. */
+type Cause = { readonly position: number; readonly code: string; readonly reason: string; readonly at: number }
+
+/** Lay a message aside as it came, with the reason for which it cannot be handled. */
+export const deadLetterOf = ({ lane, message }: Origin, { position, code, reason, at }: Cause): DeadLetter => ({
+  topic: lane.topic,
+  partition: lane.partition,
+  offset: message.offset,
+  position,
+  timestamp: message.timestamp,
+  key: message.key,
+  headers: message.headers,
+  value: message.value,
+  code,
+  reason,
+  failedAt: at,
+})
+
+/** Lay one record aside: as a chunk of its own, with the origin of its message. */
+export const deadLetterOfRecord = ({ entry, code, reason }: PoisonRecord, codec: Pick<Codec, 'encodeLane'>, at: number): DeadLetter => {
+  const { record, part, origin, sourceVersion } = entry
+  if (origin === null) throw new RangeError('a stored row cannot be put aside')
+  const chunk = { ...(part as RecordPart), records: [record as AcceptedRecord] }
+  return {
+    ...deadLetterOf(origin, { position: versionParts(sourceVersion).position, code, reason, at }),
+    key: laneKey(part.accountId, record.locationId),
+    value: codec.encodeLane({ kind: 'records', parts: [chunk] }),
+  }
+}

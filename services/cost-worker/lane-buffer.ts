@@ -1,0 +1,124 @@
+import type { Lane, Log, StoredMessage, Subscription } from '../platform/log/log.ts'
+import type { Taken } from './step.ts'
+
+/** What was read ahead of each lane, so that one step can take from all of them. Bounded per lane by one read. */
+export type LaneBuffer = {
+  /** Wait until something is there, then take up to about so many bytes of it, lane by lane; empty only when `signal` aborts. */
+  readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
+  /** Commit what a step took, after all its effects. */
+  readonly commit: (taken: readonly Taken[]) => Promise<void>
+  /** Forget what was read and begin again at the committed offsets. */
+  readonly rewind: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+type Source = {
+  readonly lane: Lane
+  messages: readonly StoredMessage[]
+  reading: { readonly done: Promise<void>; readonly stop: AbortController } | null
+  failed: unknown
+}
+
+const bounds = { maxMessages: 64, maxBytes: 512 * 1024 }
+
+const sizeOf = (message: StoredMessage): number => message.value.length
+
+/** Take from the front of what was read of one lane. */
+const takeFrom = (source: Source, room: number): readonly StoredMessage[] => {
+  let count = 0
+  let bytes = 0
+  for (const message of source.messages) {
+    if (count > 0 && bytes + sizeOf(message) > room) break
+    bytes += sizeOf(message)
+    count += 1
+  }
+  const taken = source.messages.slice(0, count)
+  source.messages = source.messages.slice(count)
+  return taken
+}
+
+/** Read the lanes of a group as they are assigned. */
+export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string): Promise<LaneBuffer> => {
+  const sources: Source[] = []
+  let wake = Promise.withResolvers<void>()
+  let turn = 0
+
+  const readAhead = (source: Source): void => {
+    if (source.messages.length > 0 || source.reading !== null || source.lane.lost.aborted) return
+    const stop = new AbortController()
+    const done = source.lane.read({ ...bounds, signal: stop.signal }).then(
+      messages => {
+        source.messages = messages
+        source.reading = null
+        wake.resolve()
+      },
+      error => {
+        source.failed = error
+        source.reading = null
+        wake.resolve()
+      },
+    )
+    source.reading = { done, stop }
+  }
+
+  const subscription: Subscription = await log.subscribe('meter.records.v1', group, lane => {
+    sources.push({ lane, messages: [], reading: null, failed: undefined })
+    wake.resolve()
+  })
+
+  /** Take a fair share of each lane; the first lane changes from step to step. */
+  const takeReady = (mostBytes: number): readonly Taken[] => {
+    turn += 1
+    const ready = sources.filter(({ messages }) => messages.length > 0)
+    const order = ready.map((_, index) => ready[(index + turn) % ready.length] as Source)
+    let room = mostBytes
+    const taken: Taken[] = []
+    for (const source of order) {
+      if (room <= 0) break
+      const messages = takeFrom(source, room)
+      room -= messages.reduce((sum, message) => sum + sizeOf(message), 0)
+      taken.push({ lane: source.lane, messages })
+    }
+    return taken
+  }
+
+  return {
+    take: async (mostBytes, signal) => {
+      const stop = (): void => wake.resolve()
+      signal.addEventListener('abort', stop)
+      try {
+        while (!signal.aborted) {
+          wake = Promise.withResolvers<void>()
+          for (const source of sources) {
+            if (source.failed !== undefined) throw source.failed
+            readAhead(source)
+          }
+          const taken = takeReady(mostBytes)
+          if (taken.length > 0) return taken
+          await wake.promise
+        }
+        return []
+      } finally {
+        signal.removeEventListener('abort', stop)
+      }
+    },
+    commit: async taken => {
+      await Promise.all(
+        taken.map(({ lane, messages }) => {
+          const last = messages.at(-1)
+          return last === undefined ? undefined : lane.commit(last.offset + 1)
+        }),
+      )
+    },
+    rewind: async () => {
+      for (const source of sources) {
+        source.reading?.stop.abort()
+        await source.reading?.done
+        source.failed = undefined
+        source.messages = []
+        await source.lane.rewind()
+      }
+    },
+    close: () => subscription.close(),
+  }
+}

@@ -1,0 +1,53 @@
+import type { BlockColumn } from '../platform/clickhouse/native-block.ts'
+import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import {
+  type BatchFailureRow,
+  batchColumns,
+  batchFailureColumns,
+  batchPartColumns,
+  encodeBatches,
+  encodeBatchFailures,
+  encodeBatchParts,
+} from '../platform/clickhouse/receipts.ts'
+import type { AcceptedRecord } from '../platform/log/messages.ts'
+import type { PoisonRecord } from './dead-letter.ts'
+import type { Step } from './step.ts'
+
+const refusedOf = ({ submissions }: Step): readonly BatchFailureRow[] =>
+  submissions.flatMap(({ refused, ...batch }) => refused.map(record => ({ ...batch, ...record, foundLater: false })))
+
+/** A record that was put aside counts as handled and as failed. */
+const failedLater = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[] =>
+  poison.flatMap(({ entry: { part, record }, reason }) => {
+    const { recordNumber, recordReferenceId } = record as AcceptedRecord
+    const { accountId, liveMode, batchId } = part
+    return batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, foundLater: true, error: reason }]
+  })
+
+/** The records of chunks that could not be read at all; their numbers stand in the message's headers. */
+const failedWhole = ({ unreadable }: Step): readonly BatchFailureRow[] =>
+  unreadable.flatMap(({ batches }) =>
+    batches.flatMap(({ recordNumbers, ...batch }) =>
+      recordNumbers.map(recordNumber => ({
+        ...batch,
+        recordNumber,
+        recordReferenceId: null,
+        foundLater: true,
+        error: 'the record could not be read back from the log; it is kept aside and can be replayed',
+      })),
+    ),
+  )
+
+/** Write what a step means for receipts: after its rows are stored and its poison is kept aside. Repeats write the same rows. */
+export const writeReceipts = async (db: ClickHouse, step: Step, poison: readonly PoisonRecord[]): Promise<void> => {
+  const insert = async <Row>(table: string, columns: readonly BlockColumn<Row>[], rows: readonly Row[], encode: (rows: readonly Row[]) => Buffer) => {
+    if (rows.length > 0) await db.insert({ table, columns, bytes: encode(rows) })
+  }
+  const failures = [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)]
+  const parts = [...step.chunks, ...step.unreadable].flatMap(({ chunkId, batches }) =>
+    batches.map(({ recordNumbers, ...batch }) => ({ ...batch, chunkId, recordsHandled: recordNumbers.length })),
+  )
+  await insert('meter_batch_failures', batchFailureColumns, failures, encodeBatchFailures)
+  await insert('meter_batch_parts', batchPartColumns, parts, encodeBatchParts)
+  await insert('meter_batches', batchColumns, step.submissions, encodeBatches)
+}

@@ -1,0 +1,106 @@
+import { costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
+import { addToMean, meanOf, startMean } from '../domain/cost/confidence.ts'
+import type { Energy } from '../domain/quantity.ts'
+import { compareInCount, countMoves } from '../domain/tariff/tier-count.ts'
+import { countsEnergy } from '../domain/tariff/snapshot.ts'
+import type { CostPiece, MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import type { Lane, StoredMessage } from '../platform/log/log.ts'
+import type { AcceptedRecord, RecordPart } from '../platform/log/messages.ts'
+import type { HeldPricing } from '../platform/pricing-book.ts'
+
+/** A record to be costed: `version` is that of what causes it to be costed now, `sourceVersion` that of the message it came with. */
+export type LaneRecord = {
+  readonly record: Omit<AcceptedRecord, 'recordNumber'>
+  readonly part: Pick<RecordPart, 'accountId' | 'liveMode' | 'batchId' | 'receivedAt'>
+  readonly version: bigint
+  readonly sourceVersion: bigint
+  /** The message it came with; null for one that is read back from the store. */
+  readonly origin: Origin | null
+}
+
+/** Where a message was read. */
+export type Origin = { readonly lane: Pick<Lane, 'topic' | 'partition'>; readonly message: StoredMessage }
+
+const wholePrice = 1_000_000
+/** Confidences of prices are kept in 1e-6, the domain gives 1e-4. */
+const finer = 100
+
+const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['pieces'][number]): CostPiece => ({
+  start,
+  energy,
+  price,
+  tier,
+  cost,
+  confidence: confidence * finer,
+})
+
+/** The energy-weighted confidence of the price in 1e-6; a row without pieces has none. */
+const priceConfidence = (pieces: RecordCost['pieces']): number => {
+  const [first] = pieces
+  if (first === undefined) return 0
+  if (pieces.length === 1) return first.confidence * finer
+  const mean = startMean()
+  for (const { energy, start, end, confidence } of pieces) addToMean(mean, energy, end - start, BigInt(confidence * finer))
+  return meanOf(mean, 1n) ?? 0
+}
+
+const noSources: readonly string[] = []
+
+const sourcesOf = (held: HeldPricing, { record }: LaneRecord): readonly string[] => {
+  if (record.tariffDirection === 'LOCAL') return noSources
+  const source = record.tariffDirection === 'EXPORT' ? held.exportSourceId : held.importSourceId
+  return source === null ? noSources : [source]
+}
+
+/** Lay out a record and its cost as the row that is stored. */
+export const rowOf = (entry: LaneRecord, cost: RecordCost, held: HeldPricing): MeterCostRow => {
+  const { record, part, version, sourceVersion } = entry
+  const confidence = priceConfidence(cost.pieces)
+  return {
+    accountId: part.accountId,
+    liveMode: part.liveMode,
+    locationId: record.locationId,
+    deviceId: record.deviceId,
+    energyFlowDirection: record.energyFlowDirection,
+    tariffDirection: record.tariffDirection,
+    start: record.start,
+    end: record.end,
+    recordId: record.recordId,
+    sessionReferenceId: record.sessionReferenceId,
+    recordReferenceId: record.recordReferenceId,
+    energy: cost.energy,
+    energySubmitted: cost.energy === record.energy ? null : record.energy,
+    recordConfidence: record.confidence,
+    status: cost.status === 'UNPRICED' ? 'UNPRICED' : confidence < wholePrice ? 'PROVISIONAL' : 'PRICED',
+    cost: cost.cost,
+    currency: held.snapshot.currencyCode,
+    confidence,
+    pieces: cost.pieces.map(pieceOf),
+    tariffIds: cost.tariffIds,
+    marketSourceIds: sourcesOf(held, entry),
+    pricingRevision: held.revision,
+    priceRevision: held.priceRevision,
+    batchId: part.batchId,
+    version,
+    sourceVersion,
+    receivedAt: part.receivedAt,
+    isDeleted: false,
+  }
+}
+
+/** Tell whether what a record costs depends on the records before it. */
+export const isCounted = (held: HeldPricing, { record }: LaneRecord): boolean => countsEnergy(held.snapshot, record.tariffDirection)
+
+/** Cost a record that stands alone. */
+export const settleAlone = (entry: LaneRecord, held: HeldPricing): MeterCostRow =>
+  rowOf(entry, costRecord(held.snapshot, entry.record), held)
+
+/** Cost a record on accumulators that stand where the records before it left them, and move them on. */
+export const settleCounted = (entry: LaneRecord, held: HeldPricing, counts: Map<number, Energy>): MeterCostRow => {
+  const cost = costRecord(held.snapshot, entry.record, counts)
+  countMoves(counts, cost.moves)
+  return rowOf(entry, cost, held)
+}
+
+/** Order records as accumulators count them: start, end, record id. */
+export const byCount = (a: LaneRecord, b: LaneRecord): number => compareInCount(a.record, b.record, Number.NEGATIVE_INFINITY)

@@ -1,0 +1,193 @@
+import type { TimeZone } from '../domain/civil-time.ts'
+import { pricingPool } from '../domain/tariff/pricing-pool.ts'
+import { compileSnapshot, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
+import type { MarketSeries } from '../domain/tariff/tariff.ts'
+import type { Database } from './postgres/database.ts'
+import {
+  type LocationKey,
+  type LocationPricing,
+  loadLocationPricing,
+  loadSourcePrices,
+  readPricingRevisions,
+  type SourcePrices,
+  type SourceRevision,
+} from './postgres/pricing-input.ts'
+
+/** What prices a location, and the revisions it was made from. Source ids are null where no market tariff uses them. */
+export type HeldPricing = {
+  readonly snapshot: PricingSnapshot
+  readonly accountId: string
+  readonly revision: number
+  readonly priceRevision: bigint
+  readonly importSourceId: string | null
+  readonly exportSourceId: string | null
+}
+
+/** A location, and the earliest instant whose prices are asked for. */
+export type PricingAsk = LocationKey & { readonly from: number }
+
+/**
+ * Snapshots of locations, kept until an order names a higher revision than the one they were made from. Market prices are kept once
+ * per source. Both are read in a few statements for any number of locations. Throws `Failure` while the store is away.
+ */
+export type PricingBook = {
+  /** Give what is held of a location, good for times from `from` on; undefined: it must be gathered. */
+  readonly held: (locationId: string, from: number) => HeldPricing | undefined
+  /** Give the pricing of locations, each from its own instant on; locations that do not exist are left out, deleted ones are not. */
+  readonly gather: (asks: readonly PricingAsk[]) => Promise<ReadonlyMap<string, HeldPricing>>
+  /** The same, of at least the revisions that the store holds by now. */
+  readonly gatherNewest: (asks: readonly PricingAsk[]) => Promise<ReadonlyMap<string, HeldPricing>>
+  /** A location's prices changed: what is older than `revision` is dropped. */
+  readonly raiseLocation: (locationId: string, revision: number) => void
+  /** A source's prices changed: what was made from older ones is dropped. */
+  readonly raiseSource: (sourceId: string, revision: number) => void
+}
+
+type HeldSeries = { readonly series: MarketSeries; readonly revision: number; readonly from: number }
+
+type Entry = HeldPricing & { readonly sources: readonly HeldSeries[] }
+
+const day = 86_400_000
+/** Prices are read from some weeks before the oldest instant asked for, so that records in order of time read them once. */
+const leadMs = 35 * day
+const endOfTime = 4_102_444_800_000
+
+const seriesOf = (prices: SourcePrices): MarketSeries => ({
+  sourceId: prices.sourceId,
+  starts: prices.published.starts,
+  ends: prices.published.ends,
+  prices: prices.published.values,
+  confidences: prices.published.starts.map(() => 1),
+})
+
+/** The sources that a location's market tariffs use. */
+const usedSources = ({ tariffs, importSource, exportSource }: LocationPricing) => {
+  const uses = (direction: 'IMPORT' | 'EXPORT') => tariffs.some(tariff => tariff.marketRates && tariff.direction === direction)
+  return { importSource: uses('IMPORT') ? importSource : null, exportSource: uses('EXPORT') ? exportSource : null }
+}
+
+/** Make an empty book; above `most` locations the ones gathered longest ago are dropped. */
+export const pricingBook = (database: Database, timeZone: (name: string) => TimeZone | null, most = 200_000): PricingBook => {
+  const pool = pricingPool()
+  const entries = new Map<string, Entry>()
+  const series = new Map<string, HeldSeries>()
+
+  const isGood = (entry: Entry, from: number): boolean =>
+    entry.sources.every(source => source.from <= from && series.get(source.series.sourceId) === source)
+
+  const held = (locationId: string, from: number): HeldPricing | undefined => {
+    const entry = entries.get(locationId)
+    return entry !== undefined && isGood(entry, from) ? entry : undefined
+  }
+
+  const needed = (locations: readonly LocationPricing[], from: number): readonly SourceRevision[] => {
+    const used = locations.flatMap(location => Object.values(usedSources(location))).filter(source => source !== null)
+    const newest = new Map<string, SourceRevision>()
+    for (const source of used) {
+      const known = series.get(source.sourceId)
+      if (known === undefined || known.revision < source.revision || known.from > from) newest.set(source.sourceId, source)
+    }
+    return [...newest.values()]
+  }
+
+  const loadSeries = async (sources: readonly SourceRevision[], from: number): Promise<void> => {
+    if (sources.length === 0) return
+    const spans = sources.map(({ sourceId }) => ({
+      sourceId,
+      from: Math.min(from - leadMs, series.get(sourceId)?.from ?? endOfTime),
+      to: endOfTime,
+    }))
+    const loaded = await loadSourcePrices(database.operator, spans)
+    for (const prices of loaded) {
+      const start = spans.find(({ sourceId }) => sourceId === prices.sourceId)?.from ?? from
+      series.set(prices.sourceId, { series: seriesOf(prices), revision: prices.revision, from: start })
+    }
+  }
+
+  const compile = (location: LocationPricing): Entry => {
+    const zone = timeZone(location.timezone)
+    if (zone === null) throw new RangeError(`location ${location.locationId} lies in the unknown zone ${location.timezone}`)
+    const used = usedSources(location)
+    const heldSeries = (source: SourceRevision | null) => (source === null ? null : (series.get(source.sourceId) ?? null))
+    const [importSeries, exportSeries] = [heldSeries(used.importSource), heldSeries(used.exportSource)]
+    const sources = [importSeries, exportSeries].filter(source => source !== null)
+    return {
+      snapshot: compileSnapshot(
+        {
+          locationId: location.locationId,
+          currencyCode: location.currencyCode,
+          timeZone: zone,
+          tariffs: location.tariffs,
+          importMarket: importSeries?.series ?? null,
+          exportMarket: exportSeries?.series ?? null,
+        },
+        pool,
+      ),
+      accountId: location.accountId,
+      revision: location.revision,
+      priceRevision: BigInt(Math.max(0, ...sources.map(source => source.revision))),
+      importSourceId: used.importSource?.sourceId ?? null,
+      exportSourceId: used.exportSource?.sourceId ?? null,
+      sources,
+    }
+  }
+
+  const forgetOldest = (): void => {
+    for (const locationId of entries.keys()) {
+      if (entries.size <= most) return
+      entries.delete(locationId)
+    }
+  }
+
+  const load = async (keys: readonly LocationKey[], from: number): Promise<ReadonlyMap<string, Entry>> => {
+    const locations = await loadLocationPricing(database.operator, keys)
+    await loadSeries(needed(locations, from), from)
+    const loaded = new Map<string, Entry>()
+    for (const location of locations) {
+      const entry = compile(location)
+      entries.delete(location.locationId)
+      entries.set(location.locationId, entry)
+      loaded.set(location.locationId, entry)
+    }
+    forgetOldest()
+    return loaded
+  }
+
+  const gather: PricingBook['gather'] = async asks => {
+    const found = new Map<string, HeldPricing>()
+    const missing: PricingAsk[] = []
+    for (const ask of asks) {
+      const known = held(ask.locationId, ask.from)
+      if (known === undefined) missing.push(ask)
+      else found.set(ask.locationId, known)
+    }
+    if (missing.length === 0) return found
+    const from = missing.reduce((earliest, ask) => Math.min(earliest, ask.from), Number.POSITIVE_INFINITY)
+    for (const [locationId, entry] of await load(missing, from)) found.set(locationId, entry)
+    return found
+  }
+
+  const raiseLocation: PricingBook['raiseLocation'] = (locationId, revision) => {
+    const entry = entries.get(locationId)
+    if (entry !== undefined && entry.revision < revision) entries.delete(locationId)
+  }
+
+  const raiseSource: PricingBook['raiseSource'] = (sourceId, revision) => {
+    const known = series.get(sourceId)
+    if (known !== undefined && known.revision < revision) series.delete(sourceId)
+  }
+
+  return {
+    held,
+    gather,
+    gatherNewest: async asks => {
+      for (const { locationId, revision, importSource, exportSource } of await readPricingRevisions(database.operator, asks)) {
+        raiseLocation(locationId, revision)
+        for (const source of [importSource, exportSource]) if (source !== null) raiseSource(source.sourceId, source.revision)
+      }
+      return gather(asks)
+    },
+    raiseLocation,
+    raiseSource,
+  }
+}
