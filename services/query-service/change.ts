@@ -1,0 +1,120 @@
+import { failedEventData } from '../contract/event.ts'
+import { answerInLayout } from '../contract/exchange.ts'
+import type { Operation, RequestOf } from '../contract/operation.ts'
+import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
+import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
+import { type EventDraft, writeEvents } from '../platform/postgres/events.ts'
+import type { OutboxMessage } from '../platform/postgres/outbox.ts'
+import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../platform/postgres/transaction.ts'
+import type { QueryServiceDependencies } from './dependencies.ts'
+
+/** What auditors read of a change: what was done, as `resource.verb`, to which object, and the object. */
+type AuditNote = Pick<AuditEntry, 'action' | 'objectId' | 'detail'>
+
+/** What a change gives its caller, and what it owes the world: events and audit notes, written with it, and orders, put into their lanes after it. */
+export type Change<T> = {
+  readonly value: T
+  readonly events: readonly EventDraft[]
+  readonly audit?: readonly AuditNote[]
+  readonly orders?: readonly (OutboxMessage | null)[]
+}
+
+/** How long an answer waits for its orders to stand in their lanes, in ms. */
+const orderPatienceMs = 1_000
+
+export const tenantOf = ({ caller }: Pick<RequestOf<Operation>, 'caller'>): Tenant => ({
+  accountId: caller.accountId,
+  liveMode: caller.liveMode,
+})
+
+/**
+ * Make a change of the caller's records. In its transaction stand its events and, under an Idempotency-Key, its answer; the orders that
+ * it owes are in their lanes when this returns, or are left to the relay after a second. A refusal undoes everything and leaves an event
+ * of its own. Refuses what `work` refuses, and `idempotency_in_progress` where another process has taken the request over.
+ * Source: contract decisions 2 and 14; design 4.
+ */
+export const change = async <T>(
+  dependencies: QueryServiceDependencies,
+  operation: Operation,
+  request: RequestOf<Operation>,
+  work: (transaction: TenantTransaction) => Promise<Result<Change<T>>>,
+): Promise<Result<T>> => {
+  const made = await changeTenant(dependencies.database, tenantOf(request), async transaction => {
+    const result = await work(transaction)
+    if (!result.ok) return result
+    await writeEvents(transaction, result.value.events, request.at)
+    await writeAudit(transaction.query, request, result.value)
+    return (await keepAnswer(dependencies, operation, request, transaction, result.value.value)) ? result : takenOver
+  })
+  if (made.ok) {
+    await publishSoon(dependencies, made.value.orders ?? [])
+    return accepted(made.value.value)
+  }
+  if (made !== takenOver) await recordRefusal(dependencies, operation, request, made.refusal)
+  return made
+}
+
+/** Write what auditors read of a change into its transaction. */
+export const writeAudit = async (
+  query: TenantTransaction['query'],
+  request: Pick<RequestOf<Operation>, 'caller' | 'at'>,
+  { audit = [] }: Pick<Change<unknown>, 'audit'>,
+): Promise<void> => {
+  for (const note of audit) await appendAudit(query, tenantOf(request), { ...note, actor: request.caller.keyId, at: request.at })
+}
+
+const takenOver = refused('idempotency_in_progress', 'A request with this Idempotency-Key is under way; send it again in a moment')
+
+/** Keep the answer of a request that has an Idempotency-Key with its change; false where the request is another process's by now. */
+const keepAnswer = async (
+  { idempotency }: QueryServiceDependencies,
+  operation: Operation,
+  { idempotency: claim, layout }: RequestOf<Operation>,
+  transaction: TenantTransaction,
+  value: unknown,
+): Promise<boolean> => {
+  if (claim === null) return true
+  const body = JSON.stringify(answerInLayout(operation, value, layout))
+  return idempotency.finishWithin(transaction, claim, { status: operation.status, layout, body })
+}
+
+/** Put orders into their lanes; what takes longer than patience lasts goes on by itself, or is the relay's. */
+export const publishSoon = async ({ publishOrders }: QueryServiceDependencies, owed: readonly (OutboxMessage | null)[]): Promise<void> => {
+  const orders = owed.filter(order => order !== null)
+  if (orders.length === 0) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, orderPatienceMs)
+  try {
+    await Promise.race([publishOrders(orders), promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What a refused request was about, as far as it says. */
+type Asked = Pick<RequestOf<Operation>, 'caller' | 'id' | 'requestId' | 'at'> & { readonly body: unknown }
+
+const failingChange = /^(customer|location|device)_(create|update|delete)$/
+
+const referenceIn = (body: unknown): string | null => {
+  if (typeof body !== 'object' || body === null) return null
+  const reference = 'referenceId' in body ? body.referenceId : 'reference_id' in body ? body.reference_id : null
+  return typeof reference === 'string' ? reference.slice(0, 255) : null
+}
+
+/**
+ * Write the event of a refused change of a customer, location or device; refusals of other operations leave none.
+ * Source: contract decisions 14.
+ */
+export const recordRefusal = async (
+  { database }: Pick<QueryServiceDependencies, 'database'>,
+  operation: Pick<Operation, 'id'>,
+  asked: Asked,
+  refusal: Refusal,
+): Promise<void> => {
+  const [, kind, verb] = failingChange.exec(operation.id) ?? []
+  if (kind === undefined) return
+  const about = { id: asked.id === '' ? null : asked.id, referenceId: referenceIn(asked.body) }
+  const event = { type: `${kind}.${verb}.failed`, objectId: about.id, data: failedEventData(about, refusal, asked.requestId) }
+  await withTenant(database, tenantOf(asked), transaction => writeEvents(transaction, [event], asked.at))
+}

@@ -1,0 +1,41 @@
+import type { TimeZone } from '../domain/civil-time.ts'
+import type { Result } from '../domain/refusal.ts'
+import type { BearerTokens } from '../platform/bearer-token.ts'
+import type { IdempotencyKeys } from '../platform/idempotency-store.ts'
+import type { Place, PostalAddress } from '../platform/place/place.ts'
+import type { Database } from '../platform/postgres/database.ts'
+import type { OutboxMessage } from '../platform/postgres/outbox.ts'
+import type { Tenant } from '../platform/postgres/transaction.ts'
+
+/** What the metering rows tell of a location or device. */
+export type MeteringFacts = {
+  /** When the newest record of each device was received (ms); devices without records are left out. */
+  readonly lastSeen: (tenant: Tenant, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
+  /** Whether any record of a location is stored. */
+  readonly hasRecords: (tenant: Tenant, locationId: string) => Promise<boolean>
+}
+
+/** A supplier of energy as callers see it. */
+export type Provider = { readonly id: string; readonly displayName: string; readonly logoUrl: string | null }
+
+/** What the operations of this role are made from. */
+export type QueryServiceDependencies = {
+  readonly database: Database
+  readonly metering: MeteringFacts
+  /** Find suppliers by their ids; unknown ones are left out. */
+  readonly providersOf: (ids: readonly string[]) => Promise<readonly Provider[]>
+  /** Place an address offline; refuses what cannot be placed. */
+  readonly placeOf: (address: PostalAddress) => Result<Place>
+  /** Tell whether a code is that of a currency in use. */
+  readonly isCurrency: (code: string) => boolean
+  /** Find a zone by its IANA name; null when none has it. */
+  readonly timeZone: (name: string) => TimeZone | null
+  /** Put the orders of a committed change into their lanes. Never rejects: what cannot be put stays in the outbox, for the relay. */
+  readonly publishOrders: (orders: readonly OutboxMessage[]) => Promise<void>
+  readonly bearerTokens: BearerTokens
+  readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
+  /** Secret under which API keys are hashed. */
+  readonly secret: string
+  /** Shown as a limit of the account; null for none. */
+  readonly requestsPerSecond: number | null
+}

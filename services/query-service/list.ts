@@ -1,0 +1,26 @@
+import { listAnswer, type PageRequest, pageRequest } from '../contract/list.ts'
+import type { Operation, RequestOf } from '../contract/operation.ts'
+import { accepted, type Result } from '../domain/refusal.ts'
+import type { Page } from '../platform/postgres/page.ts'
+import { type TenantTransaction, withTenant } from '../platform/postgres/transaction.ts'
+import { tenantOf } from './change.ts'
+import type { QueryServiceDependencies } from './dependencies.ts'
+
+type ListQuery = Parameters<typeof pageRequest>[0]
+
+/**
+ * Answer a list of the caller's records: `read` gives one page, `write` turns what was read into the objects of the wire.
+ * Refuses what `read` refuses.
+ */
+export const answerList = async <Item, Wire>(
+  { database }: Pick<QueryServiceDependencies, 'database'>,
+  request: RequestOf<Operation>,
+  query: ListQuery,
+  url: string,
+  read: (transaction: TenantTransaction, page: PageRequest) => Promise<Result<Page<Item>>>,
+  write: (items: readonly Item[]) => readonly Wire[] | Promise<readonly Wire[]>,
+): Promise<Result<ReturnType<typeof listAnswer<Wire>>>> => {
+  const page = await withTenant(database, tenantOf(request), transaction => read(transaction, pageRequest(query)))
+  if (!page.ok) return page
+  return accepted(listAnswer(url, { items: await write(page.value.items), hasMore: page.value.hasMore }))
+}
