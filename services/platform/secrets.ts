@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
+import { Failure } from './failure.ts'
 
 /** What the system signs and hashes with, and what the operator proves itself with. */
 export type Secrets = { readonly secret: string; readonly operatorKey: string }
 
-const stored = z.strictObject({ secret: z.string().min(32), operator_key: z.string().min(24) })
+const isStored = (value: unknown): value is { readonly secret: string; readonly operator_key: string } =>
+  typeof value === 'object' && value !== null && ['secret', 'operator_key'].every(name => typeof Reflect.get(value, name) === 'string')
 
 /**
  * Take the secrets given by configuration, else those of the data folder, which are made on first use (owner-readable only).
@@ -19,7 +20,8 @@ export function loadSecrets(dataFolder: string, given: { readonly secret: string
     mkdirSync(dataFolder, { recursive: true })
     writePrivately(file, { secret: randomBytes(32).toString('hex'), operator_key: `ok_${randomBytes(24).toString('hex')}` })
   }
-  const own = stored.parse(JSON.parse(readFileSync(file, 'utf8')))
+  const own: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  if (!isStored(own)) throw new Failure('secrets_unreadable', `${file} does not hold the secrets; restore it`, { retriable: false })
   return { secret: given.secret ?? own.secret, operatorKey: given.operatorKey ?? own.operator_key }
 }
 

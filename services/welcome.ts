@@ -1,0 +1,33 @@
+import type { System } from './system.ts'
+
+/** The requests that a newcomer pastes, one after the other: log in, make a location, give it a tariff, send readings, read the cost. */
+const requests = (baseUrl: string, accountId: string, key: string): string => `
+  TOKEN=$(curl -s -u ${accountId}:${key} ${baseUrl}/login | sed 's/.*"bearer_token":"\\([^"]*\\)".*/\\1/')
+
+  LOCATION=$(curl -s ${baseUrl}/locations -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{
+    "postal_address": {"city": "Berlin", "country_code": "DE"}}' | sed 's/.*"id":"\\(loc_[^"]*\\)".*/\\1/'); echo $LOCATION
+
+  curl -s ${baseUrl}/tariffs -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{
+    "location_id": "'$LOCATION'", "direction": "IMPORT", "type": "COMMODITY", "display_name": "Day and night", "schedule": [
+      {"months": ["All"], "days_and_hours": [{"days": ["All"], "hours": [
+        {"valid_from": "06:00:00", "valid_to": "22:00:00", "rate": [{"fixed": 0.32}]},
+        {"valid_from": "22:00:00", "valid_to": "06:00:00", "rate": [{"fixed": 0.21}]}]}]}]}'; echo
+
+  curl -s -X PUT ${baseUrl}/meters/interval -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '[
+    {"location_id": "'$LOCATION'", "units": "KWH", "value": 7.4, "start_time": "2026-01-15T21:00:00+01:00", "end_time": "2026-01-15T23:00:00+01:00"}]'; echo
+
+  curl -s "${baseUrl}/costs/interval/$LOCATION" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{
+    "start_time": "2026-01-15T00:00:00+01:00", "end_time": "2026-01-16T00:00:00+01:00"}'; echo
+`
+
+/** Say where the system is and how to begin. Keys are shown on the first start only; later the file has them. */
+export const welcome = (system: Pick<System, 'baseUrl' | 'metricsUrl' | 'sandbox' | 'isFirstStart'>, dataFolder: string, ms: number): string => {
+  const { baseUrl, metricsUrl, sandbox, isFirstStart } = system
+  const head = `\nWattledger is ready on ${baseUrl} (${(ms / 1000).toFixed(1)} s)\n`
+  const where = `  reference  ${baseUrl}/docs\n  metrics    ${metricsUrl}\n  data       ${dataFolder}\n`
+  if (sandbox === null) return `${head}${where}\n`
+  const account = `  account    ${sandbox.account_id}\n`
+  if (!isFirstStart) return `${head}${where}${account}  keys       ${dataFolder}/sandbox.json\n\n`
+  const keys = `  live key   ${sandbox.live_key}\n  test key   ${sandbox.test_key}\n  all keys   ${dataFolder}/sandbox.json (readable by you only)\n`
+  return `${head}${where}${account}${keys}\nFirst steps, to paste into another terminal:\n${requests(baseUrl, sandbox.account_id, sandbox.test_key)}\n`
+}
