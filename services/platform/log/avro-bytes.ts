@@ -1,0 +1,188 @@
+import { putDigits } from './digits.ts'
+
+/**
+ * Avro's primitive encodings over one buffer, for what is written and read too often for a general codec.
+ * Longs are zigzag variable-length integers; numbers are exact up to 2^53, bigints over all 64 bits.
+ */
+export type AvroWriter = { readonly bytes: Buffer; at: number }
+export type AvroReader = { readonly bytes: Buffer; at: number }
+
+const twoTo28 = 268_435_456
+
+/** Write a long given as a whole number ≥ 0 below 2^52. */
+export const writeLong = (to: AvroWriter, value: number): void => {
+  const { bytes } = to
+  let rest = value * 2
+  let at = to.at
+  while (rest >= 0x80000000) {
+    bytes[at++] = (rest % 128) | 128
+    rest = Math.floor(rest / 128)
+  }
+  while (rest >= 128) {
+    bytes[at++] = (rest & 127) | 128
+    rest >>>= 7
+  }
+  bytes[at++] = rest
+  to.at = at
+}
+
+/** Write an int, which may be negative. */
+export const writeInt = (to: AvroWriter, value: number): void => {
+  const { bytes } = to
+  let rest = ((value << 1) ^ (value >> 31)) >>> 0
+  let at = to.at
+  while (rest >= 128) {
+    bytes[at++] = (rest & 127) | 128
+    rest >>>= 7
+  }
+  bytes[at++] = rest
+  to.at = at
+}
+
+const exactBelow = 4_503_599_627_370_496n
+
+/** Write a long given as a bigint of up to 64 bits. */
+export const writeBigLong = (to: AvroWriter, value: bigint): void => {
+  if (value >= 0n && value < exactBelow) {
+    writeLong(to, Number(value))
+    return
+  }
+  let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n))
+  while (rest >= 128n) {
+    to.bytes[to.at++] = Number(rest & 127n) | 128
+    rest >>= 7n
+  }
+  to.bytes[to.at++] = Number(rest)
+}
+
+/** Write 24 hexadecimal digits of `id` from `from` on as 12 bytes. Throws a RangeError where there are others. */
+export const writeDigits = (to: AvroWriter, id: string, from: number): void => {
+  putDigits(to.bytes, to.at, id, from)
+  to.at += 12
+}
+
+/** Write a string; room for three bytes per UTF-16 unit and a length must be left. */
+export const writeText = (to: AvroWriter, text: string): void => {
+  const { bytes } = to
+  const { length } = text
+  const start = to.at
+  writeLong(to, length)
+  let at = to.at
+  for (let i = 0; i < length; i += 1) {
+    const unit = text.charCodeAt(i)
+    if (unit > 127) {
+      to.at = start
+      writeLong(to, Buffer.byteLength(text))
+      to.at += bytes.write(text, to.at)
+      return
+    }
+    bytes[at++] = unit
+  }
+  to.at = at
+}
+
+/** Write a union of null and string. */
+export const writeOptionalText = (to: AvroWriter, text: string | null): void => {
+  if (text === null) {
+    to.bytes[to.at++] = 0
+  } else {
+    to.bytes[to.at++] = 2
+    writeText(to, text)
+  }
+}
+
+/** Read a long ≥ 0 as a number; one that is negative or above 2^53 throws a RangeError. */
+export const readLong = (from: AvroReader): number => {
+  const { bytes } = from
+  let at = from.at
+  let byte = bytes[at++] as number
+  let low = byte & 127
+  for (let shift = 7; byte > 127 && shift < 28; shift += 7) {
+    byte = bytes[at++] as number
+    low |= (byte & 127) << shift
+  }
+  let value = low
+  if (byte > 127) {
+    let high = 0
+    let weight = 1
+    do {
+      byte = bytes[at++] as number
+      high += (byte & 127) * weight
+      weight *= 128
+    } while (byte > 127 && weight <= 0x7fffffff)
+    value += high * twoTo28
+  }
+  if ((low & 1) === 1 || byte > 127 || value >= 2 ** 54) throw new RangeError('a number of the message is out of range')
+  from.at = at
+  return value / 2
+}
+
+/** Read an int, which may be negative. */
+export const readInt = (from: AvroReader): number => {
+  const { bytes } = from
+  let at = from.at
+  let byte = bytes[at++] as number
+  let value = byte & 127
+  for (let shift = 7; byte > 127 && shift < 35; shift += 7) {
+    byte = bytes[at++] as number
+    value |= (byte & 127) << shift
+  }
+  if (byte > 127 || byte === undefined) throw new RangeError('a number of the message is out of range')
+  from.at = at
+  return (value >>> 1) ^ -(value & 1)
+}
+
+/** Read a long as a bigint. */
+export const readBigLong = (from: AvroReader): bigint => {
+  const { bytes, at: start } = from
+  let at = start
+  while ((bytes[at] as number) > 127) at += 1
+  if (at - start < 7 && ((bytes[start] as number) & 1) === 0) return BigInt(readLong(from))
+  let raw = 0n
+  for (let i = at; i >= start; i -= 1) raw = (raw << 7n) | BigInt((bytes[i] as number) & 127)
+  if (at - start > 9 || at >= bytes.length) throw new RangeError('a number of the message is out of range')
+  from.at = at + 1
+  return BigInt.asIntN(64, (raw >> 1n) ^ -(raw & 1n))
+}
+
+/** Read 12 bytes as 24 hexadecimal digits. */
+export const readDigits = (from: AvroReader): string => {
+  const { bytes, at } = from
+  if (at + 12 > bytes.length) throw new RangeError('the message ends within an id')
+  from.at = at + 12
+  return bytes.toString('hex', at, at + 12)
+}
+
+/** Read a union of null and string. */
+export const readOptionalText = (from: AvroReader): string | null => {
+  const branch = from.bytes[from.at++]
+  if (branch === 0) return null
+  if (branch !== 2) throw new RangeError('a text of the message is of an unknown kind')
+  const length = readLong(from)
+  const { bytes, at } = from
+  if (at + length > bytes.length) throw new RangeError('the message ends within a text')
+  from.at = at + length
+  return bytes.toString('utf8', at, at + length)
+}
+
+/** Read an array, in as many blocks as it was written. */
+export const readArray = <T>(from: AvroReader, item: (from: AvroReader) => T): T[] => {
+  const items: T[] = []
+  for (;;) {
+    let count = readInt(from)
+    if (count === 0) return items
+    if (count < 0) {
+      count = -count
+      readLong(from)
+    }
+    if (count > from.bytes.length - from.at) throw new RangeError('an array of the message is longer than the message')
+    for (; count > 0; count -= 1) items.push(item(from))
+  }
+}
+
+/** Write an array as one block. */
+export const writeArray = <T>(to: AvroWriter, items: readonly T[], item: (to: AvroWriter, value: T) => void): void => {
+  if (items.length > 0) writeLong(to, items.length)
+  for (const value of items) item(to, value)
+  to.bytes[to.at++] = 0
+}

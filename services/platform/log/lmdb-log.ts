@@ -1,0 +1,216 @@
+import { constants as os } from 'node:os'
+import { join } from 'node:path'
+import { open, type RootDatabase } from 'lmdb'
+import { Failure } from '../failure.ts'
+import { lockFolder } from './folder-lock.ts'
+import { groupCommit } from './group-commit.ts'
+import { openLanes } from './lmdb-lanes.ts'
+import {
+  type Bytes,
+  beginKey,
+  doubles,
+  type Extent,
+  groupKey,
+  lagOf,
+  messageKey,
+  openPartition,
+  type Partition,
+  trimmedBegin,
+} from './lmdb-partition.ts'
+import { type Log, type Message, type TopicName, type TopicSettings, topicNames, topics } from './log.ts'
+import { frameSize, writeFrame } from './message-frame.ts'
+
+export type LmdbLogOptions = {
+  readonly folder: string
+  /** The clock of append times, in ms. */
+  readonly now: () => number
+  /** Settings that differ from those of `topics`. */
+  readonly topics?: Partial<Record<TopicName, Partial<TopicSettings>>>
+}
+
+type Append = { readonly kind: 'append'; readonly partition: Partition; readonly message: Message; readonly size: number }
+type Commit = { readonly kind: 'commit'; readonly partition: Partition; readonly group: string; readonly next: number }
+type Trim = { readonly kind: 'trim'; readonly partition: Partition }
+type Write = Append | Commit | Trim
+
+type Store = { readonly env: RootDatabase<Buffer, Buffer>; readonly places: Bytes; readonly now: () => number; closed: boolean }
+
+/** Effects of one commit, taken over once it is on disk. */
+type Draft = { readonly extents: Map<Partition, Extent>; readonly committed: Commit[]; readonly done: Promise<unknown>[] }
+
+const maxWaitingBytes = 128 * 1_048_576
+const trimEveryMs = 60_000
+const trimAtOnce = 10_000
+const writesPerCommit = 4_096
+
+/**
+ * Open the embedded log: one LMDB environment in `folder`, made if missing. One value per message under (partition, offset);
+ * concurrent appends share a commit, and a commit is on disk before any of them is answered or read.
+ * Throws `folder_taken` for a second process, `partitions_changed` where the folder was made with other numbers of partitions.
+ */
+export const openLmdbLog = async (options: LmdbLogOptions): Promise<Log> => {
+  const unlock = lockFolder(options.folder)
+  try {
+    const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
+    // A commit is synced before it is reported, so that a failing disk rejects it. Without batches of our own (`eventTurnBatching`)
+    // a rejected commit would also reject a promise that nobody can reach, which ends the process.
+    const durable = { overlappingSync: false, eventTurnBatching: false }
+    const env = open<Buffer, Buffer>({ path: join(options.folder, 'log.mdb'), maxDbs: 8, ...durable, ...binary })
+    const store: Store = { env, places: env.openDB({ name: 'places', ...binary }), now: options.now, closed: false }
+    const partitions = new Map<TopicName, readonly Partition[]>()
+    for (const topic of topicNames) {
+      const settings = { ...topics[topic], ...options.topics?.[topic] }
+      await fixPartitions(store, topic, settings.partitions)
+      const messages = env.openDB<Buffer, Buffer>({ name: topic, ...binary })
+      const indexes = Array.from({ length: settings.partitions }, (_, index) => index)
+      partitions.set(
+        topic,
+        indexes.map(index => openPartition(store.places, { topic, index, settings, messages })),
+      )
+    }
+    return logOf(store, partitions, unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+const fixPartitions = async (store: Store, topic: TopicName, asked: number): Promise<void> => {
+  const key = Buffer.from(`partitions ${topic}`)
+  const made = store.places.get(key)?.readDoubleBE(0)
+  if (made === undefined) await store.places.put(key, doubles(asked))
+  else if (made !== asked)
+    throw new Failure('partitions_changed', `${topic} was made with ${made} partitions, asked for are ${asked}`, { retriable: false })
+}
+
+const logOf = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partition[]>, unlock: () => void): Log => {
+  const partitionsOf = (topic: TopicName): readonly Partition[] => partitions.get(topic) ?? []
+  const find = (topic: TopicName, index: number): Partition => {
+    const partition = partitionsOf(topic)[index]
+    if (partition === undefined) throw new RangeError(`${topic} has no partition ${index}`)
+    return partition
+  }
+  const writes = groupCommit((items: readonly Write[]) => writeAll(store, items), writesPerCommit)
+  const lanes = openLanes(partitionsOf, async (partition, group, next) => {
+    await writes.submit({ kind: 'commit', partition, group, next })
+  })
+  const trimming = setInterval(() => {
+    for (const partition of [...partitions.values()].flat()) void writes.submit({ kind: 'trim', partition }).catch(() => undefined)
+  }, trimEveryMs).unref()
+  let waitingBytes = 0
+  return {
+    partitions: topic => partitionsOf(topic).length,
+    append: async (topic, index, message) => {
+      const partition = find(topic, index)
+      const size = frameSize(message)
+      refuseAppend(store, partition, message, waitingBytes + size)
+      waitingBytes += size
+      try {
+        return await writes.submit({ kind: 'append', partition, message, size })
+      } finally {
+        waitingBytes -= size
+      }
+    },
+    subscribe: lanes.subscribe,
+    lag: async (topic, index, group) => lagOf(find(topic, index), group, store.now()),
+    close: async () => {
+      if (store.closed) return
+      store.closed = true
+      clearInterval(trimming)
+      await lanes.close()
+      await writes.drained()
+      await store.env.close()
+      unlock()
+    },
+  }
+}
+
+const refuseAppend = (store: Store, partition: Partition, message: Message, waitingBytes: number): void => {
+  if (store.closed) throw new Failure('log_away', 'the log is closed', { retriable: true })
+  if (message.value.length > partition.settings.maxMessageBytes)
+    throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${partition.topic}`, {
+      retriable: false,
+    })
+  if (waitingBytes > maxWaitingBytes) throw new Failure('log_full', 'too many appends wait for the disk', { retriable: true })
+}
+
+/** Stage all writes into one transaction, wait for the disk, then let readers see them. */
+const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly (number | Error)[]> => {
+  const now = store.now()
+  const draft: Draft = { extents: new Map(), committed: [], done: [] }
+  let results: readonly (number | Error)[] = []
+  try {
+    const batch = store.env.batch(() => {
+      results = items.map(item => stage(store, draft, item, now))
+    })
+    await Promise.all([batch, ...draft.done])
+    await store.env.flushed
+  } catch (error) {
+    throw await classified(error)
+  }
+  for (const { partition, group, next } of draft.committed) partition.committed.set(group, next)
+  for (const [partition, extent] of draft.extents) {
+    partition.extent = extent
+    for (const wake of [...partition.waiting]) wake()
+  }
+  return results
+}
+
+const stage = (store: Store, draft: Draft, item: Write, now: number): number | Error => {
+  const { partition } = item
+  if (item.kind === 'commit') {
+    draft.committed.push(item)
+    draft.done.push(store.places.put(groupKey(partition, item.group), doubles(item.next)))
+    return item.next
+  }
+  if (item.kind === 'trim') {
+    trim(store, draft, partition, now, partition.settings.roomBytes)
+    return 0
+  }
+  const room = partition.settings.roomBytes - item.size
+  if (takenBytes(draft, partition) > room) trim(store, draft, partition, now, room)
+  const extent = draft.extents.get(partition) ?? partition.extent
+  if (extent.endPosition - extent.beginPosition > room)
+    return new Failure('log_full', `unread messages fill partition ${partition.index} of ${partition.topic}`, { retriable: true })
+  const timestamp = Math.max(now, extent.lastTimestamp)
+  const frame = writeFrame(item.message, item.size, { timestamp, position: extent.endPosition })
+  draft.done.push(partition.messages.put(messageKey(partition.index, extent.end), frame))
+  draft.extents.set(partition, { ...extent, end: extent.end + 1, endPosition: extent.endPosition + item.size, lastTimestamp: timestamp })
+  return extent.end
+}
+
+const takenBytes = (draft: Draft, partition: Partition): number => {
+  const extent = draft.extents.get(partition) ?? partition.extent
+  return extent.endPosition - extent.beginPosition
+}
+
+/** Remove what retention allows, once per commit and partition. */
+const trim = (store: Store, draft: Draft, partition: Partition, now: number, bytes: number): void => {
+  const extent = draft.extents.get(partition) ?? partition.extent
+  if (extent.begin !== partition.extent.begin) return
+  // A tenth more than needed, so that a full partition is not trimmed again for each append.
+  const target = takenBytes(draft, partition) > bytes ? bytes * 0.9 : bytes
+  const trimmed = trimmedBegin(partition, now, target, trimAtOnce, extent.endPosition)
+  if (trimmed.begin === extent.begin) return
+  for (let offset = extent.begin; offset < trimmed.begin; offset += 1)
+    draft.done.push(partition.messages.remove(messageKey(partition.index, offset)))
+  draft.done.push(store.places.put(beginKey(partition), doubles(trimmed.begin, trimmed.beginPosition)))
+  draft.extents.set(partition, { ...extent, ...trimmed })
+}
+
+const fullCodes: ReadonlySet<unknown> = new Set([os.errno.EFBIG, os.errno.ENOSPC, os.errno.EDQUOT, -30_792])
+
+/** Tell a full disk (file size, disk, quota, map) from a log that is away, by the store's code. */
+const classified = async (error: unknown): Promise<Failure> => {
+  const cause = error instanceof Error && 'commitError' in error ? await settled(error.commitError) : error
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return fullCodes.has(code)
+    ? new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
+    : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
+}
+
+/** The store rejects each write with a promise of the commit's own error. */
+const settled = async (commitError: unknown): Promise<unknown> => {
+  const [result] = await Promise.allSettled([commitError])
+  return result.status === 'rejected' ? result.reason : result.value
+}

@@ -1,0 +1,134 @@
+import type { Lag, ReadBounds, StoredMessage, TopicName, TopicSettings } from './log.ts'
+import { readFrame, readFramePlace } from './message-frame.ts'
+
+/** A store of bytes under bytes, in the order of the keys; writes settle with the commit that they are part of. */
+export type Bytes = {
+  readonly get: (key: Buffer) => Buffer | undefined
+  readonly put: (key: Buffer, value: Buffer) => Promise<boolean>
+  readonly remove: (key: Buffer) => Promise<boolean>
+  readonly getRange: (range: Range) => Iterable<{ readonly key: Buffer; readonly value: Buffer }>
+}
+type Range = { readonly start: Buffer; readonly end: Buffer; readonly reverse?: boolean; readonly limit?: number }
+
+/** Where a partition's kept messages start and end: offsets, and the bytes before them. Covers durable messages only. */
+export type Extent = {
+  readonly begin: number
+  readonly beginPosition: number
+  readonly end: number
+  readonly endPosition: number
+  /** Append time of the newest message; later ones are never stamped earlier. */
+  readonly lastTimestamp: number
+}
+
+export type Partition = {
+  readonly topic: TopicName
+  readonly index: number
+  readonly settings: TopicSettings
+  readonly messages: Bytes
+  /** Committed offsets by group. */
+  readonly committed: Map<string, number>
+  /** Readers that wait for a message. */
+  readonly waiting: Set<() => void>
+  extent: Extent
+}
+
+export const messageKey = (partition: number, offset: number): Buffer => {
+  const key = Buffer.allocUnsafeSlow(8)
+  key.writeUInt16BE(partition, 0)
+  key.writeUIntBE(offset, 2, 6)
+  return key
+}
+
+export const beginKey = (partition: Partition): Buffer => Buffer.from(`begin ${partition.topic} ${partition.index}`)
+export const groupKey = (partition: Partition, group: string): Buffer => Buffer.from(`group ${partition.topic} ${partition.index} ${group}`)
+
+export const doubles = (...values: readonly number[]): Buffer => {
+  const buffer = Buffer.allocUnsafeSlow(values.length * 8)
+  values.forEach((value, i) => {
+    buffer.writeDoubleBE(value, i * 8)
+  })
+  return buffer
+}
+
+/** Find where a partition stands in the store. */
+export const openPartition = (places: Bytes, at: Pick<Partition, 'topic' | 'index' | 'settings' | 'messages'>): Partition => {
+  const partition: Partition = {
+    ...at,
+    committed: new Map(),
+    waiting: new Set(),
+    extent: { begin: 0, beginPosition: 0, end: 0, endPosition: 0, lastTimestamp: 0 },
+  }
+  const begun = places.get(beginKey(partition))
+  const begin = begun?.readDoubleBE(0) ?? 0
+  const beginPosition = begun?.readDoubleBE(8) ?? 0
+  partition.extent = { begin, beginPosition, end: begin, endPosition: beginPosition, lastTimestamp: 0 }
+  const range = { start: messageKey(at.index, 2 ** 48 - 1), end: messageKey(at.index, 0), reverse: true, limit: 1 }
+  for (const { key, value } of at.messages.getRange(range)) {
+    if (key.readUInt16BE(0) !== at.index) break
+    const last = readFramePlace(value)
+    const end = key.readUIntBE(2, 6) + 1
+    partition.extent = { begin, beginPosition, end, endPosition: last.position + value.length, lastTimestamp: last.timestamp }
+  }
+  const prefix = groupKey(partition, '')
+  for (const { key, value } of places.getRange({ start: prefix, end: Buffer.concat([prefix, Buffer.from([255])]) }))
+    partition.committed.set(key.toString('utf8', prefix.length), value.readDoubleBE(0))
+  return partition
+}
+
+/** The offset from which a group has not committed, no earlier than the oldest message kept. */
+export const committedOf = (partition: Partition, group: string): number =>
+  Math.max(partition.committed.get(group) ?? 0, partition.extent.begin)
+
+/** Read the durable messages from an offset on; empty at the end. The first message comes however long it is. */
+export const readMessages = (partition: Partition, from: number, bounds: ReadBounds): readonly StoredMessage[] => {
+  const { begin, end } = partition.extent
+  const found: StoredMessage[] = []
+  let bytes = 0
+  for (let offset = Math.max(from, begin); offset < end && found.length < bounds.maxMessages; offset += 1) {
+    const message = readFrame(frameAt(partition, offset), offset)
+    bytes += message.value.length
+    if (found.length > 0 && bytes > bounds.maxBytes) break
+    found.push(message)
+  }
+  return found
+}
+
+/** How far a group is behind. */
+export const lagOf = (partition: Partition, group: string, now: number): Lag => {
+  const { end, endPosition } = partition.extent
+  const committed = committedOf(partition, group)
+  if (committed >= end) return { end, committed, firstUnreadAgeMs: 0, fill: 0 }
+  const first = readFramePlace(frameAt(partition, committed))
+  const firstUnreadAgeMs = Math.max(0, now - first.timestamp)
+  const share = Math.max((endPosition - first.position) / partition.settings.roomBytes, firstUnreadAgeMs / partition.settings.retentionMs)
+  return { end, committed, firstUnreadAgeMs, fill: Math.min(1, share) }
+}
+
+/**
+ * Where a partition may begin after trimming: behind messages older than the retention, and behind the oldest ones while
+ * more than `bytes` are kept; never behind what a group that the topic is kept for has not committed.
+ */
+export const trimmedBegin = (
+  partition: Partition,
+  now: number,
+  bytes: number,
+  most: number,
+  endPosition: number,
+): Pick<Extent, 'begin' | 'beginPosition'> => {
+  const { begin, beginPosition, end } = partition.extent
+  const until = Math.min(end, begin + most, ...partition.settings.keptFor.map(group => committedOf(partition, group)))
+  let at = { begin, beginPosition }
+  while (at.begin < until) {
+    const frame = frameAt(partition, at.begin)
+    const place = readFramePlace(frame)
+    if (endPosition - at.beginPosition <= bytes && now - place.timestamp <= partition.settings.retentionMs) break
+    at = { begin: at.begin + 1, beginPosition: place.position + frame.length }
+  }
+  return at
+}
+
+const frameAt = (partition: Partition, offset: number): Buffer => {
+  const frame = partition.messages.get(messageKey(partition.index, offset))
+  if (frame === undefined) throw new Error(`${partition.topic} ${partition.index} has no message at ${offset}`)
+  return frame
+}

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Lane, Log, Message, StoredMessage, TopicName } from '../../services/platform/log/log.ts'
+
+export type LogUnderTest = {
+  readonly log: Log
+  /** A second reader of the same store after the first is gone: the log closed and opened again, or a new connection. */
+  readonly reopen: () => Promise<Log>
+  readonly dispose: () => Promise<void>
+}
+
+export const records: TopicName = 'meter.records.v1'
+export const bounds = { maxMessages: 1_000, maxBytes: 10_000_000 }
+
+export const textMessage = (text: string): Message => ({
+  key: 'acc/loc',
+  value: Buffer.from(text),
+  headers: { generation: '1', ünïcode: '✓' },
+})
+
+export const lanesOf = async (log: Log, group: string): Promise<{ readonly lanes: Lane[]; readonly close: () => Promise<void> }> => {
+  const lanes: Lane[] = []
+  const subscription = await log.subscribe(records, group, lane => lanes.push(lane))
+  await until(() => lanes.length === log.partitions(records))
+  return { lanes, close: subscription.close }
+}
+
+export const laneOf = async (log: Log, group: string, partition: number): Promise<Lane> => {
+  const { lanes } = await lanesOf(log, group)
+  const lane = lanes.find(candidate => candidate.partition === partition)
+  if (lane === undefined) throw new Error(`no lane ${partition}`)
+  return lane
+}
+
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+const texts = (messages: readonly StoredMessage[]): readonly string[] => messages.map(message => message.value.toString())
+
+/** What every log does, whichever store it stands on. */
+export const describeLog = (name: string, make: () => Promise<LogUnderTest>): void => {
+  describe(name, () => {
+    let under: LogUnderTest
+    let log: Log
+    beforeEach(async () => {
+      under = await make()
+      log = under.log
+    })
+    afterEach(() => under.dispose())
+
+    it('gives each message of a partition the next offset and reads all of them back in order', async () => {
+      const sent = Array.from({ length: 300 }, (_, i) => `message ${i}`)
+      const offsets = await Promise.all(sent.map(text => log.append(records, 2, textMessage(text))))
+      expect(offsets).toEqual(sent.map((_, i) => (offsets[0] ?? Number.NaN) + i))
+      const lane = await laneOf(log, 'order', 2)
+      const read: StoredMessage[] = []
+      while (read.length < sent.length) read.push(...(await lane.read({ ...bounds, maxMessages: 37 })))
+      expect(texts(read)).toEqual(sent)
+      expect(read.map(message => message.offset)).toEqual(offsets)
+    })
+
+    it('keeps key, value, headers and the time of the append', async () => {
+      const message = { key: 'acc_1/loc_ü', value: Buffer.from([0, 255, 1, 128]), headers: { chunk: 'a', note: 'größer ✓', empty: '' } }
+      await log.append(records, 0, message)
+      const [read] = await (await laneOf(log, 'whole', 0)).read(bounds)
+      expect(read).toMatchObject(message)
+      expect(Math.abs((read?.timestamp ?? 0) - Date.now())).toBeLessThan(60_000)
+    })
+
+    it('ends a read at the bounds, but always brings the first message', async () => {
+      for (const size of [1_000, 10, 10, 10]) await log.append(records, 1, { ...textMessage(''), value: Buffer.alloc(size, 1) })
+      const lane = await laneOf(log, 'bounds', 1)
+      expect((await lane.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([1_000])
+      expect((await lane.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10, 10])
+      expect((await lane.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10])
+    })
+
+    it('wakes a waiting reader when a message comes, and only that partition', async () => {
+      const { lanes } = await lanesOf(log, 'wake')
+      const [first, second] = [lanes.find(l => l.partition === 0), lanes.find(l => l.partition === 1)] as [Lane, Lane]
+      const stop = new AbortController()
+      const quiet = second.read({ ...bounds, signal: stop.signal })
+      const waiting = first.read(bounds)
+      await log.append(records, 0, textMessage('now'))
+      expect(texts(await waiting)).toEqual(['now'])
+      stop.abort()
+      expect(await quiet).toEqual([])
+    })
+
+    it('brings what was not committed again, after a rewind and after a restart', async () => {
+      for (const text of ['a', 'b', 'c']) await log.append(records, 3, textMessage(text))
+      const lane = await laneOf(log, 'again', 3)
+      const [first] = await lane.read({ ...bounds, maxMessages: 1 })
+      await lane.commit((first?.offset ?? 0) + 1)
+      expect(texts(await lane.read(bounds))).toEqual(['b', 'c'])
+      await lane.rewind()
+      expect(texts(await lane.read(bounds))).toEqual(['b', 'c'])
+      const reopened = await under.reopen()
+      expect(texts(await (await laneOf(reopened, 'again', 3)).read(bounds))).toEqual(['b', 'c'])
+    })
+
+    it('lets groups read the same messages on their own', async () => {
+      await log.append(records, 0, textMessage('both'))
+      const one = await laneOf(log, 'one', 0)
+      expect(texts(await one.read(bounds))).toEqual(['both'])
+      await one.commit(1)
+      expect(texts(await (await laneOf(log, 'other', 0)).read(bounds))).toEqual(['both'])
+    })
+
+    it('tells how far a group is behind', async () => {
+      expect(await log.lag(records, 0, 'behind')).toMatchObject({ end: 0, committed: 0, firstUnreadAgeMs: 0, fill: 0 })
+      for (const text of ['a', 'b', 'c']) await log.append(records, 0, textMessage(text))
+      const lane = await laneOf(log, 'behind', 0)
+      await lane.read(bounds)
+      await lane.commit(2)
+      const lag = await log.lag(records, 0, 'behind')
+      expect(lag).toMatchObject({ end: 3, committed: 2 })
+      expect(lag.fill).toBeGreaterThan(0)
+      await lane.commit(3)
+      expect(await log.lag(records, 0, 'behind')).toMatchObject({ end: 3, committed: 3, firstUnreadAgeMs: 0, fill: 0 })
+    })
+
+    it('never moves a committed offset back', async () => {
+      for (const text of ['a', 'b', 'c']) await log.append(records, 0, textMessage(text))
+      const lane = await laneOf(log, 'forward', 0)
+      await lane.commit(3)
+      await lane.commit(1)
+      expect((await log.lag(records, 0, 'forward')).committed).toBe(3)
+    })
+
+    it('takes the lanes away when a subscription ends: reads end, commits are refused', async () => {
+      await log.append(records, 0, textMessage('a'))
+      const { lanes, close } = await lanesOf(log, 'gone')
+      const lane = lanes.find(candidate => candidate.partition === 0) as Lane
+      await lane.read(bounds)
+      const waiting = lane.read(bounds)
+      await close()
+      expect(await waiting).toEqual([])
+      expect(lane.lost.aborted).toBe(true)
+      await expect(lane.commit(1)).rejects.toMatchObject({ code: 'lane_lost', retriable: false })
+    })
+
+    it('refuses a message that is too large', async () => {
+      const message = { ...textMessage(''), value: Buffer.alloc(1_048_577) }
+      await expect(log.append(records, 0, message)).rejects.toMatchObject({ code: 'message_too_large', retriable: false })
+    })
+  })
+}

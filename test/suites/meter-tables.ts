@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import type { Tenant } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import { encodeMeterCostRows, meterCostColumns } from '../../services/platform/clickhouse/meter-cost-rows.ts'
+import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
+import { costRow, hexId } from './cost-rows.ts'
+
+/** The engine of the test file, with the tables made. */
+export let db: ClickHouse
+/** An account that no other test of the file has. */
+export let tenant: Tenant
+
+/** Open an engine for all tests of the calling file, and give each test an account. */
+export const useMeterTables = (): void => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattledger-engine-'))
+  beforeAll(async () => {
+    db = openChdb({ folder })
+    await applySchemas(db, schemaFiles())
+  })
+  beforeEach(() => {
+    tenant = nextTenant()
+  })
+  afterAll(async () => {
+    await db.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+}
+
+let accounts = 0
+export const nextTenant = (): Tenant => {
+  accounts += 1
+  return { accountId: hexId('acc_', accounts), liveMode: true }
+}
+
+export const insert = (rows: readonly MeterCostRow[]): Promise<void> =>
+  db.insert({ table: 'meter_cost', columns: meterCostColumns, bytes: encodeMeterCostRows(rows) })
+export const own = (given: Partial<MeterCostRow>): MeterCostRow => costRow({ ...tenant, ...given })
+export const all = async (blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<MeterCostRow[]> => (await Array.fromAsync(blocks)).flat()
+export const location = hexId('loc_', 1)
+export const other = hexId('loc_', 2)
+export const hour = 3_600_000
+export const day = 24 * hour
+export const base = Date.UTC(2026, 8, 1)
+export const always = { from: 0, to: Date.UTC(2101, 0, 1) }
+export const anything = { locationIds: null, deviceIds: null, sessionReferenceId: null, recordReferenceId: null, from: null, to: null }
+export const firstPage = { after: null, isBack: false, limit: 10 }
+export const recordIds = (rows: readonly MeterCostRow[]): readonly string[] => rows.map(row => row.recordId).sort()
