@@ -1,0 +1,170 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Session } from 'chdb'
+import { Failure } from '../failure.ts'
+import { lockFolder } from '../log/folder-lock.ts'
+import { type ClickHouse, clickHouseFailure, insertSettings, type NativeRows } from './clickhouse.ts'
+import { textLiteral } from './literals.ts'
+
+export type ChdbOptions = {
+  readonly folder: string
+  /** What the engine may allocate in all, in bytes. */
+  readonly memoryBytes?: number
+  /** Sessions that answer reads; each answers one at a time. */
+  readonly readers?: number
+}
+
+const defaultMemoryBytes = 1024 * 1_048_576
+
+/**
+ * Open the embedded engine on a folder, made if missing: one session that writes, others that read. A process has room for
+ * one folder at a time. Throws `folder_taken` where another process has the folder, `engine_not_opened` for anything else.
+ */
+export const openChdb = (options: ChdbOptions): ClickHouse => {
+  const unlock = lockFolder(options.folder)
+  try {
+    const path = join(options.folder, 'engine')
+    mkdirSync(path, { recursive: true })
+    const config = join(options.folder, 'engine.xml')
+    writeFileSync(config, engineConfig(options.memoryBytes ?? defaultMemoryBytes))
+    const writer = serial(new Session(path, { connectionArgs: [`--config-file=${config}`] }))
+    const readers = Array.from({ length: options.readers ?? 2 }, () => serial(new Session(path)))
+    releaseSignals()
+    return clickHouseOf(writer, readers, join(options.folder, 'insert.native'), unlock)
+  } catch (cause) {
+    unlock()
+    throw new Failure('engine_not_opened', `the engine did not open ${options.folder}`, { retriable: false, cause })
+  }
+}
+
+/** Server settings: one merge at a time beside the service, small caches, parts on disk before an insert is answered. */
+const engineConfig = (memoryBytes: number): string => `<clickhouse>
+  <max_server_memory_usage>${memoryBytes}</max_server_memory_usage>
+  <mark_cache_size>67108864</mark_cache_size>
+  <primary_index_cache_size>67108864</primary_index_cache_size>
+  <index_mark_cache_size>33554432</index_mark_cache_size>
+  <query_condition_cache_size>16777216</query_condition_cache_size>
+  <background_pool_size>1</background_pool_size>
+  <background_merges_mutations_concurrency_ratio>1</background_merges_mutations_concurrency_ratio>
+  <merge_tree>
+    <fsync_after_insert>1</fsync_after_insert>
+    <fsync_part_directory>1</fsync_part_directory>
+    <number_of_free_entries_in_pool_to_lower_max_size_of_merge>0</number_of_free_entries_in_pool_to_lower_max_size_of_merge>
+    <number_of_free_entries_in_pool_to_execute_optimize_entire_partition>0</number_of_free_entries_in_pool_to_execute_optimize_entire_partition>
+  </merge_tree>
+</clickhouse>
+`
+
+/** The engine takes over the signals of a crash and then hangs on them; adding and removing a listener gives them back. */
+const releaseSignals = (): void => {
+  const listener = (): undefined => undefined
+  for (const signal of ['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP'] as const) {
+    process.on(signal, listener)
+    process.removeListener(signal, listener)
+  }
+}
+
+/** A session with its calls made one after the other; `waiting` counts those under way or queued. */
+type Serial = { readonly session: Session; waiting: number; readonly enter: () => Promise<() => void> }
+
+const serial = (session: Session): Serial => {
+  let last: Promise<void> = Promise.resolve()
+  const queue: Serial = {
+    session,
+    waiting: 0,
+    enter: async () => {
+      const before = last
+      const { promise, resolve } = Promise.withResolvers<void>()
+      last = promise
+      queue.waiting += 1
+      await before
+      return () => {
+        queue.waiting -= 1
+        resolve()
+      }
+    },
+  }
+  return queue
+}
+
+const within = async <T>(queue: Serial, work: (session: Session) => Promise<T>): Promise<T> => {
+  const leave = await queue.enter()
+  try {
+    return await work(queue.session)
+  } catch (error) {
+    throw failureOf(error)
+  } finally {
+    leave()
+  }
+}
+
+const clickHouseOf = (writer: Serial, readers: readonly Serial[], file: string, unlock: () => void): ClickHouse => {
+  let closed = false
+  const open = (): void => {
+    if (closed) throw new Failure('clickhouse_away', 'the engine is closed', { retriable: true })
+  }
+  const quietest = (): Serial => readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
+  return {
+    command: async sql => {
+      open()
+      await within(writer, session => session.queryAsync(sql))
+    },
+    insert: async rows => {
+      open()
+      await within(writer, async session => {
+        await writeFile(file, rows.bytes)
+        await session.queryAsync(insertStatement(rows, file))
+      })
+    },
+    rows: async sql => {
+      open()
+      const answer = await within(quietest(), session => session.queryAsync(sql, { format: 'JSONCompactEachRow' }))
+      return answer
+        .text()
+        .split('\n')
+        .filter(line => line !== '')
+        .map(line => JSON.parse(line) as readonly unknown[])
+    },
+    stream: async function* (sql) {
+      open()
+      const reader = quietest()
+      const leave = await reader.enter()
+      try {
+        for await (const chunk of reader.session.queryStream(sql, { format: 'Native' })) {
+          const bytes = chunk.raw()
+          yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+        }
+      } catch (error) {
+        throw failureOf(error)
+      } finally {
+        leave()
+      }
+    },
+    close: async () => {
+      if (closed) return
+      closed = true
+      for (const queue of [...readers, writer]) {
+        const leave = await queue.enter()
+        queue.session.close()
+        leave()
+      }
+      unlock()
+    },
+  }
+}
+
+const insertStatement = ({ table, columns }: NativeRows, file: string): string => {
+  const names = columns.map(column => `\`${column.name}\``).join(', ')
+  const structure = columns.map(column => `\`${column.name}\` ${column.type}`).join(', ')
+  const source = `file(${textLiteral(file)}, 'Native', ${textLiteral(structure)})`
+  return `INSERT INTO ${table} (${names}) SETTINGS ${insertSettings} SELECT ${names} FROM ${source}`
+}
+
+/** The engine's errors carry its number as `clickhouseCode`. */
+const failureOf = (error: unknown): unknown => {
+  if (!(error instanceof Error) || error instanceof Failure) return error
+  const number = 'clickhouseCode' in error && typeof error.clickhouseCode === 'number' ? error.clickhouseCode : undefined
+  const isOfEngine = 'code' in error && typeof error.code === 'string' && error.code.startsWith('CHDB')
+  return number !== undefined || isOfEngine ? clickHouseFailure(number, error) : error
+}

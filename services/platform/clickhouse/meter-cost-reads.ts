@@ -1,0 +1,227 @@
+import type { MeterRecord } from '../../domain/record/record.ts'
+import type { ClickHouse } from './clickhouse.ts'
+import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from './literals.ts'
+import type { CostStatus, MeterCostRow } from './meter-cost-row.ts'
+import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
+
+/** Whose rows: every read is bound to one account and mode. */
+export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
+
+/** Which rows of some locations; what is absent is not asked for. Among `deviceIds` null stands for a location's own records. */
+export type RowFilter = {
+  readonly locationIds: readonly string[]
+  readonly deviceIds?: readonly (string | null)[]
+  readonly energyFlowDirection?: MeterRecord['energyFlowDirection']
+  readonly tariffDirection?: MeterRecord['tariffDirection']
+  readonly status?: CostStatus
+}
+
+/** Half-open, in ms. */
+export type Span = { readonly from: number; readonly to: number }
+
+/** Sums over whole rows. `weighted…` are sums of energy (1e-6 Wh), time (ms) and rows, each times record and price confidence in 1e-6. */
+export type CostSum = {
+  /** Index of the bucket among those that the edges bound. */
+  readonly bucket: number
+  readonly currency: string
+  /** Priced rows. */
+  readonly records: number
+  readonly energy: bigint
+  readonly cost: bigint
+  readonly weightedEnergy: bigint
+  readonly time: bigint
+  readonly weightedTime: bigint
+  readonly weightedRecords: bigint
+  readonly unpricedRecords: number
+  readonly unpricedEnergy: bigint
+}
+
+const day = 86_400_000
+// Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
+const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
+const allColumns = meterCostColumns.map(({ name }) => `\`${name}\``).join(', ')
+
+const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
+
+/** The one way to a cost row: settled by FINAL, bound to a tenant. */
+const meterCost = (tenant: Tenant, condition: string): string => `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
+
+const noDevice = '0'.repeat(24)
+const devices = (all: readonly (string | null)[]): string => listLiteral(all.map(id => idLiteral(id ?? noDevice)))
+const ids = (all: readonly string[]): string => listLiteral(all.map(idLiteral))
+
+const filterIs = (filter: RowFilter): string =>
+  [
+    `location_id IN ${ids(filter.locationIds)}`,
+    filter.deviceIds === undefined ? '' : `device_id IN ${devices(filter.deviceIds)}`,
+    filter.energyFlowDirection === undefined ? '' : `energy_flow_direction = ${textLiteral(filter.energyFlowDirection)}`,
+    filter.tariffDirection === undefined ? '' : `tariff_direction = ${textLiteral(filter.tariffDirection)}`,
+    filter.status === undefined ? '' : `status = ${textLiteral(filter.status)}`,
+  ]
+    .filter(condition => condition !== '')
+    .join(' AND ')
+
+/** Rows that share time with a span, impulses in it included. Looks back a day, and further only to days that have longer rows. */
+const sharesTime = (tenant: Tenant, { locationIds }: RowFilter, { from, to }: Span): string => {
+  const earlier = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${ids(locationIds)} AND last_end > ${instantLiteral(from)}`
+  return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier}))
+    AND start_time < ${instantLiteral(to)} AND (end_time > ${instantLiteral(from)} OR start_time >= ${instantLiteral(from)})`
+}
+
+async function* rowsOf(db: ClickHouse, fromAndWhere: string): AsyncIterable<readonly MeterCostRow[]> {
+  for await (const block of db.stream(`SELECT ${allColumns} ${fromAndWhere} ${readSettings}`)) yield decodeMeterCostRows(block)
+}
+
+/** Read the rows of locations that share time with a span, ordered by start, end and record id. */
+export const rowsOfSpan = (db: ClickHouse, tenant: Tenant, filter: RowFilter, span: Span): AsyncIterable<readonly MeterCostRow[]> =>
+  filter.locationIds.length === 0
+    ? nothing()
+    : rowsOf(
+        db,
+        `${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, span)}`)} ORDER BY start_time, end_time, record_id`,
+      )
+
+async function* nothing(): AsyncIterable<never> {
+  // Of no location there are no rows.
+}
+
+/** Read the rows that cross an edge of buckets: those that `sumsOfBuckets` leaves out because they are in none as a whole. */
+export const rowsAcrossBuckets = (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  edges: readonly number[],
+): AsyncIterable<readonly MeterCostRow[]> => {
+  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND NOT ${isWhole(edges)}`
+  return filter.locationIds.length === 0
+    ? nothing()
+    : rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
+}
+
+/**
+ * Sum the rows that lie in one bucket as a whole; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
+ * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
+ */
+export const sumsOfBuckets = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  edges: readonly number[],
+): Promise<readonly CostSum[]> => {
+  if (filter.locationIds.length === 0) return []
+  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND ${isWhole(edges)}`
+  const priced = "status != 'UNPRICED'"
+  // Integers of the smallest units, wide enough to add up: decimals would be checked for overflow row by row.
+  const energy = 'toInt128(reinterpretAsInt64(energy))'
+  const length = 'toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time)'
+  const weight = 'toInt64(record_confidence) * confidence'
+  const answer = await db.rows(`SELECT indexOf(${edgeList(edges)}, ${bucketOf(edges, 'start_time')}) - 1 AS bucket, currency,
+    countIf(${priced}), toString(sumIf(${energy}, ${priced})), toString(toInt256(toDecimal256(sum(coalesce(cost, 0)), 9) * 1000000000)),
+    toString(sumIf(${energy} * (${weight}), ${priced})),
+    toString(sumIf(${length}, ${priced})), toString(sumIf(toInt128(${length}) * (${weight}), ${priced})), toString(sumIf(${weight}, ${priced})),
+    countIf(NOT (${priced})), toString(sumIf(${energy}, NOT (${priced})))
+    ${meterCost(tenant, condition)} GROUP BY bucket, currency ORDER BY bucket, currency ${readSettings}`)
+  return answer.map(([bucket, currency, records, ...sums]) => {
+    const [energy, cost, weightedEnergy, time, weightedTime, weightedRecords, unpricedRecords, unpricedEnergy] = sums.map(sum =>
+      BigInt(String(sum)),
+    )
+    return {
+      bucket: Number(bucket),
+      currency: String(currency),
+      records: Number(records),
+      energy: energy ?? 0n,
+      cost: cost ?? 0n,
+      weightedEnergy: weightedEnergy ?? 0n,
+      time: time ?? 0n,
+      weightedTime: weightedTime ?? 0n,
+      weightedRecords: weightedRecords ?? 0n,
+      unpricedRecords: Number(unpricedRecords),
+      unpricedEnergy: unpricedEnergy ?? 0n,
+    }
+  })
+}
+
+const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
+const edgeList = (edges: readonly number[]): string => `[${edges.map(wholeLiteral).join(', ')}]`
+const bucketOf = (edges: readonly number[], column: string): string => `roundDown(toUnixTimestamp64Milli(${column}), ${edgeList(edges)})`
+
+/** Whether a row begins and ends in one bucket; its end may be the bucket's end. */
+const isWhole = (edges: readonly number[]): string => {
+  const { from, to } = spanOf(edges)
+  const last = `greatest(start_time, end_time - INTERVAL 1 MILLISECOND)`
+  return `(start_time >= ${instantLiteral(from)} AND end_time <= ${instantLiteral(to)} AND ${bucketOf(edges, 'start_time')} = ${bucketOf(edges, last)})`
+}
+
+/** Where a session was metered, and its outer bounds; they may be wider than what its rows are by now. */
+export type SessionPlace = { readonly locationId: string; readonly deviceId: string | null; readonly from: number; readonly to: number }
+
+export const placesOfSession = async (db: ClickHouse, tenant: Tenant, sessionReferenceId: string): Promise<readonly SessionPlace[]> => {
+  const answer =
+    await db.rows(`SELECT lower(hex(location_id)), lower(hex(device_id)), toUnixTimestamp64Milli(min(first_start)), toUnixTimestamp64Milli(max(last_end))
+    FROM meter_sessions WHERE ${tenantIs(tenant)} AND session_reference_id = ${textLiteral(sessionReferenceId)}
+    GROUP BY location_id, device_id ORDER BY location_id, device_id ${readSettings}`)
+  return answer.map(([location, device, from, to]) => ({ ...placeOf(location, device), from: Number(from), to: Number(to) }))
+}
+
+/** Read the rows of a session at the places found for it, ordered by start, end and record id. */
+export const rowsOfSession = (
+  db: ClickHouse,
+  tenant: Tenant,
+  sessionReferenceId: string,
+  places: readonly SessionPlace[],
+): AsyncIterable<readonly MeterCostRow[]> => {
+  if (places.length === 0) return nothing()
+  const from = Math.min(...places.map(place => place.from))
+  const to = Math.max(...places.map(place => place.to))
+  const condition = `location_id IN ${ids(places.map(place => place.locationId))} AND device_id IN ${devices(places.map(place => place.deviceId))}
+    AND start_time >= ${instantLiteral(from)} AND start_time <= ${instantLiteral(to)} AND session_reference_id = ${textLiteral(sessionReferenceId)}`
+  return rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
+}
+
+/** Read the row of a record by its digits; null where there is none. */
+export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<MeterCostRow | null> => {
+  for await (const rows of rowsOf(db, meterCost(tenant, `record_id = ${idLiteral(recordId)}`))) if (rows[0] !== undefined) return rows[0]
+  return null
+}
+
+/** Which rows a list is of; null is not asked for. The span bounds the starts, half-open, in ms. */
+export type RowSelection = {
+  readonly locationIds: readonly string[] | null
+  readonly deviceIds: readonly string[] | null
+  readonly sessionReferenceId: string | null
+  readonly recordReferenceId: string | null
+  readonly from: number | null
+  readonly to: number | null
+}
+
+/** A page of a list that begins behind a row (null: at the newest), going back to newer rows or on to older ones. */
+export type RowPage = { readonly after: Pick<MeterCostRow, 'start' | 'recordId'> | null; readonly isBack: boolean; readonly limit: number }
+
+/** Read a page of rows, newest start first, then by record id; a page that goes back comes nearest first. */
+export const pageOfRows = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  selection: RowSelection,
+  { after, isBack, limit }: RowPage,
+): Promise<readonly MeterCostRow[]> => {
+  const { locationIds, deviceIds, sessionReferenceId, recordReferenceId, from, to } = selection
+  const order = isBack ? 'ASC' : 'DESC'
+  const conditions = [
+    locationIds === null ? null : `location_id IN ${ids(locationIds)}`,
+    deviceIds === null ? null : `device_id IN ${devices(deviceIds)}`,
+    sessionReferenceId === null ? null : `session_reference_id = ${textLiteral(sessionReferenceId)}`,
+    recordReferenceId === null ? null : `record_reference_id = ${textLiteral(recordReferenceId)}`,
+    from === null ? null : `start_time >= ${instantLiteral(from)}`,
+    to === null ? null : `start_time < ${instantLiteral(to)}`,
+    after === null ? null : `(start_time, record_id) ${isBack ? '>' : '<'} (${instantLiteral(after.start)}, ${idLiteral(after.recordId)})`,
+  ].filter(condition => condition !== null)
+  const statement = `${meterCost(tenant, conditions.join(' AND '))} ORDER BY start_time ${order}, record_id ${order} LIMIT ${wholeLiteral(limit)}`
+  const rows: MeterCostRow[] = []
+  for await (const block of rowsOf(db, statement)) for (const row of block) rows.push(row)
+  return rows
+}
+
+const placeOf = (location: unknown, device: unknown): { readonly locationId: string; readonly deviceId: string | null } => ({
+  locationId: `loc_${location}`,
+  deviceId: device === noDevice ? null : `dev_${device}`,
+})

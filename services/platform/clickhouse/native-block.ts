@@ -1,0 +1,102 @@
+/**
+ * ClickHouse's Native format: blocks of columns, each column's values in one run, little endian. It is what the engine
+ * itself works on, and costs it about half of what a row format does.
+ */
+export type BlockWriter = { bytes: Buffer; view: DataView; at: number }
+export type BlockReader = { readonly bytes: Buffer; readonly view: DataView; at: number }
+
+/** How a column's values are laid out. `read` throws a RangeError behind the end of the bytes. */
+export type Kind<T> = {
+  readonly type: string
+  readonly write: (to: BlockWriter, values: readonly T[]) => void
+  readonly read: (from: BlockReader, count: number) => T[]
+}
+
+/** A column of a table and where its values are in a row. */
+export type BlockColumn<Row> = {
+  readonly name: string
+  readonly type: string
+  readonly write: (to: BlockWriter, rows: readonly Row[]) => void
+}
+
+export const column = <Row, T>(name: string, kind: Kind<T>, of: (row: Row) => T): BlockColumn<Row> => ({
+  name,
+  type: kind.type,
+  write: (to, rows) => kind.write(to, rows.map(of)),
+})
+
+/** Encode rows as one block. */
+export const encodeBlock = <Row>(columns: readonly BlockColumn<Row>[], rows: readonly Row[]): Buffer => {
+  const bytes = Buffer.allocUnsafe(1_024 + rows.length * 256)
+  const to: BlockWriter = { bytes, view: viewOf(bytes), at: 0 }
+  writeLength(to, columns.length)
+  writeLength(to, rows.length)
+  for (const { name, type, write } of columns) {
+    writeText(to, name)
+    writeText(to, type)
+    write(to, rows)
+  }
+  return to.bytes.subarray(0, to.at)
+}
+
+/** Read blocks one after the other: `read` gets the number of rows and reads each column by `readColumn`, in order. */
+export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count: number) => readonly Row[]): Row[] => {
+  const from: BlockReader = { bytes, view: viewOf(bytes), at: 0 }
+  const rows: Row[] = []
+  while (from.at < bytes.length) {
+    readLength(from)
+    for (const row of read(from, readLength(from))) rows.push(row)
+  }
+  return rows
+}
+
+/** Read the next column of a block: its name and type as the engine calls them, then its values. */
+export const readColumn = <T>(from: BlockReader, kind: Kind<T>, count: number): T[] => {
+  readText(from)
+  readText(from)
+  return kind.read(from, count)
+}
+
+const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** Make sure that so many more bytes fit. */
+export const room = (to: BlockWriter, size: number): void => {
+  if (to.at + size <= to.bytes.length) return
+  const grown = Buffer.allocUnsafe((to.at + size) * 2)
+  to.bytes.copy(grown, 0, 0, to.at)
+  to.bytes = grown
+  to.view = viewOf(grown)
+}
+
+const writeLength = (to: BlockWriter, length: number): void => {
+  room(to, 5)
+  let rest = length
+  for (; rest > 127; rest >>>= 7) to.bytes[to.at++] = (rest & 127) | 128
+  to.bytes[to.at++] = rest
+}
+
+const readLength = (from: BlockReader): number => {
+  let length = 0
+  for (let shift = 0; ; shift += 7) {
+    const byte = from.view.getUint8(from.at++)
+    length |= (byte & 127) << shift
+    if (byte < 128) return length
+  }
+}
+
+export const writeText = (to: BlockWriter, text: string): void => {
+  if (text === '') {
+    room(to, 1)
+    to.bytes[to.at++] = 0
+    return
+  }
+  writeLength(to, Buffer.byteLength(text))
+  room(to, 3 * text.length)
+  to.at += to.bytes.write(text, to.at)
+}
+
+export const readText = (from: BlockReader): string => {
+  const length = readLength(from)
+  from.at += length
+  return length === 0 ? '' : from.bytes.toString('utf8', from.at - length, from.at)
+}

@@ -1,0 +1,188 @@
+import { putDigits } from '../log/digits.ts'
+import { type BlockReader, type BlockWriter, type Kind, readText, room, writeText } from './native-block.ts'
+
+/** A kind of values that all take `size` bytes. */
+const fixed = <T>(
+  type: string,
+  size: number,
+  put: (to: BlockWriter, at: number, value: T) => void,
+  get: (from: BlockReader, at: number) => T,
+): Kind<T> => ({
+  type,
+  write: (to, values) => {
+    room(to, size * values.length)
+    let { at } = to
+    for (const value of values) {
+      put(to, at, value)
+      at += size
+    }
+    to.at = at
+  },
+  read: (from, count) => {
+    const start = from.at
+    from.at += size * count
+    if (from.at > from.bytes.length) throw new RangeError('the block ends within a column')
+    const values: T[] = []
+    for (let i = 0; i < count; i += 1) values.push(get(from, start + i * size))
+    return values
+  },
+})
+
+const twoTo32 = 4_294_967_296
+
+export const uint8: Kind<number> = fixed(
+  'UInt8',
+  1,
+  (to, at, value) => to.view.setUint8(at, value),
+  (from, at) => from.view.getUint8(at),
+)
+export const uint32: Kind<number> = fixed(
+  'UInt32',
+  4,
+  (to, at, value) => to.view.setUint32(at, value, true),
+  (from, at) => from.view.getUint32(at, true),
+)
+export const uint64: Kind<bigint> = fixed(
+  'UInt64',
+  8,
+  (to, at, value) => to.view.setBigUint64(at, value, true),
+  (from, at) => from.view.getBigUint64(at, true),
+)
+
+/** Decimal of up to 18 digits, as an integer of its smallest unit. */
+export const decimal64 = (type: string): Kind<bigint> =>
+  fixed(
+    type,
+    8,
+    (to, at, value) => to.view.setBigInt64(at, value, true),
+    (from, at) => from.view.getBigInt64(at, true),
+  )
+
+/** Decimal of up to 38 digits, as an integer of its smallest unit. */
+export const decimal128 = (type: string): Kind<bigint> =>
+  fixed(
+    type,
+    16,
+    (to, at, value) => {
+      to.view.setBigInt64(at, value, true)
+      to.view.setBigInt64(at + 8, value >> 64n, true)
+    },
+    (from, at) => (from.view.getBigInt64(at + 8, true) << 64n) | from.view.getBigUint64(at, true),
+  )
+
+/** 64 bits for a whole number from 0 to 2^53. */
+const whole = (type: string): Kind<number> =>
+  fixed(
+    type,
+    8,
+    (to, at, value) => {
+      to.view.setUint32(at, value % twoTo32, true)
+      to.view.setUint32(at + 4, Math.floor(value / twoTo32), true)
+    },
+    (from, at) => from.view.getUint32(at, true) + from.view.getUint32(at + 4, true) * twoTo32,
+  )
+
+/** ms since 1970, not earlier. */
+export const instant: Kind<number> = whole("DateTime64(3, 'UTC')")
+
+export const bool: Kind<boolean> = fixed(
+  'Bool',
+  1,
+  (to, at, value) => to.view.setUint8(at, value ? 1 : 0),
+  (from, at) => from.view.getUint8(at) === 1,
+)
+
+/** One of a list of names, stored as its index. */
+export const choice = <T extends string>(names: readonly [T, ...T[]]): Kind<T> =>
+  fixed(
+    'Int8',
+    1,
+    (to, at, value) => to.view.setInt8(at, names.indexOf(value)),
+    (from, at) => names[from.view.getInt8(at)] ?? names[0],
+  )
+
+/** An id as its 12 bytes. Throws a RangeError for any other form. */
+export const id = (prefix: string): Kind<string> => {
+  const each: Kind<string> = fixed(
+    'FixedString(12)',
+    12,
+    (to, at, value) => putDigits(to.bytes, at, value, prefix.length),
+    (from, at) => prefix + from.bytes.toString('hex', at, at + 12),
+  )
+  return { ...each, write: (to, values) => writeIds(to, values, prefix.length) }
+}
+
+/** Neighbours often have the same id, which is then copied. */
+const writeIds = (to: BlockWriter, values: readonly string[], prefixLength: number): void => {
+  room(to, 12 * values.length)
+  const { bytes, view } = to
+  let { at } = to
+  let last: string | undefined
+  for (const value of values) {
+    if (value === last) for (let i = 0; i < 12; i += 4) view.setUint32(at + i, view.getUint32(at + i - 12))
+    else putDigits(bytes, at, value, prefixLength)
+    last = value
+    at += 12
+  }
+  to.at = at
+}
+
+/** ISO 4217: three letters. */
+export const currency: Kind<string> = fixed(
+  'FixedString(3)',
+  3,
+  (to, at, value) => {
+    if (!/^[A-Z]{3}$/.test(value)) throw new RangeError(`not a currency: ${value}`)
+    for (let i = 0; i < 3; i += 1) to.bytes[at + i] = value.charCodeAt(i)
+  },
+  (from, at) => from.bytes.toString('latin1', at, at + 3),
+)
+
+export const text: Kind<string> = {
+  type: 'String',
+  write: (to, values) => {
+    for (const value of values) writeText(to, value)
+  },
+  read: (from, count) => Array.from({ length: count }, () => readText(from)),
+}
+
+/** A value or null; `filler` stands in the run where there is none. */
+export const nullable = <T>(kind: Kind<T>, filler: T): Kind<T | null> => ({
+  type: `Nullable(${kind.type})`,
+  write: (to, values) => {
+    uint8.write(
+      to,
+      values.map(value => (value === null ? 1 : 0)),
+    )
+    kind.write(
+      to,
+      values.map(value => value ?? filler),
+    )
+  },
+  read: (from, count) => {
+    const missing = uint8.read(from, count)
+    return kind.read(from, count).map((value, i) => (missing[i] === 1 ? null : value))
+  },
+})
+
+const ends = whole('UInt64')
+
+export const array = <T>(kind: Kind<T>): Kind<readonly T[]> => ({
+  type: `Array(${kind.type})`,
+  write: (to, values) => {
+    let end = 0
+    ends.write(
+      to,
+      values.map(items => (end += items.length)),
+    )
+    if (end === 0) return
+    const all: T[] = []
+    for (const items of values) for (const item of items) all.push(item)
+    kind.write(to, all)
+  },
+  read: (from, count) => {
+    const stops = ends.read(from, count)
+    const all = kind.read(from, stops.at(-1) ?? 0)
+    return stops.map((stop, i) => all.slice(stops[i - 1] ?? 0, stop))
+  },
+})

@@ -1,0 +1,54 @@
+import { type BlockColumn, column, encodeBlock, type Kind } from './native-block.ts'
+import { bool, id, instant, text, uint32 } from './native-kinds.ts'
+
+type Batch = { readonly accountId: string; readonly liveMode: boolean; readonly batchId: string }
+
+/** A submission as it arrived. */
+export type BatchRow = Batch & { readonly recordsSubmitted: number; readonly recordsAccepted: number; readonly receivedAt: number }
+/** So many records of a batch in one chunk are all stored or dead-lettered. */
+export type BatchPartRow = Batch & { readonly chunkId: string; readonly recordsHandled: number }
+/** A record that failed: at submission, or (`foundLater`) after it was accepted. */
+export type BatchFailureRow = Batch & {
+  readonly recordNumber: number
+  readonly foundLater: boolean
+  readonly recordReferenceId: string | null
+  readonly error: string
+}
+
+const of =
+  <Row>() =>
+  <T>(name: string, kind: Kind<T>, value: (row: Row) => T): BlockColumn<Row> =>
+    column(name, kind, value)
+const key = <Row extends Batch>(): readonly BlockColumn<Row>[] => [
+  column('account_id', id('acc_'), (row: Row) => row.accountId),
+  column('live_mode', bool, (row: Row) => row.liveMode),
+  column('batch_id', id('bat_'), (row: Row) => row.batchId),
+]
+
+const batch = of<BatchRow>()
+export const batchColumns: readonly BlockColumn<BatchRow>[] = [
+  ...key<BatchRow>(),
+  batch('records_submitted', uint32, row => row.recordsSubmitted),
+  batch('records_accepted', uint32, row => row.recordsAccepted),
+  batch('received_at', instant, row => row.receivedAt),
+]
+
+const part = of<BatchPartRow>()
+export const batchPartColumns: readonly BlockColumn<BatchPartRow>[] = [
+  ...key<BatchPartRow>(),
+  part('chunk_id', text, row => row.chunkId),
+  part('records_handled', uint32, row => row.recordsHandled),
+]
+
+const failure = of<BatchFailureRow>()
+export const batchFailureColumns: readonly BlockColumn<BatchFailureRow>[] = [
+  ...key<BatchFailureRow>(),
+  failure('record_number', uint32, row => row.recordNumber),
+  failure('found_later', bool, row => row.foundLater),
+  failure('record_reference_id', text, row => row.recordReferenceId ?? ''),
+  failure('error', text, row => row.error),
+]
+
+export const encodeBatches = (rows: readonly BatchRow[]): Buffer => encodeBlock(batchColumns, rows)
+export const encodeBatchParts = (rows: readonly BatchPartRow[]): Buffer => encodeBlock(batchPartColumns, rows)
+export const encodeBatchFailures = (rows: readonly BatchFailureRow[]): Buffer => encodeBlock(batchFailureColumns, rows)

@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { pageOfRows, placesOfSession, rowsOfSession, rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import {
+  estimatedObjects,
+  lastSeenOfDevices,
+  objectsOfLocations,
+  placesOfDevices,
+  receiptOfBatch,
+  spanOfLocation,
+} from '../../services/platform/clickhouse/meter-object-reads.ts'
+import {
+  batchColumns,
+  batchFailureColumns,
+  batchPartColumns,
+  encodeBatches,
+  encodeBatchFailures,
+  encodeBatchParts,
+} from '../../services/platform/clickhouse/receipts.ts'
+import { hexId } from '../suites/cost-rows.ts'
+import {
+  all,
+  anything,
+  base,
+  day,
+  db,
+  firstPage,
+  hour,
+  insert,
+  location,
+  nextTenant,
+  other,
+  own,
+  recordIds,
+  tenant,
+  useMeterTables,
+} from '../suites/meter-tables.ts'
+
+useMeterTables()
+
+describe('sessions, references and objects', () => {
+  it('find a session’s rows wherever it was metered', async () => {
+    const session = "it's \\ a 'session' ✓"
+    await insert([
+      own({ recordId: hexId('', 1), sessionReferenceId: session }),
+      own({ recordId: hexId('', 2), sessionReferenceId: session, locationId: other, deviceId: hexId('dev_', 1), start: base + 90 * day }),
+      own({ recordId: hexId('', 3), sessionReferenceId: 'another' }),
+      own({ recordId: hexId('', 4) }),
+    ])
+    const places = await placesOfSession(db, tenant, session)
+    expect(places.map(({ locationId, deviceId }) => [locationId, deviceId])).toEqual([
+      [location, null],
+      [other, hexId('dev_', 1)],
+    ])
+    expect(recordIds(await all(rowsOfSession(db, tenant, session, places)))).toEqual([hexId('', 1), hexId('', 2)])
+    expect(await placesOfSession(db, tenant, 'unknown')).toEqual([])
+  })
+
+  it('find rows by the caller’s references, newest first, page by page both ways', async () => {
+    const made = [1, 2, 3, 4, 5].map(n =>
+      own({ recordId: hexId('', n), start: base + (n >> 1) * day, recordReferenceId: n === 5 ? 'other' : 'mine' }),
+    )
+    await insert(made)
+    const mine = { ...anything, recordReferenceId: 'mine' }
+    const page = async (after: MeterCostRow | null, isBack: boolean): Promise<readonly number[]> =>
+      (await pageOfRows(db, tenant, mine, { after, isBack, limit: 2 })).map(row => Number(`0x${row.recordId}`))
+    const byNumber = (n: number): MeterCostRow => made[n - 1] ?? own({})
+    expect(await page(null, false)).toEqual([4, 3])
+    expect(await page(byNumber(3), false)).toEqual([2, 1])
+    expect(await page(byNumber(1), true)).toEqual([2, 3])
+    expect(await pageOfRows(db, tenant, { ...anything, from: base + day, to: base + 2 * day }, firstPage)).toHaveLength(2)
+  })
+
+  it('tell objects, places, spans, when a device was last seen, and who has estimates', async () => {
+    const device = hexId('dev_', 7)
+    await insert([
+      own({ recordId: hexId('', 1), deviceId: device, start: base, receivedAt: base + 5 }),
+      own({ recordId: hexId('', 2), deviceId: device, start: base + day, receivedAt: base + 3, recordConfidence: 999_999 }),
+      own({ recordId: hexId('', 3), deviceId: device, locationId: other, start: base - day, receivedAt: base + 4 }),
+    ])
+    await insert([own({ recordId: hexId('', 4), start: base + 2 * day, receivedAt: base + 1 })])
+    expect(await lastSeenOfDevices(db, tenant, [device, hexId('dev_', 8)])).toEqual(new Map([[device, base + 5]]))
+    expect((await placesOfDevices(db, tenant, [device])).map(place => place.locationId)).toEqual([location, other])
+    expect((await objectsOfLocations(db, tenant, [location])).map(place => place.deviceId)).toEqual([null, device])
+    expect(await spanOfLocation(db, tenant, location)).toEqual({ from: base, to: base + 2 * day + hour })
+    expect(await spanOfLocation(db, tenant, hexId('loc_', 9))).toBeNull()
+    const estimates = (await estimatedObjects(db)).filter(object => object.accountId === tenant.accountId)
+    expect(estimates).toEqual([{ ...tenant, locationId: location, deviceId: device, from: base + day, to: base + day + hour }])
+  })
+})
+
+describe('receipts', () => {
+  it('count what is handled less what failed later, and stay the same under repeats', async () => {
+    const batch = { ...tenant, batchId: hexId('bat_', 5) }
+    expect(await receiptOfBatch(db, tenant, batch.batchId)).toBeNull()
+    const header = { ...batch, recordsSubmitted: 10, recordsAccepted: 9, receivedAt: base }
+    const parts = [3, 5].map((recordsHandled, i) => ({ ...batch, chunkId: `chunk ${i}`, recordsHandled }))
+    const failures = [
+      { ...batch, recordNumber: 4, foundLater: false, recordReferenceId: 'r', error: 'end_time must not be before start_time' },
+      { ...batch, recordNumber: 2, foundLater: true, recordReferenceId: null, error: 'falls' },
+    ]
+    for (let i = 0; i < 3; i += 1) {
+      await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBatches([header]) })
+      await db.insert({ table: 'meter_batch_parts', columns: batchPartColumns, bytes: encodeBatchParts(parts) })
+      await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures(failures) })
+    }
+    expect(await receiptOfBatch(db, tenant, batch.batchId)).toEqual({
+      recordsSubmitted: 10,
+      recordsAccepted: 9,
+      recordsProcessed: 7,
+      receivedAt: base,
+      failures: [
+        { recordNumber: 2, recordReferenceId: null, error: 'falls' },
+        { recordNumber: 4, recordReferenceId: 'r', error: 'end_time must not be before start_time' },
+      ],
+    })
+    expect(await receiptOfBatch(db, nextTenant(), batch.batchId)).toBeNull()
+  })
+})
+
+/** Places in a source where cost rows are read without FINAL and a bound account. */
+const looseReads = (source: string): readonly string[] =>
+  [...source.matchAll(/\b(?:FROM|JOIN)\s+meter_cost\b[^`]*/g)]
+    .map(match => match[0])
+    .filter(read => !/^FROM meter_cost FINAL WHERE \$\{tenantIs\(tenant\)\} AND /.test(read))
+
+describe('statements over cost rows', () => {
+  it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
+    const services = join(import.meta.dirname, '../../services')
+    const sources = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
+    const reading = sources.filter(name => /\b(?:FROM|JOIN)\s+meter_cost\b/.test(readFileSync(join(services, name), 'utf8')))
+    expect(reading).toEqual([join('platform', 'clickhouse', 'meter-cost-reads.ts')])
+    expect(reading.flatMap(name => looseReads(readFileSync(join(services, name), 'utf8')))).toEqual([])
+  })
+
+  it('would be found where they are not', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source.
+    expect(looseReads('`SELECT 1 FROM meter_cost WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(1)
+    expect(looseReads('`SELECT 1 FROM meter_cost FINAL WHERE 1`')).toHaveLength(1)
+  })
+
+  it('read a location’s day by the primary key', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) =>
+      own({ recordId: hexId('', i), locationId: hexId('loc_', i >> 4), start: base + (i & 15) * hour }),
+    )
+    await insert(rows)
+    const statements: string[] = []
+    const recording: ClickHouse = {
+      ...db,
+      stream: sql => {
+        statements.push(sql)
+        return db.stream(sql)
+      },
+    }
+    await all(rowsOfSpan(recording, tenant, { locationIds: [hexId('loc_', 700)] }, { from: base, to: base + day }))
+    const plan = (await db.rows(`EXPLAIN indexes = 1 ${statements[0]}`)).map(line => String(line[0])).join('\n')
+    const granules = [...plan.matchAll(/Granules: (\d+)\/(\d+)/g)].map(match => [Number(match[1]), Number(match[2])])
+    expect(plan).toContain('toDate(start_time)')
+    expect(Math.min(...granules.map(([read = 0]) => read))).toBeLessThanOrEqual(2)
+  })
+})
