@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Hono } from 'hono'
+import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
+import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
+import { presentInstant } from '../../services/platform/clock.ts'
+import { createApp } from '../../services/platform/http/app.ts'
+import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
+import { type ChunkHeaders, fromHeaders } from '../../services/platform/log/chunk-headers.ts'
+import { openCodec } from '../../services/platform/log/codec.ts'
+import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
+import type { Lane, Log, TopicSettings } from '../../services/platform/log/log.ts'
+import type { AcceptedRecord, LaneMessage, RecordPart, Submission } from '../../services/platform/log/messages.ts'
+import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
+import { createDevice } from '../../services/platform/postgres/devices.ts'
+import { createLocation } from '../../services/platform/postgres/locations.ts'
+import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { timeZone } from '../../services/platform/time-zone.ts'
+import { locationDraft } from './drafts.ts'
+import { openTestDatabase } from './postgres.ts'
+import { type Call, caller } from './service.ts'
+
+const topic = 'meter.records.v1'
+
+/** A message of a lane as it stands in the log. */
+export type Written = { readonly lane: number; readonly headers: ChunkHeaders; readonly message: LaneMessage }
+
+/** The gateway over real stores; the token of a call is its account and mode. A process has one engine: a second gateway shares it. */
+export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?: ClickHouse) => {
+  const stack = new AsyncDisposableStack()
+  const { database } = stack.use(await openTestDatabase())
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-gateway-')), path => rmSync(path, { recursive: true }))
+  const log: Log = await openLmdbLog({
+    folder: join(folder, 'log'),
+    now: presentInstant,
+    topics: { [topic]: { partitions: 4, ...settings } },
+  })
+  stack.defer(() => log.close())
+  const clickHouse = shared ?? stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
+  if (shared === undefined) await applySchemas(clickHouse, schemaFiles())
+  const codec = await openCodec(localSchemaIds())
+  const pricing = pricingBook(database, timeZone)
+  const counted = { accepted: 0, refused: 0, bytes: 0 }
+  const counts = {
+    accepted: (_: number, records: number) => {
+      counted.accepted += records
+    },
+    refused: (records: number) => {
+      counted.refused += records
+    },
+    bytes: (bytes: number) => {
+      counted.bytes += bytes
+    },
+  }
+  const stores = { database, log, codec, clickHouse, pricing }
+  const operations = ingestGatewayOperations({ ...stores, secret: 'a secret of the installation', generation: () => 3, counts })
+  const app = createApp(operations, [], {
+    authenticate: async token => {
+      const [accountId = '', mode] = token.split('/')
+      return { ok: true, value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultLayout: 'current' } }
+    },
+    authenticateOperator: () => null,
+    idempotency: idempotencyKeys(database),
+    at: presentInstant,
+    elapsed: () => performance.now(),
+    mintRequestId: () => 'req_test',
+    log: { warn: () => undefined, error: fields => void faults.push(fields) },
+    observe: () => undefined,
+  })
+  const faults: object[] = []
+  return { ...stores, app, counted, faults, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+export type Gateway = Awaited<ReturnType<typeof openGateway>>
+
+export const callAs = (app: Hono, { accountId, liveMode }: Tenant): Call =>
+  caller(app, { authorization: `Bearer ${accountId}/${liveMode ? 'live' : 'test'}` })
+
+/** Make a location and a device of a tenant. */
+export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Tenant, reference: string) =>
+  withTenant(database, tenant, async transaction => {
+    const location = await createLocation(transaction, locationDraft({ referenceId: reference }), presentInstant())
+    if (!location.ok) throw new Error(location.refusal.message)
+    const device = await createDevice(transaction, { referenceId: reference, metadata: {} }, presentInstant())
+    return { locationId: location.value.id, deviceId: device.id }
+  })
+
+/** Read all that the lanes hold by now; one call for a log. */
+export const readLanes = async ({ log, codec }: Pick<Gateway, 'log' | 'codec'>): Promise<readonly Written[]> => {
+  const lanes: Lane[] = []
+  const reader = `test-${crypto.randomUUID()}`
+  const subscription = await log.subscribe(topic, reader, lane => void lanes.push(lane))
+  const written: Written[] = []
+  for (const lane of lanes) {
+    const { end } = await log.lag(topic, lane.partition, reader)
+    for (let next = 0; next < end; ) {
+      for (const { offset, headers, value } of await lane.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
+        written.push({ lane: lane.partition, headers: fromHeaders(headers), message: await codec.decodeLane(value) })
+        next = offset + 1
+      }
+    }
+  }
+  await subscription.close()
+  return written
+}
+
+/** The parts of records that one submission left in the lanes. */
+export const partsOf = (written: readonly Written[], batchId: string | null): readonly RecordPart[] =>
+  written.flatMap(({ message }) => (message.kind === 'records' ? message.parts.filter(part => part.batchId === batchId) : []))
+
+export const recordsOf = (written: readonly Written[], batchId: string | null): readonly AcceptedRecord[] =>
+  partsOf(written, batchId)
+    .flatMap(part => part.records)
+    .toSorted((a, b) => a.recordNumber - b.recordNumber)
+
+export const headersOf = (written: readonly Written[], batchId: string): readonly Submission[] =>
+  written.flatMap(({ message }) => (message.kind === 'submission' && message.batchId === batchId ? [message] : []))

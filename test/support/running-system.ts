@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sandbox } from '../../services/sandbox.ts'
+import { makeTestFolder } from './postgres.ts'
+
+const root = new URL('../../', import.meta.url).pathname
+const startLimitMs = 60_000
+
+/** The whole system as its own process on a temporary folder, as a person would start it. */
+export type RunningSystem = AsyncDisposable & {
+  readonly sandbox: Sandbox
+  readonly process: ChildProcess
+  readonly output: () => string
+  readonly metricsUrl: string
+  /** End the process without any warning, and wait until it is gone. */
+  readonly kill: () => Promise<void>
+  /** Ask it to stop; gives the exit code. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
+}
+
+/** Make an empty folder for the data of a system. */
+export const dataFolder = (): string => join(makeTestFolder(), 'data')
+
+export const removeData = (folder: string): void => rmSync(join(folder, '..'), { recursive: true, force: true })
+
+const exited = (child: ChildProcess): Promise<number | null> =>
+  child.exitCode !== null || child.signalCode !== null
+    ? Promise.resolve(child.exitCode)
+    : new Promise(resolve => child.once('exit', code => resolve(code)))
+
+/** Start a system on a folder of data and wait until it is ready. Throws with its output when it is not. */
+export const startSystem = async (folder: string, environment: Readonly<Record<string, string>> = {}): Promise<RunningSystem> => {
+  const settings = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_DATA_DIR: folder, ...environment }
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
+  const child = spawn(process.execPath, ['services/main.ts'], { cwd: root, env: { ...inherited, ...settings } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text))
+  for (let waitedMs = 0; !output.includes('"msg":"ready"'); waitedMs += 20) {
+    if (child.exitCode !== null || waitedMs > startLimitMs) throw new Error(`the system did not start:\n${output}`)
+    await sleep(20)
+  }
+  const file = join(folder, 'sandbox.json')
+  if (!existsSync(file)) throw new Error(`there is no ${file}:\n${output}`)
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal)
+    return exited(child)
+  }
+  return {
+    sandbox: JSON.parse(readFileSync(file, 'utf8')) as Sandbox,
+    process: child,
+    output: () => output,
+    metricsUrl: /metrics\s+(http\S+)/.exec(output)?.[1] ?? '',
+    kill: async () => {
+      await end('SIGKILL')
+    },
+    stop: (signal = 'SIGTERM') => end(signal),
+    [Symbol.asyncDispose]: async () => {
+      await end('SIGTERM')
+    },
+  }
+}
