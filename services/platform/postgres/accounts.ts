@@ -1,0 +1,84 @@
+import { type Kysely, sql } from 'kysely'
+import { type Layout, layouts, versionOf } from '../../contract/layout.ts'
+import { mint } from '../mint.ts'
+import { toTimestamp, toTimestampOrNull } from './column.ts'
+import type { Tables } from './tables.ts'
+
+/** An account as it is kept; both modes share it. Instants in ms; `requestsPerSecond` null: the installation's limit. */
+export type StoredAccount = {
+  readonly id: string
+  readonly displayName: string
+  readonly defaultLayout: Layout
+  readonly requestsPerSecond: number | null
+  readonly disabledAt: number | null
+  readonly createdAt: number
+}
+
+export type AccountDraft = Pick<StoredAccount, 'displayName' | 'defaultLayout' | 'requestsPerSecond'>
+
+type Row = {
+  id: string
+  display_name: string
+  default_version: string
+  requests_per_second: number | null
+  disabled_at: number | null
+  time_created: number
+}
+
+const columns = sql`id, display_name, default_version, requests_per_second, disabled_at, time_created`
+
+const fromRow = (row: Row): StoredAccount => ({
+  id: row.id,
+  displayName: row.display_name,
+  defaultLayout: layoutOf(row.default_version),
+  requestsPerSecond: row.requests_per_second,
+  disabledAt: row.disabled_at,
+  createdAt: row.time_created,
+})
+
+/** Read a stored version; one that this release does not know is a defect of the data. */
+export const layoutOf = (version: string): Layout => {
+  const layout = layouts.find(known => versionOf[known] === version)
+  if (layout === undefined) throw new RangeError(`account with unknown version ${version}`)
+  return layout
+}
+
+/** Create an account at `at` (ms). Operator. */
+export const createAccount = async (operator: Kysely<Tables>, draft: AccountDraft, at: number): Promise<StoredAccount> => {
+  const id = mint('account', at)
+  await sql`
+    insert into accounts (id, display_name, default_version, requests_per_second, time_created)
+    values (${id}, ${draft.displayName}, ${versionOf[draft.defaultLayout]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`.execute(
+    operator,
+  )
+  return { ...draft, id, disabledAt: null, createdAt: at }
+}
+
+/** Retrieve an account; null when there is none. A tenant sees its own. */
+export const retrieveAccount = async (query: Kysely<Tables>, id: string): Promise<StoredAccount | null> => {
+  const { rows } = await sql<Row>`select ${columns} from accounts where id = ${id}`.execute(query)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** List all accounts, newest first. Operator. */
+export const listAccounts = async (operator: Kysely<Tables>): Promise<readonly StoredAccount[]> => {
+  const { rows } = await sql<Row>`select ${columns} from accounts order by id desc`.execute(operator)
+  return rows.map(fromRow)
+}
+
+/** Change the settings that are named; `disabledAt` (ms) shuts the account out, null lets it in again. Null when there is none. Operator. */
+export const updateAccount = async (
+  operator: Kysely<Tables>,
+  id: string,
+  change: Partial<AccountDraft & Pick<StoredAccount, 'disabledAt'>>,
+): Promise<StoredAccount | null> => {
+  const before = await retrieveAccount(operator, id)
+  if (before === null) return null
+  const after = { ...before, ...change }
+  await sql`
+    update accounts set display_name = ${after.displayName}, default_version = ${versionOf[after.defaultLayout]},
+      requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)} where id = ${id}`.execute(
+    operator,
+  )
+  return after
+}

@@ -1,0 +1,102 @@
+import { type Kysely, sql } from 'kysely'
+import type { KeyState } from '../authenticate.ts'
+import type { TokenSubject } from '../bearer-token.ts'
+import { hashSecret, mint, mintApiKey } from '../mint.ts'
+import { layoutOf } from './accounts.ts'
+import { toTimestamp } from './column.ts'
+import { ownedBy } from './page.ts'
+import type { Tables } from './tables.ts'
+import type { Tenant } from './transaction.ts'
+
+export type ApiKeyScope = 'read' | 'metering' | 'all'
+
+/** An API key as it is kept: never the key itself. `last4` tells keys apart for people; instants in ms. */
+export type StoredApiKey = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly scope: ApiKeyScope
+  readonly last4: string
+  readonly description: string | null
+  readonly createdAt: number
+  readonly revokedAt: number | null
+}
+
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  scope: ApiKeyScope
+  last4: string
+  description: string | null
+  time_created: number
+  revoked_at: number | null
+}
+
+const columns = sql`id, account_id, live_mode, scope, last4, description, time_created, revoked_at`
+
+const fromRow = (row: Row): StoredApiKey => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  scope: row.scope,
+  last4: row.last4,
+  description: row.description,
+  createdAt: row.time_created,
+  revokedAt: row.revoked_at,
+})
+
+/** Make an API key at `at` (ms). `secret` is the key's text, given here and never again: its hash alone is stored. */
+export const createApiKey = async (
+  query: Kysely<Tables>,
+  { accountId, liveMode }: Tenant,
+  draft: Pick<StoredApiKey, 'scope' | 'description'>,
+  serverSecret: string,
+  at: number,
+): Promise<{ readonly apiKey: StoredApiKey; readonly secret: string }> => {
+  const secret = mintApiKey(liveMode)
+  const apiKey: StoredApiKey = {
+    ...draft,
+    id: mint('apiKey', at),
+    accountId,
+    liveMode,
+    last4: secret.slice(-4),
+    createdAt: at,
+    revokedAt: null,
+  }
+  await sql`
+    insert into api_keys (account_id, live_mode, id, hash, scope, last4, description, time_created)
+    values (${accountId}, ${liveMode}, ${apiKey.id}, ${hashSecret(serverSecret, secret)}, ${draft.scope}, ${apiKey.last4},
+      ${draft.description}, ${toTimestamp(at)})`.execute(query)
+  return { apiKey, secret }
+}
+
+/** Find a living key by the hash of its text, whatever its account; null when there is none. Operator. */
+export const findApiKey = async (operator: Kysely<Tables>, hash: string): Promise<StoredApiKey | null> => {
+  const { rows } = await sql<Row>`select ${columns} from api_keys where hash = ${hash} and revoked_at is null`.execute(operator)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** Read what a living key may do; null when it was revoked or never existed. Operator. */
+export const readKeyState = async (operator: Kysely<Tables>, { accountId, liveMode, keyId }: TokenSubject): Promise<KeyState | null> => {
+  const { rows } = await sql<{ scope: ApiKeyScope; default_version: string; disabled: boolean }>`
+    select k.scope, a.default_version, a.disabled_at is not null as disabled
+    from api_keys k join accounts a on a.id = k.account_id
+    where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`.execute(operator)
+  const found = rows[0]
+  return found === undefined ? null : { scope: found.scope, defaultLayout: layoutOf(found.default_version), disabled: found.disabled }
+}
+
+/** Revoke a key; null when there is none that lives. Its tokens end as soon as its state is read again. */
+export const revokeApiKey = async (query: Kysely<Tables>, tenant: Tenant, id: string, at: number): Promise<StoredApiKey | null> => {
+  const { rows } = await sql<Row>`
+    update api_keys set revoked_at = ${toTimestamp(at)} where ${ownedBy(tenant)} and id = ${id} and revoked_at is null
+    returning ${columns}`.execute(query)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** List a tenant's keys, newest first, revoked ones included. */
+export const listApiKeys = async (query: Kysely<Tables>, tenant: Tenant): Promise<readonly StoredApiKey[]> => {
+  const { rows } = await sql<Row>`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`.execute(query)
+  return rows.map(fromRow)
+}

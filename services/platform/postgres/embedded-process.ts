@@ -1,0 +1,120 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '../failure.ts'
+import { giveTo, notPermitted, type Report, type ServerUser } from './embedded-files.ts'
+import { isAlive, readPostmaster, SOCKET_PORT } from './postmaster.ts'
+
+export type Settings = Readonly<Record<string, string>>
+
+/** Where a server's binaries and its cluster lie, whom it runs as, and how. */
+export type Place = {
+  readonly native: string
+  readonly cluster: string
+  readonly user: ServerUser
+  readonly settings: Settings
+  readonly report: Report
+}
+
+export const embeddedSettings: Settings = {
+  listen_addresses: '',
+  unix_socket_permissions: '0700',
+  shared_buffers: '64MB',
+  max_connections: '60',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_logical_replication_workers: '0',
+  max_parallel_workers_per_gather: '0',
+  io_method: 'sync',
+  huge_pages: 'off',
+  jit: 'off',
+  autovacuum_naptime: '15s',
+  timezone: 'UTC',
+  // Statements and their values are the customers' business: only what keeps the server from running is logged.
+  log_min_messages: 'fatal',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+}
+
+/** Make the cluster beside its place and move it there: a first start that is cut short leaves nothing that looks finished. */
+export const ensureCluster = async ({ native, cluster, user, report }: Place): Promise<void> => {
+  if (existsSync(join(cluster, 'PG_VERSION'))) return
+  report('making the PostgreSQL database files (first start)')
+  const fresh = `${cluster}.new`
+  await rm(fresh, { recursive: true, force: true })
+  await mkdir(fresh, { recursive: true })
+  await giveTo(fresh, user)
+  const args = ['-D', fresh, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--locale=C', '--no-instructions']
+  const child = runAs(user, join(native, 'bin', 'initdb'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let complaint = ''
+  child.stderr?.setEncoding('utf8').on('data', text => {
+    complaint += text
+  })
+  const code = await exitOf(child)
+  if (code !== 0) throw startFailed(`initdb ended with ${code}`, complaint)
+  await rm(cluster, { recursive: true, force: true })
+  await rename(fresh, cluster)
+}
+
+/** Start the server in a session of its own, so that the terminal's Ctrl-C does not reach it, and wait until it is ready. */
+export const spawnServer = async ({ native, cluster, user, settings, report }: Place, socketFolder: string): Promise<ChildProcess> => {
+  const logFile = join(cluster, 'server.log')
+  await rename(logFile, `${logFile}.previous`).catch(() => undefined)
+  const log = await open(logFile, 'a')
+  const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder, port: String(SOCKET_PORT) })
+  const args = ['-D', cluster, ...flags.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const child = runAs(user, join(native, 'bin', 'postgres'), args, { detached: true, stdio: ['ignore', log.fd, log.fd] })
+  let code: number | string | null = null
+  const ended = exitOf(child).then(value => {
+    code = value
+  })
+  await log.close()
+  const started = performance.now()
+  for (let told = false; ; ) {
+    await Promise.race([ended, sleep(4)])
+    if (code !== null) throw startFailed(`postgres ended with ${code}`, await readFile(logFile, 'utf8'))
+    const note = await readPostmaster(cluster)
+    if (note?.pid === child.pid && note?.ready) break
+    if (!told && performance.now() - started > 2_000) {
+      told = true
+      report('PostgreSQL is recovering its files')
+    }
+  }
+  return child
+}
+
+const runAs = (user: ServerUser, program: string, args: readonly string[], options: SpawnOptions): ChildProcess => {
+  try {
+    return spawn(program, args, { ...options, ...user, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' } })
+  } catch (error) {
+    throw notPermitted(error)
+  }
+}
+
+const exitOf = (child: ChildProcess): Promise<number | string> =>
+  new Promise((resolve, reject) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'no code'))
+    child.once('error', cause => reject(startFailed('it cannot be run', cause.message)))
+  })
+
+const startFailed = (what: string, log: string): Failure =>
+  new Failure('postgres_start_failed', `PostgreSQL did not start: ${what}. ${log.trim().slice(-1_000)}`, { retriable: false })
+
+/** Fast shutdown, then harder ones. An orphan in a container may stay as a zombie that nobody reaps: its note is gone all the same. */
+export const endProcess = async (pid: number, cluster: string, child: ChildProcess | null): Promise<void> => {
+  const isGone = async (): Promise<boolean> => {
+    if (child !== null) return child.exitCode !== null || child.signalCode !== null
+    return !isAlive(pid) || (await readPostmaster(cluster))?.pid !== pid
+  }
+  for (const [signal, waitMs] of [
+    ['SIGINT', 10_000],
+    ['SIGQUIT', 5_000],
+    ['SIGKILL', 5_000],
+  ] as const) {
+    if (await isGone()) return
+    if (isAlive(pid)) process.kill(pid, signal)
+    for (const deadline = performance.now() + waitMs; performance.now() < deadline && !(await isGone()); ) await sleep(4)
+  }
+}

@@ -1,0 +1,118 @@
+import { type Kysely, sql } from 'kysely'
+import type { Result } from '../../domain/refusal.ts'
+import type { TopicName } from '../log/log.ts'
+import { mint } from '../mint.ts'
+import { toTimestamp } from './column.ts'
+import { all, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import type { Tables } from './tables.ts'
+import type { TenantTransaction } from './transaction.ts'
+
+/** An event as it is kept. `data` is JSON text, in the names of the current layout; `createdAt` in ms. */
+export type StoredEvent = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly type: string
+  readonly objectId: string | null
+  readonly data: string
+  readonly createdAt: number
+}
+
+/** What happened, with the object as `JSON.stringify` is to write it. An `id` of its own makes an event that is written again count once. */
+export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> & { readonly data: unknown; readonly id?: string }
+
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  type: string
+  object_id: string | null
+  data: string
+  time_created: number
+}
+
+const columns = sql`id, account_id, live_mode, type, object_id, data, time_created`
+
+const fromRow = (row: Row): StoredEvent => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  type: row.type,
+  objectId: row.object_id,
+  data: row.data,
+  createdAt: row.time_created,
+})
+
+const eventTopic: TopicName = 'webhook.events.v1'
+const keptMs = 90 * 86_400_000
+
+/**
+ * Write events into the transaction of the change that they tell of, with the message that the webhook topic is owed for each.
+ * The caller has changed the object and hands in its new state as `data`: so one transaction holds both, and no change knows how its
+ * object is shown. Events of one object keep the order of its changes because each change locks its row first.
+ */
+export const writeEvents = async (
+  transaction: TenantTransaction,
+  drafts: readonly EventDraft[],
+  at: number,
+): Promise<readonly StoredEvent[]> => {
+  const { accountId, liveMode, query } = transaction
+  const events = drafts.map(({ id, type, objectId, data }) => ({
+    id: id ?? mint('event', at),
+    accountId,
+    liveMode,
+    type,
+    objectId,
+    data: JSON.stringify(data),
+    createdAt: at,
+  }))
+  if (events.length === 0) return []
+  const { rows } = await sql<{ key: string }>`
+    with written as (
+      insert into events (account_id, live_mode, id, type, object_id, data, time_created)
+      select ${accountId}, ${liveMode}, e.id, e.type, e.object_id, e.data::json, ${toTimestamp(at)}
+      from unnest(${events.map(({ id }) => id)}::text[], ${events.map(({ type }) => type)}::text[],
+        ${events.map(({ objectId }) => objectId)}::text[], ${events.map(({ data }) => data)}::text[]) as e(id, type, object_id, data)
+      on conflict do nothing returning id, type, object_id, data
+    )
+    insert into outbox (topic, key, account_id, live_mode, payload, time_created)
+    select ${eventTopic}, ${`${accountId}:`}::text || coalesce(object_id, id), ${accountId}, ${liveMode},
+      json_build_object('id', id, 'type', type, 'account_id', ${accountId}::text, 'live_mode', ${liveMode}::boolean,
+        'object_id', object_id, 'time_created', ${at}::bigint, 'data', data), ${toTimestamp(at)}
+    from written order by id returning payload ->> 'id' as key`.execute(query)
+  const written = new Set(rows.map(({ key }) => key))
+  return events.filter(({ id }) => written.has(id))
+}
+
+/** Retrieve an event; null when there is none. */
+export const retrieveEvent = async (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> => {
+  const { rows } = await sql<Row>`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** List events, newest first, of one type or about one object where the filter says so. Refuses `cursor_not_found`. */
+export const listEvents = (
+  transaction: TenantTransaction,
+  filter: { readonly type: string | null; readonly objectId: string | null },
+  paging: Paging,
+): Promise<Result<Page<StoredEvent>>> =>
+  readPage(
+    transaction.query,
+    {
+      table: 'events',
+      columns,
+      scope: ownedBy(transaction),
+      filter: all(matching('type', filter.type), matching('object_id', filter.objectId)),
+      fromRow,
+    },
+    paging,
+  )
+
+/** Delete events older than 90 days at `at` (ms), up to `limit` of them. Gives how many went. Source: contract decisions 14. */
+export const deleteExpiredEvents = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
+  const result = await sql`
+    delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - keptMs)} limit ${limit}))`.execute(
+    operator,
+  )
+  return Number(result.numAffectedRows ?? 0)
+}

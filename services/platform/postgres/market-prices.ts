@@ -1,0 +1,128 @@
+import { type Kysely, sql } from 'kysely'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import { fromNano, toTimestamp } from './column.ts'
+import {
+  keptBy,
+  type MarketKeeper,
+  type MarketRow,
+  marketColumns,
+  marketFromRow,
+  noMarket,
+  retrieveMarket,
+  type StoredMarket,
+} from './markets.ts'
+import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
+import { isLiving } from './page.ts'
+import { type PriceInterval, replacePrices } from './price-overlap.ts'
+import type { Tables } from './tables.ts'
+
+export type PriceChange = {
+  readonly market: StoredMarket
+  readonly stored: number
+  readonly replaced: number
+  readonly unchanged: number
+  /** The order that is owed to all locations of the source; null where no price changed. */
+  readonly order: OutboxMessage | null
+}
+
+/**
+ * Store prices of one source in one layer, published or forecast, over those that are there: the later hold on shared time. A change
+ * raises the source's price revision and owes an order over the changed span. `prices` must not overlap. Refuses `not_found`.
+ * Source: contract decisions 12.
+ */
+export const putMarketPrices = async (
+  keeper: MarketKeeper,
+  sourceId: string,
+  prices: readonly PriceInterval[],
+  layer: { readonly published: boolean },
+  at: number,
+): Promise<Result<PriceChange>> => {
+  const { query } = keeper
+  const { rows } = await sql<MarketRow>`
+    select ${marketColumns} from market_sources where ${keptBy(keeper)} and id = ${sourceId} and ${isLiving} for update`.execute(query)
+  if (rows[0] === undefined) return noMarket
+  const market = marketFromRow(rows[0])
+  const sorted = prices.toSorted((a, b) => a.start - b.start)
+  const storedPrices = await pricesUnder(query, sourceId, layer.published, sorted)
+  const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)
+  if (changed === null) return accepted({ market, stored, replaced, unchanged, order: null })
+  await removePrices(query, sourceId, layer.published, removed)
+  await insertPrices(query, sourceId, layer.published, added)
+  const revision = market.priceRevision + 1
+  await sql`update market_sources set price_revision = ${revision} where id = ${sourceId}`.execute(query)
+  const { accountId, liveMode } = market
+  const [order = null] = await writeOrders(query, [newOrder({ accountId, liveMode, locations: [], sourceId, revision, ...changed })], at)
+  return accepted({ market: { ...market, priceRevision: revision }, stored, replaced, unchanged, order })
+}
+
+/**
+ * Read the prices of a source that share time with a span, in the order of time, whole; published ones hide none of the forecasts here.
+ * Null when there is no such source.
+ */
+export const readMarketPrices = async (
+  keeper: MarketKeeper,
+  sourceId: string,
+  span: { readonly from: number; readonly to: number },
+  layer: { readonly published: boolean },
+): Promise<{ readonly market: StoredMarket; readonly prices: readonly PriceInterval[] } | null> => {
+  const market = await retrieveMarket(keeper, sourceId)
+  if (market === null) return null
+  const prices = await pricesUnder(keeper.query, sourceId, layer.published, [{ start: span.from, end: span.to }])
+  return { market, prices }
+}
+
+type PriceRow = { start_time: number; end_time: number; value: string }
+
+/** Stored prices that share time with any of some sorted intervals, in the order of time. */
+const pricesUnder = async (
+  query: Kysely<Tables>,
+  sourceId: string,
+  published: boolean,
+  intervals: readonly { readonly start: number; readonly end: number }[],
+): Promise<readonly PriceInterval[]> => {
+  const runs = mergeTouching(intervals)
+  // The interval that begins before a run may reach into it; all others begin within.
+  const { rows } = await sql<PriceRow>`
+    select distinct p.start_time, p.end_time, p.value
+    from unnest(${runs.map(({ start }) => toTimestamp(start))}::timestamptz[], ${runs.map(({ end }) => toTimestamp(end))}::timestamptz[]) as run(a, b)
+    cross join lateral (
+      (select start_time, end_time, value from market_prices
+       where source_id = ${sourceId} and published = ${published} and start_time < run.a order by start_time desc limit 1)
+      union all
+      select start_time, end_time, value from market_prices
+      where source_id = ${sourceId} and published = ${published} and start_time >= run.a and start_time < run.b
+    ) as p
+    where p.end_time > run.a order by p.start_time`.execute(query)
+  return rows.map(row => ({ start: row.start_time, end: row.end_time, value: fromNano(row.value) }))
+}
+
+const mergeTouching = (intervals: readonly { readonly start: number; readonly end: number }[]) => {
+  const runs: { start: number; end: number }[] = []
+  for (const { start, end } of intervals) {
+    const last = runs.at(-1)
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
+    else runs.push({ start, end })
+  }
+  return runs
+}
+
+const removePrices = async (query: Kysely<Tables>, sourceId: string, published: boolean, starts: readonly number[]): Promise<void> => {
+  if (starts.length === 0) return
+  await sql`delete from market_prices
+    where source_id = ${sourceId} and published = ${published} and start_time = any(${starts.map(toTimestamp)}::timestamptz[])`.execute(
+    query,
+  )
+}
+
+const insertPrices = async (
+  query: Kysely<Tables>,
+  sourceId: string,
+  published: boolean,
+  prices: readonly PriceInterval[],
+): Promise<void> => {
+  await sql`
+    insert into market_prices (source_id, published, start_time, end_time, value)
+    select ${sourceId}, ${published}, a, b, value * 0.000000001
+    from unnest(${prices.map(({ start }) => toTimestamp(start))}::timestamptz[], ${prices.map(({ end }) => toTimestamp(end))}::timestamptz[],
+      ${prices.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
+}

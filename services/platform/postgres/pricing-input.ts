@@ -1,0 +1,159 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tariff } from '../../domain/tariff/tariff.ts'
+import { toTimestamp } from './column.ts'
+import type { Tables } from './tables.ts'
+import { tariffFromJson, tariffJson } from './tariff-row.ts'
+
+/** A location anywhere: its account and mode are part of its name. */
+export type LocationKey = { readonly accountId: string; readonly liveMode: boolean; readonly locationId: string }
+
+/** A market source at the revision that it had when it was read. */
+export type SourceRevision = { readonly sourceId: string; readonly revision: number }
+
+/** All that prices a location apart from market prices, as of one instant. Tariffs that ended are in it, voided ones are not. */
+export type LocationPricing = LocationKey & {
+  readonly revision: number
+  readonly currencyCode: string
+  readonly timezone: string
+  readonly deletedAt: number | null
+  readonly tariffs: readonly Tariff[]
+  readonly importSource: SourceRevision | null
+  readonly exportSource: SourceRevision | null
+}
+
+/** The revisions that a location's prices had when they were read. */
+export type PricingRevisions = LocationKey & {
+  readonly revision: number
+  readonly importSource: SourceRevision | null
+  readonly exportSource: SourceRevision | null
+}
+
+type RevisionRow = LocationKey & {
+  readonly revision: number
+  readonly importId: string | null
+  readonly importRevision: number | null
+  readonly exportId: string | null
+  readonly exportRevision: number | null
+}
+
+type PricingRow = RevisionRow & {
+  readonly currencyCode: string
+  readonly timezone: string
+  readonly deletedAt: number | null
+  readonly tariffs: string
+}
+
+const revisionColumns = sql`l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", l.pricing_revision as revision,
+  i.id as "importId", i.price_revision as "importRevision", e.id as "exportId", e.price_revision as "exportRevision"`
+
+const fromKeys = (keys: readonly LocationKey[]) => sql`
+  from unnest(${keys.map(({ accountId }) => accountId)}::text[], ${keys.map(({ liveMode }) => liveMode)}::boolean[],
+    ${keys.map(({ locationId }) => locationId)}::text[]) as k(account_id, live_mode, id)
+  join locations l on l.account_id = k.account_id and l.live_mode = k.live_mode and l.id = k.id
+  left join market_sources i on i.id = l.import_market_source_id
+  left join market_sources e on e.id = l.export_market_source_id`
+
+const sourcesOf = ({ importId, importRevision, exportId, exportRevision }: RevisionRow) => ({
+  importSource: importId === null ? null : { sourceId: importId, revision: importRevision ?? 0 },
+  exportSource: exportId === null ? null : { sourceId: exportId, revision: exportRevision ?? 0 },
+})
+
+/**
+ * Load what prices some locations, in one statement and so as of one instant; deleted locations too. In no order; unknown ones are left out.
+ * `query` is the operator's, or a tenant's for its own.
+ */
+export const loadLocationPricing = async (query: Kysely<Tables>, keys: readonly LocationKey[]): Promise<readonly LocationPricing[]> => {
+  const { rows } = await sql<PricingRow>`
+    select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt",
+      (select coalesce(json_agg(${tariffJson} order by t.id), '[]') from tariffs t
+       where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.voided_at is null) as tariffs
+    ${fromKeys(keys)}`.execute(query)
+  return rows.map(row => {
+    const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt } = row
+    const tariffs = (JSON.parse(row.tariffs) as Parameters<typeof tariffFromJson>[0][]).map(tariffFromJson)
+    return { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, tariffs, ...sourcesOf(row) }
+  })
+}
+
+/** Read the revisions of some locations and their sources as they are now. Unknown locations are left out. */
+export const readPricingRevisions = async (query: Kysely<Tables>, keys: readonly LocationKey[]): Promise<readonly PricingRevisions[]> => {
+  const { rows } = await sql<RevisionRow>`select ${revisionColumns} ${fromKeys(keys)}`.execute(query)
+  return rows.map(row => ({
+    accountId: row.accountId,
+    liveMode: row.liveMode,
+    locationId: row.locationId,
+    revision: row.revision,
+    ...sourcesOf(row),
+  }))
+}
+
+/** Prices of one layer as columns, in the order of time: start and end in ms, value in 1e-9 per kWh. */
+export type PriceColumns = { readonly starts: readonly number[]; readonly ends: readonly number[]; readonly values: readonly bigint[] }
+
+/** Prices of a source that share time with a span, whole, and the revision that they belong to. `knownUntil`: end of the last published price at all. */
+export type SourcePrices = SourceRevision & {
+  readonly currencyCode: string
+  readonly published: PriceColumns
+  readonly forecast: PriceColumns
+  readonly knownUntil: number | null
+}
+
+type SourceRow = {
+  sourceId: string
+  revision: number
+  currencyCode: string
+  knownUntil: number | null
+  published: string | null
+  forecast: string | null
+}
+
+const pricesOf = (published: boolean) => sql`
+  (select json_build_array(json_agg(extract(epoch from p.start_time) * 1000 order by p.start_time),
+     json_agg(extract(epoch from p.end_time) * 1000 order by p.start_time), json_agg(trim_scale(p.value * 1000000000)::bigint order by p.start_time))
+   from market_prices p
+   where p.source_id = s.id and p.published = ${published} and p.start_time < r.b
+     and p.start_time >= coalesce((select q.start_time from market_prices q
+       where q.source_id = s.id and q.published = ${published} and q.start_time <= r.a order by q.start_time desc limit 1), r.a)
+     and p.end_time > r.a)`
+
+/** Load the prices of some sources, each over its span (ms), in one statement. Unknown sources are left out. */
+export const loadSourcePrices = async (
+  query: Kysely<Tables>,
+  spans: readonly { readonly sourceId: string; readonly from: number; readonly to: number }[],
+): Promise<readonly SourcePrices[]> => {
+  const { rows } = await sql<SourceRow>`
+    select s.id as "sourceId", s.price_revision as revision, s.currency_code as "currencyCode",
+      (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
+      ${pricesOf(true)} as published, ${pricesOf(false)} as forecast
+    from unnest(${spans.map(({ sourceId }) => sourceId)}::text[], ${spans.map(({ from }) => toTimestamp(from))}::timestamptz[],
+      ${spans.map(({ to }) => toTimestamp(to))}::timestamptz[]) as r(id, a, b)
+    join market_sources s on s.id = r.id`.execute(query)
+  return rows.map(row => ({ ...row, published: toColumns(row.published), forecast: toColumns(row.forecast) }))
+}
+
+/** Values are below 2^53 (a million per kWh in 1e-9), so JSON numbers carry them exactly. */
+const toColumns = (text: string | null): PriceColumns => {
+  const [starts, ends, values] = JSON.parse(text ?? '[]') as (readonly number[] | null)[]
+  return { starts: starts ?? [], ends: ends ?? [], values: (values ?? []).map(BigInt) }
+}
+
+/** Page through the living locations that a source prices, over all accounts, in the order of ids; for the fan-out of a price change. */
+export const locationsPricedBy = async (
+  operator: Kysely<Tables>,
+  sourceId: string,
+  after: string | null,
+  limit: number,
+): Promise<readonly LocationKey[]> => {
+  const branch = (column: string, direction: 'IMPORT' | 'EXPORT') => sql`
+    (select l.account_id, l.live_mode, l.id from locations l
+     where ${sql.ref(column)} = ${sourceId} and l.id > ${after ?? ''} and l.deleted_at is null
+       and exists (select 1 from tariffs t
+         where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.market_rates
+           and t.direction = ${direction} and t.voided_at is null)
+     order by l.id limit ${limit})`
+  const { rows } = await sql<LocationKey>`
+    select account_id as "accountId", live_mode as "liveMode", id as "locationId"
+    from (${branch('l.import_market_source_id', 'IMPORT')} union ${branch('l.export_market_source_id', 'EXPORT')}) as l
+    order by id limit ${limit}`.execute(operator)
+  return rows
+}

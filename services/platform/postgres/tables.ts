@@ -1,0 +1,102 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/** An instant: ms when read, a timestamp's text when written (`toTimestamp`). */
+type Instant = ColumnType<number, string, string>
+type OptionalInstant = ColumnType<number | null, string | null | undefined, string | null>
+/** Parsed when read; written as text. */
+type Jsonb<T> = ColumnType<T, string | undefined, string>
+/** Text both ways. */
+type Json = string
+
+export type Metadata = Readonly<Record<string, string>>
+
+type Owned = { account_id: string; live_mode: boolean; id: string; time_created: Instant }
+type Removable = { deleted_at: OptionalInstant }
+
+/** The tables as `schemas/postgres` makes them. */
+export type Tables = {
+  accounts: {
+    id: string
+    display_name: string
+    default_version: string
+    requests_per_second: number | null
+    disabled_at: OptionalInstant
+    time_created: Instant
+  }
+  api_keys: Owned & {
+    hash: string
+    scope: 'read' | 'metering' | 'all'
+    last4: string
+    description: string | null
+    revoked_at: OptionalInstant
+  }
+  audit_log: Omit<Owned, 'id'> & { id: Generated<number>; actor: string; action: string; object_id: string | null; detail: Jsonb<unknown> }
+  market_sources: {
+    id: string
+    account_id: string | null
+    live_mode: boolean | null
+    display_name: string
+    currency_code: string
+    area: string | null
+    resolution_minutes: number | null
+    importer: string | null
+    price_revision: Generated<number>
+    time_created: Instant
+    deleted_at: OptionalInstant
+  }
+  market_prices: { source_id: string; published: boolean; start_time: Instant; end_time: Instant; value: string }
+  customers: Owned & Removable & { reference_id: string | null; metadata: Jsonb<Metadata> }
+  locations: Owned &
+    Removable & {
+      reference_id: string | null
+      customer_id: string | null
+      timezone: string
+      currency_code: string
+      postal_address: Json | null
+      latitude: number | null
+      longitude: number | null
+      overrides: Jsonb<Readonly<Record<string, unknown>>>
+      import_market_source_id: string | null
+      export_market_source_id: string | null
+      metadata: Jsonb<Metadata>
+      pricing_revision: Generated<number>
+    }
+  devices: Owned & Removable & { reference_id: string; metadata: Jsonb<Metadata> }
+  tariffs: Owned & {
+    location_id: string
+    direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
+    type: 'COMMODITY' | 'NON_COMMODITY'
+    connection_type: 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
+    status: 'CONNECTED' | 'ERROR'
+    display_name: string | null
+    provider_id: string | null
+    library_tariff_id: string | null
+    market_rates: boolean
+    contract_start: OptionalInstant
+    contract_end: OptionalInstant
+    closed_at: OptionalInstant
+    voided_at: OptionalInstant
+    terms: Jsonb<unknown>
+  }
+  events: Owned & { type: string; object_id: string | null; data: Json }
+  outbox: {
+    id: Generated<number>
+    topic: string
+    key: string
+    account_id: string | null
+    live_mode: boolean | null
+    payload: Json
+    time_created: Instant
+  }
+  idempotency_keys: {
+    account_id: string
+    live_mode: boolean
+    key: string
+    request_hash: string
+    token: string
+    started_at: Instant
+    answer: Json | null
+  }
+  leases: { name: string; holder: string; epoch: number; expires_at: Instant }
+  lane_generations: { topic: string; generation: number; partitions: number; time_updated: Instant }
+}

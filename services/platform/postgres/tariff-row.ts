@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import type { Rate, ScheduleEntry, Tariff } from '../../domain/tariff/tariff.ts'
+import { epochMs } from './location-row.ts'
+
+export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
+
+/** A tariff as it is kept: what prices, and what is shown beside it. `timezone` is that of its location; instants in ms. */
+export type StoredTariff = Tariff & {
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly locationId: string
+  readonly timezone: string
+  readonly connectionType: ConnectionType
+  readonly status: 'CONNECTED' | 'ERROR'
+  readonly displayName: string | null
+  readonly providerId: string | null
+  readonly libraryTariffId: string | null
+  readonly createdAt: number
+}
+
+export type TariffDraft = Omit<StoredTariff, 'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt'>
+
+export type TariffRow = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  location_id: string
+  timezone: string
+  direction: StoredTariff['direction']
+  type: StoredTariff['type']
+  connection_type: ConnectionType
+  status: StoredTariff['status']
+  display_name: string | null
+  provider_id: string | null
+  library_tariff_id: string | null
+  market_rates: boolean
+  contract_start: number | null
+  contract_end: number | null
+  closed_at: number | null
+  terms: string
+  time_created: number
+}
+
+export const tariffColumns = sql`id, account_id, live_mode, location_id, direction, type, connection_type, status, display_name, provider_id,
+  library_tariff_id, market_rates, contract_start, contract_end, closed_at, terms::text as terms, time_created,
+  (select l.timezone from locations l
+   where l.account_id = tariffs.account_id and l.live_mode = tariffs.live_mode and l.id = tariffs.location_id) as timezone`
+
+/** What prices of a tariff, as a member of a JSON array: `tariffFromJson` reads it. `t` names the table. */
+export const tariffJson = sql`json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'marketRates', t.market_rates,
+  'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}, 'closedAt', ${epochMs('t.closed_at')},
+  'terms', t.terms::text)`
+
+type TariffJson = Omit<Tariff, 'schedule'> & { readonly terms: string }
+
+export const tariffFromJson = ({ terms, ...tariff }: TariffJson): Tariff => ({ ...tariff, schedule: scheduleFromText(terms) })
+
+export const tariffFromRow = (row: TariffRow): StoredTariff => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  locationId: row.location_id,
+  timezone: row.timezone,
+  direction: row.direction,
+  type: row.type,
+  connectionType: row.connection_type,
+  status: row.status,
+  displayName: row.display_name,
+  providerId: row.provider_id,
+  libraryTariffId: row.library_tariff_id,
+  marketRates: row.market_rates,
+  contractStart: row.contract_start,
+  contractEnd: row.contract_end,
+  closedAt: row.closed_at,
+  schedule: scheduleFromText(row.terms),
+  createdAt: row.time_created,
+})
+
+const mostSchedules = 5_000
+const schedules = new Map<string, readonly ScheduleEntry[]>()
+
+/** Fleets share few schedules: equal ones are read once, and are one value. */
+const scheduleFromText = (text: string): readonly ScheduleEntry[] => {
+  const known = schedules.get(text)
+  if (known !== undefined) return known
+  const read: readonly ScheduleEntry[] = JSON.parse(text, (name, value) => (name === 'rate' ? value.map(rateFromJson) : value)).schedule
+  if (schedules.size >= mostSchedules) schedules.clear()
+  schedules.set(text, read)
+  return read
+}
+
+type RateJson = {
+  readonly fixed: string
+  readonly to: string | null
+  readonly surchargeFixed: string
+  readonly surchargePercentage: string
+}
+
+const rateFromJson = (rate: RateJson): Rate => ({
+  fixed: BigInt(rate.fixed),
+  to: rate.to === null ? null : BigInt(rate.to),
+  surchargeFixed: BigInt(rate.surchargeFixed),
+  surchargePercentage: BigInt(rate.surchargePercentage),
+})
+
+/** Write a schedule as the column `terms`: amounts as decimal texts of their integers. */
+export const termsToText = (schedule: readonly ScheduleEntry[]): string =>
+  JSON.stringify({ schedule }, (_, value) => (typeof value === 'bigint' ? value.toString() : value))

@@ -1,0 +1,208 @@
+import { sql } from 'kysely'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { changedSpan, type OpenSpan, overlappingTariff } from '../../domain/tariff/tariff-change.ts'
+import { mint } from '../mint.ts'
+import { toTimestamp, toTimestampOrNull } from './column.ts'
+import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
+import { all, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { type StoredTariff, type TariffDraft, type TariffRow, tariffColumns, tariffFromRow, termsToText } from './tariff-row.ts'
+import type { TenantTransaction } from './transaction.ts'
+
+/** A tariff after a change (after its end: its last state), and the order that the change owes the lanes; null where it alters no price. */
+export type TariffChange = { readonly tariff: StoredTariff; readonly order: OutboxMessage | null }
+
+/** What may change of a tariff; absent members stay. */
+export type TariffPatch = {
+  readonly displayName?: string | null
+  readonly providerId?: string | null
+  readonly contractEnd?: number | null
+}
+
+const notFound = refused('not_found', 'No tariff has this id.')
+const isLivingTariff = sql`closed_at is null and voided_at is null`
+
+/**
+ * Create a tariff at `at` (ms), raise its location's pricing revision and owe the lanes the order that prices again.
+ * Refuses `location_not_found`, `tariff_overlap` naming the other, `currency_mismatch`; an unknown provider by its constraint.
+ */
+export const createTariff = async (transaction: TenantTransaction, draft: TariffDraft, at: number): Promise<Result<TariffChange>> => {
+  const { accountId, liveMode, query } = transaction
+  const location = await raiseRevision(transaction, draft.locationId)
+  if (location === null) return refused('location_not_found', 'No location has this id.', 'location_id')
+  if (draft.marketRates) {
+    const currency = draft.direction === 'EXPORT' ? location.export_currency : location.import_currency
+    if (currency !== location.currency_code) return noMarket(location.currency_code, currency)
+  }
+  const tariff: StoredTariff = {
+    ...draft,
+    id: mint('tariff', at),
+    accountId,
+    liveMode,
+    timezone: location.timezone,
+    closedAt: null,
+    createdAt: at,
+  }
+  const others = await tariffsOf(transaction, draft.locationId)
+  const other = overlappingTariff(tariff, others)
+  if (other !== undefined) return overlap(other.id)
+  await sql`
+    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name, provider_id,
+      library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
+    values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type}, ${draft.connectionType},
+      ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
+      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${termsToText(draft.schedule)}, ${toTimestamp(at)})
+  `.execute(query)
+  return accepted({ tariff, order: await owe(transaction, tariff, location.pricing_revision, changedSpan(null, tariff, others), at) })
+}
+
+const noMarket = (wanted: string, currency: string | null) =>
+  refused(
+    'currency_mismatch',
+    currency === null
+      ? `The location has no market source in ${wanted}: set its market_sources first.`
+      : `The market source of the location is in ${currency}, the location in ${wanted}.`,
+    'market_rates',
+  )
+
+const overlap = (otherId: string) =>
+  refused('tariff_overlap', `Tariff ${otherId} of this location, direction and type covers part of this time.`, 'contract_start_date')
+
+/**
+ * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on.
+ * Refuses `not_found`, `tariff_overlap`, and `end_before_start`; an unknown provider by its constraint. Source: contract decisions 10.
+ */
+export const updateTariff = async (
+  transaction: TenantTransaction,
+  id: string,
+  patch: TariffPatch,
+  at: number,
+): Promise<Result<TariffChange>> => {
+  const seen = await retrieveTariff(transaction, id)
+  if (seen === null) return notFound
+  if (patch.contractEnd === undefined || patch.contractEnd === seen.contractEnd) {
+    return accepted({ tariff: await writePatch(transaction, seen, patch), order: null })
+  }
+  const found = await lockTariff(transaction, id)
+  if (found === null) return notFound
+  const { before, revision, others } = found
+  const tariff = { ...before, ...patch }
+  const other = overlappingTariff(tariff, others)
+  if (other !== undefined) return overlap(other.id)
+  if (tariff.contractStart !== null && tariff.contractEnd !== null && tariff.contractEnd <= tariff.contractStart) {
+    return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
+  }
+  await writePatch(transaction, before, patch)
+  const from = Math.min(before.contractEnd ?? Number.POSITIVE_INFINITY, tariff.contractEnd ?? Number.POSITIVE_INFINITY)
+  const span = { ...changedSpan(before, tariff, others), from: Number.isFinite(from) ? from : null }
+  return accepted({ tariff, order: await owe(transaction, tariff, revision, span, at) })
+}
+
+const writePatch = async (transaction: TenantTransaction, before: StoredTariff, patch: TariffPatch): Promise<StoredTariff> => {
+  const tariff = { ...before, ...patch }
+  await sql`
+    update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
+      contract_end = ${toTimestampOrNull(tariff.contractEnd)}
+    where ${ownedBy(transaction)} and id = ${tariff.id}`.execute(transaction.query)
+  return tariff
+}
+
+/** End a tariff at `at` (ms): it is hidden, and what it has priced until now stays. Gives its last state. Refuses `not_found`. */
+export const endTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
+  const found = await lockTariff(transaction, id)
+  if (found === null) return notFound
+  const { before, revision, others } = found
+  await sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  const span = { ...changedSpan(before, { ...before, closedAt: at }, others), from: at }
+  return accepted({ tariff: before, order: await owe(transaction, before, revision, span, at) })
+}
+
+/** Void a tariff: it never was, and all that it priced is priced again. Gives its last state. Refuses `not_found`. */
+export const voidTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
+  const found = await lockTariff(transaction, id)
+  if (found === null) return notFound
+  const { before, revision, others } = found
+  await sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  return accepted({ tariff: before, order: await owe(transaction, before, revision, changedSpan(before, null, others), at) })
+}
+
+/** Retrieve a tariff; null when there is none, or it has ended. */
+export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {
+  const { rows } = await sql<TariffRow>`
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isLivingTariff}`.execute(transaction.query)
+  return rows[0] === undefined ? null : tariffFromRow(rows[0])
+}
+
+/** List the tariffs of a location, newest first. Refuses `cursor_not_found`. */
+export const listTariffs = (
+  transaction: TenantTransaction,
+  filter: { readonly locationId: string; readonly direction: TariffDirection | null; readonly type: TariffType | null },
+  paging: Paging,
+): Promise<Result<Page<StoredTariff>>> =>
+  readPage(
+    transaction.query,
+    {
+      table: 'tariffs',
+      columns: tariffColumns,
+      scope: ownedBy(transaction),
+      filter: all(
+        isLivingTariff,
+        matching('location_id', filter.locationId),
+        matching('direction', filter.direction),
+        matching('type', filter.type),
+      ),
+      fromRow: tariffFromRow,
+    },
+    paging,
+  )
+
+type PricedLocation = {
+  timezone: string
+  currency_code: string
+  pricing_revision: number
+  import_currency: string | null
+  export_currency: string | null
+}
+
+/** Raise a location's pricing revision, which also keeps others from changing its tariffs until the transaction ends. */
+const raiseRevision = async (transaction: TenantTransaction, locationId: string): Promise<PricedLocation | null> => {
+  const { rows } = await sql<PricedLocation>`
+    update locations set pricing_revision = pricing_revision + 1
+    where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null
+    returning timezone, currency_code, pricing_revision,
+      (select currency_code from market_sources where id = import_market_source_id) as import_currency,
+      (select currency_code from market_sources where id = export_market_source_id) as export_currency`.execute(transaction.query)
+  return rows[0] ?? null
+}
+
+/** The tariffs of a location that are not voided, ended ones included. */
+const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
+  const { rows } = await sql<TariffRow>`
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId} and voided_at is null`.execute(
+    transaction.query,
+  )
+  return rows.map(tariffFromRow)
+}
+
+type LockedTariff = { readonly before: StoredTariff; readonly revision: number; readonly others: readonly StoredTariff[] }
+
+const lockTariff = async (transaction: TenantTransaction, id: string): Promise<LockedTariff | null> => {
+  const seen = await retrieveTariff(transaction, id)
+  const location = seen === null ? null : await raiseRevision(transaction, seen.locationId)
+  if (seen === null || location === null) return null
+  const tariffs = await tariffsOf(transaction, seen.locationId)
+  const before = tariffs.find(tariff => tariff.id === id && tariff.closedAt === null)
+  return before === undefined ? null : { before, revision: location.pricing_revision, others: tariffs.filter(tariff => tariff.id !== id) }
+}
+
+const owe = async (
+  transaction: TenantTransaction,
+  tariff: StoredTariff,
+  revision: number,
+  span: OpenSpan,
+  at: number,
+): Promise<OutboxMessage | null> => {
+  const { accountId, liveMode, query } = transaction
+  const order = newOrder({ accountId, liveMode, locations: [tariff.locationId], sourceId: null, revision, ...span })
+  return (await writeOrders(query, [order], at))[0] ?? null
+}

@@ -1,0 +1,115 @@
+import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
+import pg from 'pg'
+import type { Refusal, Result } from '../../domain/refusal.ts'
+import { refused } from '../../domain/refusal.ts'
+import type { Database } from './database.ts'
+import { brokenConstraint } from './postgres-failure.ts'
+import type { Tables } from './tables.ts'
+
+/** One account in one mode: a world of its own. */
+export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
+
+/**
+ * A transaction that sees one tenant's rows alone. Statements name the tenant as well, so that they find their index;
+ * one that forgets still sees nothing else.
+ */
+export type TenantTransaction = Tenant & { readonly query: Kysely<Tables> }
+
+/** A transaction over all accounts. */
+export type OperatorTransaction = { readonly query: Kysely<Tables> }
+
+/** What a broken constraint says to the caller whose request broke it. */
+const refusals: Readonly<Record<string, Refusal>> = {
+  customers_reference_id_key: taken('customer'),
+  locations_reference_id_key: taken('location'),
+  devices_reference_id_key: taken('device'),
+  locations_customer_fkey: unknown('customer_not_found', 'No customer has this id.', 'customer_id'),
+  locations_import_market_source_fkey: unknown('market_source_not_found', 'No market source has this id.', 'market_sources.import'),
+  locations_export_market_source_fkey: unknown('market_source_not_found', 'No market source has this id.', 'market_sources.export'),
+  tariffs_location_fkey: unknown('location_not_found', 'No location has this id.', 'location_id'),
+  tariffs_provider_fkey: unknown('provider_not_found', 'No provider has this id.', 'provider_id'),
+  tariffs_overlap: unknown(
+    'tariff_overlap',
+    'Another tariff of this location, direction and type covers part of this time.',
+    'contract_start_date',
+  ),
+}
+
+function taken(kind: string): Refusal {
+  return unknown('reference_id_taken', `Another ${kind} has this reference_id: choose another one.`, 'reference_id')
+}
+
+function unknown(...[code, message, field]: Parameters<typeof refused>): Refusal {
+  return refused(code, message, field).refusal
+}
+
+/** Run a piece of work in one transaction of a tenant; it is undone when the work throws. */
+export const withTenant = <T>(database: Database, tenant: Tenant, work: (transaction: TenantTransaction) => Promise<T>): Promise<T> =>
+  inTransaction(
+    database.tenant,
+    tenantSettings(tenant),
+    query => work({ ...tenant, query }),
+    () => true,
+  )
+
+/**
+ * Run a change in one transaction of a tenant. It is undone when the change is refused, also where a constraint is what refuses it,
+ * and when it throws. What belongs to the change (its event, its order, its audit entry) is written in the same transaction.
+ */
+export const changeTenant = async <T>(
+  database: Database,
+  tenant: Tenant,
+  change: (transaction: TenantTransaction) => Promise<Result<T>>,
+): Promise<Result<T>> => {
+  try {
+    return await inTransaction(
+      database.tenant,
+      tenantSettings(tenant),
+      query => change({ ...tenant, query }),
+      result => result.ok,
+    )
+  } catch (error) {
+    const refusal = refusals[brokenConstraint(error) ?? '']
+    if (refusal === undefined) throw error
+    return { ok: false, refusal }
+  }
+}
+
+/** Run a piece of work over all accounts in one transaction. Single statements take `database.operator`. */
+export const withOperator = <T>(database: Database, work: (transaction: OperatorTransaction) => Promise<T>): Promise<T> =>
+  inTransaction(
+    database.operator,
+    '',
+    query => work({ query }),
+    () => true,
+  )
+
+/** Named in the same round trip that begins the transaction, and gone with it. */
+const tenantSettings = ({ accountId, liveMode }: Tenant): string =>
+  `set local app.account_id = ${pg.escapeLiteral(accountId)}; set local app.live_mode = '${liveMode}'`
+
+const inTransaction = <T>(
+  pool: Kysely<Tables>,
+  settings: string,
+  work: (query: Kysely<Tables>) => Promise<T>,
+  isKept: (value: T) => boolean,
+): Promise<T> =>
+  pool.connection().execute(async query => {
+    await sql.raw(`begin; ${settings}`).execute(query)
+    try {
+      const value = await work(query)
+      const ending = isKept(value) ? 'commit' : 'rollback'
+      const ended = await sql.raw<{ command: string }>(ending).execute(query)
+      // A statement failed and the work went on as if it had not: PostgreSQL has undone it all.
+      if (ended.rows[0]?.command !== ending.toUpperCase()) throw new Error('a transaction went on after one of its statements had failed')
+      return value
+    } catch (error) {
+      // Where the connection broke nothing is left to undo, and the first error is the one that says why.
+      await sql
+        .raw('rollback')
+        .execute(query)
+        .catch(() => undefined)
+      throw error
+    }
+  })
