@@ -1,0 +1,103 @@
+import { fork } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { login } from '../support/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { bodiesOf, createFleet } from './fleet.ts'
+import type { LoadPlan, LoadResult } from './load.ts'
+
+export type EndToEnd = {
+  readonly recordsPerSecond: number
+  readonly load: LoadResult
+  /** Records accepted and not yet stored, once a second. */
+  readonly backlog: readonly number[]
+  readonly lost: number
+  readonly rssMb: number
+}
+
+/** Run a load in a process of its own. */
+export const forkLoad = (plan: LoadPlan): Promise<LoadResult> =>
+  new Promise((resolve, reject) => {
+    const child = fork(new URL('./load.ts', import.meta.url), { execArgv: [] })
+    child.once('message', result => resolve(result as LoadResult))
+    child.once('error', reject)
+    child.once('exit', code => (code === 0 ? undefined : reject(new Error(`the load ended with ${code}`))))
+    child.send(plan)
+  })
+
+/** The sum of a metric over its labels. */
+export const metricOf = async (system: RunningSystem, name: string): Promise<number> => {
+  const text = await (await fetch(system.metricsUrl)).text()
+  return text
+    .split('\n')
+    .filter(line => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+}
+
+/** Measure records a second that are accepted, priced and stored, with the load beside on the same machine. Promise P1. */
+export const endToEnd = async (options: {
+  readonly seconds: number
+  readonly rate: number | null
+  readonly locations: number
+  readonly connections: number
+}): Promise<EndToEnd> => {
+  const folder = dataFolder()
+  const system = await startSystem(folder)
+  try {
+    const client = await login(system.sandbox)
+    const fleet = await createFleet(client, options.locations, options.locations * 2)
+    const basic = Buffer.from(`${system.sandbox.account_id}:${system.sandbox.test_key}`).toString('base64')
+    const answer = await fetch(`${system.sandbox.base_url}/login`, { headers: { Authorization: `Basic ${basic}` } })
+    const { bearer_token: token } = (await answer.json()) as { bearer_token: string }
+    const { hostname: host, port } = new URL(system.sandbox.base_url)
+    const plan: LoadPlan = {
+      host,
+      port: Number(port),
+      path: '/meters/interval',
+      token,
+      bodies: bodiesOf(fleet, 500),
+      recordsPerBody: 500,
+      connections: options.connections,
+      seconds: options.seconds,
+      rate: options.rate,
+      firstSlot: Date.parse('2025-01-01T00:00:00Z'),
+      slotMs: 900_000,
+    }
+    const startedAt = performance.now()
+    const running = forkLoad(plan)
+    const backlog: number[] = []
+    let done = false
+    const watching = (async () => {
+      while (!done) {
+        await sleep(1000)
+        const accepted = await metricOf(system, 'wattledger_records_accepted_total')
+        backlog.push(accepted - (await metricOf(system, 'wattledger_records_stored_total')))
+      }
+    })()
+    const load = await running
+    done = true
+    await watching
+    let stored = 0
+    for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 50) {
+      stored = await metricOf(system, 'wattledger_records_stored_total')
+      if (stored >= load.records) break
+      await sleep(50)
+    }
+    const seconds = (performance.now() - startedAt) / 1000
+    const rss = await metricOf(system, 'wattledger_process_resident_memory_bytes')
+    return { recordsPerSecond: stored / seconds, load, backlog, lost: load.records - stored, rssMb: rss / 1e6 }
+  } finally {
+    await system.stop()
+    removeData(folder)
+  }
+}
+
+if (import.meta.main) {
+  const [seconds = '20', rate = '', locations = '2000', connections = '8'] = process.argv.slice(2)
+  const result = await endToEnd({
+    seconds: Number(seconds),
+    rate: rate === '' || rate === 'max' ? null : Number(rate),
+    locations: Number(locations),
+    connections: Number(connections),
+  })
+  console.log(JSON.stringify(result))
+}

@@ -1,0 +1,63 @@
+import type { Client } from '../support/client.ts'
+import { endMark, startMark } from './load.ts'
+
+export type Fleet = { readonly locations: readonly string[]; readonly devices: readonly string[] }
+
+const dayAndNight = (offset: number) => [
+  {
+    months: ['All'],
+    days_and_hours: [
+      {
+        days: ['Weekdays'],
+        hours: [
+          { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: (320 + offset) / 1000 }] },
+          { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: (210 + offset) / 1000 }] },
+        ],
+      },
+      { days: ['Weekend'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: (190 + offset) / 1000 }] }] },
+    ],
+  },
+]
+
+/** Do some work for each of many, a few at a time. */
+export const each = async <T>(items: readonly T[], width: number, work: (item: T, index: number) => Promise<void>): Promise<void> => {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      for (let index = next++; index < items.length; index = next++) await work(items[index] as T, index)
+    }),
+  )
+}
+
+/** Make locations with a time-of-use tariff each, and devices. */
+export const createFleet = async (client: Client, locationCount: number, deviceCount: number): Promise<Fleet> => {
+  const locations: string[] = new Array(locationCount).fill('')
+  const devices: string[] = new Array(deviceCount).fill('')
+  await each(locations, 16, async (_, index) => {
+    const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as { id: string }
+    locations[index] = id
+    const schedule = dayAndNight(index % 16)
+    await client.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule })
+  })
+  await each(devices, 16, async (_, index) => {
+    const { id } = (await client.ask('POST', '/devices', { reference_id: `device-${index}` })) as { id: string }
+    devices[index] = id
+  })
+  return { locations, devices }
+}
+
+/** Lay out one body for each so many devices; each device has one record a slot. */
+export const bodiesOf = ({ locations, devices }: Fleet, recordsPerBody: number): readonly string[] => {
+  const records = devices.map((device, index) => ({
+    location_id: locations[index % locations.length],
+    device_id: device,
+    energy_flow_direction: 'INBOUND',
+    units: 'WH',
+    value: 250 + ((index * 7919) % 100_000) / 1000,
+    start_time: startMark,
+    end_time: endMark,
+  }))
+  return Array.from({ length: Math.floor(records.length / recordsPerBody) }, (_, index) =>
+    JSON.stringify(records.slice(index * recordsPerBody, (index + 1) * recordsPerBody)),
+  )
+}
