@@ -1,6 +1,201 @@
+import { accepted, type Result, refused } from './refusal.ts'
+
 /** Energy in 1e-6 Wh. */
 export type Energy = bigint
 /** Money in 1e-9 of the currency's major unit. */
 export type Money = bigint
 /** Price in 1e-9 of the currency's major unit per kWh. Energy (1e-6 Wh = 1e-9 kWh) × price / 1e9 = money. */
 export type Price = bigint
+
+/** Units in which a record states its value; W and KW are constant power over the elapsed time. */
+export type EnergyUnits = 'W' | 'KW' | 'WH' | 'KWH'
+
+/** Digits after the point of each quantity on the wire. */
+export const energyScale = 6
+export const moneyScale = 9
+
+const maxDigits = 17
+/** 1e11 Wh, the most that one record may hold. */
+export const maxRecordEnergy: Energy = 100_000_000_000_000_000n
+
+const powersOfTen: readonly bigint[] = Array.from({ length: 64 }, (_, power) => 10n ** BigInt(power))
+const tenTo = (power: number): bigint => powersOfTen[power] as bigint
+
+/** Divide exactly and round half to even; `divisor` is above zero. */
+export const divideHalfEven = (dividend: bigint, divisor: bigint): bigint => {
+  const quotient = dividend / divisor
+  const remainder = dividend - quotient * divisor
+  if (remainder === 0n) return quotient
+  const twice = (remainder < 0n ? -remainder : remainder) * 2n
+  if (twice < divisor || (twice === divisor && quotient % 2n === 0n)) return quotient
+  return dividend < 0n ? quotient - 1n : quotient + 1n
+}
+
+const half17 = 131_072
+/** 366 days in milliseconds, the longest length and the greatest divisor that `mulDivSmall` takes. */
+const maxDivisor = 31_622_400_000
+
+/**
+ * a × b / divisor, half to even, in plain numbers; NaN when the result is not provably exact.
+ * a and b are safe integers ≥ 0. With a = aq·d + ar and b = bq·d + br, a·b/d = a·bq + aq·br + ar·br/d. Each of the whole parts is at
+ * most the result, which is below 2^53. In the last, d ≤ 366 days = 3.2e10: br is cut at 2^17, so ar × (br / 2^17) ≤ 7.7e15, and
+ * what remains, (rest × 2^17 + ar × low), is below 2 × 3.2e10 × 2^17 = 8.3e15: all below 2^53 = 9.007e15. A quotient of two such
+ * numbers is never rounded up to a whole number, so `floor` is exact.
+ */
+const mulDivSmall = (a: number, b: number, divisor: number): number => {
+  if (!((a / divisor) * b < 9e15 && divisor <= maxDivisor)) return Number.NaN
+  const aq = Math.floor(a / divisor)
+  const ar = a - aq * divisor
+  const bq = Math.floor(b / divisor)
+  const br = b - bq * divisor
+  const high = Math.floor(br / half17)
+  const upper = ar * high
+  const upperQuotient = Math.floor(upper / divisor)
+  const lower = (upper - upperQuotient * divisor) * half17 + ar * (br - high * half17)
+  const lowerQuotient = Math.floor(lower / divisor)
+  const whole = a * bq + aq * br + upperQuotient * half17 + lowerQuotient
+  const twice = (lower - lowerQuotient * divisor) * 2
+  return twice > divisor || (twice === divisor && whole % 2 === 1) ? whole + 1 : whole
+}
+
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER)
+const isSafe = (value: bigint): boolean => value <= maxSafe && value >= -maxSafe
+
+/** Multiply exactly, divide, and round half to even; `divisor` is above zero. */
+export const mulDivHalfEven = (a: bigint, b: bigint, divisor: bigint): bigint => divideHalfEven(a * b, divisor)
+
+/**
+ * Give the part of an amount that has passed after `elapsed` of `length`: round(amount × elapsed / length), half to even.
+ * `amount` ≥ 0, 0 ≤ elapsed ≤ length, length > 0 (ms). Differences of shares add up to the amount. Source: contract decisions 9.
+ */
+export const cumulativeShare = (amount: bigint, elapsed: number, length: number): bigint => {
+  if (elapsed === length) return amount
+  if (amount >= 0n && isSafe(amount)) {
+    const small = mulDivSmall(Number(amount), elapsed, length)
+    if (!Number.isNaN(small)) return BigInt(small)
+  }
+  return mulDivHalfEven(amount, BigInt(elapsed), BigInt(length))
+}
+
+/** Give what energy costs at a price: energy × price, half to even to 1e-9. */
+export const costOf = (energy: Energy, price: Price): Money => {
+  if (isSafe(energy) && isSafe(price) && energy >= 0n) {
+    const p = Number(price)
+    const small = mulDivSmall(Number(energy), p < 0 ? -p : p, 1e9)
+    if (!Number.isNaN(small)) return BigInt(p < 0 ? 0 - small : small)
+  }
+  return mulDivHalfEven(energy, price, 1_000_000_000n)
+}
+
+/** A number as it is written: mantissa × 10^exponent, the mantissa without trailing zeros. */
+type Decimal = { readonly mantissa: bigint; readonly exponent: number; readonly digits: number }
+
+const numberText = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+const parseDecimal = (text: string): Decimal | undefined => {
+  const match = numberText.exec(text)
+  if (match === null) return undefined
+  const fraction = match[3] ?? ''
+  const all = `${match[2]}${fraction}`.replace(/^0+/, '')
+  const kept = all.replace(/0+$/, '')
+  if (kept === '') return { mantissa: 0n, exponent: 0, digits: 0 }
+  const exponent = Number(match[4] ?? '0') - fraction.length + (all.length - kept.length)
+  if (kept.length > maxDigits) return { mantissa: 0n, exponent, digits: kept.length }
+  return { mantissa: BigInt(`${match[1]}${kept}`), exponent, digits: kept.length }
+}
+
+/** How to read a decimal: `scale` digits after the point, both limits inclusive at that scale. */
+export type DecimalRule = { readonly scale: number; readonly min: bigint; readonly max: bigint; readonly round?: boolean }
+
+/**
+ * Read the text of a JSON number as an integer at a scale, exactly.
+ * More decimals than the scale are rounded half to even if the rule says `round`, else refused. Refuses what is no number, more than
+ * 17 significant digits, and values outside the limits, with `field`. Source: contract decisions 2.
+ */
+export const readDecimal = (text: string, rule: DecimalRule, field: string): Result<bigint> => {
+  const decimal = parseDecimal(text)
+  if (decimal === undefined) return refused('field_invalid', `${field} must be a number`, field)
+  if (decimal.digits > maxDigits) return refused('field_invalid', `${field} must have at most 17 significant digits`, field)
+  const shift = decimal.exponent + rule.scale
+  const outside = () =>
+    refused(
+      'value_out_of_range',
+      `${field} must be from ${formatDecimal(rule.min, rule.scale)} to ${formatDecimal(rule.max, rule.scale)}`,
+      field,
+    )
+  // A mantissa has at most 17 digits, and no limit has more than 40: beyond, the power alone decides.
+  if (shift > 40) return outside()
+  if (shift < 0 && rule.round !== true) return refused('field_invalid', `${field} must have at most ${rule.scale} decimals`, field)
+  const value = shift >= 0 ? decimal.mantissa * tenTo(shift) : shift < -40 ? 0n : divideHalfEven(decimal.mantissa, tenTo(-shift))
+  // What rounds to a limit must still lie within it: -1e-12 is below zero.
+  const belowZero = value === 0n && decimal.mantissa < 0n && rule.min === 0n
+  return value < rule.min || value > rule.max || belowZero ? outside() : accepted(value)
+}
+
+/** Write an integer at a scale as the exact text of a JSON number, without trailing zeros. */
+export const formatDecimal = (value: bigint, scale: number): string => {
+  if (scale === 0) return value.toString()
+  const digits = (value < 0n ? -value : value).toString().padStart(scale + 1, '0')
+  const whole = digits.slice(0, -scale)
+  let end = digits.length
+  while (end > whole.length && digits.charCodeAt(end - 1) === 48) end -= 1
+  const fraction = digits.slice(whole.length, end)
+  return `${value < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+/** Numerator and denominator that take a value in its units, times elapsed ms for power, to 1e-6 Wh: 1 W × 1 ms = 5/18 × 1e-6 Wh. */
+const toEnergy: Record<EnergyUnits, { readonly times: number; readonly by: number; readonly power: boolean }> = {
+  WH: { times: 1e6, by: 1, power: false },
+  KWH: { times: 1e9, by: 1, power: false },
+  W: { times: 5, by: 18, power: true },
+  KW: { times: 2500, by: 9, power: true },
+}
+
+const smallPowers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+
+/** The energy of a plain value of few digits (`1234.5`) in numbers; NaN when it is not plain or not provably exact. */
+const plainEnergy = (text: string, units: EnergyUnits, elapsedMs: number): number => {
+  if (text.length > 13) return Number.NaN
+  let mantissa = 0
+  let decimals = -1
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === 46 && decimals < 0 && index > 0) decimals = 0
+    else if (code >= 48 && code <= 57) {
+      mantissa = mantissa * 10 + code - 48
+      if (decimals >= 0) decimals += 1
+    } else return Number.NaN
+  }
+  const leadingZero = text.charCodeAt(0) === 48 && text.length > 1 && text.charCodeAt(1) !== 46
+  const divisor = smallPowers[Math.max(decimals, 0)]
+  if (text === '' || leadingZero || decimals === 0 || divisor === undefined) return Number.NaN
+  const { times, by, power } = toEnergy[units]
+  // At most 13 digits times 2500 is a bit above 2^53: the check keeps the product safe.
+  const scaled = power ? mantissa * times : mantissa
+  if (scaled > Number.MAX_SAFE_INTEGER) return Number.NaN
+  return mulDivSmall(scaled, power ? elapsedMs : times, by * divisor)
+}
+
+const energyOutside = (field: string) => refused('value_out_of_range', `${field} must be from 0 to 100 GWh of energy`, field)
+
+/**
+ * Read the energy of a value from its decimal text, exactly, half to even to 1e-6 Wh.
+ * W and KW are constant power over `elapsedMs` (instants apart, not clock text). Refuses what is no number, more than 17 significant
+ * digits, values below zero and energy above 1e11 Wh, with `field`. Source: contract decisions 8.
+ */
+export const readEnergy = (text: string, units: EnergyUnits, elapsedMs: number, field = 'value'): Result<Energy> => {
+  const plain = plainEnergy(text, units, elapsedMs)
+  if (!Number.isNaN(plain)) return accepted(BigInt(plain))
+  const decimal = parseDecimal(text)
+  if (decimal === undefined) return refused('field_invalid', `${field} must be a number`, field)
+  if (decimal.digits > maxDigits) return refused('field_invalid', `${field} must have at most 17 significant digits`, field)
+  if (decimal.mantissa < 0n || (decimal.mantissa > 0n && decimal.exponent > 20)) return energyOutside(field)
+  const { times, by, power } = toEnergy[units]
+  const numerator = decimal.mantissa * BigInt(times) * (power ? BigInt(elapsedMs) : 1n)
+  if (decimal.exponent < -60) return accepted(0n)
+  const energy =
+    decimal.exponent >= 0
+      ? divideHalfEven(numerator * tenTo(decimal.exponent), BigInt(by))
+      : divideHalfEven(numerator, BigInt(by) * tenTo(-decimal.exponent))
+  return energy > maxRecordEnergy ? energyOutside(field) : accepted(energy)
+}

@@ -7,6 +7,8 @@ export const refusalCodes = [
   'body_too_large',
   'media_type_unsupported',
   'header_invalid',
+  'headers_too_large',
+  'request_timeout',
   'unknown_field',
   'unknown_parameter',
   'field_required',
@@ -42,6 +44,7 @@ export const refusalCodes = [
   'market_in_use',
   'idempotency_mismatch',
   'idempotency_in_progress',
+  'pending_connect',
   // tariffs and prices
   'tariff_overlap',
   'schedule_overlap',
@@ -50,6 +53,8 @@ export const refusalCodes = [
   'currency_mismatch',
   'no_tariff_connected',
   'no_price_data',
+  'schedule_infeasible',
+  'duration_too_long',
   // metering and cost
   'end_before_start',
   'interval_too_long',

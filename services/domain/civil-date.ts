@@ -1,0 +1,40 @@
+/** A date of the proleptic Gregorian calendar: month 1 … 12, date 1 … 31. */
+export type CivilDate = { readonly year: number; readonly month: number; readonly date: number }
+
+export const dayMs = 86_400_000
+
+const daysBeforeMonth = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
+const daysInCommonMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+
+/** Give the number of days of a month (1 … 12). */
+export const daysInMonth = (year: number, month: number): number =>
+  month === 2 && isLeap(year) ? 29 : (daysInCommonMonth[month - 1] as number)
+
+/** Give the day number of a date, counted from 1970-01-01, for years from 0 on. The date must exist. */
+export const dayNumber = (year: number, month: number, date: number): number => {
+  // Leap days before this year, with the year 0 itself leap.
+  const before = year - 1
+  const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400) + 1
+  const leapDayPassed = month > 2 && isLeap(year) ? 1 : 0
+  return year * 365 + leapDays + (daysBeforeMonth[month - 1] as number) + leapDayPassed + date - 1 - 719_528
+}
+
+/** Give the date of a day number; the inverse of `dayNumber`. Source: H. Hinnant, chrono-compatible date algorithms. */
+export const civilDate = (day: number): CivilDate => {
+  const shifted = day + 719_468
+  const era = Math.floor(shifted / 146_097)
+  const dayOfEra = shifted - era * 146_097
+  const yearOfEra = Math.floor(
+    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  )
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
+  const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153)
+  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+  const date = dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1
+  return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, date }
+}
+
+/** Give the weekday of a day number: 0 is Monday, 6 is Sunday. */
+export const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7

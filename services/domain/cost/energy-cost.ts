@@ -1,0 +1,165 @@
+import { type CalendarUnit, calendarEdges, type TimeZone } from '../civil-time.ts'
+import { cumulativeShare, type Energy, type Money } from '../quantity.ts'
+import { addToMean, type ConfidenceMean, meanOf, startMean } from './confidence.ts'
+import type { Interval } from './record-segments.ts'
+
+/** What a stored piece contributes: confidence (1e-4) is that of its price, without the record's. */
+export type StoredPiece = Interval & { readonly energy: Energy; readonly cost: Money; readonly confidence: number }
+
+/**
+ * A stored row: UNPRICED when `cost` is null, then `pieces` is empty. Otherwise the pieces are contiguous, cover the row and add up to
+ * its energy and cost; a row that was not cut has the one. `recordConfidence` in 1e-6.
+ */
+export type CostRow = Interval & {
+  readonly energy: Energy
+  readonly cost: Money | null
+  readonly recordConfidence: number
+  readonly pieces: readonly StoredPiece[]
+}
+
+/** Energy and cost of a half-open span; `energy` leaves out what is unpriced. Confidence in 1e-4. */
+export type EnergyCostElement = Interval & {
+  readonly energy: Energy
+  readonly cost: Money
+  readonly confidence: number
+  readonly unpricedRecords: number
+  readonly unpricedEnergy: Energy
+}
+
+/**
+ * Sums over rows that lie in one bucket as a whole. `weighted…` are sums of energy, time (ms) and rows, each times the confidence of
+ * the record and of its price, both in 1e-6. `records` counts priced rows.
+ */
+export type WholeRows = {
+  readonly bucket: number
+  readonly records: number
+  readonly energy: Energy
+  readonly cost: Money
+  readonly weightedEnergy: bigint
+  readonly time: bigint
+  readonly weightedTime: bigint
+  readonly weightedRecords: bigint
+  readonly unpricedRecords: number
+  readonly unpricedEnergy: Energy
+}
+
+type Bucket = Interval & { energy: Energy; cost: Money; mean: ConfidenceMean; unpricedRecords: number; unpricedEnergy: Energy }
+
+const emptyBucket = (start: number, end: number): Bucket => ({
+  start,
+  end,
+  energy: 0n,
+  cost: 0n,
+  mean: startMean(),
+  unpricedRecords: 0,
+  unpricedEnergy: 0n,
+})
+
+/** The index of the last bucket that begins at or before an instant; -1 before the first. */
+const bucketAt = (buckets: readonly Bucket[], at: number): number => {
+  let low = 0
+  let high = buckets.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((buckets[middle] as Bucket).start <= at) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+type Part = Interval & { readonly bucket: Bucket; readonly share: (amount: bigint) => bigint }
+
+/**
+ * Cut an interval of a row at the edges of the buckets: each part takes its cumulative share of any amount.
+ * What has no length lies whole in the bucket of its instant, or of the row's last instant if it ends a row that has length.
+ */
+const partsOf = (buckets: readonly Bucket[], piece: Interval, row: Interval): Part[] => {
+  if (piece.start === piece.end) {
+    const at = piece.end === row.end && row.start < row.end ? piece.end - 1 : piece.end
+    const bucket = buckets[bucketAt(buckets, at)]
+    return bucket !== undefined && at < bucket.end ? [{ ...piece, bucket, share: amount => amount }] : []
+  }
+  const length = piece.end - piece.start
+  const parts: Part[] = []
+  for (let index = Math.max(0, bucketAt(buckets, piece.start)); index < buckets.length; index += 1) {
+    const bucket = buckets[index] as Bucket
+    if (bucket.start >= piece.end) break
+    const [start, end] = [Math.max(piece.start, bucket.start), Math.min(piece.end, bucket.end)]
+    if (start >= end) continue
+    const [from, to] = [start - piece.start, end - piece.start]
+    parts.push({ start, end, bucket, share: amount => cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length) })
+  }
+  return parts
+}
+
+const addPriced = (buckets: readonly Bucket[], row: CostRow): void => {
+  for (const piece of row.pieces) {
+    for (const { bucket, start, end, share } of partsOf(buckets, piece, row)) {
+      const energy = share(piece.energy)
+      bucket.energy += energy
+      bucket.cost += share(piece.cost)
+      addToMean(bucket.mean, energy, end - start, BigInt(row.recordConfidence * piece.confidence) * 100n)
+    }
+  }
+}
+
+const addUnpriced = (buckets: readonly Bucket[], row: CostRow): void => {
+  for (const { bucket, share } of partsOf(buckets, row, row)) {
+    bucket.unpricedRecords += 1
+    bucket.unpricedEnergy += share(row.energy)
+  }
+}
+
+const elementOf = ({ mean, ...bucket }: Bucket): EnergyCostElement => ({ ...bucket, confidence: meanOf(mean, 100_000_000n) ?? 10_000 })
+
+const addWhole = (buckets: readonly Bucket[], rows: WholeRows): void => {
+  const bucket = buckets[rows.bucket] as Bucket
+  bucket.energy += rows.energy
+  bucket.cost += rows.cost
+  bucket.unpricedRecords += rows.unpricedRecords
+  bucket.unpricedEnergy += rows.unpricedEnergy
+  bucket.mean.energy += rows.energy
+  bucket.mean.byEnergy += rows.weightedEnergy
+  bucket.mean.time += rows.time
+  bucket.mean.byTime += rows.weightedTime
+  bucket.mean.count += BigInt(rows.records)
+  bucket.mean.byCount += rows.weightedRecords
+}
+
+/**
+ * Give the elements between edges (ascending, at least two): every one present, empty ones with confidence 1. `whole` adds rows that were
+ * summed up already because no edge cuts them.
+ */
+export const costBetween = (edges: readonly number[], rows: Iterable<CostRow>, whole: Iterable<WholeRows> = []): EnergyCostElement[] => {
+  const buckets = edges.slice(1).map((end, index) => emptyBucket(edges[index] as number, end))
+  for (const sums of whole) addWhole(buckets, sums)
+  for (const row of rows) {
+    if (row.cost === null) addUnpriced(buckets, row)
+    else addPriced(buckets, row)
+  }
+  return buckets.map(elementOf)
+}
+
+/** The span that is asked for, and in which parts of the location's calendar; `null` is one element for the whole. */
+export type CostSpan = Interval & { readonly timeZone: TimeZone; readonly aggregation: CalendarUnit | null }
+
+/**
+ * Give what stored rows cost in a span, in elements of the local calendar clipped to it: contiguous, in order, every one present.
+ * Pieces are cut cumulatively, so the elements of any cut of a span add up to those of the whole; an impulse lies in the element that
+ * holds it. Rows may come in any order and reach beyond the span. Confidence is weighed by energy over the parts of pieces.
+ * Source: contract decisions 9 and 12.
+ */
+export const energyCost = ({ start, end, timeZone, aggregation }: CostSpan, rows: Iterable<CostRow>): EnergyCostElement[] =>
+  costBetween(aggregation === null ? [start, end] : calendarEdges(timeZone, start, end, aggregation), rows)
+
+/**
+ * Give what a session's rows cost as one element, from the first start to the last end; `undefined` without rows.
+ * An impulse at the last end belongs to it. Source: contract decisions 9.
+ */
+export const sessionCost = (rows: readonly CostRow[]): EnergyCostElement | undefined => {
+  if (rows.length === 0) return undefined
+  const start = rows.reduce((first, row) => Math.min(first, row.start), Number.POSITIVE_INFINITY)
+  const end = rows.reduce((last, row) => Math.max(last, row.end), Number.NEGATIVE_INFINITY)
+  const [element] = costBetween([start, end + 1], rows)
+  return element === undefined ? undefined : { ...element, end }
+}

@@ -1,0 +1,109 @@
+import type { EnergyFlowDirection } from './record/record.ts'
+import type { TariffDirection } from './tariff/tariff.ts'
+
+/** The prefix of every kind of identifier. Source: description, identifier prefixes; contract decisions 5. */
+export const idPrefixes = {
+  account: 'acc_',
+  customer: 'cus_',
+  location: 'loc_',
+  device: 'dev_',
+  tariff: 'trf_',
+  libraryTariff: 'trt_',
+  provider: 'prv_',
+  marketSource: 'mrs_',
+  meterRecord: 'mre_',
+  meterBatch: 'bat_',
+  price: 'prs_',
+  priceAudit: 'tra_',
+  energyCost: 'ecs_',
+  scheduleDuration: 'sdu_',
+  scheduleDurationEarlier: 'sta_',
+  scheduleLimit: 'sli_',
+  scheduleLimitEarlier: 'spl_',
+  scheduleAmount: 'sae_',
+  event: 'evt_',
+  connectSession: 'cot_',
+  apiKey: 'key_',
+  webhookEndpoint: 'whe_',
+  webhookDelivery: 'whd_',
+} as const
+
+export type IdKind = keyof typeof idPrefixes
+
+/** Connect sessions are secrets: 16 random bytes. Every other id is 12 bytes. */
+export const idBytes = (kind: IdKind): number => (kind === 'connectSession' ? 16 : 12)
+
+const hexDigits = '0123456789abcdef'
+
+const hex = (bytes: Uint8Array, count: number): string => {
+  let text = ''
+  for (let index = 0; index < count; index += 1) {
+    const byte = bytes[index] as number
+    text += (hexDigits[byte >> 4] as string) + (hexDigits[byte & 15] as string)
+  }
+  return text
+}
+
+/** Write an identifier from its bytes: prefix and lower-case hex. Takes the first `idBytes(kind)` bytes; fewer are a defect. */
+export const formatId = (kind: IdKind, bytes: Uint8Array): string => {
+  const count = idBytes(kind)
+  if (bytes.length < count) throw new RangeError(`an id of kind ${kind} needs ${count} bytes`)
+  return idPrefixes[kind] + hex(bytes, count)
+}
+
+/** Write the identifier of a stored object: 6 bytes of time (ms), then 6 random bytes, so that ids ascend with time. */
+export const formatTimeOrderedId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number, random: Uint8Array): string => {
+  if (random.length < 6) throw new RangeError('a time-ordered id needs 6 random bytes')
+  return idPrefixes[kind] + at.toString(16).padStart(12, '0').slice(-12) + hex(random, 6)
+}
+
+const lowerHex = /^[0-9a-f]+$/
+
+/** Tell whether a text has the shape of an identifier of a kind. */
+export const isId = (kind: IdKind, text: string): boolean => {
+  const prefix = idPrefixes[kind]
+  return text.length === prefix.length + 2 * idBytes(kind) && text.startsWith(prefix) && lowerHex.test(text.slice(prefix.length))
+}
+
+/** Tell the kind of an identifier by its prefix and shape; `undefined` when it is none. */
+export const idKindOf = (text: string): IdKind | undefined => {
+  const kinds = Object.keys(idPrefixes) as IdKind[]
+  return kinds.find(kind => isId(kind, text))
+}
+
+/** What makes a meter record the same record when it is sent again. */
+export type RecordIdentity = {
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly locationId: string
+  readonly deviceId: string | null
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+  readonly start: number
+  readonly end: number
+  readonly sessionReferenceId: string | null
+  readonly recordReferenceId: string | null
+}
+
+/** Length first, so that no text can imitate the border between two. */
+const part = (text: string | null): string => (text === null ? '-' : `${text.length}:${text}`)
+
+const objectText = (of: Pick<RecordIdentity, 'accountId' | 'liveMode' | 'locationId' | 'deviceId'>): string =>
+  `${part(of.accountId)}${of.liveMode ? 'L' : 'T'}${part(of.locationId)}${part(of.deviceId)}`
+
+/**
+ * Give the text whose hash names a meter record: equal for equal identities, different for different ones.
+ * Its id is `formatId('meterRecord', sha256(text))`. Source: contract decisions 8.
+ */
+export const recordIdentityText = (of: RecordIdentity): string =>
+  `record ${objectText(of)} ${of.energyFlowDirection} ${of.tariffDirection} ${of.start} ${of.end} ${part(of.sessionReferenceId)}${part(of.recordReferenceId)}`
+
+/** What makes the interval between two register readings the same interval: its object, directions and opening time. */
+export type RegisterIdentity = Pick<
+  RecordIdentity,
+  'accountId' | 'liveMode' | 'locationId' | 'deviceId' | 'energyFlowDirection' | 'tariffDirection'
+> & { readonly openedAt: number }
+
+/** Give the text whose hash names the interval that a register reading opens; never equal to that of a record. */
+export const registerIdentityText = (of: RegisterIdentity): string =>
+  `register ${objectText(of)} ${of.energyFlowDirection} ${of.tariffDirection} ${of.openedAt}`

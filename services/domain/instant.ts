@@ -1,0 +1,107 @@
+import { civilDate, dayMs, dayNumber, daysInMonth } from './civil-date.ts'
+import { accepted, type Result, refused } from './refusal.ts'
+
+/** An instant (integer ms since 1970) with the offset (minutes) in which it was written. */
+export type OffsetInstant = { readonly at: number; readonly offsetMinutes: number }
+
+/** Two digits of `text` at `index` as a number; NaN when one is no digit. */
+const pair = (text: string, index: number): number => {
+  const tens = text.charCodeAt(index) - 48
+  const ones = text.charCodeAt(index + 1) - 48
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+/** The offset in minutes that `text` ends with from `index` on; NaN when it is none. */
+const offsetFrom = (text: string, index: number): number => {
+  const sign = text.charCodeAt(index)
+  if (sign === 90 || sign === 122) return text.length === index + 1 ? 0 : Number.NaN
+  if ((sign !== 43 && sign !== 45) || text.length !== index + 6 || text.charCodeAt(index + 3) !== 58) return Number.NaN
+  const hours = pair(text, index + 1)
+  const minutes = pair(text, index + 4)
+  if (!(hours <= 23 && minutes <= 59)) return Number.NaN
+  return sign === 43 ? hours * 60 + minutes : 0 - (hours * 60 + minutes)
+}
+
+/** Milliseconds of the wall clock at the start of `text` as if in UTC, fraction left out; NaN when it is no RFC 3339 date and time. */
+const wallClock = (text: string): number => {
+  const separator = text.charCodeAt(10)
+  if (separator !== 84 && separator !== 116) return Number.NaN
+  if (text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45 || text.charCodeAt(13) !== 58 || text.charCodeAt(16) !== 58) return Number.NaN
+  const year = pair(text, 0) * 100 + pair(text, 2)
+  const month = pair(text, 5)
+  const date = pair(text, 8)
+  const hour = pair(text, 11)
+  const minute = pair(text, 14)
+  const second = pair(text, 17)
+  if (!(year >= 0 && month >= 1 && month <= 12 && date >= 1 && hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN
+  if (date > 28 && date > daysInMonth(year, month)) return Number.NaN
+  return dayNumber(year, month, date) * dayMs + ((hour * 60 + minute) * 60 + second) * 1000
+}
+
+/** The index behind the fraction that may follow the seconds; -1 for a point without digits. */
+const fractionEnd = (text: string): number => {
+  if (text.charCodeAt(19) !== 46) return 19
+  let index = 20
+  while (isDigit(text.charCodeAt(index))) index += 1
+  return index === 20 ? -1 : index
+}
+
+/**
+ * Read an RFC 3339 text as an instant; `undefined` when it is none.
+ * `T` and `Z` in any case, digits finer than a millisecond cut. `:60`, 24:00, a space, a missing offset and impossible dates are none.
+ * Source: contract decisions 2.
+ */
+export const parseInstant = (text: string): number | undefined => {
+  const wall = wallClock(text)
+  const end = fractionEnd(text)
+  if (Number.isNaN(wall) || end < 0) return undefined
+  const offset = offsetFrom(text, end)
+  if (Number.isNaN(offset)) return undefined
+  return wall + milliseconds(text, end) - offset * 60_000
+}
+
+/** The first three digits of the fraction that ends before `end`. */
+const milliseconds = (text: string, end: number): number => {
+  if (end === 19) return 0
+  const tenths = (text.charCodeAt(20) - 48) * 100
+  const hundredths = end > 21 ? (text.charCodeAt(21) - 48) * 10 : 0
+  return tenths + hundredths + (end > 22 ? text.charCodeAt(22) - 48 : 0)
+}
+
+/**
+ * Read an RFC 3339 text as an instant with the offset it was written in.
+ * Refuses what `parseInstant` does not read, with `field`.
+ */
+export const readInstant = (text: string, field: string): Result<OffsetInstant> => {
+  const at = parseInstant(text)
+  if (at === undefined) {
+    return refused('field_invalid', `${field} must be an RFC 3339 date and time with an offset, such as 2026-03-29T01:00:00+01:00`, field)
+  }
+  return accepted({ at, offsetMinutes: offsetFrom(text, fractionEnd(text)) })
+}
+
+const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
+
+const offsetText = (minutes: number): string => {
+  if (minutes === 0) return 'Z'
+  const size = Math.abs(minutes)
+  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
+}
+
+/**
+ * Write an instant as RFC 3339 at an offset, in UTC (`Z`) by default.
+ * Seconds are always written, milliseconds (three digits) only when they are not zero, so a text is as short as it can be exactly.
+ */
+export const writeInstant = (at: number, offsetMinutes = 0): string => {
+  const local = at + offsetMinutes * 60_000
+  const day = Math.floor(local / dayMs)
+  const { year, month, date } = civilDate(day)
+  const ofDay = local - day * dayMs
+  const seconds = Math.floor(ofDay / 1000)
+  const fraction = ofDay - seconds * 1000
+  const clock = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
+  const fine = fraction === 0 ? '' : `.${String(fraction).padStart(3, '0')}`
+  return `${String(year).padStart(4, '0')}-${two(month)}-${two(date)}T${clock}${fine}${offsetText(offsetMinutes)}`
+}

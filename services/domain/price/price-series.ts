@@ -1,0 +1,111 @@
+import type { Energy, Price } from '../quantity.ts'
+import { type CountedEnergy, evaluate, nothingCounted, type PricedSpan } from '../tariff/evaluate.ts'
+import type { PricingSnapshot } from '../tariff/snapshot.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
+
+/** A half-open span with one price (1e-9 per kWh) and confidence (1e-4). */
+export type PriceElement = { readonly start: number; readonly end: number; readonly price: Price; readonly confidence: number }
+
+/**
+ * How a price is made up. `market + fixed + percentage === aggregate` and `aggregate + nonCommodity.fixed === price`.
+ * `tier` is the lower bound of the tier in force.
+ */
+export type PriceBreakdown = {
+  readonly commodity: {
+    readonly market: Price
+    readonly fixed: Price
+    readonly percentage: Price
+    readonly tier: Energy
+    readonly aggregate: Price
+  }
+  readonly nonCommodity: { readonly fixed: Price; readonly tier: Energy }
+}
+
+export type PriceAuditElement = PriceElement & { readonly breakdown: PriceBreakdown }
+
+/** A half-open span without a price, and what it lacks. */
+export type UnpricedSpan = { readonly start: number; readonly end: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
+
+/** Elements in order; together with the unpriced spans they cover what was asked, without overlap. */
+export type PriceSeries<Element> = {
+  readonly elements: readonly Element[]
+  readonly unpriced: readonly UnpricedSpan[]
+  readonly marketSourceIds: readonly string[]
+}
+
+/** What to price: a half-open span and what its tiers have counted (none, if it is not given). */
+export type PriceRequest = {
+  readonly direction: TariffDirection
+  readonly start: number
+  readonly end: number
+  readonly counted?: CountedEnergy
+}
+
+type Spanned = { readonly start: number; readonly end: number }
+
+/** Append to a list whose last member grows when it is equal and adjacent. */
+const appendMerged = <T extends Spanned>(list: T[], next: T, isEqual: (a: T, b: T) => boolean): void => {
+  const last = list.at(-1)
+  if (last !== undefined && last.end === next.start && isEqual(last, next)) list[list.length - 1] = { ...last, end: next.end }
+  else list.push(next)
+}
+
+const seriesOf = <T extends PriceElement>(
+  snapshot: PricingSnapshot,
+  { direction, start, end, counted = nothingCounted }: PriceRequest,
+  elementOf: (span: PricedSpan, price: Price) => T,
+  isEqual: (a: T, b: T) => boolean,
+): PriceSeries<T> => {
+  const elements: T[] = []
+  const unpriced: UnpricedSpan[] = []
+  const sources = new Set<string>()
+  for (const span of evaluate(snapshot, direction, start, end, counted)) {
+    if (span.price === null) {
+      const missing = span.missing ?? 'TARIFF'
+      appendMerged(unpriced, { start: span.start, end: span.end, missing }, (a, b) => a.missing === b.missing)
+      continue
+    }
+    if (span.marketSourceId !== null) sources.add(span.marketSourceId)
+    appendMerged(elements, elementOf(span, span.price), isEqual)
+  }
+  return { elements, unpriced, marketSourceIds: [...sources] }
+}
+
+const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b.price && a.confidence === b.confidence
+
+/** Give the prices of a span: cut where the price or its confidence changes, equal neighbours merged. Source: contract decisions 11. */
+export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
+  seriesOf(snapshot, request, ({ start, end, confidence }, price) => ({ start, end, price, confidence }), isSamePrice)
+
+const breakdownOf = ({ commodity, nonCommodity }: PricedSpan): PriceBreakdown => ({
+  commodity: {
+    market: commodity?.market ?? 0n,
+    fixed: commodity?.fixed ?? 0n,
+    percentage: commodity?.percentage ?? 0n,
+    tier: commodity?.from ?? 0n,
+    aggregate: commodity?.aggregate ?? 0n,
+  },
+  nonCommodity: { fixed: nonCommodity.aggregate, tier: nonCommodity.from },
+})
+
+const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean => {
+  const [x, y] = [a.breakdown, b.breakdown]
+  return (
+    isSamePrice(a, b) &&
+    x.commodity.market === y.commodity.market &&
+    x.commodity.fixed === y.commodity.fixed &&
+    x.commodity.percentage === y.commodity.percentage &&
+    x.commodity.tier === y.commodity.tier &&
+    x.nonCommodity.fixed === y.nonCommodity.fixed &&
+    x.nonCommodity.tier === y.nonCommodity.tier
+  )
+}
+
+/** Give the prices of a span with their parts: cut where any part changes, equal neighbours merged. Source: contract decisions 11. */
+export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceAuditElement> =>
+  seriesOf(
+    snapshot,
+    request,
+    (span, price) => ({ start: span.start, end: span.end, price, confidence: span.confidence, breakdown: breakdownOf(span) }),
+    isSameBreakdown,
+  )

@@ -1,0 +1,74 @@
+import { dayMs } from '../civil-date.ts'
+import { divideHalfEven, readDecimal } from '../quantity.ts'
+import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
+import type { EnergyFlowDirection } from './record.ts'
+
+/** The longest that one record, or the interval between two register readings, may span. */
+export const longestRecordMs = 366 * dayMs
+/** 2000-01-01T00:00:00Z, the earliest instant of a record. */
+export const earliestRecordAt = 946_684_800_000
+/** How far after the present a record may end. */
+export const furthestAheadMs = 7 * dayMs
+
+/**
+ * Tell what is wrong with the interval of a record that arrives at `at`; null when it may stand.
+ * An interval without length is an impulse. Refuses an end before the start, more than 366 days, and times before 2000-01-01 or more
+ * than 7 days after `at`. Source: contract decisions 8.
+ */
+export const refuseInterval = (start: number, end: number, at: number): Refusal | null => {
+  if (end >= start && end - start <= longestRecordMs && start >= earliestRecordAt && end <= at + furthestAheadMs) return null
+  return explainInterval(start, end)
+}
+
+const explainInterval = (start: number, end: number): Refusal => {
+  if (end < start) return refused('end_before_start', 'end_time must not be before start_time', 'end_time').refusal
+  if (end - start > longestRecordMs) {
+    return refused('interval_too_long', 'end_time must be at most 366 days after start_time', 'end_time').refusal
+  }
+  if (start < earliestRecordAt)
+    return refused('time_out_of_range', 'start_time must not be before 2000-01-01T00:00:00Z', 'start_time').refusal
+  return refused('time_out_of_range', 'end_time must be at most 7 days ahead', 'end_time').refusal
+}
+
+/** Give the tariff direction of a record that names none: what comes in is bought, what goes out is sold. Source: contract decisions 8. */
+export const defaultTariffDirection = (flow: EnergyFlowDirection): TariffDirection => (flow === 'INBOUND' ? 'IMPORT' : 'EXPORT')
+
+/**
+ * Tell why two directions cannot stand together; null when they can: bought, sold, own generation used, supplied from storage.
+ * Refuses INBOUND with EXPORT and OUTBOUND with LOCAL. Source: contract decisions 8.
+ */
+export const refuseDirections = (flow: EnergyFlowDirection, tariffDirection: TariffDirection): Refusal | null => {
+  if (flow === 'INBOUND' && tariffDirection === 'EXPORT') {
+    const advice = 'tariff_direction EXPORT cannot stand with energy_flow_direction INBOUND; set energy_flow_direction to OUTBOUND'
+    return refused('direction_pair_refused', advice, 'tariff_direction').refusal
+  }
+  if (flow === 'OUTBOUND' && tariffDirection === 'LOCAL') {
+    const advice = 'tariff_direction LOCAL cannot stand with energy_flow_direction OUTBOUND; set energy_flow_direction to INBOUND'
+    return refused('direction_pair_refused', advice, 'tariff_direction').refusal
+  }
+  return null
+}
+
+/** A confidence of 1 in 1e-6: the record is an actual. */
+export const fullConfidence = 1_000_000
+
+const fineScale = 40
+const toMillionths = 10n ** 34n
+const one = 10n ** 40n
+
+/**
+ * Read a confidence from its decimal text, in 1e-6, half to even.
+ * What is below 1 stays below, for it is an estimate, and what is above 0 stays above. Refuses what is not 0 < c ≤ 1.
+ * Source: contract decisions 8.
+ */
+export const readConfidence = (text: string): Result<number> => {
+  const read = readDecimal(text, { scale: fineScale, min: 1n, max: one }, 'confidence')
+  if (!read.ok) {
+    if (read.refusal.code !== 'value_out_of_range') return read
+    return refused('value_out_of_range', 'confidence must be above 0 and at most 1', 'confidence')
+  }
+  if (read.value === one) return accepted(fullConfidence)
+  const millionths = Number(divideHalfEven(read.value, toMillionths))
+  return accepted(Math.min(Math.max(millionths, 1), fullConfidence - 1))
+}

@@ -1,0 +1,211 @@
+import { civilDate, dayMs, weekdayOf } from '../civil-date.ts'
+import { nextLocalMonth, offsetSegments, startOfLocalMonth, type TimeZone } from '../civil-time.ts'
+import type { Price } from '../quantity.ts'
+import type { MarketSeries } from './tariff.ts'
+import type { Terms } from './terms.ts'
+import { freeOfCharge, type TierPrice, tierPrices } from './tier-price.ts'
+
+/**
+ * What holds over a stretch of time in which nothing but tiers can change the price.
+ * `commodity` is empty where there is no price. Confidence in 1e-4. `price` is the whole price unless `tiered`.
+ * Of a plan day's stretches those of a market tariff wait for the market price of an instant: `atMarket` gives what holds there.
+ * Of one plan, stretches with equal bands, market price and confidence are equal.
+ */
+export type PriceStretch = {
+  readonly commodity: readonly TierPrice[]
+  readonly nonCommodity: readonly TierPrice[]
+  readonly tiered: boolean
+  readonly price: Price
+  readonly confidence: number
+  readonly marketSourceId: string | null
+  readonly bands: Bands
+  readonly market: Price | null
+  readonly waits: boolean
+}
+
+type Bands = { readonly band: number; readonly nonBand: number }
+
+/**
+ * The bands of one UTC day: `stretches[i]` holds from `starts[i]` to the next start, the last one to the day's end.
+ * Neighbours differ, except at `nextMonth`, which is always an edge. `monthStart` holds before `nextMonth`.
+ */
+export type PlanDay = {
+  readonly starts: readonly number[]
+  readonly stretches: readonly PriceStretch[]
+  readonly monthStart: number
+  readonly nextMonth: number
+}
+
+/** Terms of both types over one zone and market. `commodity` null: no tariff, no price; `free`: no tariff, nothing to pay. */
+export type PlanContent = {
+  readonly zone: TimeZone
+  readonly commodity: Terms | null
+  readonly nonCommodity: Terms | null
+  readonly free: boolean
+  readonly market: MarketSeries | null
+}
+
+type Keep = (plan: PricePlan, bytes: number) => void
+
+/**
+ * What prices are looked up in. `days` and `priced` (stretches at a market price) are made as they are asked for and may be emptied at
+ * any time; `keepDay` and `keepPriced` are told how many bytes (roughly) were added to them.
+ */
+export type PricePlan = PlanContent & {
+  readonly shared: Map<number, PriceStretch>
+  readonly days: Map<number, PlanDay>
+  readonly priced: Map<number, PriceStretch>
+  readonly keepDay: Keep
+  readonly keepPriced: Keep
+}
+
+type Runs = { readonly starts: readonly number[]; readonly values: readonly number[] }
+
+/** Which band of the terms holds from which instant on, in [from, to): wall-clock edges mapped through every offset in force. */
+const bandRuns = (terms: Terms, zone: TimeZone, from: number, to: number): Runs => {
+  const starts: number[] = []
+  const values: number[] = []
+  for (const { start, end, offset } of offsetSegments(zone, from, to)) {
+    for (let day = Math.floor((start + offset) / dayMs); day * dayMs < end + offset; day += 1) {
+      const { month, date } = civilDate(day)
+      const pattern = terms.patternOn(month, date, weekdayOf(day))
+      const midnight = day * dayMs - offset
+      for (let index = 0; index < pattern.starts.length; index += 1) {
+        const runStart = Math.max(start, midnight + (pattern.starts[index] as number) * 1000)
+        const next = pattern.starts[index + 1]
+        if (runStart >= end || (next !== undefined && midnight + next * 1000 <= start)) continue
+        starts.push(runStart)
+        values.push(pattern.bands[index] as number)
+      }
+    }
+  }
+  return { starts, values }
+}
+
+const nothing = (from: number): Runs => ({ starts: [from], values: [-1] })
+
+const noPrice: readonly TierPrice[] = []
+
+/** A published price is certain, and only that: what is below 1 stays below. */
+const marketConfidence = (confidence: number): number => (confidence >= 1 ? 10_000 : Math.min(9999, Math.round(confidence * 10_000)))
+
+const makeStretch = (plan: PricePlan, bands: Bands, interval: number): PriceStretch => {
+  const { band, nonBand } = bands
+  const market = interval < 0 || plan.market === null ? null : (plan.market.prices[interval] as Price)
+  const isMarket = plan.commodity?.marketRates === true
+  const rates = band < 0 || (isMarket && market === null) ? undefined : plan.commodity?.bands[band]
+  const commodity = rates === undefined ? (plan.free ? freeOfCharge : noPrice) : tierPrices(rates, market)
+  const nonRates = plan.nonCommodity?.bands[nonBand]
+  const nonCommodity = nonRates === undefined ? freeOfCharge : tierPrices(nonRates, null)
+  return {
+    commodity,
+    nonCommodity,
+    tiered: commodity.length > 1 || nonCommodity.length > 1,
+    price: (commodity[0]?.aggregate ?? 0n) + (nonCommodity[0]?.aggregate ?? 0n),
+    confidence: interval < 0 ? 10_000 : marketConfidence(plan.market?.confidences[interval] ?? 1),
+    marketSourceId: interval < 0 ? null : (plan.market?.sourceId ?? null),
+    bands,
+    market,
+    waits: isMarket && interval < 0,
+  }
+}
+
+const bandKey = ({ band, nonBand }: Bands): number => (band + 1) * 16_384 + nonBand + 1
+
+/** Stretches recur from day to day: one for each pair of bands. */
+const stretchOf = (plan: PricePlan, bands: Bands): PriceStretch => {
+  const key = bandKey(bands)
+  const known = plan.shared.get(key)
+  if (known !== undefined) return known
+  const stretch = makeStretch(plan, bands, -1)
+  plan.shared.set(key, stretch)
+  return stretch
+}
+
+/** The first interval of a series that ends after an instant; the series' length behind the last one. */
+const intervalFrom = ({ starts, ends }: MarketSeries, at: number): number => {
+  const first = starts[0] ?? 0
+  // Most series have one step and no gap.
+  const guess = Math.floor((at - first) / ((ends[0] ?? 1) - first))
+  if ((starts[guess] ?? Number.POSITIVE_INFINITY) <= at && (ends[guess] as number) > at) return guess
+  let low = 0
+  let high = ends.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((ends[middle] as number) <= at) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/**
+ * Give what holds at an instant of a stretch that waits for the market, and call `until` with the instant up to which it does.
+ * In a gap of the series there is no price.
+ */
+export const atMarket = (plan: PricePlan, stretch: PriceStretch, at: number, until: (end: number) => void): PriceStretch => {
+  const { market } = plan
+  if (market === null || !stretch.waits) return stretch
+  const interval = intervalFrom(market, at)
+  const start = market.starts[interval] ?? Number.POSITIVE_INFINITY
+  until(start > at ? start : (market.ends[interval] as number))
+  if (start > at) return stretch
+  const key = interval * 268_435_456 + bandKey(stretch.bands)
+  const known = plan.priced.get(key)
+  if (known !== undefined) return known
+  const priced = makeStretch(plan, stretch.bands, interval)
+  plan.priced.set(key, priced)
+  plan.keepPriced(plan, 600)
+  return priced
+}
+
+/** Advance to the last run that has begun at `at`; runs of no length are passed over. */
+const advance = (runs: Runs, index: number, at: number): number => {
+  let next = index
+  while (next + 1 < runs.starts.length && (runs.starts[next + 1] as number) <= at) next += 1
+  return next
+}
+
+const buildDay = (plan: PricePlan, from: number): PlanDay => {
+  const to = from + dayMs
+  const { zone, commodity, nonCommodity } = plan
+  const bands = commodity === null ? nothing(from) : bandRuns(commodity, zone, from, to)
+  const nonBands = nonCommodity === null ? nothing(from) : bandRuns(nonCommodity, zone, from, to)
+  const monthStart = startOfLocalMonth(zone, from)
+  const nextMonth = nextLocalMonth(zone, from)
+  const edges = [...bands.starts, ...nonBands.starts, nextMonth].filter(at => at < to).sort((a, b) => a - b)
+  const starts: number[] = []
+  const stretches: PriceStretch[] = []
+  const at = { band: 0, nonBand: 0 }
+  for (const edge of edges) {
+    at.band = advance(bands, at.band, edge)
+    at.nonBand = advance(nonBands, at.nonBand, edge)
+    const stretch = stretchOf(plan, { band: bands.values[at.band] ?? -1, nonBand: nonBands.values[at.nonBand] ?? -1 })
+    if (starts.at(-1) === edge || (stretches.at(-1) === stretch && edge !== nextMonth)) continue
+    starts.push(edge)
+    stretches.push(stretch)
+  }
+  return { starts, stretches, monthStart, nextMonth }
+}
+
+/** Give the bands of the UTC day that begins at `day` × 24 h, made on first use. */
+export const planDay = (plan: PricePlan, day: number): PlanDay => {
+  const known = plan.days.get(day)
+  if (known !== undefined) return known
+  const made = buildDay(plan, day * dayMs)
+  plan.days.set(day, made)
+  plan.keepDay(plan, 250 + made.starts.length * 16)
+  return made
+}
+
+/** Give the index of the stretch that holds at an instant of the day. */
+export const stretchIndex = (day: PlanDay, at: number): number => {
+  const { starts } = day
+  let low = 0
+  let high = starts.length
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((starts[middle] as number) <= at) low = middle
+    else high = middle
+  }
+  return low
+}

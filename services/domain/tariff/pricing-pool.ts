@@ -1,0 +1,100 @@
+import type { TimeZone } from '../civil-time.ts'
+import type { PlanContent, PricePlan } from './price-plan.ts'
+import type { MarketSeries, Tariff } from './tariff.ts'
+import { compileTerms, scheduleText, type Terms } from './terms.ts'
+
+/**
+ * What snapshots share: compiled terms by content, and price plans by terms, zone and market series.
+ * Make one for as long as the process runs and hand it to every snapshot. Its memory is bounded.
+ */
+export type PricingPool = {
+  readonly termsOf: (tariff: Tariff) => Terms
+  readonly planOf: (of: PlanContent) => PricePlan
+}
+
+/** Hash a text to find candidates: FNV-1a from two bases, joined to 53 bits. Equality is judged by content. */
+const hashText = (text: string): number => {
+  let low = 0x811c9dc5
+  let high = 0x9dc5811c
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    low = Math.imul(low ^ code, 0x01000193)
+    high = Math.imul(high ^ code, 0x01000193) ^ (high >>> 15)
+  }
+  return (high & 0x1fffff) * 4_294_967_296 + (low >>> 0)
+}
+
+type KnownTerms = { readonly schedule: Tariff['schedule']; readonly terms: Terms }
+
+/** Bound what one of the maps of all plans takes together: when it outgrows the limit it is emptied in all of them. */
+const budget = (maxBytes: number, mapOf: (plan: PricePlan) => Map<number, unknown>): ((plan: PricePlan, bytes: number) => void) => {
+  let taken = 0
+  let filled: WeakRef<PricePlan>[] = []
+  return (plan, bytes) => {
+    if (taken + bytes > maxBytes) {
+      for (const reference of filled) {
+        const other = reference.deref()
+        if (other !== undefined) mapOf(other).clear()
+      }
+      filled = []
+      taken = 0
+    }
+    if (mapOf(plan).size <= 1) filled.push(new WeakRef(plan))
+    taken += bytes
+  }
+}
+
+/** Terms by content; all are forgotten when there are too many, for snapshots keep the ones they use. */
+const termsByContent = (maxTerms: number): ((tariff: Tariff) => Terms) => {
+  const byHash = new Map<number, KnownTerms[]>()
+  let count = 0
+  return ({ schedule, marketRates }) => {
+    const text = scheduleText(schedule)
+    const hash = hashText(text)
+    const known = byHash.get(hash)?.find(one => one.terms.marketRates === marketRates && scheduleText(one.schedule) === text)
+    if (known !== undefined) return known.terms
+    if (count >= maxTerms) {
+      byHash.clear()
+      count = 0
+    }
+    const terms = compileTerms(schedule, marketRates)
+    count += 1
+    byHash.set(hash, [...(byHash.get(hash) ?? []), { schedule, terms }])
+    return terms
+  }
+}
+
+/**
+ * Make a pool. `maxBytes` (roughly) bounds the days that all plans keep, and in the same way their market prices: what outgrows it is
+ * dropped and made again as it is asked for. `maxTerms` bounds the compiled schedules. Neither can change a price.
+ */
+export const pricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } = {}): PricingPool => {
+  const ids = new WeakMap<Terms, number>()
+  let lastId = 0
+  const idOf = (terms: Terms | null): number => {
+    if (terms === null) return 0
+    const id = ids.get(terms) ?? lastId + 1
+    lastId = Math.max(lastId, id)
+    ids.set(terms, id)
+    return id
+  }
+  // Plans are held by the snapshots that use them; the pool only finds them again.
+  const plans = new WeakMap<MarketSeries | TimeZone, Map<string, WeakRef<PricePlan>>>()
+  const accounts = {
+    keepDay: budget(maxBytes, plan => plan.days),
+    keepPriced: budget(maxBytes, plan => plan.priced),
+  }
+  const planOf: PricingPool['planOf'] = of => {
+    const anchor = of.market ?? of.zone
+    const known = plans.get(anchor) ?? new Map<string, WeakRef<PricePlan>>()
+    plans.set(anchor, known)
+    const key = `${of.zone.name}/${of.free}/${idOf(of.commodity)}/${idOf(of.nonCommodity)}`
+    const found = known.get(key)?.deref()
+    if (found !== undefined && found.zone === of.zone) return found
+    if (known.size > maxTerms) known.clear()
+    const plan: PricePlan = { ...of, ...accounts, shared: new Map(), days: new Map(), priced: new Map() }
+    known.set(key, new WeakRef(plan))
+    return plan
+  }
+  return { termsOf: termsByContent(maxTerms), planOf }
+}

@@ -1,0 +1,30 @@
+import { endOf, startOf } from './coverage.ts'
+import type { Tariff } from './tariff.ts'
+
+/** A half-open span of instants; null is open. */
+export type OpenSpan = { readonly from: number | null; readonly to: number | null }
+
+const sameKind = (a: Tariff, b: Tariff): boolean => a.direction === b.direction && a.type === b.type && a.id !== b.id
+
+/**
+ * Find a living tariff of the location whose contract shares time with that of `tariff`, in its direction and type.
+ * Closed tariffs are gone for the caller: they keep what they have priced, but stand in nobody's way. Source: contract decisions 10.
+ */
+export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Tariff | undefined =>
+  others.find(
+    other => other.closedAt === null && sameKind(tariff, other) && startOf(tariff) < endOf(other) && startOf(other) < endOf(tariff),
+  )
+
+/**
+ * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start to the next living tariff of its
+ * kind, or open. `before` is null for a new tariff, `after` for a voided one; both null are a defect. Source: design 4.
+ */
+export const changedSpan = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenSpan => {
+  const changed = after ?? before
+  if (changed === null) throw new RangeError('a change has a tariff before or after it')
+  const from = Math.min(startOf(before ?? changed), startOf(changed))
+  const latest = Math.max(startOf(before ?? changed), startOf(changed))
+  const next = others.filter(other => other.closedAt === null && sameKind(changed, other) && startOf(other) > latest).map(startOf)
+  const to = Math.min(...next)
+  return { from: Number.isFinite(from) ? from : null, to: Number.isFinite(to) ? to : null }
+}

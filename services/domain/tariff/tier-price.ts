@@ -1,0 +1,43 @@
+import { divideHalfEven, type Energy, type Price } from '../quantity.ts'
+import type { Rate } from './tariff.ts'
+
+/**
+ * One tier of a price: what it costs and from what counted energy to what it holds (`to` null: no bound).
+ * `market + fixed + percentage === aggregate`, always.
+ */
+export type TierPrice = {
+  readonly from: Energy
+  readonly to: Energy | null
+  readonly market: Price
+  readonly fixed: Price
+  readonly percentage: Price
+  readonly aggregate: Price
+}
+
+const one = 1_000_000_000n
+
+/**
+ * Give the tier prices of a band: (base + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9 per kWh.
+ * The base is the market price if there is one, else `fixed`; the percentage keeps the sign of its base. Source: contract decisions 10.
+ */
+export const tierPrices = (rates: readonly Rate[], market: Price | null): readonly TierPrice[] =>
+  rates.map((rate, index) => {
+    const fixed = (market === null ? rate.fixed : 0n) + rate.surchargeFixed
+    const base = (market ?? 0n) + fixed
+    const aggregate = rate.surchargePercentage === 0n ? base : divideHalfEven(base * (one + rate.surchargePercentage), one)
+    const from = index === 0 ? 0n : (rates[index - 1]?.to ?? 0n)
+    return { from, to: rate.to, market: market ?? 0n, fixed, percentage: aggregate - base, aggregate }
+  })
+
+/** No charge at all: the price of what is not tariffed and costs nothing. */
+export const freeOfCharge: readonly TierPrice[] = [{ from: 0n, to: null, market: 0n, fixed: 0n, percentage: 0n, aggregate: 0n }]
+
+/** Give the tier that the next energy meets when `counted` has been counted. */
+export const tierAt = (tiers: readonly TierPrice[], counted: Energy): TierPrice => {
+  let index = 0
+  for (;;) {
+    const tier = tiers[index] as TierPrice
+    if (tier.to === null || counted < tier.to) return tier
+    index += 1
+  }
+}

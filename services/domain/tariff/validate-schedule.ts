@@ -1,0 +1,144 @@
+import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
+import { dayNames, monthNames, secondsOfDay } from './day-pattern.ts'
+import { judgeCoverage } from './judge-coverage.ts'
+import { type RateInput, readRates } from './read-rate.ts'
+import type { DaysAndHours, Hours, ScheduleEntry, Tariff, TariffDirection, TariffType } from './tariff.ts'
+
+export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
+export type DaysAndHoursInput = { readonly days?: readonly string[] | null; readonly hours: readonly HoursInput[] }
+
+/** One schedule element as it comes in; absent months and days are All, absent dates every day. */
+export type ScheduleEntryInput = {
+  readonly months?: readonly string[] | null
+  readonly dates?: readonly number[] | null
+  readonly days_and_hours: readonly DaysAndHoursInput[]
+}
+
+/** The meaning of a tariff as it comes in: times are instants, numbers are texts, all else as on the wire. */
+export type TariffTermsInput = {
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly marketRates: boolean
+  readonly contractStart: number | null
+  readonly contractEnd: number | null
+  readonly schedule: readonly ScheduleEntryInput[]
+}
+
+/** What of a tariff decides its prices. */
+export type TariffTerms = Pick<Tariff, 'direction' | 'type' | 'marketRates' | 'contractStart' | 'contractEnd' | 'schedule'>
+
+const maxEntries = 400
+const monthChoices: readonly string[] = [...monthNames, 'All']
+const dayChoices: readonly string[] = [...dayNames, 'Weekdays', 'Weekend', 'All']
+
+const readNames = <T extends string>(
+  names: readonly string[] | null | undefined,
+  choices: readonly string[],
+  path: string,
+): Result<T[]> => {
+  const given = names ?? ['All']
+  if (given.length === 0) return refused('schedule_invalid', `${path} must name at least one of ${choices.join(', ')}`, path)
+  for (const [index, name] of given.entries()) {
+    const field = `${path}[${index}]`
+    if (!choices.includes(name)) return refused('schedule_invalid', `${field} must be one of ${choices.join(', ')}`, field)
+    if (given.indexOf(name) !== index) return refused('schedule_invalid', `${field} names ${name} a second time`, field)
+    if (name === 'All' && given.length > 1) return refused('schedule_invalid', `${path} must hold All alone or no All`, path)
+  }
+  return accepted(given as T[])
+}
+
+const readDates = (dates: readonly number[] | null | undefined, path: string): Result<number[]> => {
+  const given = dates ?? []
+  for (const [index, date] of given.entries()) {
+    const field = `${path}[${index}]`
+    if (!Number.isInteger(date) || date < 1 || date > 31) {
+      return refused('schedule_invalid', `${field} must be a day of the month from 1 to 31`, field)
+    }
+    if (given.indexOf(date) !== index) return refused('schedule_invalid', `${field} names ${date} a second time`, field)
+  }
+  return accepted([...given])
+}
+
+const clockText = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/
+
+const readClock = (text: string, field: string): Result<number> => {
+  const match = clockText.exec(text)
+  if (match === null) return refused('schedule_invalid', `${field} must be a time of day of the form HH:MM:SS`, field)
+  return accepted(Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]))
+}
+
+const readHours = (hours: HoursInput, isMarket: boolean, path: string): Result<Hours> => {
+  const from = readClock(hours.valid_from, `${path}.valid_from`)
+  if (!from.ok) return from
+  const to = hours.valid_to === '24:00:00' ? accepted(0) : readClock(hours.valid_to, `${path}.valid_to`)
+  if (!to.ok) return to
+  if (from.value === to.value && from.value !== 0) {
+    return refused(
+      'schedule_invalid',
+      `${path}.valid_to must differ from valid_from: write 00:00:00 twice for the whole day`,
+      `${path}.valid_to`,
+    )
+  }
+  const rate = readRates(hours.rate, isMarket, `${path}.rate`)
+  return rate.ok ? accepted({ validFrom: from.value, validTo: to.value === 0 ? secondsOfDay : to.value, rate: rate.value }) : rate
+}
+
+/** Read each member in turn; the first refusal is that of the list. */
+const readEach = <In, Out>(members: readonly In[], path: string, read: (member: In, path: string) => Result<Out>): Result<Out[]> => {
+  if (members.length === 0) return refused('schedule_invalid', `${path} must not be empty`, path)
+  const values: Out[] = []
+  for (const [index, member] of members.entries()) {
+    const one = read(member, `${path}[${index}]`)
+    if (!one.ok) return one
+    values.push(one.value)
+  }
+  return accepted(values)
+}
+
+const readBlock = (block: DaysAndHoursInput, isMarket: boolean, path: string): Result<DaysAndHours> => {
+  const days = readNames<DaysAndHours['days'][number]>(block.days, dayChoices, `${path}.days`)
+  if (!days.ok) return days
+  const hours = readEach(block.hours, `${path}.hours`, (band, bandPath) => readHours(band, isMarket, bandPath))
+  return hours.ok ? accepted({ days: days.value, hours: hours.value }) : hours
+}
+
+const readEntry = (entry: ScheduleEntryInput, isMarket: boolean, path: string): Result<ScheduleEntry> => {
+  const months = readNames<ScheduleEntry['months'][number]>(entry.months, monthChoices, `${path}.months`)
+  if (!months.ok) return months
+  const dates = readDates(entry.dates, `${path}.dates`)
+  if (!dates.ok) return dates
+  const blocks = readEach(entry.days_and_hours, `${path}.days_and_hours`, (block, blockPath) => readBlock(block, isMarket, blockPath))
+  return blocks.ok ? accepted({ months: months.value, dates: dates.value, daysAndHours: blocks.value }) : blocks
+}
+
+/** What is wrong with a tariff apart from its schedule. */
+const judgeKind = ({ direction, type, marketRates, contractStart, contractEnd }: TariffTermsInput): Refusal | undefined => {
+  if (type === 'NON_COMMODITY' && direction !== 'IMPORT') {
+    return { code: 'field_invalid', message: 'direction must be IMPORT for a NON_COMMODITY tariff', field: 'direction' }
+  }
+  if (marketRates && (type === 'NON_COMMODITY' || direction === 'LOCAL')) {
+    const which = direction === 'LOCAL' ? 'LOCAL' : 'NON_COMMODITY'
+    return { code: 'field_invalid', message: `market_rates must be false for a ${which} tariff`, field: 'market_rates' }
+  }
+  if (contractStart !== null && contractEnd !== null && contractEnd <= contractStart) {
+    return { code: 'end_before_start', message: 'contract_end_date must be after contract_start_date', field: 'contract_end_date' }
+  }
+  return undefined
+}
+
+/**
+ * Read what decides a tariff's prices, and judge it over the whole calendar: every instant has exactly one band of highest rank.
+ * Refuses the first fault with its path, such as `schedule[0].days_and_hours[1].hours[0].rate[0].fixed`; `schedule_overlap` and
+ * `schedule_gap` name the first place in the order of month, date, weekday and time. Source: contract decisions 10.
+ */
+export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => {
+  const fault = judgeKind(input)
+  if (fault !== undefined) return { ok: false, refusal: fault }
+  if (input.schedule.length > maxEntries) return refused('schedule_invalid', `schedule must hold at most ${maxEntries} entries`, 'schedule')
+  const schedule = readEach(input.schedule, 'schedule', (entry, path) => readEntry(entry, input.marketRates, path))
+  if (!schedule.ok) return schedule
+  const uncovered = judgeCoverage(schedule.value)
+  if (uncovered !== undefined) return { ok: false, refusal: uncovered }
+  const { direction, type, marketRates, contractStart, contractEnd } = input
+  return accepted({ direction, type, marketRates, contractStart, contractEnd, schedule: schedule.value })
+}
