@@ -2,5 +2,12 @@ import { defineConfig } from 'vitest/config'
 
 // biome-ignore lint/style/noDefaultExport: the runner reads its configuration from the default export.
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], globalSetup: ['test/support/postgres-run.ts'], pool: 'forks', maxWorkers: 2, testTimeout: 30_000, hookTimeout: 60_000 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/postgres-run.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
 })

@@ -1,7 +1,7 @@
-import { openSystem } from './system.ts'
 import { ConfigError, environment, readConfig, readRoles, roles } from './platform/config.ts'
 import { isFailure } from './platform/failure.ts'
 import { createLogger } from './platform/telemetry.ts'
+import { openSystem } from './system.ts'
 import { welcome } from './welcome.ts'
 
 const help = (): string =>
@@ -68,7 +68,9 @@ export const runService = async (words: readonly string[], variables: Readonly<R
     log.info('stopped')
   } catch (error) {
     const reason = reasonOf(error)
-    process.stderr.write(`\nwattledger did not start: ${reason ?? (error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`)
+    process.stderr.write(
+      `\nwattledger did not start: ${reason ?? (error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`,
+    )
     process.exitCode = 1
     // Resources that were opened before the failure are closed by now; a handle that is left must not keep a failed start alive.
     setTimeout(() => process.exit(1), 2_000).unref()

@@ -7,10 +7,10 @@ import { ingestGatewayOperations } from './ingest-gateway/operations.ts'
 import { authenticator, operatorAuthenticator } from './platform/authenticate.ts'
 import { batchIds } from './platform/batch-id.ts'
 import { bearerTokens } from './platform/bearer-token.ts'
-import { presentInstant } from './platform/clock.ts'
-import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { openChdb } from './platform/clickhouse/chdb.ts'
+import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
+import { presentInstant } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { createApp } from './platform/http/app.ts'
 import { type Binding, defaultLimits, type Page, type Ports } from './platform/http/binding.ts'
@@ -92,7 +92,8 @@ const openLog = async (config: Config, stack: AsyncDisposableStack): Promise<Log
 }
 
 const laneGeneration = async ({ operator }: Database, partitions: number): Promise<number> => {
-  const known = (await readLaneGeneration(operator, topic)) ?? (await raiseLaneGeneration(operator, topic, null, partitions, presentInstant()))
+  const known =
+    (await readLaneGeneration(operator, topic)) ?? (await raiseLaneGeneration(operator, topic, null, partitions, presentInstant()))
   return (known ?? (await readLaneGeneration(operator, topic)))?.generation ?? 0
 }
 

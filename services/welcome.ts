@@ -21,7 +21,11 @@ const requests = (baseUrl: string, accountId: string, key: string): string => `
 `
 
 /** Say where the system is and how to begin. Keys are shown on the first start only; later the file has them. */
-export const welcome = (system: Pick<System, 'baseUrl' | 'metricsUrl' | 'sandbox' | 'isFirstStart'>, dataFolder: string, ms: number): string => {
+export const welcome = (
+  system: Pick<System, 'baseUrl' | 'metricsUrl' | 'sandbox' | 'isFirstStart'>,
+  dataFolder: string,
+  ms: number,
+): string => {
   const { baseUrl, metricsUrl, sandbox, isFirstStart } = system
   const head = `\nWattledger is ready on ${baseUrl} (${(ms / 1000).toFixed(1)} s)\n`
   const where = `  reference  ${baseUrl}/docs\n  metrics    ${metricsUrl}\n  data       ${dataFolder}\n`

@@ -30,7 +30,9 @@ type Count = { readonly counts: Map<number, Energy>; readonly last: LaneRecord; 
  * it, up to the end of the months it touches, are costed again as if everything had come in order.
  */
 export type CountBook = {
-  readonly settle: (groups: readonly CountedGroup[]) => Promise<{ readonly rows: readonly MeterCostRow[]; readonly failed: readonly FailedGroup[] }>
+  readonly settle: (
+    groups: readonly CountedGroup[],
+  ) => Promise<{ readonly rows: readonly MeterCostRow[]; readonly failed: readonly FailedGroup[] }>
   /** Forget all: what is stored may differ from what was settled here. */
   readonly drop: () => void
   readonly dropLocation: (locationId: string) => void
@@ -55,6 +57,13 @@ const entryOf = (row: MeterCostRow, cause: bigint): LaneRecord => ({
   sourceVersion: row.sourceVersion,
   origin: null,
 })
+
+/** The highest version among some records. */
+const newest = (entries: readonly LaneRecord[]): bigint => {
+  let highest = 0n
+  for (const { version } of entries) if (version > highest) highest = version
+  return highest
+}
 
 /** Make an empty book over the stored rows. */
 export const countBook = (db: ClickHouse): CountBook => {
@@ -85,7 +94,7 @@ export const countBook = (db: ClickHouse): CountBook => {
   /** Cost new and stored records in one order; stored ones before the first new one only count. */
   const settleAmong = (group: CountedGroup, sorted: readonly LaneRecord[], stored: readonly MeterCostRow[]): readonly MeterCostRow[] => {
     const renewed = new Set(sorted.map(({ record }) => record.recordId))
-    const cause = sorted.reduce((highest, { version }) => (version > highest ? version : highest), 0n)
+    const cause = newest(sorted)
     const others = stored.filter(row => !renewed.has(row.recordId)).map(row => entryOf(row, cause))
     const places = [...sorted, ...stored.filter(row => renewed.has(row.recordId)).map(row => entryOf(row, cause))].sort(byCount)
     const first = places[0]

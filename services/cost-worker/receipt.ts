@@ -1,5 +1,5 @@
-import type { BlockColumn } from '../platform/clickhouse/native-block.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import type { BlockColumn } from '../platform/clickhouse/native-block.ts'
 import {
   type BatchFailureRow,
   batchColumns,
@@ -40,7 +40,12 @@ const failedWhole = ({ unreadable }: Step): readonly BatchFailureRow[] =>
 
 /** Write what a step means for receipts: after its rows are stored and its poison is kept aside. Repeats write the same rows. */
 export const writeReceipts = async (db: ClickHouse, step: Step, poison: readonly PoisonRecord[]): Promise<void> => {
-  const insert = async <Row>(table: string, columns: readonly BlockColumn<Row>[], rows: readonly Row[], encode: (rows: readonly Row[]) => Buffer) => {
+  const insert = async <Row>(
+    table: string,
+    columns: readonly BlockColumn<Row>[],
+    rows: readonly Row[],
+    encode: (rows: readonly Row[]) => Buffer,
+  ) => {
     if (rows.length > 0) await db.insert({ table, columns, bytes: encode(rows) })
   }
   const failures = [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)]

@@ -28,7 +28,10 @@ const asksOf = (records: ReadonlyMap<string, readonly LaneRecord[]>): readonly P
 export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => {
   const counts = countBook(db)
 
-  const settleGroups = async (groups: readonly CountedGroup[], settled: { rows: MeterCostRow[]; poison: PoisonRecord[] }): Promise<void> => {
+  const settleGroups = async (
+    groups: readonly CountedGroup[],
+    settled: { rows: MeterCostRow[]; poison: PoisonRecord[] },
+  ): Promise<void> => {
     if (groups.length === 0) return
     const { rows, failed } = await counts.settle(groups)
     for (const row of rows) settled.rows.push(row)

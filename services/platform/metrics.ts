@@ -33,7 +33,12 @@ export const createMetrics = () => {
     stepSeconds: histogram('worker_step_seconds', 'One step of the cost worker', ['phase'], seconds),
     stepRows: histogram('worker_step_rows', 'Rows of one step', [], [1, 10, 100, 500, 1000, 2500, 5000, 10_000]),
     laneUnread: new Gauge({ name: 'wattledger_lane_unread_messages', help: 'Messages not yet committed', labelNames: ['lane'], registers }),
-    laneAgeSeconds: new Gauge({ name: 'wattledger_lane_age_seconds', help: 'Age of the first unread message', labelNames: ['lane'], registers }),
+    laneAgeSeconds: new Gauge({
+      name: 'wattledger_lane_age_seconds',
+      help: 'Age of the first unread message',
+      labelNames: ['lane'],
+      registers,
+    }),
   }
 }
 

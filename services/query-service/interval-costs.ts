@@ -1,8 +1,8 @@
-import { costLimits, defaultFlow, energyCostToWire, intervalCost } from '../contract/energy-cost.ts'
+import { costLimits, defaultFlow, energyCostToWire, type intervalCost } from '../contract/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, offsetAt, type TimeZone } from '../domain/civil-time.ts'
-import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { costBetween } from '../domain/cost/energy-cost.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { type RowFilter, rowsAcrossBuckets, sumsOfBuckets } from '../platform/clickhouse/meter-cost-reads.ts'
 import { placesOfDevices } from '../platform/clickhouse/meter-object-reads.ts'
 import { mint } from '../platform/mint.ts'
@@ -24,7 +24,10 @@ const groupSize = 1_500
 /** Narrow locations to the one that is named, and to one currency. Source: contract decisions 9. */
 export const chooseLocations = (
   locations: readonly CostedLocation[],
-  { location_id: locationId, currency_code: currencyCode }: { readonly location_id?: string | undefined; readonly currency_code?: string | undefined },
+  {
+    location_id: locationId,
+    currency_code: currencyCode,
+  }: { readonly location_id?: string | undefined; readonly currency_code?: string | undefined },
 ): Result<readonly CostedLocation[]> => {
   const named = locationId === undefined ? locations : locations.filter(({ id }) => id === locationId)
   if (named.length === 0 && locationId !== undefined) {
@@ -33,7 +36,11 @@ export const chooseLocations = (
   const ofCurrency = currencyCode === undefined ? named : named.filter(location => location.currencyCode === currencyCode)
   const currencies = new Set(ofCurrency.map(location => location.currencyCode))
   if (currencies.size > 1) {
-    return refused('currency_ambiguous', `currency_code must be one of ${[...currencies].sort().join(', ')}: there are costs in each`, 'currency_code')
+    return refused(
+      'currency_ambiguous',
+      `currency_code must be one of ${[...currencies].sort().join(', ')}: there are costs in each`,
+      'currency_code',
+    )
   }
   if (currencyCode !== undefined && ofCurrency.length === 0 && named.length > 0) {
     return refused('currency_ambiguous', `currency_code must be ${named[0]?.currencyCode}, the currency of the costs`, 'currency_code')
@@ -78,7 +85,11 @@ const zoneOf = ({ timeZone }: CostReads, locations: readonly CostedLocation[], i
 }
 
 const edgesOf = (zone: TimeZone, from: number, to: number, unit: CalendarUnit | null): Result<readonly number[]> => {
-  const tooMany = refused('too_many_elements', `Ask for at most ${costLimits.elements} elements: a shorter span or a coarser aggregation`, 'aggregation')
+  const tooMany = refused(
+    'too_many_elements',
+    `Ask for at most ${costLimits.elements} elements: a shorter span or a coarser aggregation`,
+    'aggregation',
+  )
   if (unit === null) return accepted([from, to])
   if (unit === 'HOUR' && to - from > (costLimits.elements + 2) * hourMs) return tooMany
   const edges = calendarEdges(zone, from, to, unit)

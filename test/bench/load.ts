@@ -89,7 +89,8 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
     socket.write(bytes)
   })
 
-const percentile = (sorted: readonly number[], share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+const percentile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
 /** Run the load; each body is sent once per slot of time, so that no record comes twice. */
 export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {

@@ -72,7 +72,9 @@ const scheduleOf = (tariff: CaseTariff) =>
 /** Make the location and tariffs of a case; gives the location's id. */
 export const prepareCase = async (client: Client, tariffs: readonly CaseTariff[], layout: Layout): Promise<string> => {
   const [first] = tariffs as [CaseTariff]
-  const { id } = (await client.ask('POST', '/locations', { timezone: first.timezone, currency_code: first.currency_code })) as { id: string }
+  const { id } = (await client.ask('POST', '/locations', { timezone: first.timezone, currency_code: first.currency_code })) as {
+    id: string
+  }
   const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
   for (const tariff of tariffs) {
     const { direction, type, market_rates, contract_start_date, contract_end_date } = tariff

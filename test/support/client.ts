@@ -40,7 +40,10 @@ export const login = async (sandbox: Sandbox, mode: 'live' | 'test' = 'test', la
     return json
   }
   const submit: Client['submit'] = async (records, headers) => {
-    const { id, records_accepted: accepted } = (await ask('PUT', '/meters/interval', records, headers)) as { id: string; records_accepted: number }
+    const { id, records_accepted: accepted } = (await ask('PUT', '/meters/interval', records, headers)) as {
+      id: string
+      records_accepted: number
+    }
     for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += 20) {
       const receipt = (await ask('GET', `/meters/batch?batch_id=${id}`)) as { records_processed: number }
       if (receipt.records_processed >= accepted) return receipt as never

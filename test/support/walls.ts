@@ -10,7 +10,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'cost-worker': ['cost-worker', 'platform', 'contract', 'domain'],
   'query-service': ['query-service', 'platform', 'contract', 'domain'],
   'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
-  '': ['', 'domain', 'contract', 'platform', 'ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'],
+  'command-line': ['command-line', '', 'domain', 'contract', 'platform'],
+  '': ['', 'command-line', 'domain', 'contract', 'platform', 'ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'],
 }
 
 /** What the platform may know of the contract: how errors and operations look from outside. */
@@ -43,8 +44,8 @@ const ambient: readonly { readonly word: RegExp; readonly name: string; readonly
   { word: /\bDate\.now\b/, name: 'Date.now', homes: ['services/platform/clock.ts'] },
   { word: /\bnew Date\(\s*\)/, name: 'new Date()', homes: [] },
   { word: /\bMath\.random\b/, name: 'Math.random', homes: [] },
-  { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.ts', 'services/command-line.ts'] },
-  { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.ts', 'services/command-line.ts'] },
+  { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.ts', 'services/command-line.ts', 'services/command-line/'] },
+  { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.ts', 'services/command-line.ts', 'services/command-line/'] },
 ]
 
 const importPattern =
@@ -60,7 +61,8 @@ const folderOf = (path: string): string => {
 
 const resolveFrom = (path: string, relative: string): string => new URL(relative, `file:///${path}`).pathname.slice(1)
 
-const isAtHome = (path: string, allowed: readonly string[]): boolean => allowed.some(home => (home.endsWith('/') ? path.startsWith(home) : path === home))
+const isAtHome = (path: string, allowed: readonly string[]): boolean =>
+  allowed.some(home => (home.endsWith('/') ? path.startsWith(home) : path === home))
 
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 

@@ -27,7 +27,9 @@ const totalOf = async (client: Client, layout: Layout, of: CostCase, locationId:
     end_time: new Date(Math.max(...ends)).toISOString(),
   }
   const name = layout === 'current' ? 'tariff_direction' : 'direction'
-  const { data } = (await client.ask('POST', `/costs/interval/${locationId}?${name}=${direction}`, span)) as { data: readonly CostElement[] }
+  const { data } = (await client.ask('POST', `/costs/interval/${locationId}?${name}=${direction}`, span)) as {
+    data: readonly CostElement[]
+  }
   expect(data).toHaveLength(1)
   return data.reduce((sum, element) => sum + element.tariff.cost.value, 0)
 }
@@ -49,7 +51,8 @@ describe.each(['current', 'earlier'] as const)('published bills in the %s layout
     if (total_cost !== undefined) expect(Math.abs(total - total_cost)).toBeLessThanOrEqual(toleranceOf(one))
     if (derived_total !== undefined) expect(total).toBeCloseTo(derived_total, 4)
     for (const [key, cost] of Object.entries(per_record ?? {})) {
-      const reference = one.records.find(record => record.record_reference_id === key)?.record_reference_id ?? one.records[Number(key)]?.record_reference_id
+      const reference =
+        one.records.find(record => record.record_reference_id === key)?.record_reference_id ?? one.records[Number(key)]?.record_reference_id
       const list = (await client.ask('GET', `/meters/records?location_id=${locationId}&record_reference_id=${reference}`)) as {
         data: readonly Parameters<typeof recordCost>[1][]
       }

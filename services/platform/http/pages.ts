@@ -26,5 +26,8 @@ export const healthPages = (live: readonly Check[], ready: readonly Check[]): re
 /** Serve a JSON document that does not change while the process runs. */
 export const documentPage = (path: string, document: unknown): Page => {
   const body = JSON.stringify(document)
-  return { path, read: async () => ({ status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }) }
+  return {
+    path,
+    read: async () => ({ status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }),
+  }
 }

@@ -1,0 +1,89 @@
+import { type Layout, layouts, versionOf } from '../contract/layout.ts'
+import type { Operation } from '../contract/operation.ts'
+import type { Page, PageContent } from '../platform/http/binding.ts'
+import { type Group, type Reference, referenceOf } from './reference/document.ts'
+import { brand, pageContent } from './reference/frame.ts'
+import { type Chapter, guide } from './reference/guide.ts'
+import { type Html, html } from './reference/html.ts'
+import { landingPage } from './reference/landing.ts'
+import { operationSection } from './reference/operation-section.ts'
+
+const addressOf: Readonly<Record<Layout, string>> = { current: '/docs', earlier: '/docs/earlier' }
+const nameOf: Readonly<Record<Layout, string>> = { current: 'Current', earlier: 'Earlier' }
+
+const layoutSwitch = (chosen: Layout): Html =>
+  html`<div class="layouts" role="group" aria-label="Layout of the interface">${layouts.map(
+    layout =>
+      html`<a href="${addressOf[layout]}"${layout === chosen ? html` aria-current="page"` : null}>${nameOf[layout]}<small>${versionOf[layout]}</small></a>`,
+  )}</div>`
+
+const entry = (id: string, words: string, content: Html): Html =>
+  html`<li><a href="#${id}" data-words="${words.toLowerCase()}">${content}</a></li>`
+
+const groupEntries = ({ name, operations }: Group): Html =>
+  html`<section><h2>${name}</h2><ul>${operations.map(({ id, method, path, summary }) =>
+    entry(
+      id,
+      `${name} ${summary} ${method} ${path} ${id}`,
+      html`<span>${summary}</span><span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span>`,
+    ),
+  )}</ul></section>`
+
+const sideNavigation = (reference: Reference, chapters: readonly Chapter[]): Html => html`<div id="side">
+${layoutSwitch(reference.layout)}
+<div class="search"><input id="filter" type="search" placeholder="Filter" aria-label="Filter the contents" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div>
+<p id="found" role="status"></p>
+<nav class="contents" aria-label="Contents">
+<section><h2>Guide</h2><ul>${chapters.map(({ id, title }) => entry(id, `guide ${title}`, html`<span>${title === 'Wattledger API' ? 'Overview' : title}</span>`))}</ul></section>
+${reference.groups.map(groupEntries)}
+</nav>
+</div>`
+
+const chapterSection = (
+  { id, title, text, examples }: Chapter,
+  index: number,
+): Html => html`<section class="operation chapter" id="${id}" aria-labelledby="${id}-title">
+<div class="text">${index === 0 ? html`<h1 id="${id}-title">${title}</h1>` : html`<h2 id="${id}-title"><a class="anchor" href="#${id}">${title}</a></h2>`}${text}</div>
+<div class="examples">${examples}</div>
+</section>`
+
+const groupSection = (
+  group: Group,
+  reference: Reference,
+): Html => html`<header class="group"><h2>${group.name}</h2><p>${group.description}</p></header>
+${group.operations.map(operation => operationSection(operation, reference))}`
+
+const render = (operations: readonly Operation[], layout: Layout): PageContent => {
+  const reference = referenceOf(operations, layout)
+  const chapters = guide(reference)
+  return pageContent(
+    `Wattledger API ${reference.version}`,
+    html`<body class="reference">
+<a class="skip" href="#overview">Skip to the contents</a>
+<header class="bar">${brand}<span class="place">API reference</span><button id="menu" type="button" aria-expanded="false" aria-controls="side">Contents</button></header>
+${sideNavigation(reference, chapters)}
+<main>${chapters.map(chapterSection)}${reference.groups.map(group => groupSection(group, reference))}</main>
+</body>`,
+  )
+}
+
+/** Serve content that is made when it is first asked for. */
+const lazyPage = (path: string, make: () => PageContent): Page => {
+  let made: PageContent | undefined
+  return {
+    path,
+    read: async () => {
+      made ??= make()
+      return made
+    },
+  }
+}
+
+/**
+ * Give the pages that people read: what runs here (`/`), and the reference of each layout, drawn from its OpenAPI document
+ * (`/docs` the current one, `/docs/earlier`).
+ */
+export const referencePages = (operations: readonly Operation[]): readonly Page[] => [
+  lazyPage('/', landingPage),
+  ...layouts.map(layout => lazyPage(addressOf[layout], () => render(operations, layout))),
+]

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tokenOf } from '../support/accounts.ts'
+import { login } from '../support/client.ts'
+import { errorFaults, versions } from '../support/error-object.ts'
+import { planRequest, type PlannedRequest } from '../support/fuzz/plan-request.ts'
+import { seededRandom } from '../support/fuzz/random.ts'
+import { departures, type JsonSchema } from '../support/json-schema.ts'
+import { type OpenApiDocument, operationsOf, readDocument } from '../support/openapi.ts'
+import { type RawReply, rawSender } from '../support/raw-http.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { makeSmallWorld } from '../support/small-world.ts'
+
+/** Requests for each layout; `FUZZ_RUNS` and `FUZZ_SEED` choose others. */
+const runs = Number(process.env['FUZZ_RUNS'] ?? 1_500)
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_250_914)
+const atOnce = 12
+const idsKept = 12
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+const running = (): RunningSystem => {
+  if (system === undefined) throw new Error('the system does not run')
+  return system
+}
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+})
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+/** Ids by prefix, the newest last; those of the world that was made first stay, so that some always exist. */
+const idBook = (first: readonly string[]) => {
+  const known = new Map<string, string[]>()
+  const add = (id: string): void => {
+    const prefix = id.slice(0, 3)
+    const ids = known.get(prefix) ?? []
+    known.set(prefix, ids)
+    if (!ids.includes(id)) ids.push(id)
+    if (ids.length > idsKept) ids.splice(1, 1)
+  }
+  for (const id of first) add(id)
+  return { known, addFrom: (text: string) => text.match(/\b(?:cus|loc|dev|trf|mrs|bat|mre|evt)_[0-9a-f]{24}\b/g)?.slice(0, 8).forEach(add) }
+}
+
+const successFaults = ({ operation, request }: PlannedRequest, { status, headers, text }: RawReply): readonly string[] => {
+  if (request.method === 'HEAD') return text === '' ? [] : ['HEAD has a body']
+  if (request.method !== operation.method) return []
+  if (status !== operation.success.status) return [`succeeds with ${status}, not ${operation.success.status}`]
+  if (headers['content-type']?.startsWith('text/csv')) return []
+  return departures(JSON.parse(text), operation.success.schema)
+}
+
+const faultsOf = (planned: PlannedRequest, reply: RawReply): readonly string[] => {
+  const { operation, request } = planned
+  const { status, headers, text } = reply
+  const faults: string[] = []
+  if (headers['x-request-id'] === undefined) faults.push('X-Request-Id is missing')
+  if (headers['api-version'] === undefined) faults.push('Api-Version is missing')
+  if (status >= 500) faults.push(`${status} ${text.slice(0, 200)}`)
+  if (status < 300) return [...faults, ...successFaults(planned, reply)]
+  if (request.method === 'HEAD') return text === '' ? faults : [...faults, 'HEAD has a body']
+  faults.push(...errorFaults(reply))
+  const { code, context } = JSON.parse(text) as { readonly code: string; readonly context: string }
+  // What never reached the operation is not its to document; neither is the other layout's answer.
+  const isOperations = context === `api.${operation.id.replace(/_\d$/, '')}` && headers['api-version'] === request.headers['api-version']
+  if (isOperations && !operation.refusals.has(status)) faults.push(`${status} ${code} is not documented`)
+  return faults
+}
+
+const shown = ({ request }: PlannedRequest): string => {
+  const { authorization: _, ...headers } = request.headers
+  const body = typeof request.body === 'string' ? request.body : Buffer.from(request.body ?? '').toString('latin1')
+  return `${request.method} ${request.path.slice(0, 300)} ${JSON.stringify(headers)} ${JSON.stringify(body.slice(0, 700))}`
+}
+
+type Tally = { sent: number; accepted: number; readonly codes: Set<string>; readonly faults: Map<string, string> }
+
+const judge = (planned: PlannedRequest, reply: RawReply, tally: Tally): void => {
+  tally.sent += 1
+  if (reply.status < 300) tally.accepted += 1
+  else tally.codes.add(/"code":"(\w+)"/.exec(reply.text)?.[1] ?? '')
+  for (const fault of faultsOf(planned, reply)) {
+    const key = `${planned.operation.id}: ${fault.replace(/[0-9a-f]{24}|\[\d+\]/g, '…')}`
+    if (!tally.faults.has(key)) tally.faults.set(key, `${shown(planned)}\n    -> ${reply.status} ${reply.text.slice(0, 300)}`)
+  }
+}
+
+const fuzz = async (document: OpenApiDocument, layout: 'current' | 'earlier'): Promise<Tally> => {
+  const { sandbox } = running()
+  const world = await makeSmallWorld(await login(sandbox), `session-${layout}`)
+  const ids = idBook(Object.values(world))
+  const random = seededRandom(seed + (layout === 'current' ? 0 : 1))
+  const token = await tokenOf(sandbox, sandbox.test_key)
+  const operations = operationsOf(document)
+  const sender = rawSender(sandbox.base_url, atOnce)
+  const tally: Tally = { sent: 0, accepted: 0, codes: new Set(), faults: new Map() }
+  const setting = { version: versions[layout], token, operatorKey: sandbox.operator_key, known: ids.known, random }
+  for (let first = 0; first < runs; first += atOnce) {
+    // Answers are looked at in the order of the requests, so that the seed alone decides what comes next.
+    const planned = Array.from({ length: atOnce }, (_, index) => operations[(first + index) % operations.length])
+      .filter(one => one !== undefined)
+      .map(operation => planRequest(operation, setting))
+    const replies = await Promise.all(planned.map(({ request }) => sender.send(request)))
+    for (const [index, one] of planned.entries()) {
+      const reply = replies[index]
+      if (reply === undefined) continue
+      judge(one, reply, tally)
+      if (reply.status < 300) ids.addFrom(reply.text)
+    }
+  }
+  sender.close()
+  return tally
+}
+
+describe.each(['current', 'earlier'] as const)('any request in the %s layout', layout => {
+  it('is answered as documented or refused with the error object, never with a fault', { timeout: 60_000 + runs * 100 }, async () => {
+    const document = await readDocument(running().sandbox.base_url, layout)
+    const tally = await fuzz(document, layout)
+    const report = [...tally.faults].map(([key, example]) => `${key}\n    ${example}`).join('\n')
+    expect(report, `seed ${seed}, ${tally.sent} requests`).toBe('')
+    // A run that is all refused, or refused for few reasons, would prove little.
+    expect(tally.accepted / tally.sent).toBeGreaterThan(0.15)
+    expect(tally.codes.size).toBeGreaterThan(20)
+  })
+})
+
+describe('the checks of a run', () => {
+  const schema: JsonSchema = { type: 'object', properties: { id: { type: 'string' }, at: { anyOf: [{ type: 'null' }, { type: 'integer' }] } }, required: ['id'] }
+  const reply = (status: number, body: object, headers = {}): RawReply => ({
+    status,
+    headers: { 'content-type': 'application/json', 'api-version': versions.current, 'x-request-id': 'req_1', ...headers },
+    text: JSON.stringify(body),
+  })
+  const error = {
+    object: 'error',
+    type: 'invalid_request',
+    code: 'field_invalid',
+    message: 'limit must be a whole number.',
+    context: 'api.customer_list',
+    request_id: 'req_1',
+    time_created: new Date().toISOString(),
+  }
+
+  it.each([
+    ['a missing member', {}],
+    ['a member that is not documented', { id: 'a', more: 1 }],
+    ['another type', { id: 1 }],
+    ['no alternative', { id: 'a', at: 'b' }],
+  ])('find %s in an answer', (_, value) => {
+    expect(departures({ id: 'a', at: null }, schema)).toEqual([])
+    expect(departures(value, schema)).toHaveLength(1)
+  })
+
+  it.each([
+    ['another status', reply(409, error)],
+    ['an unknown code', reply(400, { ...error, code: 'bad_thing' })],
+    ['another id', reply(400, { ...error, request_id: 'req_2' })],
+    ['another type', reply(400, { ...error, type: 'api_error' })],
+    ['no message', reply(400, { ...error, message: '' })],
+    ['talk of the inside', reply(400, { ...error, message: 'Cannot read properties of undefined.' })],
+    ['a foreign member', reply(400, { ...error, stack: 'at' })],
+    ['a 401 that asks for nothing', reply(401, { ...error, code: 'bad_credentials' })],
+  ])('find %s in an error', (_, spoiled) => {
+    expect(errorFaults(reply(400, error))).toEqual([])
+    expect(errorFaults(spoiled)).toHaveLength(1)
+  })
+})
