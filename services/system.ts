@@ -159,7 +159,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report)
   const idempotency = idempotencyKeys(database)
   const ports = portsOf(stores, idempotency, logger)
   const counts = {
-    accepted: (records: number) => metrics.accepted.inc(records),
+    accepted: (lane: number, records: number) => metrics.accepted.inc({ lane: String(lane) }, records),
     refused: (records: number) => metrics.refused.inc(records),
     bytes: (bytes: number) => metrics.submittedBytes.inc(bytes),
   }

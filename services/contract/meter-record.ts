@@ -192,10 +192,20 @@ const refuseMeasurand = (value: unknown): Refusal | null => {
   return fault(typeof value === 'string' ? 'measurand_not_supported' : 'field_invalid', 'measurand', 'must be TRANSFERRED')
 }
 
-const readTime = (value: unknown, field: string): number | Refusal => {
+/** The times read last: those of many devices are often the same. */
+const lastStart = { text: '', at: 0 }
+const lastEnd = { text: '', at: 0 }
+
+const readTime = (value: unknown, field: 'start_time' | 'end_time'): number | Refusal => {
   if (typeof value !== 'string') return missingOr(value, field, 'must be a text')
+  const last = field === 'start_time' ? lastStart : lastEnd
+  if (value === last.text) return last.at
   const at = parseInstant(value)
-  if (at !== undefined) return at
+  if (at !== undefined) {
+    last.text = value
+    last.at = at
+    return at
+  }
   const read = readInstant(value, field)
   return read.ok ? read.value.at : read.refusal
 }

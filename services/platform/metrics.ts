@@ -22,7 +22,7 @@ export const createMetrics = () => {
     registry,
     requests: counter('http_requests_total', 'Requests answered', ['operation', 'status', 'layout']),
     requestSeconds: histogram('http_request_seconds', 'Time to answer', ['operation'], seconds),
-    accepted: counter('records_accepted_total', 'Records durable in their lane', []),
+    accepted: counter('records_accepted_total', 'Records durable in their lane', ['lane']),
     submittedBytes: counter('submitted_bytes_total', 'Bytes of submissions, inflated', []),
     refused: counter('records_refused_total', 'Records refused at submission', []),
     stored: counter('records_stored_total', 'Records written to the cost table', ['lane']),

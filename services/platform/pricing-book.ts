@@ -80,27 +80,28 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     return entry !== undefined && isGood(entry, from) ? entry : undefined
   }
 
-  const needed = (locations: readonly LocationPricing[], from: number): readonly SourceRevision[] => {
-    const used = locations.flatMap(location => Object.values(usedSources(location))).filter(source => source !== null)
-    const newest = new Map<string, SourceRevision>()
-    for (const source of used) {
-      const known = series.get(source.sourceId)
-      if (known === undefined || known.revision < source.revision || known.from > from) newest.set(source.sourceId, source)
+  /** The sources whose prices are not held as new, or from as early, as these locations need; with the earliest instant of each. */
+  const missingSources = (locations: readonly LocationPricing[], fromOf: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+    const missing = new Map<string, number>()
+    for (const location of locations) {
+      const from = fromOf.get(location.locationId) ?? endOfTime
+      for (const source of Object.values(usedSources(location))) {
+        if (source === null) continue
+        const known = series.get(source.sourceId)
+        if (known !== undefined && known.revision >= source.revision && known.from <= from) continue
+        const earliest = Math.min(from - leadMs, known?.from ?? endOfTime, missing.get(source.sourceId) ?? endOfTime)
+        missing.set(source.sourceId, earliest)
+      }
     }
-    return [...newest.values()]
+    return missing
   }
 
-  const loadSeries = async (sources: readonly SourceRevision[], from: number): Promise<void> => {
-    if (sources.length === 0) return
-    const spans = sources.map(({ sourceId }) => ({
-      sourceId,
-      from: Math.min(from - leadMs, series.get(sourceId)?.from ?? endOfTime),
-      to: endOfTime,
-    }))
-    const loaded = await loadSourcePrices(database.operator, spans)
-    for (const prices of loaded) {
-      const start = spans.find(({ sourceId }) => sourceId === prices.sourceId)?.from ?? from
-      series.set(prices.sourceId, { series: seriesOf(prices), revision: prices.revision, from: start })
+  const loadSeries = async (sources: ReadonlyMap<string, number>): Promise<void> => {
+    if (sources.size === 0) return
+    const spans = [...sources].map(([sourceId, from]) => ({ sourceId, from, to: endOfTime }))
+    for (const prices of await loadSourcePrices(database.operator, spans)) {
+      const from = sources.get(prices.sourceId) ?? endOfTime
+      series.set(prices.sourceId, { series: seriesOf(prices), revision: prices.revision, from })
     }
   }
 
@@ -139,9 +140,9 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     }
   }
 
-  const load = async (keys: readonly LocationKey[], from: number): Promise<ReadonlyMap<string, Entry>> => {
-    const locations = await loadLocationPricing(database.operator, keys)
-    await loadSeries(needed(locations, from), from)
+  const load = async (asks: readonly PricingAsk[]): Promise<ReadonlyMap<string, Entry>> => {
+    const locations = await loadLocationPricing(database.operator, asks)
+    await loadSeries(missingSources(locations, new Map(asks.map(({ locationId, from }) => [locationId, from]))))
     const loaded = new Map<string, Entry>()
     for (const location of locations) {
       const entry = compile(location)
@@ -161,9 +162,7 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
       if (known === undefined) missing.push(ask)
       else found.set(ask.locationId, known)
     }
-    if (missing.length === 0) return found
-    const from = missing.reduce((earliest, ask) => Math.min(earliest, ask.from), Number.POSITIVE_INFINITY)
-    for (const [locationId, entry] of await load(missing, from)) found.set(locationId, entry)
+    if (missing.length > 0) for (const [locationId, entry] of await load(missing)) found.set(locationId, entry)
     return found
   }
 

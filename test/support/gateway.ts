@@ -15,6 +15,7 @@ import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import type { Lane, Log, TopicSettings } from '../../services/platform/log/log.ts'
 import type { AcceptedRecord, LaneMessage, RecordPart, Submission } from '../../services/platform/log/messages.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
+import { openDatabase } from '../../services/platform/postgres/database.ts'
 import { createDevice } from '../../services/platform/postgres/devices.ts'
 import { createLocation } from '../../services/platform/postgres/locations.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
@@ -23,6 +24,7 @@ import { timeZone } from '../../services/platform/time-zone.ts'
 import { locationDraft } from './drafts.ts'
 import { openTestDatabase } from './postgres.ts'
 import { type Call, caller } from './service.ts'
+import { severablePostgres } from './severable-postgres.ts'
 
 const topic = 'meter.records.v1'
 
@@ -32,7 +34,9 @@ export type Written = { readonly lane: number; readonly headers: ChunkHeaders; r
 /** The gateway over real stores; the token of a call is its account and mode. A process has one engine: a second gateway shares it. */
 export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?: ClickHouse) => {
   const stack = new AsyncDisposableStack()
-  const { database } = stack.use(await openTestDatabase())
+  const { address } = stack.use(await openTestDatabase())
+  const way = stack.use(await severablePostgres(address))
+  const database = stack.use(openDatabase({ address: way.address }))
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-gateway-')), path => rmSync(path, { recursive: true }))
   const log: Log = await openLmdbLog({
     folder: join(folder, 'log'),
@@ -72,7 +76,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     observe: () => undefined,
   })
   const faults: object[] = []
-  return { ...stores, app, counted, faults, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return { ...stores, app, counted, faults, severPostgres: way.sever, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>

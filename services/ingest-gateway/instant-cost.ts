@@ -1,0 +1,176 @@
+import { type InstantCost, type instantCost, instantCostToWire, type RecordPrice } from '../contract/instant-cost.ts'
+import type { Layout } from '../contract/layout.ts'
+import { isMembers } from '../contract/member-path.ts'
+import { readMeterRecord } from '../contract/meter-record.ts'
+import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
+import { parseJson } from '../contract/strict-json.ts'
+import { costRecord } from '../domain/cost/cost-record.ts'
+import { readInstant, writeInstant } from '../domain/instant.ts'
+import { divideHalfEven } from '../domain/quantity.ts'
+import type { MeterRecord } from '../domain/record/record.ts'
+import { type Refusal, refused } from '../domain/refusal.ts'
+import { evaluate } from '../domain/tariff/evaluate.ts'
+import { countsEnergy, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
+import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import { rowOfRecord } from '../platform/clickhouse/meter-cost-reads.ts'
+import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import { Failure } from '../platform/failure.ts'
+import type { Log } from '../platform/log/log.ts'
+import { versionOf } from '../platform/log/version.ts'
+import type { Tenant } from '../platform/postgres/transaction.ts'
+import type { HeldPricing, PricingBook } from '../platform/pricing-book.ts'
+import type { ChunkWriter } from './chunk-writer.ts'
+import { countedBefore } from './counted-before.ts'
+import type { KnownObjects } from './known-objects.ts'
+import { isStored, laneEnd, poll } from './lane-wait.ts'
+import { recordIdDigits } from './record-id.ts'
+import type { GatewayCounts } from './submit-interval.ts'
+
+export type CalculateInstantCost = {
+  readonly known: KnownObjects
+  readonly writer: ChunkWriter
+  readonly pricing: PricingBook
+  readonly clickHouse: ClickHouse
+  readonly log: Pick<Log, 'lag'>
+  readonly counts: GatewayCounts
+  /** How long tiers are waited for. */
+  readonly waitMs?: number
+}
+
+type Request = RequestOf<typeof instantCost>
+
+/** A record on its way to its price. */
+type Asked = {
+  readonly tenant: Tenant
+  readonly record: MeterRecord
+  readonly recordId: string
+  readonly lane: number
+  readonly held: HeldPricing
+  readonly at: number
+  readonly signal: AbortSignal
+}
+
+const defaultWaitMs = 5_000
+
+/**
+ * Price one record at once, with the newest prices that PostgreSQL has, and store it through its lane unless it is non_persistent.
+ * Without tiers the price is that of the snapshot; with tiers it counts every record of the location acknowledged before.
+ * Refuses what `readMeterRecord` refuses, unknown objects, and a record without tariff or price, which stores nothing. Throws `Failure`
+ * where a store is away, and `lane_behind` where the tiers' records are not stored in time. Source: contract decisions 8.
+ */
+export const calculateInstantCost =
+  (parts: CalculateInstantCost) =>
+  async (request: Request): Promise<Outcome<AnswerOf<typeof instantCost>>> => {
+    const { body, layout, at, caller, query, signal } = request
+    const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
+    const element = parseJson(body.bytes)
+    if (!element.ok) return element
+    const read = readMeterRecord(element.value, layout, at)
+    if (!read.ok) return read
+    const record = read.value
+    const lane = await findLane(parts.known, tenant, record, at)
+    if (typeof lane !== 'number') return { ok: false, refusal: lane }
+    const ask = { ...tenant, locationId: record.locationId, from: record.start }
+    const held = (await parts.pricing.gatherNewest([ask])).get(record.locationId)
+    if (held === undefined) return { ok: false, refusal: noLocation }
+    const unpriced = refuseUnpriced(held.snapshot, record, layout)
+    if (unpriced !== null) return { ok: false, refusal: unpriced }
+    const recordId = recordIdDigits(tenant, record)
+    const asked: Asked = { tenant, record, recordId, lane, held, at, signal }
+    const price = query.non_persistent ? await simulate(parts, asked) : await store(parts, asked)
+    if (!query.non_persistent) parts.counts.bytes(body.bytes.length)
+    const choice = { nonPersistent: query.non_persistent, includeTariff: query.include_tariff, includeCarbon: query.include_carbon }
+    const { currencyCode } = held.snapshot
+    const answer: InstantCost = {
+      ...tenant,
+      id: `mre_${recordId}`,
+      currencyCode,
+      record,
+      price,
+      element: element.value,
+      layout,
+      choice,
+      offsetMinutes: offsetOf(element.value),
+      createdAt: at,
+    }
+    return { ok: true, value: instantCostToWire(answer) }
+  }
+
+const noLocation = refused('location_not_found', 'location_id must be the id of a location that exists', 'location_id').refusal
+const noDevice = refused('device_not_found', 'device_id must be the id of a device that exists', 'device_id').refusal
+
+const findLane = async (
+  known: KnownObjects,
+  tenant: Tenant,
+  { locationId, deviceId }: MeterRecord,
+  at: number,
+): Promise<number | Refusal> => {
+  const hasDevice = (): boolean => deviceId === null || known.hasDevice(tenant, deviceId, at)
+  if (known.laneOf(tenant, locationId, at) === undefined || !hasDevice()) {
+    await known.ask(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
+  }
+  const lane = known.laneOf(tenant, locationId, at)
+  if (lane === undefined) return noLocation
+  return hasDevice() ? lane : noDevice
+}
+
+/** Say what a record lacks to have a price; null when it has one. Tiers have no say in this. */
+const refuseUnpriced = (snapshot: PricingSnapshot, record: MeterRecord, layout: Layout): Refusal | null => {
+  const { start, end, tariffDirection } = record
+  const gap = evaluate(snapshot, tariffDirection, start, end).find(span => span.price === null)
+  if (gap === undefined) return null
+  const at = writeInstant(gap.start)
+  if (gap.missing === 'MARKET_PRICE') return refused('no_price_data', `There is no market price for ${tariffDirection} at ${at}`).refusal
+  const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
+  const advice = `post one to ${path} with direction ${tariffDirection} and type COMMODITY`
+  return refused('no_tariff_connected', `The location has no tariff for ${tariffDirection} at ${at}; ${advice}`).refusal
+}
+
+const simulate = async ({ clickHouse, log, waitMs = defaultWaitMs }: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
+  const { tenant, record, recordId, lane, held, signal } = asked
+  if (!countsEnergy(held.snapshot, record.tariffDirection)) return costRecord(held.snapshot, record)
+  const end = await laneEnd(log, lane)
+  const stored = await poll(async () => ((await isStored(log, lane, end)) ? true : null), waitMs, signal)
+  if (stored === null) throw laneBehind('ask again')
+  return costRecord(held.snapshot, record, await countedBefore(clickHouse, tenant, held.snapshot, record, recordId))
+}
+
+const store = async (parts: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
+  const { tenant, record, recordId, lane, held, at, signal } = asked
+  const part = { ...tenant, batchId: null, receivedAt: at, records: [{ ...record, recordId, recordNumber: 1 }] }
+  const place = (await parts.writer.write(new Map([[lane, part]]))).get(lane)
+  if (!countsEnergy(held.snapshot, record.tariffDirection)) return costRecord(held.snapshot, record)
+  if (place === undefined) throw new Error('a record was written without a place')
+  const version = versionOf(place.generation, place.offset, place.position)
+  const row = await poll(
+    async () => {
+      if (!(await isStored(parts.log, lane, place.offset + 1))) return null
+      const found = await rowOfRecord(parts.clickHouse, tenant, recordId)
+      return found !== null && isNewEnough(found, version, held) ? found : null
+    },
+    parts.waitMs ?? defaultWaitMs,
+    signal,
+  )
+  if (row === null) throw laneBehind('the record is accepted, ask again')
+  return priceOf(row)
+}
+
+const isNewEnough = (row: MeterCostRow, version: bigint, held: HeldPricing): boolean =>
+  row.version >= version && row.pricingRevision >= held.revision && row.priceRevision >= held.priceRevision
+
+/** Confidences of record and price are stored in 1e-6 each; their product is shown in 1e-4. */
+const priceOf = ({ energy, cost, recordConfidence, confidence }: MeterCostRow): RecordPrice => ({
+  energy,
+  cost,
+  confidence: Number(divideHalfEven(BigInt(recordConfidence) * BigInt(confidence), 100_000_000n)),
+})
+
+const laneBehind = (advice: string): Failure =>
+  new Failure('lane_behind', `the records before this one are not stored yet; ${advice}`, { retriable: true })
+
+/** The offset in which the caller wrote end_time: answers are in it. */
+const offsetOf = (element: unknown): number => {
+  const written = isMembers(element) ? element['end_time'] : undefined
+  const read = typeof written === 'string' ? readInstant(written, 'end_time') : null
+  return read?.ok === true ? read.value.offsetMinutes : 0
+}

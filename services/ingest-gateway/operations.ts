@@ -1,0 +1,44 @@
+import { instantCost } from '../contract/instant-cost.ts'
+import { meterIntervalSubmit } from '../contract/meter-batch.ts'
+import { batchIds } from '../platform/batch-id.ts'
+import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import { type Binding, bind } from '../platform/http/binding.ts'
+import type { Codec } from '../platform/log/codec.ts'
+import type { Log } from '../platform/log/log.ts'
+import { laneKey, partitionOf } from '../platform/log/partition.ts'
+import type { Database } from '../platform/postgres/database.ts'
+import { livingObjects } from '../platform/postgres/living-objects.ts'
+import { withTenant } from '../platform/postgres/transaction.ts'
+import type { PricingBook } from '../platform/pricing-book.ts'
+import { chunkWriter } from './chunk-writer.ts'
+import { calculateInstantCost } from './instant-cost.ts'
+import { knownObjects } from './known-objects.ts'
+import { type GatewayCounts, submitInterval } from './submit-interval.ts'
+
+export type IngestGateway = {
+  readonly database: Database
+  readonly log: Log
+  readonly codec: Codec
+  readonly clickHouse: ClickHouse
+  readonly pricing: PricingBook
+  /** The secret of the installation, which every process shares. */
+  readonly secret: string
+  /** The generation of the lanes. Throws `Failure` while it is not known. */
+  readonly generation: () => number
+  readonly counts: GatewayCounts
+}
+
+/** Bind the operations that take records to the stores they write. */
+export const ingestGatewayOperations = (gateway: IngestGateway): readonly Binding[] => {
+  const { database, log, codec, clickHouse, pricing, secret, generation, counts } = gateway
+  const partitions = log.partitions('meter.records.v1')
+  const known = knownObjects(
+    (tenant, ids) => withTenant(database, tenant, transaction => livingObjects(transaction, [...ids.locations], [...ids.devices])),
+    (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
+  )
+  const writer = chunkWriter({ log, codec, generation, appended: counts.accepted })
+  return [
+    bind(meterIntervalSubmit, submitInterval({ known, writer, batchIds: batchIds(secret), counts })),
+    bind(instantCost, calculateInstantCost({ known, writer, pricing, clickHouse, log, counts })),
+  ]
+}

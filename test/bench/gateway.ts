@@ -1,0 +1,84 @@
+import type { meterIntervalSubmit } from '../../services/contract/meter-batch.ts'
+import type { RequestOf } from '../../services/contract/operation.ts'
+import { chunkWriter } from '../../services/ingest-gateway/chunk-writer.ts'
+import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
+import { submitInterval } from '../../services/ingest-gateway/submit-interval.ts'
+import { batchIds } from '../../services/platform/batch-id.ts'
+import { openCodec } from '../../services/platform/log/codec.ts'
+import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
+
+/** The gateway's own work on a submission against `JSON.parse` of the same body, in ns a record; the goal of `ratio` is 3.0. */
+export type GatewayFigures = {
+  readonly bodyBytes: number
+  readonly parseNs: number
+  readonly gatewayNs: number
+  readonly ratio: number
+}
+
+const records = 500
+const at = Date.UTC(2026, 2, 1)
+const caller = {
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: true,
+  keyId: 'key_0198c0ffee00112233445566',
+  scope: 'metering',
+  defaultLayout: 'current',
+} as const
+
+const idAt = (prefix: string, index: number): string => `${prefix}_0198c0ffee00${index.toString(16).padStart(12, '0')}`
+
+/** A quarter hour of 500 chargers at 100 sites, about 150 kB. */
+const body = (round: number): string =>
+  JSON.stringify(
+    Array.from({ length: records }, (_, index) => ({
+      location_id: idAt('loc', index % 100),
+      device_id: idAt('dev', index),
+      session_reference_id: `session-${round}-${index % 250}`,
+      record_reference_id: `record-${index}`,
+      energy_flow_direction: 'INBOUND',
+      units: 'WH',
+      value: Math.round(((index * 7919) % 250_000) * 17) / 100,
+      start_time: new Date(at - round * 900_000).toISOString().replace('.000', ''),
+      end_time: new Date(at - round * 900_000 + 900_000).toISOString().replace('.000', ''),
+    })),
+  )
+
+/** Everything that the gateway does but for the log and PostgreSQL: appends are answered at once, all objects are known. */
+const gateway = async () => {
+  const partitions = 8
+  const known = knownObjects(
+    async (_, ids) => new Set([...ids.locations, ...ids.devices]),
+    (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
+  )
+  const codec = await openCodec(localSchemaIds())
+  const log = { partitions: () => partitions, append: async () => 0 }
+  const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
+  const writer = chunkWriter({ log, codec, generation: () => 0, appended: counts.accepted })
+  const submit = submitInterval({ known, writer, batchIds: batchIds('a secret of the installation'), counts })
+  return async (bytes: Uint8Array): Promise<void> => {
+    const request = { caller, at, layout: 'current', body: { bytes, mediaType: 'application/json' } }
+    const outcome = await submit(request as RequestOf<typeof meterIntervalSubmit>)
+    if (!outcome.ok || outcome.value.records_accepted !== records) throw new Error('the benchmark expects every record to be accepted')
+  }
+}
+
+/** Measure both in turns, body by body; the shortest time of each counts, because whatever else the machine does only adds to it. */
+export const measureGateway = async (turns = 400): Promise<GatewayFigures> => {
+  const bodies = Array.from({ length: 20 }, (_, round) => Buffer.from(body(round)))
+  const submit = await gateway()
+  let parseNs = Number.POSITIVE_INFINITY
+  let gatewayNs = Number.POSITIVE_INFINITY
+  for (let turn = 0; turn < turns; turn += 1) {
+    const bytes = bodies[turn % bodies.length] ?? Buffer.alloc(0)
+    const started = process.hrtime.bigint()
+    JSON.parse(bytes.toString())
+    const parsed = process.hrtime.bigint()
+    await submit(bytes)
+    parseNs = Math.min(parseNs, Number(parsed - started) / records)
+    gatewayNs = Math.min(gatewayNs, Number(process.hrtime.bigint() - parsed) / records)
+  }
+  return { bodyBytes: bodies[0]?.length ?? 0, parseNs, gatewayNs, ratio: gatewayNs / parseNs }
+}
+
+if (import.meta.main) process.stdout.write(`${JSON.stringify(await measureGateway(), null, 2)}\n`)

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { knownObjects, type Unsure } from '../../services/ingest-gateway/known-objects.ts'
+import { Failure } from '../../services/platform/failure.ts'
+
+const tenant = { accountId: 'acc_1', liveMode: true }
+const other = { accountId: 'acc_2', liveMode: true }
+
+/** A registry that can lose objects and go away. */
+const registry = () => {
+  const living = new Set(['loc_1', 'dev_1'])
+  const state = { isAway: false, asked: 0 }
+  const known = knownObjects(
+    async (of, { locations, devices }: Unsure) => {
+      state.asked += 1
+      if (state.isAway) throw new Failure('postgres_away', 'away', { retriable: true })
+      return new Set([...locations, ...devices].filter(id => living.has(id) && of.accountId === tenant.accountId))
+    },
+    () => 5,
+    3,
+  )
+  const ask = (at: number, locations: readonly string[] = ['loc_1'], devices: readonly string[] = ['dev_1'], of = tenant) =>
+    known.ask(of, { locations: new Set(locations), devices: new Set(devices) }, at)
+  return { living, state, known, ask }
+}
+
+describe('known objects', () => {
+  it('are not known before they were asked for, and are then for 30 s', async () => {
+    const { known, ask } = registry()
+    expect(known.laneOf(tenant, 'loc_1', 0)).toBeUndefined()
+    await ask(0)
+    expect([known.laneOf(tenant, 'loc_1', 29_999), known.hasDevice(tenant, 'dev_1', 29_999)]).toEqual([5, true])
+    expect([known.laneOf(tenant, 'loc_1', 30_000), known.hasDevice(tenant, 'dev_1', 30_000)]).toEqual([undefined, false])
+  })
+
+  it("are another account's secret, and an account that guesses them changes nothing", async () => {
+    const { known, ask } = registry()
+    await ask(0)
+    await ask(1, ['loc_1'], ['dev_1'], other)
+    expect(known.laneOf(other, 'loc_1', 1)).toBeUndefined()
+    expect(known.laneOf({ ...tenant, liveMode: false }, 'loc_1', 1)).toBeUndefined()
+    expect(known.laneOf(tenant, 'loc_1', 1)).toBe(5)
+  })
+
+  it('are gone within 60 s of their deletion', async () => {
+    const { known, ask, living } = registry()
+    await ask(0)
+    living.delete('dev_1')
+    await ask(30_000)
+    expect(known.hasDevice(tenant, 'dev_1', 30_000)).toBe(false)
+    expect(known.laneOf(tenant, 'loc_1', 30_000)).toBe(5)
+  })
+
+  it('go on while the registry is away, once they were found; a deleted one does not come back', async () => {
+    const { known, ask, living, state } = registry()
+    await ask(0)
+    living.delete('dev_1')
+    await ask(30_000)
+    state.isAway = true
+    await ask(90_000, ['loc_1'], [])
+    expect(known.laneOf(tenant, 'loc_1', 90_000)).toBe(5)
+    await expect(ask(90_000, ['loc_1'], ['dev_1'])).rejects.toMatchObject({ code: 'postgres_away' })
+    await expect(ask(90_000, ['loc_2'], [])).rejects.toMatchObject({ code: 'postgres_away' })
+    await expect(ask(90_000, ['loc_1'], [], other)).rejects.toMatchObject({ code: 'postgres_away' })
+  })
+
+  it('are bounded: the ones found longest ago are forgotten', async () => {
+    const { known, ask, living } = registry()
+    for (const id of ['loc_2', 'loc_3', 'loc_4']) living.add(id)
+    await ask(0)
+    await ask(1, ['loc_2', 'loc_3', 'loc_4'], [])
+    expect(known.laneOf(tenant, 'loc_1', 1)).toBeUndefined()
+    expect(known.laneOf(tenant, 'loc_4', 1)).toBe(5)
+  })
+})

@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { batchIds } from '../../services/platform/batch-id.ts'
+
+const owner = { accountId: 'acc_0198c0ffee00112233445566', liveMode: true }
+const ids = batchIds('a secret of the installation')
+const anyInstant = fc.integer({ min: 946_684_800_000, max: 4_102_444_800_000 })
+
+describe('the id of a batch', () => {
+  it('tells when it was minted, in every process of the installation', () => {
+    fc.assert(
+      fc.property(anyInstant, at => {
+        const id = batchIds('a secret of the installation').mint(owner, at)
+        expect(id).toMatch(/^bat_[0-9a-f]{24}$/)
+        expect(ids.mintedAt(owner, id)).toBe(at)
+      }),
+    )
+  })
+
+  it('means nothing to another account, the other mode, or under another secret', () => {
+    const id = ids.mint(owner, 1_770_000_000_000)
+    expect(ids.mintedAt({ ...owner, accountId: 'acc_0198c0ffee00112233445567' }, id)).toBeNull()
+    expect(ids.mintedAt({ ...owner, liveMode: false }, id)).toBeNull()
+    expect(batchIds('another secret').mintedAt(owner, id)).toBeNull()
+  })
+
+  it('is wrong with any digit changed', () => {
+    const id = ids.mint(owner, 1_770_000_000_000)
+    // A check of 20 bits lets one wrong id in a million pass; of 24 changes none does here, or the odds are 1 : 40,000.
+    for (let index = 4; index < id.length; index += 1) {
+      const digit = id[index] === '0' ? '1' : '0'
+      expect(ids.mintedAt(owner, id.slice(0, index) + digit + id.slice(index + 1))).toBeNull()
+    }
+    for (const text of ['', 'bat_', `loc_${id.slice(4)}`, id.toUpperCase(), `${id}0`]) expect(ids.mintedAt(owner, text)).toBeNull()
+  })
+
+  it('is used once and ascends, also where the clock stands still, steps back, or the count runs over', () => {
+    const own = batchIds('a secret of the installation')
+    const minted = Array.from({ length: 10_000 }, (_, index) => own.mint(owner, 1_770_000_000_000 - (index % 3)))
+    expect(new Set(minted).size).toBe(minted.length)
+    expect(minted.toSorted()).toEqual(minted)
+  })
+})
