@@ -6,6 +6,7 @@ import { defaultTariffDirection } from '../domain/record/check-record.ts'
 import type { EnergyFlowDirection } from '../domain/record/record.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { csvText } from './csv.ts'
 import { currencyCode } from './currency-code.ts'
 import type { Rename } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
@@ -95,6 +96,35 @@ const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetMinut
     ? {}
     : { unpriced_records: entry.unpricedRecords, unpriced_energy: { value: scaledNumber(entry.unpricedEnergy, energyScale) } }),
 })
+
+/** Write an energy cost as a table: one row an element. */
+export const energyCostToCsv = (cost: z.output<typeof energyCostShape>): string =>
+  csvText(
+    [
+      'start_time',
+      'end_time',
+      'session_reference_id',
+      'record_reference_id',
+      'energy_wh',
+      'cost',
+      'currency_code',
+      'confidence',
+      'unpriced_records',
+      'unpriced_energy_wh',
+    ],
+    cost.data.map(element => [
+      element.start_time,
+      element.end_time,
+      element.session_reference_id,
+      element.record_reference_id,
+      element.energy.value,
+      element.tariff?.cost.value,
+      cost.currency_code,
+      element.tariff?.cost.confidence,
+      element.unpriced_records ?? 0,
+      element.unpriced_energy?.value ?? 0,
+    ]),
+  )
 
 /** Give the flow of energy that a cost is about when none is named. Source: contract decisions 9. */
 export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>

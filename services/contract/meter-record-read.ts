@@ -3,6 +3,7 @@ import { writeInstant } from '../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { csvText } from './csv.ts'
 import { scaledNumber } from './exact-number.ts'
 import { refuseField, text } from './field.ts'
 import {
@@ -107,6 +108,45 @@ const pieceToWire = (piece: StoredPieceView, offsetMinutes: number) => ({
   cost: scaledNumber(piece.cost, moneyScale),
   confidence: scaledNumber(BigInt(piece.confidence), confidenceScale),
 })
+
+/** Write a list of stored records as a table: one row a record, without its pieces. */
+export const storedRecordsToCsv = ({ data }: { readonly data: readonly z.output<typeof storedRecordShape>[] }): string =>
+  csvText(
+    [
+      'id',
+      'location_id',
+      'device_id',
+      'energy_flow_direction',
+      'tariff_direction',
+      'start_time',
+      'end_time',
+      'session_reference_id',
+      'record_reference_id',
+      'energy_wh',
+      'cost',
+      'currency_code',
+      'confidence',
+      'status',
+      'batch_id',
+    ],
+    data.map(record => [
+      record.id,
+      record.location_id,
+      record.device_id,
+      record.energy_flow_direction,
+      record.tariff_direction,
+      record.data.start_time,
+      record.data.end_time,
+      record.data.session_reference_id,
+      record.data.record_reference_id,
+      record.data.energy.value,
+      record.data.tariff?.cost.value,
+      record.currency_code,
+      record.data.tariff?.cost.confidence,
+      record.status,
+      record.batch_id,
+    ]),
+  )
 
 const example = storedRecordToWire({
   id: 'mre_5f0198c0ffee001122334455',

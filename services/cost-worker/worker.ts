@@ -57,7 +57,11 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     for (const letter of letters) {
       logger.error({ code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset }, 'a record was put aside')
       const value = codec.encodeDeadLetter(letter)
-      await log.append('meter.dead-letters.v1', letter.partition, { key: letter.key, value, headers: letter.headers })
+      await log.append('meter.dead-letters.v1', letter.partition % log.partitions('meter.dead-letters.v1'), {
+        key: letter.key,
+        value,
+        headers: letter.headers,
+      })
     }
   }
 
