@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { type Layout, layouts } from './contract/layout.ts'
+import { layouts } from './contract/layout.ts'
 import { openApiDocument } from './contract/openapi.ts'
 import { startCostWorker } from './cost-worker/worker.ts'
 import { ingestGatewayOperations } from './ingest-gateway/operations.ts'
@@ -13,7 +13,7 @@ import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
 import { presentInstant } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { createApp } from './platform/http/app.ts'
-import { type Binding, defaultLimits, type Page, type Ports } from './platform/http/binding.ts'
+import { defaultLimits, type Ports } from './platform/http/binding.ts'
 import { listen } from './platform/http/listen.ts'
 import { documentPage, healthPages } from './platform/http/pages.ts'
 import { type IdempotencyKeys, idempotencyKeys } from './platform/idempotency-store.ts'
@@ -39,6 +39,7 @@ import { costOperations } from './query-service/cost-operations.ts'
 import { meteringFacts } from './query-service/metering-facts.ts'
 import { queryServiceOperations } from './query-service/operations.ts'
 import { startOrderRelay } from './query-service/order-relay.ts'
+import { referencePages } from './query-service/reference-page.ts'
 import { prepareSandbox, type Sandbox } from './sandbox.ts'
 
 /** The whole system in one process, ready; disposing of it drains and closes in the reverse order of opening. */
@@ -134,16 +135,6 @@ const answers = (asked: Promise<unknown>): Promise<boolean> =>
     () => false,
   )
 
-const openApiPage = (operations: readonly Binding[], layout: Layout): Page =>
-  documentPage(
-    `/openapi/${layout}.json`,
-    openApiDocument(
-      operations.map(({ operation }) => operation),
-      layout,
-      '/',
-    ),
-  )
-
 /**
  * Open the stores, start the roles and listen. `report` tells of steps that take a while.
  * Rejects with a `Failure` or a system error that says what stands in the way; nothing is left open then.
@@ -189,7 +180,12 @@ export const openSystem = async (config: Config, logger: Logger, report: Report)
       { name: 'log', isWell: () => answers(log.lag(topic, 0, 'cost-worker')) },
     ],
   }
-  const pages = [...healthPages(checks.live, checks.ready), ...layouts.map(layout => openApiPage(operations, layout))]
+  const declared = operations.map(({ operation }) => operation)
+  const pages = [
+    ...healthPages(checks.live, checks.ready),
+    ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, openApiDocument(declared, layout, '/'))),
+    ...referencePages(declared),
+  ]
   const app = createApp(operations, pages, ports, limits)
   const metricsServer = opening.use(await serveMetrics(metrics, { host: config.host, port: config.metricsPort }))
   const listener = opening.adopt(await listen(app, { host: config.host, port: config.port }, ports), one => one.close(drainMs))

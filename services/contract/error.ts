@@ -89,7 +89,7 @@ export const errorObject = (refusal: Refusal, occasion: ErrorOccasion): ErrorObj
   type: typeOf(statusOf(refusal.code, occasion.layout), occasion.context),
   code: refusal.code,
   message: sentence(refusal.message),
-  ...(refusal.field === undefined ? {} : { field: refusal.field.slice(0, 512) }),
+  ...(refusal.field === undefined || refusal.field === '' ? {} : { field: refusal.field.slice(0, 512).toWellFormed() }),
   ...(occasion.liveMode === undefined ? {} : { live_mode: occasion.liveMode }),
   context: occasion.context,
   request_id: occasion.requestId,

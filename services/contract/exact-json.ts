@@ -1,6 +1,6 @@
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { exactNumber, isCarriedExactly } from './exact-number.ts'
-import { quoted } from './nearest-name.ts'
+import { quoted, shown } from './nearest-name.ts'
 
 /** Deepest nesting of arrays and objects that a body may have. */
 export const deepestLevel = 32
@@ -51,7 +51,7 @@ const readEscape = (reader: Reader): string => {
     return String.fromCharCode(Number.parseInt(digits, 16))
   }
   const character = escapes[letter]
-  if (character === undefined) throw new JsonFault(`has an unknown escape \\${letter}`, reader.at)
+  if (character === undefined) throw new JsonFault(`has an unknown escape \\${shown(letter)}`, reader.at)
   reader.at += 2
   return character
 }

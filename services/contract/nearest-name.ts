@@ -14,8 +14,18 @@ export const nearestName = (unknown: string, known: readonly string[]): string |
   return best?.name
 }
 
-/** Quote a name or text that a caller sent, short enough for a message. */
-export const quoted = (text: string): string => `"${text.length > 60 ? `${text.slice(0, 60)}…` : text}"`
+const longestQuote = 60
+
+/** Show a name or text that a caller sent: whole characters, short enough for a message, control characters as escapes. */
+export const shown = (text: string): string => {
+  const cut = text.length > longestQuote ? `${text.slice(0, longestQuote).replace(/[\ud800-\udbff]$/, '')}…` : text
+  return cut
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, character => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+}
+
+/** Quote what a caller sent. */
+export const quoted = (text: string): string => `"${shown(text)}"`
 
 /** Say that a name is not known, and which one may be meant. */
 export const unknownName = (name: string, nearest: string | undefined): string =>

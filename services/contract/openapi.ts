@@ -1,10 +1,12 @@
 import type { RefusalCode } from '../domain/refusal.ts'
 import { refusalCodes } from '../domain/refusal.ts'
-import { answerToEarlier } from './earlier.ts'
+import { answerToEarlier, type Rename } from './earlier.ts'
 import { statusOf } from './error.ts'
 import { type Layout, layouts, versionOf } from './layout.ts'
 import type { Operation, Route } from './operation.ts'
+import { parameterExample } from './parameter-example.ts'
 import { type JsonSchema, schemaInLayout, schemaOf } from './schema-document.ts'
+import { tagDescriptions } from './tag.ts'
 
 type Parts = { readonly [key: string]: unknown }
 
@@ -54,6 +56,12 @@ const answerHeaders = {
 
 const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' }, 'Api-Version': { $ref: '#/components/headers/ApiVersion' } }
 
+const errorResponse = {
+  description: 'The request was refused, or it failed; code says why.',
+  headers,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+}
+
 /** Codes that an operation can give by what it is. */
 const generalCodes = (operation: Operation, route: Route): readonly RefusalCode[] => {
   const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', 'api_version_not_supported', 'unavailable', 'internal_error']
@@ -71,11 +79,7 @@ const errorResponses = (operation: Operation, route: Route, layout: Layout): Par
   const byStatus = Map.groupBy(codes, code => statusOf(code, layout))
   const answers = [...byStatus].map(([status, group]) => [
     String(status),
-    {
-      description: group.join(', '),
-      headers,
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-    },
+    { $ref: '#/components/responses/Error', description: group.join(', ') },
   ])
   return Object.fromEntries(answers)
 }
@@ -86,26 +90,36 @@ const propertiesOf = (schema: JsonSchema): readonly (readonly [string, JsonSchem
   return Object.entries(properties).map(([name, property]) => [name, property, required.includes(name)])
 }
 
-const inQuery = (schema: JsonSchema): readonly Parts[] =>
+const present = (name: string, value: unknown): Parts => (value === undefined ? {} : { [name]: value })
+
+const inQuery = (schema: JsonSchema, examples: Parts = {}): readonly Parts[] =>
   propertiesOf(schema).map(([name, { description, ...property }, required]) => ({
     name,
     in: 'query',
-    ...(description === undefined ? {} : { description }),
+    ...present('description', description),
     required,
     schema: property,
+    ...present('example', examples[name] ?? parameterExample(name)),
+  }))
+
+const inPath = (path: string): readonly Parts[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    example: parameterExample(name, path),
   }))
 
 const parametersOf = (operation: Operation, route: Route, layout: Layout): readonly Parts[] => {
-  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(match => match[1])
-  const inPath = names.map(name => ({ name, in: 'path', required: true, schema: { type: 'string', minLength: 1, maxLength: 255 } }))
   const query = operation.query === undefined ? {} : schemaInLayout(schemaOf(operation.query), operation.renames?.query ?? [], layout)
   const fromBody = route.bodyInQuery === undefined ? {} : bodySchema(operation, route, layout)
   return [
     { $ref: '#/components/parameters/ApiVersion' },
     ...(operation.idempotent === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-    ...inPath,
+    ...inPath(route.path),
     ...inQuery(query),
-    ...inQuery(fromBody),
+    ...inQuery(fromBody, bodyExample(operation, route, layout) as Parts | undefined),
   ]
 }
 
@@ -123,28 +137,39 @@ const bodySchema = (operation: Operation, route: Route, layout: Layout): JsonSch
   }
 }
 
+/** The example of a body in the words of a layout, with the parameters that this route takes in the body. */
+const bodyExample = (operation: Operation, route: Route, layout: Layout): unknown => {
+  const example = inWords(operation.examples?.body, operation.renames?.body, layout)
+  const moved = Object.entries(route.parametersInBody ?? {})
+  if (example === undefined || moved.length === 0) return example
+  const [current] = operation.routes.current
+  return { ...Object.fromEntries(moved.map(([inPath, name]) => [name, parameterExample(inPath, current?.path)])), ...(example as Parts) }
+}
+
+const inWords = (example: unknown, renames: readonly Rename[] | undefined, layout: Layout): unknown =>
+  example === undefined || layout === 'current' ? example : answerToEarlier(example, renames ?? [])
+
 const requestBody = (operation: Operation, route: Route, layout: Layout): Parts => {
   if (operation.body === undefined || route.bodyInQuery !== undefined) return {}
   const schema = bodySchema(operation, route, layout)
-  const example = operation.examples?.body
-  const written = example === undefined || layout === 'current' ? example : answerToEarlier(example, operation.renames?.body ?? [])
-  const content = { schema, ...(written === undefined ? {} : { example: written }) }
+  const content = { schema, ...present('example', bodyExample(operation, route, layout)) }
   const others = (operation.mediaTypes ?? []).map(type => [type, { schema: { type: 'string' } }] as const)
   return {
     requestBody: { required: operation.bodyOptional !== true, content: { 'application/json': content, ...Object.fromEntries(others) } },
   }
 }
 
+/** Who may call; the word beside `bearer` is the scope that the key needs, and `all` opens everything. */
 const securityOf = (operation: Operation): readonly Parts[] => {
-  const own = operation.access === 'open' ? {} : operation.access === 'login' ? { basic: [] } : { bearer: [] }
+  const { access } = operation
+  const own = access === 'open' ? {} : access === 'login' ? { basic: [] } : { bearer: access === 'any' ? [] : [access] }
   return operation.operator === true ? [own, { operator: [] }] : [own]
 }
 
 const answerOf = (operation: Operation, layout: Layout): Parts => {
-  const example = operation.examples?.answer
-  const written = example === undefined || layout === 'current' ? example : answerToEarlier(example, operation.renames?.answer ?? [])
   const schema = { $ref: `#/components/schemas/${operation.answer.name}` }
-  const content = { 'application/json': { schema, ...(written === undefined ? {} : { example: written }) } }
+  const example = inWords(operation.examples?.answer, operation.renames?.answer, layout)
+  const content = { 'application/json': { schema, ...present('example', example) } }
   return { [operation.status]: { description: operation.summary, headers, content } }
 }
 
@@ -194,9 +219,18 @@ export const openApiDocument = (operations: readonly Operation[], layout: Layout
       description: 'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login gives.',
     },
     servers: [{ url: serverUrl }],
-    tags: [...new Set(served.map(operation => operation.tag))].map(name => ({ name })),
+    tags: [...new Set(served.map(operation => operation.tag))].map(name => ({
+      name,
+      ...present('description', tagDescriptions[name]),
+    })),
     security: [{ bearer: [] }],
     paths: pathsOf(served, layout),
-    components: { schemas: schemasOf(served, layout), securitySchemes, parameters: sharedParameters(layout), headers: answerHeaders },
+    components: {
+      schemas: schemasOf(served, layout),
+      securitySchemes,
+      parameters: sharedParameters(layout),
+      headers: answerHeaders,
+      responses: { Error: errorResponse },
+    },
   }
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
 import { writePath } from './member-path.ts'
-import { quoted } from './nearest-name.ts'
+import { quoted, shown } from './nearest-name.ts'
 
 /** Whether a shape reads the members of a body or the parameters of a query. */
 export type ShapePart = 'body' | 'query'
@@ -48,7 +48,7 @@ const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): Fault => {
 const subjectOf = (path: readonly PropertyKey[], part: ShapePart): string => {
   const last = path.at(-1)
   if (last === undefined) return part === 'query' ? 'The query' : 'The body'
-  return typeof last === 'number' ? `${fieldPath(path.slice(-2))}` : String(last).slice(0, 64)
+  return typeof last === 'number' ? `${fieldPath(path.slice(-2))}` : shown(String(last))
 }
 
 /** Turn the first thing that a shape finds wrong into a refusal: unknown members first, for they explain missing ones. */

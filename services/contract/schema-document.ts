@@ -31,7 +31,10 @@ const schemaAt = (schema: JsonSchema, path: readonly string[]): Taken | undefine
   const [name = '', ...rest] = path
   const inner = propertiesOf(schema)[name]
   if (inner === undefined) return undefined
-  return rest.length === 0 ? { schema: inner, required: requiredOf(schema).includes(name) } : schemaAt(inner, rest)
+  // A member of something that may be left out may be left out.
+  const required = requiredOf(schema).includes(name)
+  const found: Taken | undefined = rest.length === 0 ? { schema: inner, required: true } : schemaAt(inner, rest)
+  return found === undefined ? undefined : { ...found, required: found.required && required }
 }
 
 const without = (schema: JsonSchema, path: readonly string[]): JsonSchema => {
@@ -104,7 +107,12 @@ export const schemaOf = (shape: z.ZodType): JsonSchema => {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, {
     io: 'input',
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
+      // The converter leaves these out of shapes that transform; on the wire they hold all the same.
+      const { def } = zodSchema._zod
+      if (def.type === 'default') jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue
+      const examples = z.globalRegistry.get(zodSchema)?.['examples']
+      if (Array.isArray(examples)) jsonSchema.examples = examples
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },

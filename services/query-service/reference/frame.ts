@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { PageContent } from '../../platform/http/binding.ts'
+import { asMarkup, type Html, html } from './html.ts'
+
+const textOf = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+
+const style = ['base.css', 'side.css', 'text.css', 'fields.css', 'small.css'].map(textOf).join('\n')
+const script = textOf('page.js')
+
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f7a55"/><path d="M18 5 8 18h6l-2 9 12-14h-7z" fill="#fff"/></svg>'
+
+const sourceHash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+const policy = [
+  "default-src 'none'",
+  `style-src ${sourceHash(style)}`,
+  `script-src ${sourceHash(script)}`,
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const headers = {
+  'Content-Security-Policy': policy,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-cache',
+}
+
+/** The product's name with its sign. */
+export const brand: Html = html`<a class="brand" href="/">${asMarkup(icon.replace('<svg ', '<svg aria-hidden="true" '))}<span>Wattledger</span></a>`
+
+/** Put a body into a whole page that needs nothing from any other address, and lets the browser fetch nothing. */
+export const pageContent = (title: string, body: Html): PageContent => ({
+  status: 200,
+  mediaType: 'text/html; charset=utf-8',
+  headers,
+  body: html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
+<style>${asMarkup(style)}</style>
+</head>
+${body}
+<script>${asMarkup(script)}</script>
+</html>
+`.markup,
+})

@@ -1,0 +1,32 @@
+import { layouts, versionOf } from '../../contract/layout.ts'
+import type { PageContent } from '../../platform/http/binding.ts'
+import { brand, pageContent } from './frame.ts'
+import { type Html, html } from './html.ts'
+import { codeBlock, shellMarkup } from './operation-section.ts'
+import { baseAddress } from './request-example.ts'
+
+const card = (address: string, title: string, text: string): Html =>
+  html`<li><a href="${address}"><strong>${title}</strong><span>${text}</span></a></li>`
+
+const login = `curl -u "$ACCOUNT_ID:$API_KEY" ${baseAddress}/login`
+
+/** Say what runs at this address, and where to go from here. */
+export const landingPage = (): PageContent =>
+  pageContent(
+    'Wattledger',
+    html`<body class="landing">
+<header class="bar">${brand}</header>
+<main>
+<h1>Meter readings in, exact money out.</h1>
+<p class="lead">A Wattledger service runs at <code class="base">${baseAddress}</code>. It prices the energy records of chargers, batteries and meters, and keeps every cost true when tariffs, market prices or records change.</p>
+<ul class="cards">
+${card('/docs', 'API reference', 'Every operation, with requests to paste')}
+${layouts.map(layout => card(`/openapi/${layout}.json`, `OpenAPI, ${layout} layout`, `Version ${versionOf[layout]}, for machines`))}
+${card('/health/ready', 'Health', 'Whether the stores answer')}
+</ul>
+<h2>Begin</h2>
+<p>Log in with an account id and an API key. The answer holds the token that all other requests send.</p>
+${codeBlock('Shell', shellMarkup(login))}
+</main>
+</body>`,
+  )

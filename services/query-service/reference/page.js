@@ -1,0 +1,97 @@
+// The page is whole without this: it adds the address, copying, the filter, the menu of small screens and the mark of the place.
+{
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)]
+  const root = document.documentElement
+  root.classList.add('scripted')
+
+  const base = location.origin + location.pathname.replace(/\/docs(\/earlier)?$|\/$/, '')
+  for (const place of all('.base')) place.textContent = base
+
+  if (navigator.clipboard) {
+    for (const button of all('.copy')) {
+      button.hidden = false
+      button.addEventListener('click', async () => {
+        await navigator.clipboard.writeText(button.closest('figure').querySelector('pre').textContent)
+        button.textContent = 'Copied'
+        setTimeout(() => {
+          button.textContent = 'Copy'
+        }, 1500)
+      })
+    }
+  }
+
+  const side = document.querySelector('#side')
+  const menu = document.querySelector('#menu')
+  const showMenu = shown => {
+    menu?.setAttribute('aria-expanded', String(shown))
+    side?.classList.toggle('open', shown)
+  }
+  menu?.addEventListener('click', () => showMenu(menu.getAttribute('aria-expanded') !== 'true'))
+
+  const filter = document.querySelector('#filter')
+  const found = document.querySelector('#found')
+  const links = side === null ? [] : all('nav a', side)
+  const applyFilter = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean)
+    let shown = 0
+    for (const link of links) {
+      const matches = words.every(word => link.dataset.words.includes(word))
+      link.parentElement.hidden = !matches
+      if (matches) shown += 1
+    }
+    for (const group of all('nav section', side)) group.hidden = all('li:not([hidden])', group).length === 0
+    found.textContent = words.length === 0 ? '' : shown === 0 ? 'Nothing matches' : shown === 1 ? '1 entry' : `${shown} entries`
+  }
+  filter?.addEventListener('input', applyFilter)
+  filter?.addEventListener('keydown', event => {
+    if (event.key === 'Escape') {
+      filter.value = ''
+      applyFilter()
+    }
+    if (event.key === 'Enter') links.find(link => !link.parentElement.hidden)?.click()
+  })
+  document.addEventListener('keydown', event => {
+    const isTyping = event.target.closest?.('input, textarea')
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey || filter === null) return
+    event.preventDefault()
+    showMenu(true)
+    filter.focus()
+  })
+  side?.addEventListener('click', event => {
+    if (event.target.closest('nav a')) showMenu(false)
+  })
+  for (const link of all('.layouts a')) {
+    link.addEventListener('click', () => {
+      link.hash = location.hash
+    })
+  }
+
+  const sections = all('main [id]').filter(one => one.matches('section'))
+  const linkOf = new Map(links.map(link => [link.hash.slice(1), link]))
+  let marked = null
+  const markPlace = () => {
+    const above = sections.filter(section => section.getBoundingClientRect().top <= 140)
+    const link = linkOf.get((above.at(-1) ?? sections[0])?.id)
+    if (link === undefined || link === marked) return
+    marked?.removeAttribute('aria-current')
+    link.setAttribute('aria-current', 'location')
+    marked = link
+    const box = link.getBoundingClientRect()
+    const frame = side.getBoundingClientRect()
+    if (box.top < frame.top + 160 || box.bottom > frame.bottom) side.scrollTop += box.top - frame.top - frame.height / 2
+  }
+  let waiting = false
+  const soon = () => {
+    if (waiting) return
+    waiting = true
+    requestAnimationFrame(() => {
+      waiting = false
+      markPlace()
+    })
+  }
+  if (links.length > 0) {
+    addEventListener('scroll', soon, { passive: true })
+    addEventListener('hashchange', soon)
+    markPlace()
+  }
+}

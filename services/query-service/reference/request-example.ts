@@ -1,0 +1,48 @@
+import type { Layout } from '../../contract/layout.ts'
+import type { Described, Parameter } from './document.ts'
+import { jsonText } from './json-text.ts'
+
+/** Stands for the address of the service until the page knows where it was fetched from. */
+export const baseAddress = 'http://localhost:8080'
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const examplePath = ({ path, parameters }: Described): string =>
+  path.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    String(parameters.find(one => one.in === 'path' && one.name === name)?.example ?? whole),
+  )
+
+/** Lists that need one of several filters are shown with a location. */
+const isShown = ({ name, required }: Parameter, method: string): boolean =>
+  required === true || (method === 'GET' && name === 'location_id')
+
+const exampleQuery = ({ method, parameters }: Described): string => {
+  const shown = parameters.filter(one => one.in === 'query' && one.example !== undefined && isShown(one, method))
+  return shown.length === 0 ? '' : `?${shown.map(one => `${one.name}=${String(one.example)}`).join('&')}`
+}
+
+const credentials = ({ security }: Described): readonly string[] => {
+  const [first = {}] = security
+  if ('basic' in first) return ['-u "$ACCOUNT_ID:$API_KEY"']
+  return 'bearer' in first ? ['-H "Authorization: Bearer $TOKEN"'] : []
+}
+
+/**
+ * Write a request that can be pasted into a shell, with TOKEN (for the login: ACCOUNT_ID and API_KEY) set before.
+ * `version` is named where the account would not choose it by itself.
+ */
+export const curlOf = (operation: Described, layout: Layout, version: string): string => {
+  const { method, body } = operation
+  const example = body?.media.example
+  const hasBody = example !== undefined
+  const isImplied = method === 'GET' || (method === 'POST' && hasBody)
+  const query = exampleQuery(operation)
+  const address = `${baseAddress}${examplePath(operation)}${query}`
+  const words = [
+    `curl${isImplied ? '' : ` -X ${method}`} ${query === '' ? address : quoted(address)}`,
+    ...credentials(operation),
+    ...(layout === 'earlier' ? [`-H 'Api-Version: ${version}'`] : []),
+    ...(hasBody ? ["-H 'Content-Type: application/json'", `-d ${quoted(jsonText(example))}`] : []),
+  ]
+  return words.join(' \\\n  ')
+}

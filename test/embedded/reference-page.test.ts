@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium, type Page as Tab } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { layouts } from '../../services/contract/layout.ts'
+import { operations } from '../../services/contract/operations.ts'
+import { createApp } from '../../services/platform/http/app.ts'
+import { type Listener, listen } from '../../services/platform/http/listen.ts'
+import { referencePages } from '../../services/query-service/reference-page.ts'
+import { testApp } from '../support/http-app.ts'
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const executablePath = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map(folder => join(folder, 'chromium'))
+  .find(isExecutable)
+if (executablePath === undefined) console.warn('no chromium in PATH: the tests that need a browser are skipped')
+
+const { ports } = testApp()
+const app = createApp([], referencePages(operations), ports)
+const paths = ['/', '/docs', '/docs/earlier'] as const
+const idsOf = (layout: (typeof layouts)[number]) => operations.filter(one => one.routes[layout].length > 0).map(one => one.id)
+
+describe.each(paths)('%s', path => {
+  it('names nothing outside the service, and its policy lets the browser fetch nothing', async () => {
+    const response = await app.request(path)
+    const markup = await response.text()
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    for (const [, address = ''] of markup.matchAll(/\s(?:src|href|action)="([^"]*)"/g)) expect(address).toMatch(/^(#|\/(?!\/)|data:)/)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+    for (const kind of ['style', 'script']) {
+      const [, content = ''] = markup.match(new RegExp(`<${kind}>([^]*?)</${kind}>`)) ?? []
+      expect(policy).toContain(`${kind}-src 'sha256-${createHash('sha256').update(content).digest('base64')}'`)
+    }
+    expect(markup.replace(/<script>[\s\S]*?<\/script>/, '')).not.toMatch(/\sstyle="|\son\w+="|undefined|\[object/)
+  })
+})
+
+describe.skipIf(executablePath === undefined)('in a browser', () => {
+  let browser: Browser
+  let listener: Listener
+  const base = (): string => `http://127.0.0.1:${listener.port}`
+
+  beforeAll(async () => {
+    const isRoot = process.getuid?.() === 0
+    listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    browser = await chromium.launch({ executablePath: executablePath ?? '', args: isRoot ? ['--no-sandbox'] : [] })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await listener?.close(1_000)
+  })
+
+  /** Open a page; `complaints` gathers errors and every request to another host. */
+  const open = async (path: string, width = 1440): Promise<{ readonly tab: Tab; readonly complaints: readonly string[] }> => {
+    const tab = await browser.newPage({ viewport: { width, height: 900 }, reducedMotion: 'reduce' })
+    const complaints: string[] = []
+    tab.on('console', message => message.type() === 'error' && complaints.push(message.text()))
+    tab.on('pageerror', error => complaints.push(error.message))
+    await tab.route('**', route => {
+      const address = route.request().url()
+      if (address.startsWith(`${base()}/`)) return route.continue()
+      complaints.push(address)
+      return route.abort()
+    })
+    await tab.goto(`${base()}${path}`)
+    return { tab, complaints }
+  }
+
+  it.each(paths)('%s loads without a complaint and fits screens of 360 and 1440 px', async path => {
+    for (const width of [360, 1440]) {
+      const { tab, complaints } = await open(path, width)
+      expect(complaints).toEqual([])
+      expect(await tab.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
+      await tab.close()
+    }
+  })
+
+  it.each(layouts)('the reference of the %s layout shows each of its operations, and leads to it', async layout => {
+    const { tab } = await open(layout === 'current' ? '/docs' : '/docs/earlier')
+    const shown = await tab.locator('section.operation:not(.chapter)').evaluateAll(sections => sections.map(section => section.id))
+    expect(shown.toSorted()).toEqual(idsOf(layout).toSorted())
+    const targets = await tab.locator('.contents a').evaluateAll(links => links.map(link => link.getAttribute('href')))
+    expect(targets).toEqual(expect.arrayContaining(shown.map(id => `#${id}`)))
+    await tab.locator('.contents a[href="#tariff_create"]').click()
+    await tab.waitForSelector('.contents a[href="#tariff_create"][aria-current]')
+    expect(await tab.locator('#tariff_create h3').isVisible()).toBe(true)
+    await tab.locator('.layouts a:not([aria-current])').click()
+    await tab.waitForURL(layout === 'current' ? '**/docs/earlier#tariff_create' : '**/docs#tariff_create')
+    await tab.close()
+  })
+
+  it('the filter is reached by a key, narrows the contents, and says so', async () => {
+    const { tab } = await open('/docs')
+    const all = await tab.locator('.contents li:visible').count()
+    await tab.keyboard.press('/')
+    await tab.keyboard.type('delete /customers')
+    expect(await tab.locator('.contents li:visible').allInnerTexts()).toEqual([expect.stringContaining('Delete a customer')])
+    expect(await tab.locator('.contents h2:visible').allInnerTexts()).toEqual(['Customers'])
+    expect(await tab.locator('#found').textContent()).toBe('1 entry')
+    await tab.keyboard.press('Enter')
+    expect(new URL(tab.url()).hash).toBe('#customer_delete')
+    await tab.locator('#filter').fill('no such thing')
+    expect(await tab.locator('#found').textContent()).toBe('Nothing matches')
+    await tab.locator('#filter').press('Escape')
+    expect(await tab.locator('.contents li:visible').count()).toBe(all)
+    await tab.close()
+  })
+
+  it('requests name the address that the page came from', async () => {
+    const { tab } = await open('/docs')
+    expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
+    expect(await tab.locator('.base').evaluateAll((places, address) => places.every(place => place.textContent === address), base())).toBe(
+      true,
+    )
+    await tab.close()
+  })
+
+  it('a small screen opens the contents on demand, and closes them behind the choice', async () => {
+    const { tab } = await open('/docs', 390)
+    const link = tab.locator('.contents a[href="#location_create"]')
+    expect(await link.isVisible()).toBe(false)
+    await tab.locator('#menu').click()
+    expect(await tab.locator('#menu').getAttribute('aria-expanded')).toBe('true')
+    await link.click()
+    expect(await link.isVisible()).toBe(false)
+    expect(await tab.locator('#location_create h3').isVisible()).toBe(true)
+    await tab.close()
+  })
+})

@@ -1,0 +1,84 @@
+import { type JsonSchema, resolved } from './json-schema.ts'
+
+/** A parameter of an operation, in path or query. */
+export type DocumentedParameter = {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly required: boolean
+  readonly schema: JsonSchema
+  readonly example?: unknown
+}
+
+/** One method at one path of an OpenAPI document, with what a caller reads there. */
+export type DocumentedOperation = {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly parameters: readonly DocumentedParameter[]
+  readonly body: { readonly schema: JsonSchema; readonly example?: unknown; readonly mediaTypes: readonly string[] } | null
+  /** The status of success, and the shape of its answer. */
+  readonly success: { readonly status: number; readonly schema: JsonSchema }
+  /** Documented codes of refusal by status. */
+  readonly refusals: ReadonlyMap<number, readonly string[]>
+  readonly takesIdempotencyKey: boolean
+  /** Scopes of bearer keys; null where no bearer token is taken. */
+  readonly scopes: readonly string[] | null
+  readonly isOperators: boolean
+}
+
+export type OpenApiDocument = {
+  readonly info: { readonly version: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>
+  readonly components: Readonly<Record<string, unknown>>
+}
+
+type RawOperation = {
+  readonly operationId: string
+  readonly parameters: readonly (DocumentedParameter | { readonly $ref: string })[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>> }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
+type Content = { readonly 'application/json': { readonly schema: JsonSchema } }
+
+const isOwn = (parameter: DocumentedParameter | { readonly $ref: string }): parameter is DocumentedParameter => 'name' in parameter
+
+const successOf = ({ responses, operationId }: RawOperation, document: OpenApiDocument): DocumentedOperation['success'] => {
+  for (const [status, { content }] of Object.entries(responses)) {
+    if (Number(status) < 300 && content !== undefined) {
+      return { status: Number(status), schema: resolved(content['application/json'].schema, document) }
+    }
+  }
+  throw new Error(`${operationId} documents no success`)
+}
+
+/** List the operations of a document. */
+export const operationsOf = (document: OpenApiDocument): readonly DocumentedOperation[] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, raw]): DocumentedOperation => {
+      const content = raw.requestBody?.content ?? {}
+      const json = content['application/json']
+      const bearer = raw.security.find(one => 'bearer' in one)
+      const refusals = Object.entries(raw.responses).filter(([status]) => Number(status) >= 400)
+      return {
+        id: raw.operationId,
+        method: method.toUpperCase(),
+        path,
+        parameters: raw.parameters.filter(isOwn),
+        body: json === undefined ? null : { ...json, mediaTypes: Object.keys(content) },
+        success: successOf(raw, document),
+        refusals: new Map(refusals.map(([status, { description }]) => [Number(status), description.split(', ')])),
+        takesIdempotencyKey: raw.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),
+        scopes: bearer?.['bearer'] ?? null,
+        isOperators: raw.security.some(one => 'operator' in one),
+      }
+    }),
+  )
+
+/** Fetch the OpenAPI document of a layout from a running system. */
+export const readDocument = async (baseUrl: string, layout: 'current' | 'earlier'): Promise<OpenApiDocument> => {
+  const answer = await fetch(`${baseUrl}/openapi/${layout}.json`)
+  if (answer.status !== 200) throw new Error(`/openapi/${layout}.json: ${answer.status}`)
+  return (await answer.json()) as OpenApiDocument
+}
