@@ -5,7 +5,9 @@ import type { Taken } from './step.ts'
 export type LaneBuffer = {
   /** Wait until something is there, then take up to about so many bytes of it, lane by lane; empty only when `signal` aborts. */
   readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
-  /** Commit what a step took, after all its effects. */
+  /** Tell whether `take` would give something at once. */
+  readonly isReady: () => boolean
+  /** Commit what steps took, in order, after all their effects. */
   readonly commit: (taken: readonly Taken[]) => Promise<void>
   /** Forget what was read and begin again at the committed offsets. */
   readonly rewind: () => Promise<void>
@@ -79,6 +81,8 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
       room -= messages.reduce((sum, message) => sum + sizeOf(message), 0)
       taken.push({ lane: source.lane, messages })
     }
+    // The next read goes on beside the step, so that the step after finds every lane that has something.
+    for (const source of sources) readAhead(source)
     return taken
   }
 
@@ -102,13 +106,14 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
         signal.removeEventListener('abort', stop)
       }
     },
+    isReady: () => sources.some(({ messages }) => messages.length > 0),
     commit: async taken => {
-      await Promise.all(
-        taken.map(({ lane, messages }) => {
-          const last = messages.at(-1)
-          return last === undefined ? undefined : lane.commit(last.offset + 1)
-        }),
-      )
+      const ends = new Map<Lane, number>()
+      for (const { lane, messages } of taken) {
+        const last = messages.at(-1)
+        if (last !== undefined) ends.set(lane, last.offset + 1)
+      }
+      await Promise.all([...ends].map(([lane, end]) => lane.commit(end)))
     },
     rewind: async () => {
       for (const source of sources) {

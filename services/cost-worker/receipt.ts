@@ -38,8 +38,11 @@ const failedWhole = ({ unreadable }: Step): readonly BatchFailureRow[] =>
     ),
   )
 
-/** Write what a step means for receipts: after its rows are stored and its poison is kept aside. Repeats write the same rows. */
-export const writeReceipts = async (db: ClickHouse, step: Step, poison: readonly PoisonRecord[]): Promise<void> => {
+/** Write what steps mean for receipts: after their rows are stored and their poison is kept aside. Repeats write the same rows. */
+export const writeReceipts = async (
+  db: ClickHouse,
+  steps: readonly { readonly step: Step; readonly poison: readonly PoisonRecord[] }[],
+): Promise<void> => {
   const insert = async <Row>(
     table: string,
     columns: readonly BlockColumn<Row>[],
@@ -48,11 +51,14 @@ export const writeReceipts = async (db: ClickHouse, step: Step, poison: readonly
   ) => {
     if (rows.length > 0) await db.insert({ table, columns, bytes: encode(rows) })
   }
-  const failures = [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)]
-  const parts = [...step.chunks, ...step.unreadable].flatMap(({ chunkId, batches }) =>
-    batches.map(({ recordNumbers, ...batch }) => ({ ...batch, chunkId, recordsHandled: recordNumbers.length })),
+  const failures = steps.flatMap(({ step, poison }) => [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)])
+  const parts = steps.flatMap(({ step }) =>
+    [...step.chunks, ...step.unreadable].flatMap(({ chunkId, batches }) =>
+      batches.map(({ recordNumbers, ...batch }) => ({ ...batch, chunkId, recordsHandled: recordNumbers.length })),
+    ),
   )
+  const batches = steps.flatMap(({ step }) => step.submissions)
   await insert('meter_batch_failures', batchFailureColumns, failures, encodeBatchFailures)
   await insert('meter_batch_parts', batchPartColumns, parts, encodeBatchParts)
-  await insert('meter_batches', batchColumns, step.submissions, encodeBatches)
+  await insert('meter_batches', batchColumns, batches, encodeBatches)
 }

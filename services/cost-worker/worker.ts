@@ -7,7 +7,7 @@ import type { DeadLetter } from '../platform/log/messages.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
 import type { Logger } from '../platform/telemetry.ts'
-import { deadLetterOfRecord } from './dead-letter.ts'
+import { deadLetterOfRecord, type PoisonRecord } from './dead-letter.ts'
 import { openLaneBuffer } from './lane-buffer.ts'
 import { writeReceipts } from './receipt.ts'
 import { createSettler } from './settle-step.ts'
@@ -29,8 +29,13 @@ export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
 /** About 10,000 records. */
 const stepBytes = 1_000_000
+/** Receipts and commits wait at most so long while steps follow each other; quiet lanes have them at once. */
+const receiptDelayMs = 150
 const stuckMs = 60_000
 const mostBackoffMs = 5_000
+
+/** Steps whose rows and dead letters are stored, and whose receipts and commits are owed. */
+type Owed = { readonly taken: Taken[]; readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[] }[]; since: number }
 
 /**
  * Start the worker: take what waits, settle it, write rows, dead letters and receipts, commit last. A step that fails is begun again
@@ -41,6 +46,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const buffer = await openLaneBuffer(log, 'cost-worker')
   const settler = createSettler(clickHouse, pricing)
   const stopping = new AbortController()
+  const owed: Owed = { taken: [], steps: [], since: 0 }
   let busySince: number | null = null
 
   const applyOrders = ({ orders }: Step): void => {
@@ -54,14 +60,11 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
 
   const writeDeadLetters = async (letters: readonly DeadLetter[]): Promise<void> => {
+    const topic = 'meter.dead-letters.v1'
     for (const letter of letters) {
       logger.error({ code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset }, 'a record was put aside')
-      const value = codec.encodeDeadLetter(letter)
-      await log.append('meter.dead-letters.v1', letter.partition % log.partitions('meter.dead-letters.v1'), {
-        key: letter.key,
-        value,
-        headers: letter.headers,
-      })
+      const message = { key: letter.key, value: codec.encodeDeadLetter(letter), headers: letter.headers }
+      await log.append(topic, letter.partition % log.partitions(topic), message)
     }
   }
 
@@ -72,31 +75,46 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     const { rows, poison } = await settler.settle(step.records)
     const settledAt = performance.now()
     if (rows.length > 0) await clickHouse.insert({ table: 'meter_cost', columns: meterCostColumns, bytes: encodeMeterCostRows(rows) })
-    const insertedAt = performance.now()
     const letters = [...step.poison, ...poison.map(one => deadLetterOfRecord(one, codec, at()))]
     await writeDeadLetters(letters)
-    await writeReceipts(clickHouse, step, poison)
-    await buffer.commit(taken)
     metrics.stepSeconds.observe({ phase: 'settle' }, (settledAt - startedAt) / 1000)
-    metrics.stepSeconds.observe({ phase: 'insert' }, (insertedAt - settledAt) / 1000)
-    metrics.stepSeconds.observe({ phase: 'rest' }, (performance.now() - insertedAt) / 1000)
+    metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - settledAt) / 1000)
     observe(metrics, step, rows, letters, at())
+    if (owed.steps.length === 0) owed.since = startedAt
+    owed.taken.push(...taken)
+    owed.steps.push({ step, poison })
+  }
+
+  const settleAccounts = async (): Promise<void> => {
+    const startedAt = performance.now()
+    await writeReceipts(clickHouse, owed.steps)
+    await buffer.commit(owed.taken)
+    owed.taken.length = 0
+    owed.steps.length = 0
+    busySince = null
+    metrics.stepSeconds.observe({ phase: 'receipts' }, (performance.now() - startedAt) / 1000)
+  }
+
+  const turn = async (): Promise<void> => {
+    const taken = await buffer.take(stepBytes, stopping.signal)
+    if (taken.length === 0) return
+    busySince ??= at()
+    await work(taken)
+    if (!buffer.isReady() || performance.now() - owed.since > receiptDelayMs || stopping.signal.aborted) await settleAccounts()
   }
 
   const run = async (): Promise<void> => {
     let backoffMs = 0
     while (!stopping.signal.aborted) {
       try {
-        const taken = await buffer.take(stepBytes, stopping.signal)
-        if (taken.length === 0) continue
-        busySince ??= at()
-        await work(taken)
-        busySince = null
+        await turn()
         backoffMs = 0
       } catch (error) {
         backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
         logger.error({ err: error, again_in_ms: backoffMs }, 'a step failed and is begun again')
         settler.drop()
+        owed.taken.length = 0
+        owed.steps.length = 0
         await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
         await buffer.rewind()
       }

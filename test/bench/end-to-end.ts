@@ -33,6 +33,15 @@ export const metricOf = async (system: RunningSystem, name: string): Promise<num
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
 }
 
+/** What the worker's steps took, for whoever looks for the time. */
+const stepLines = async (system: RunningSystem): Promise<string> => {
+  const text = await (await fetch(system.metricsUrl)).text()
+  return `${text
+    .split('\n')
+    .filter(line => /worker_step\w+_(sum|count)|visible_lag_seconds_(sum|count)|cpu_(user|system)_seconds_total/.test(line))
+    .join('\n')}\n`
+}
+
 /** Measure records a second that are accepted, priced and stored, with the load beside on the same machine. Promise P1. */
 export const endToEnd = async (options: {
   readonly seconds: number
@@ -83,6 +92,7 @@ export const endToEnd = async (options: {
       await sleep(50)
     }
     const seconds = (performance.now() - startedAt) / 1000
+    if (process.env['BENCH_STEPS'] !== undefined) process.stderr.write(await stepLines(system))
     const rss = await metricOf(system, 'wattledger_process_resident_memory_bytes')
     return { recordsPerSecond: stored / seconds, load, backlog, lost: load.records - stored, rssMb: rss / 1e6 }
   } finally {
