@@ -65,7 +65,7 @@ export const referenceId = text()
 export const metadata = z
   .record(z.string(), text({ min: 0 }))
   .refine(value => Object.keys(value).length <= 20, { message: 'must have at most 20 members' })
-  .refine(value => Object.keys(value).every(name => name.length >= 1 && name.length <= 255), {
+  .refine(value => Object.keys(value).every(name => name.length >= 1 && characters(name) <= 255), {
     message: 'must have names of 1 to 255 characters',
   })
   .meta({ type: 'object', additionalProperties: { type: 'string', maxLength: 255 }, maxProperties: 20 })

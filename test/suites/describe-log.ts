@@ -99,6 +99,15 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(texts(await (await laneOf(reopened, 'again', 3)).read(bounds))).toEqual(['b', 'c'])
     })
 
+    it('has a partition with a single message after a restart, and gives the next one the next offset', async () => {
+      for (const partition of [0, 7]) await log.append(records, partition, textMessage('first'))
+      const reopened = await under.reopen()
+      for (const partition of [0, 7]) {
+        expect(await reopened.append(records, partition, textMessage('second'))).toBe(1)
+        expect(texts(await (await laneOf(reopened, `single ${partition}`, partition)).read(bounds))).toEqual(['first', 'second'])
+      }
+    })
+
     it('lets groups read the same messages on their own', async () => {
       await log.append(records, 0, textMessage('both'))
       const one = await laneOf(log, 'one', 0)

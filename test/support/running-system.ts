@@ -13,6 +13,8 @@ export type RunningSystem = AsyncDisposable & {
   readonly sandbox: Sandbox
   readonly process: ChildProcess
   readonly output: () => string
+  /** What it wrote to standard error alone. */
+  readonly errors: () => string
   readonly metricsUrl: string
   /** End the process without any warning, and wait until it is gone. */
   readonly kill: () => Promise<void>
@@ -30,19 +32,54 @@ const exited = (child: ChildProcess): Promise<number | null> =>
     ? Promise.resolve(child.exitCode)
     : new Promise(resolve => child.once('exit', code => resolve(code)))
 
-/** Start a system on a folder of data and wait until it is ready. Throws with its output when it is not. */
-export const startSystem = async (folder: string, environment: Readonly<Record<string, string>> = {}): Promise<RunningSystem> => {
+/** The process of a system from its first moment on, ready or not. */
+export type LaunchedSystem = {
+  readonly process: ChildProcess
+  /** What it wrote to standard output and standard error. */
+  readonly output: () => string
+  readonly errors: () => string
+  readonly exited: Promise<number | null>
+  /** Resolve once it is ready. Throws with its output when it ends before that, or takes too long. */
+  readonly ready: () => Promise<void>
+}
+
+/** Launch a system on a folder of data. */
+export const launchSystem = (
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+  words: readonly string[] = [],
+): LaunchedSystem => {
   const settings = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_DATA_DIR: folder, ...environment }
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
-  const child = spawn(process.execPath, ['services/main.ts'], { cwd: root, env: { ...inherited, ...settings } })
+  const child = spawn(process.execPath, ['services/main.ts', ...words], { cwd: root, env: { ...inherited, ...settings } })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text))
-  for (let waitedMs = 0; !output.includes('"msg":"ready"'); waitedMs += 20) {
-    if (child.exitCode !== null || waitedMs > startLimitMs) throw new Error(`the system did not start:\n${output}`)
-    await sleep(20)
+  let errors = ''
+  child.stdout.setEncoding('utf8').on('data', text => (output += text))
+  child.stderr.setEncoding('utf8').on('data', text => {
+    output += text
+    errors += text
+  })
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
+  return {
+    process: child,
+    output: () => output,
+    errors: () => errors,
+    exited: exited(child),
+    ready: async () => {
+      for (let waitedMs = 0; !output.includes('"msg":"ready"'); waitedMs += 20) {
+        if (hasEnded() || waitedMs > startLimitMs) throw new Error(`the system did not start:\n${output}`)
+        await sleep(20)
+      }
+    },
   }
+}
+
+/** Start a system on a folder of data and wait until it is ready. Throws with its output when it is not. */
+export const startSystem = async (folder: string, environment: Readonly<Record<string, string>> = {}): Promise<RunningSystem> => {
+  const { process: child, output, errors, ready } = launchSystem(folder, environment)
+  await ready()
   const file = join(folder, 'sandbox.json')
-  if (!existsSync(file)) throw new Error(`there is no ${file}:\n${output}`)
+  if (!existsSync(file)) throw new Error(`there is no ${file}:\n${output()}`)
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal)
     return exited(child)
@@ -50,8 +87,9 @@ export const startSystem = async (folder: string, environment: Readonly<Record<s
   return {
     sandbox: JSON.parse(readFileSync(file, 'utf8')) as Sandbox,
     process: child,
-    output: () => output,
-    metricsUrl: /metrics\s+(http\S+)/.exec(output)?.[1] ?? '',
+    output,
+    errors,
+    metricsUrl: /metrics\s+(http\S+)/.exec(output())?.[1] ?? '',
     kill: async () => {
       await end('SIGKILL')
     },

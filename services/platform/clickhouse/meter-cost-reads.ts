@@ -68,8 +68,8 @@ const sharesTime = (tenant: Tenant, { locationIds }: RowFilter, { from, to }: Sp
     AND start_time < ${instantLiteral(to)} AND (end_time > ${instantLiteral(from)} OR start_time >= ${instantLiteral(from)})`
 }
 
-async function* rowsOf(db: ClickHouse, fromAndWhere: string): AsyncIterable<readonly MeterCostRow[]> {
-  for await (const block of db.stream(`SELECT ${allColumns} ${fromAndWhere} ${readSettings}`)) yield decodeMeterCostRows(block)
+async function* rowsOf(db: ClickHouse, fromAndWhere: string, prologue = ''): AsyncIterable<readonly MeterCostRow[]> {
+  for await (const block of db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${readSettings}`)) yield decodeMeterCostRows(block)
 }
 
 /** Read the rows of locations that share time with a span, ordered by start, end and record id. */
@@ -95,7 +95,7 @@ export const rowsAcrossBuckets = (
   const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND NOT ${isWhole(edges)}`
   return filter.locationIds.length === 0
     ? nothing()
-    : rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
+    : rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
 }
 
 /**
@@ -115,7 +115,7 @@ export const sumsOfBuckets = async (
   const energy = 'toInt128(reinterpretAsInt64(energy))'
   const length = 'toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time)'
   const weight = 'toInt64(record_confidence) * confidence'
-  const answer = await db.rows(`SELECT indexOf(${edgeList(edges)}, ${bucketOf(edges, 'start_time')}) - 1 AS bucket, currency,
+  const answer = await db.rows(`${withEdges(edges)}SELECT indexOf(edges, ${bucketOf('start_time')}) - 1 AS bucket, currency,
     countIf(${priced}), toString(sumIf(${energy}, ${priced})), toString(toInt256(toDecimal256(sum(coalesce(cost, 0)), 9) * 1000000000)),
     toString(sumIf(${energy} * (${weight}), ${priced})),
     toString(sumIf(${length}, ${priced})), toString(sumIf(toInt128(${length}) * (${weight}), ${priced})), toString(sumIf(${weight}, ${priced})),
@@ -142,14 +142,21 @@ export const sumsOfBuckets = async (
 }
 
 const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
-const edgeList = (edges: readonly number[]): string => `[${edges.map(wholeLiteral).join(', ')}]`
-const bucketOf = (edges: readonly number[], column: string): string => `roundDown(toUnixTimestamp64Milli(${column}), ${edgeList(edges)})`
+
+/** Name the edges once and briefly: thousands of them must leave room for a group of locations in the 256 KiB of a statement. */
+const withEdges = (edges: readonly number[]): string => {
+  const unsafe = edges.find(edge => !Number.isSafeInteger(edge))
+  if (unsafe !== undefined) throw new RangeError(`not a whole number: ${unsafe}`)
+  return `WITH CAST([${edges.join(',')}], 'Array(Int64)') AS edges `
+}
+
+const bucketOf = (column: string): string => `roundDown(toUnixTimestamp64Milli(${column}), edges)`
 
 /** Whether a row begins and ends in one bucket; its end may be the bucket's end. */
 const isWhole = (edges: readonly number[]): string => {
   const { from, to } = spanOf(edges)
   const last = `greatest(start_time, end_time - INTERVAL 1 MILLISECOND)`
-  return `(start_time >= ${instantLiteral(from)} AND end_time <= ${instantLiteral(to)} AND ${bucketOf(edges, 'start_time')} = ${bucketOf(edges, last)})`
+  return `(start_time >= ${instantLiteral(from)} AND end_time <= ${instantLiteral(to)} AND ${bucketOf('start_time')} = ${bucketOf(last)})`
 }
 
 /** Where a session was metered, and its outer bounds; they may be wider than what its rows are by now. */

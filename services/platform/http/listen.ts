@@ -102,6 +102,8 @@ export const listen = async (
     return new Response(body, { status, headers })
   }
   const server = createServer(serverLimits, getRequestListener(app.fetch, { errorHandler }))
+  // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))
   const address = await bound(server, host, port)
   let closing: Promise<void> | undefined

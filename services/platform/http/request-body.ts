@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Operation, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { turns } from './turns.ts'
 
 const inflate = promisify(gunzip)
 
@@ -34,10 +35,15 @@ const readBytes = async (request: Request, limit: number): Promise<Uint8Array | 
   return request.body === null ? new Uint8Array() : readCounted(request.body, limit)
 }
 
+/** Bodies that are inflated at once: one for each thread that the engine has for it, so that many bombs take no more memory than a few. */
+const inflatedAtOnce = 4
+
+const inTurn = turns(inflatedAtOnce)
+
 /** Inflate, stopping at the limit, so that a small body cannot fill the memory. */
 const inflateBytes = async (bytes: Uint8Array, limit: number): Promise<Result<Uint8Array>> => {
   try {
-    return accepted(await inflate(bytes, { maxOutputLength: limit }))
+    return accepted(await inTurn(() => inflate(bytes, { maxOutputLength: limit })))
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(limit)

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import { constants as os } from 'node:os'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
@@ -33,15 +34,23 @@ type Commit = { readonly kind: 'commit'; readonly partition: Partition; readonly
 type Trim = { readonly kind: 'trim'; readonly partition: Partition }
 type Write = Append | Commit | Trim
 
-type Store = { readonly env: RootDatabase<Buffer, Buffer>; readonly places: Bytes; readonly now: () => number; closed: boolean }
+type Store = {
+  readonly folder: string
+  readonly env: RootDatabase<Buffer, Buffer>
+  readonly places: Bytes
+  readonly now: () => number
+  closed: boolean
+}
 
-/** Effects of one commit, taken over once it is on disk. */
-type Draft = { readonly extents: Map<Partition, Extent>; readonly committed: Commit[]; readonly done: Promise<unknown>[] }
+/** Effects of one commit, taken over once it is on disk; `free`: bytes that the disk has left for more of it. */
+type Draft = { readonly extents: Map<Partition, Extent>; readonly committed: Commit[]; readonly done: Promise<unknown>[]; free: number }
 
 const maxWaitingBytes = 128 * 1_048_576
 const trimEveryMs = 60_000
 const trimAtOnce = 10_000
 const writesPerCommit = 4_096
+/** What the disk must have left: the rest of it lets the other stores end what they have begun. */
+const reserveBytes = { append: 16 * 1_048_576, commit: 1_048_576 }
 
 /**
  * Open the embedded log: one LMDB environment in `folder`, made if missing. One value per message under (partition, offset);
@@ -56,7 +65,7 @@ export const openLmdbLog = async (options: LmdbLogOptions): Promise<Log> => {
     // a rejected commit would also reject a promise that nobody can reach, which ends the process.
     const durable = { overlappingSync: false, eventTurnBatching: false }
     const env = open<Buffer, Buffer>({ path: join(options.folder, 'log.mdb'), maxDbs: 8, ...durable, ...binary })
-    const store: Store = { env, places: env.openDB({ name: 'places', ...binary }), now: options.now, closed: false }
+    const store: Store = { folder: options.folder, env, places: env.openDB({ name: 'places', ...binary }), now: options.now, closed: false }
     const partitions = new Map<TopicName, readonly Partition[]>()
     for (const topic of topicNames) {
       const settings = { ...topics[topic], ...options.topics?.[topic] }
@@ -137,9 +146,10 @@ const refuseAppend = (store: Store, partition: Partition, message: Message, wait
 /** Stage all writes into one transaction, wait for the disk, then let readers see them. */
 const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly (number | Error)[]> => {
   const now = store.now()
-  const draft: Draft = { extents: new Map(), committed: [], done: [] }
+  const draft: Draft = { extents: new Map(), committed: [], done: [], free: 0 }
   let results: readonly (number | Error)[] = []
   try {
+    draft.free = freeBytes(store)
     const batch = store.env.batch(() => {
       results = items.map(item => stage(store, draft, item, now))
     })
@@ -156,8 +166,20 @@ const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly
   return results
 }
 
+/**
+ * A write for which the disk has no room must not reach the store: it tells of it in a buffer that is too short, which ends the
+ * process now and then. So the room is looked at before each commit, with a reserve for what others write meanwhile.
+ */
+const freeBytes = ({ folder }: Store): number => {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+const diskFull = (cause?: unknown): Failure => new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
+
 const stage = (store: Store, draft: Draft, item: Write, now: number): number | Error => {
   const { partition } = item
+  if (draft.free < reserveBytes.commit) return diskFull()
   if (item.kind === 'commit') {
     draft.committed.push(item)
     draft.done.push(store.places.put(groupKey(partition, item.group), doubles(item.next)))
@@ -167,11 +189,13 @@ const stage = (store: Store, draft: Draft, item: Write, now: number): number | E
     trim(store, draft, partition, now, partition.settings.roomBytes)
     return 0
   }
+  if (draft.free - 2 * item.size < reserveBytes.append) return diskFull()
   const room = partition.settings.roomBytes - item.size
   if (takenBytes(draft, partition) > room) trim(store, draft, partition, now, room)
   const extent = draft.extents.get(partition) ?? partition.extent
   if (extent.endPosition - extent.beginPosition > room)
     return new Failure('log_full', `unread messages fill partition ${partition.index} of ${partition.topic}`, { retriable: true })
+  draft.free -= 2 * item.size
   const timestamp = Math.max(now, extent.lastTimestamp)
   const frame = writeFrame(item.message, item.size, { timestamp, position: extent.endPosition })
   draft.done.push(partition.messages.put(messageKey(partition.index, extent.end), frame))
@@ -204,9 +228,7 @@ const fullCodes: ReadonlySet<unknown> = new Set([os.errno.EFBIG, os.errno.ENOSPC
 const classified = async (error: unknown): Promise<Failure> => {
   const cause = error instanceof Error && 'commitError' in error ? await settled(error.commitError) : error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return fullCodes.has(code)
-    ? new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
-    : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
+  return fullCodes.has(code) ? diskFull(cause) : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
 }
 
 /** The store rejects each write with a promise of the commit's own error. */

@@ -8,7 +8,14 @@ export type Bytes = {
   readonly remove: (key: Buffer) => Promise<boolean>
   readonly getRange: (range: Range) => Iterable<{ readonly key: Buffer; readonly value: Buffer }>
 }
-type Range = { readonly start: Buffer; readonly end: Buffer; readonly reverse?: boolean; readonly limit?: number }
+/** `end` is exclusive, also in reverse, unless told otherwise. */
+type Range = {
+  readonly start: Buffer
+  readonly end: Buffer
+  readonly inclusiveEnd?: boolean
+  readonly reverse?: boolean
+  readonly limit?: number
+}
 
 /** Where a partition's kept messages start and end: offsets, and the bytes before them. Covers durable messages only. */
 export type Extent = {
@@ -62,7 +69,7 @@ export const openPartition = (places: Bytes, at: Pick<Partition, 'topic' | 'inde
   const begin = begun?.readDoubleBE(0) ?? 0
   const beginPosition = begun?.readDoubleBE(8) ?? 0
   partition.extent = { begin, beginPosition, end: begin, endPosition: beginPosition, lastTimestamp: 0 }
-  const range = { start: messageKey(at.index, 2 ** 48 - 1), end: messageKey(at.index, 0), reverse: true, limit: 1 }
+  const range = { start: messageKey(at.index, 2 ** 48 - 1), end: messageKey(at.index, 0), inclusiveEnd: true, reverse: true, limit: 1 }
   for (const { key, value } of at.messages.getRange(range)) {
     if (key.readUInt16BE(0) !== at.index) break
     const last = readFramePlace(value)

@@ -1,0 +1,21 @@
+/** A stream of choices that a seed decides. */
+export type Random = {
+  /** A whole number from 0 to `below` − 1. */
+  readonly below: (below: number) => number
+  /** True in one of `outOf` cases. */
+  readonly oneIn: (outOf: number) => boolean
+  readonly pick: <T>(choices: readonly [T, ...T[]]) => T
+}
+
+/** Make a stream of choices: the same seed gives the same ones. Source: mulberry32. */
+export const seededRandom = (seed: number): Random => {
+  let state = seed >>> 0
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const below = (limit: number): number => Math.floor(next() * limit)
+  return { below, oneIn: outOf => below(outOf) === 0, pick: choices => choices[below(choices.length)] ?? choices[0] }
+}

@@ -1,0 +1,68 @@
+import type { JsonSchema } from './json-schema.ts'
+import type { DocumentedOperation } from './openapi.ts'
+
+/** Where an operation takes an id: a path or query parameter, or a member of the body (`0` is the first element of a list). */
+export type IdPlace =
+  | { readonly in: 'path' | 'query'; readonly name: string; readonly prefix: string }
+  | { readonly in: 'body'; readonly path: readonly (string | number)[]; readonly prefix: string }
+
+const idPattern = /^([a-z]{3})_[0-9a-f]{24,32}$/
+
+const prefixIn = (values: readonly unknown[]): string | undefined =>
+  values.map(value => (typeof value === 'string' ? idPattern.exec(value)?.[1] : undefined)).find(prefix => prefix !== undefined)
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const examplesOf = (schema: JsonSchema): readonly unknown[] => {
+  const own = Array.isArray(schema['examples']) ? schema['examples'] : []
+  const inner = Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema).flatMap(examplesOf) : []
+  return [...own, ...inner]
+}
+
+const alternatives = (schema: JsonSchema): readonly JsonSchema[] =>
+  Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema).flatMap(alternatives) : [schema]
+
+/** Members of a body that hold ids; those that only the server sets are no place to give one. */
+const inBody = (schema: JsonSchema, path: readonly (string | number)[] = []): readonly IdPlace[] => {
+  if (schema['readOnly'] === true) return []
+  const prefix = prefixIn(examplesOf(schema))
+  if (prefix !== undefined) return [{ in: 'body', path, prefix }]
+  return alternatives(schema).flatMap(one => {
+    if (isSchema(one['items'])) return inBody(one['items'], [...path, 0])
+    const properties = isSchema(one['properties']) ? Object.entries(one['properties']) : []
+    return properties.flatMap(([name, member]) => (isSchema(member) ? inBody(member, [...path, name]) : []))
+  })
+}
+
+/** Prefixes of cursors, which are ids of what the list holds. */
+const cursorPrefix = ({ success }: DocumentedOperation): string | undefined => {
+  const list = success.schema['properties']
+  const data = isSchema(list) && isSchema(list['data']) ? list['data']['items'] : undefined
+  const item = isSchema(data) && isSchema(data['properties']) ? data['properties']['id'] : undefined
+  return isSchema(item) ? prefixIn(examplesOf(item)) : undefined
+}
+
+const cursors = ['starting_after', 'ending_before']
+
+/**
+ * List the places of an operation that take an id.
+ * Throws for a parameter whose name says that it takes one while nothing tells of which kind.
+ */
+export const idPlacesOf = (operation: DocumentedOperation): readonly IdPlace[] => {
+  const inParameters = operation.parameters.flatMap((parameter): readonly IdPlace[] => {
+    const { name, example } = parameter
+    if (cursors.includes(name)) {
+      const prefix = cursorPrefix(operation)
+      if (prefix === undefined) throw new Error(`${operation.id}: nothing tells of what ${name} is the id`)
+      return [{ in: 'query', name, prefix }]
+    }
+    const isId = parameter.in === 'path' || (name.endsWith('_id') && !name.endsWith('reference_id')) || name === 'session_reference_id'
+    if (!isId) return []
+    const prefix =
+      prefixIn([example]) ?? (example?.toString().startsWith('session') || name === 'session_reference_id' ? 'session' : undefined)
+    const kind = prefix ?? (name === 'object_id' ? 'dev' : undefined)
+    if (kind === undefined) throw new Error(`${operation.id}: nothing tells of what ${name} is the id`)
+    return [{ in: parameter.in, name, prefix: kind }]
+  })
+  return [...inParameters, ...(operation.body === null ? [] : inBody(operation.body.schema))]
+}
