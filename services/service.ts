@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { ConfigError, environment, readConfig, readRoles, roles } from './platform/config.ts'
 import { isFailure } from './platform/failure.ts'
 import { createLogger } from './platform/telemetry.ts'
@@ -30,15 +31,21 @@ const reasonOf = (error: unknown): string | null => {
 
 const drainMs = 15_000
 
-/** Resolves with the name of the first signal that asks to stop; a second one ends the process at once. */
+const repeatMs = 1_000
+
+/**
+ * Resolves with the name of the first signal that asks to stop; another one, a second later or more, ends the process at once.
+ * Ctrl-C under npm arrives twice, from the terminal and from npm: what follows at once is the same wish.
+ */
 const stopSignal = (): Promise<NodeJS.Signals> =>
   new Promise(resolve => {
+    let askedAt: number | null = null
     const stop = (signal: NodeJS.Signals): void => {
+      if (askedAt !== null && performance.now() - askedAt > repeatMs) process.exit(128 + constants.signals[signal])
+      askedAt ??= performance.now()
       resolve(signal)
-      process.once('SIGINT', () => process.exit(130))
     }
-    process.once('SIGTERM', stop)
-    process.once('SIGINT', stop)
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
   })
 
 /**

@@ -35,6 +35,7 @@ import { pricingBook } from './platform/pricing-book.ts'
 import { loadSecrets, type Secrets } from './platform/secrets.ts'
 import type { Logger } from './platform/telemetry.ts'
 import { timeZone } from './platform/time-zone.ts'
+import { recordRefusal } from './query-service/change.ts'
 import { costOperations } from './query-service/cost-operations.ts'
 import { meteringFacts } from './query-service/metering-facts.ts'
 import { queryServiceOperations } from './query-service/operations.ts'
@@ -120,6 +121,7 @@ const portsOf = ({ database, secrets, metrics }: Stores, idempotency: Idempotenc
   authenticateOperator: operatorAuthenticator(secrets.operatorKey),
   idempotency,
   at: presentInstant,
+  refused: refusal => recordRefusal({ database }, refusal),
   elapsed: () => performance.now(),
   mintRequestId: () => `req_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
   log: logger,

@@ -115,6 +115,12 @@ export const readRequest = (operation: Operation, wire: WireRequest): Result<Rea
   return accepted({ parameters: { ...wire.parameters, ...taken.value.parameters }, query: readOwn.value, body: readBody.value })
 }
 
+/** Give what a body says, whether or not its operation takes it, in the words it was sent in; undefined when it cannot be read. */
+export const sentBody = (operation: Operation, body: RawBody): unknown => {
+  const parsed = operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : parseJson(body.bytes)
+  return parsed.ok ? parsed.value : undefined
+}
+
 /** Put a refusal of an operation into the words of a layout. */
 export const refusalInLayout = (operation: Operation, refusal: Refusal, layout: Layout): Refusal =>
   layout === 'current' ? refusal : refusalToEarlier(refusal, [...(operation.renames?.body ?? []), ...(operation.renames?.query ?? [])])

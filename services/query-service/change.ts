@@ -1,7 +1,8 @@
 import { failedEventData } from '../contract/event.ts'
 import { answerInLayout } from '../contract/exchange.ts'
 import type { Operation, RequestOf } from '../contract/operation.ts'
-import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import type { Refused } from '../platform/http/binding.ts'
 import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
@@ -29,8 +30,7 @@ export const tenantOf = ({ caller }: Pick<RequestOf<Operation>, 'caller'>): Tena
 
 /**
  * Make a change of the caller's records. In its transaction stand its events and, under an Idempotency-Key, its answer; the orders that
- * it owes are in their lanes when this returns, or are left to the relay after a second. A refusal undoes everything and leaves an event
- * of its own. Refuses what `work` refuses, and `idempotency_in_progress` where another process has taken the request over.
+ * it owes are in their lanes when this returns, or are left to the relay after a second. A refusal undoes everything. Refuses what `work` refuses, and `idempotency_in_progress` where another process has taken the request over.
  * Source: contract decisions 2 and 14; design 4.
  */
 export const change = async <T>(
@@ -50,7 +50,6 @@ export const change = async <T>(
     await publishSoon(dependencies, made.value.orders ?? [])
     return accepted(made.value.value)
   }
-  if (made !== takenOver) await recordRefusal(dependencies, operation, request, made.refusal)
   return made
 }
 
@@ -91,30 +90,23 @@ export const publishSoon = async ({ publishOrders }: QueryServiceDependencies, o
   }
 }
 
-/** What a refused request was about, as far as it says. */
-type Asked = Pick<RequestOf<Operation>, 'caller' | 'id' | 'requestId' | 'at'> & { readonly body: unknown }
-
 const failingChange = /^(customer|location|device)_(create|update|delete)$/
 
 const referenceIn = (body: unknown): string | null => {
-  if (typeof body !== 'object' || body === null) return null
-  const reference = 'referenceId' in body ? body.referenceId : 'reference_id' in body ? body.reference_id : null
+  if (typeof body !== 'object' || body === null || !('reference_id' in body)) return null
+  const reference = body.reference_id
   return typeof reference === 'string' ? reference.slice(0, 255) : null
 }
 
 /**
- * Write the event of a refused change of a customer, location or device; refusals of other operations leave none.
- * Source: contract decisions 14.
+ * Write the event of a refused change of a customer, location or device; refusals of other operations leave none, nor does a request whose
+ * twin goes on. Source: contract decisions 14.
  */
-export const recordRefusal = async (
-  { database }: Pick<QueryServiceDependencies, 'database'>,
-  operation: Pick<Operation, 'id'>,
-  asked: Asked,
-  refusal: Refusal,
-): Promise<void> => {
+export const recordRefusal = async ({ database }: Pick<QueryServiceDependencies, 'database'>, told: Refused): Promise<void> => {
+  const { operation, refusal, caller, body, requestId, at } = told
   const [, kind, verb] = failingChange.exec(operation.id) ?? []
-  if (kind === undefined) return
-  const about = { id: asked.id === '' ? null : asked.id, referenceId: referenceIn(asked.body) }
-  const event = { type: `${kind}.${verb}.failed`, objectId: about.id, data: failedEventData(about, refusal, asked.requestId) }
-  await withTenant(database, tenantOf(asked), transaction => writeEvents(transaction, [event], asked.at))
+  if (kind === undefined || refusal.code === 'idempotency_in_progress') return
+  const about = { id: told.id === '' ? null : told.id, referenceId: referenceIn(body) }
+  const event = { type: `${kind}.${verb}.failed`, objectId: about.id, data: failedEventData(about, refusal, requestId) }
+  await withTenant(database, tenantOf({ caller }), transaction => writeEvents(transaction, [event], at))
 }

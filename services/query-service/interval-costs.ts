@@ -14,8 +14,12 @@ import { costRowOf } from './cost-row.ts'
 
 type Asked = RequestOf<typeof intervalCost>
 
-/** Whose rows are added up: some locations with one currency, and which devices there. */
-type Scope = { readonly locations: readonly CostedLocation[]; readonly deviceIds: readonly (string | null)[] | null }
+/** Whose rows are added up: some locations with one currency, or all that the account has, and which devices there. */
+type Scope = {
+  readonly locations: readonly CostedLocation[]
+  readonly isWhole: boolean
+  readonly deviceIds: readonly (string | null)[] | null
+}
 
 const hourMs = 3_600_000
 /** A statement names at most so many locations. */
@@ -70,7 +74,8 @@ const scopeOf = async (reads: CostReads, request: Asked): Promise<Result<Scope>>
   const locations = target.kind === 'device' ? await deviceLocations(reads, request) : chooseLocations(target.locations, request.query)
   if (!locations.ok) return locations
   const ownOnly = target.kind === 'location' && !request.query.include_devices
-  return accepted({ locations: locations.value, deviceIds: target.kind === 'device' ? [request.id] : ownOnly ? [null] : null })
+  const isWhole = target.kind === 'account' && locations.value.length === target.locations.length
+  return accepted({ locations: locations.value, isWhole, deviceIds: target.kind === 'device' ? [request.id] : ownOnly ? [null] : null })
 }
 
 /** The one zone of some locations; UTC where they differ, which a calendar does not allow. */
@@ -106,7 +111,7 @@ const elementsOf = async ({ clickHouse }: CostReads, request: Asked, scope: Scop
   const tenant = tenantOf(request)
   const sums: Awaited<ReturnType<typeof sumsOfBuckets>>[number][] = []
   const rows: ReturnType<typeof costRowOf>[] = []
-  for (const locationIds of groupsOf(scope.locations)) {
+  for (const locationIds of scope.isWhole ? [null] : groupsOf(scope.locations)) {
     const devices = scope.deviceIds === null ? {} : { deviceIds: scope.deviceIds }
     const filter: RowFilter = { locationIds, ...devices, tariffDirection, energyFlowDirection: flow }
     sums.push(...(await sumsOfBuckets(clickHouse, tenant, filter, edges)))

@@ -91,6 +91,15 @@ describe.each([
     await client.call('DELETE', `/${path}/${unknown}`)
     expect(await eventsOf(client, unknown)).toEqual([`${kind}.update.failed`, `${kind}.delete.failed`])
   })
+
+  it('leave an event of a refusal that comes before any change', async () => {
+    const client = (await makeAccount(service)).live
+    const refused = await client.call('POST', `/${path}`, { ...body, colour: 'green' })
+    const [failed] = listed(await client.call('GET', `/events?event_type=${kind}.create.failed`))
+    expect(failed).toMatchObject({
+      data: { reference_id: 'first', error: { code: 'unknown_field' }, request_id: refused.body['request_id'] },
+    })
+  })
 })
 
 describe('objects of other accounts, of the other mode, deleted and unknown', () => {

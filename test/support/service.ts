@@ -12,6 +12,7 @@ import { createApiKey, readKeyState } from '../../services/platform/postgres/api
 import type { Database } from '../../services/platform/postgres/database.ts'
 import type { OutboxMessage } from '../../services/platform/postgres/outbox.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { recordRefusal } from '../../services/query-service/change.ts'
 import type { Provider, QueryServiceDependencies } from '../../services/query-service/dependencies.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
 
@@ -63,6 +64,7 @@ export const openService = (database: Database, at: () => number = presentInstan
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     authenticateOperator: operatorAuthenticator(operatorKey),
     idempotency,
+    refused: refusal => recordRefusal({ database }, refusal),
     at,
     elapsed: () => performance.now(),
     mintRequestId: () => `req_${crypto.randomUUID()}`,

@@ -7,9 +7,9 @@ import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 /** Whose rows: every read is bound to one account and mode. */
 export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
 
-/** Which rows of some locations; what is absent is not asked for. Among `deviceIds` null stands for a location's own records. */
+/** Which rows; what is absent is not asked for. `locationIds` null: of all locations. Among `deviceIds` null stands for a location's own records. */
 export type RowFilter = {
-  readonly locationIds: readonly string[]
+  readonly locationIds: readonly string[] | null
   readonly deviceIds?: readonly (string | null)[]
   readonly energyFlowDirection?: MeterRecord['energyFlowDirection']
   readonly tariffDirection?: MeterRecord['tariffDirection']
@@ -50,20 +50,24 @@ const noDevice = '0'.repeat(24)
 const devices = (all: readonly (string | null)[]): string => listLiteral(all.map(id => idLiteral(id ?? noDevice)))
 const ids = (all: readonly string[]): string => listLiteral(all.map(idLiteral))
 
+const locationsAre = ({ locationIds }: RowFilter): string => (locationIds === null ? '' : `location_id IN ${ids(locationIds)}`)
+
+const isEmpty = ({ locationIds }: RowFilter): boolean => locationIds?.length === 0
+
 const filterIs = (filter: RowFilter): string =>
   [
-    `location_id IN ${ids(filter.locationIds)}`,
+    locationsAre(filter),
     filter.deviceIds === undefined ? '' : `device_id IN ${devices(filter.deviceIds)}`,
     filter.energyFlowDirection === undefined ? '' : `energy_flow_direction = ${textLiteral(filter.energyFlowDirection)}`,
     filter.tariffDirection === undefined ? '' : `tariff_direction = ${textLiteral(filter.tariffDirection)}`,
     filter.status === undefined ? '' : `status = ${textLiteral(filter.status)}`,
   ]
     .filter(condition => condition !== '')
-    .join(' AND ')
+    .join(' AND ') || 'true'
 
 /** Rows that share time with a span, impulses in it included. Looks back a day, and further only to days that have longer rows. */
-const sharesTime = (tenant: Tenant, { locationIds }: RowFilter, { from, to }: Span): string => {
-  const earlier = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${ids(locationIds)} AND last_end > ${instantLiteral(from)}`
+const sharesTime = (tenant: Tenant, filter: RowFilter, { from, to }: Span): string => {
+  const earlier = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationsAre(filter) || 'true'} AND last_end > ${instantLiteral(from)}`
   return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier}))
     AND start_time < ${instantLiteral(to)} AND (end_time > ${instantLiteral(from)} OR start_time >= ${instantLiteral(from)})`
 }
@@ -74,7 +78,7 @@ async function* rowsOf(db: ClickHouse, fromAndWhere: string, prologue = ''): Asy
 
 /** Read the rows of locations that share time with a span, ordered by start, end and record id. */
 export const rowsOfSpan = (db: ClickHouse, tenant: Tenant, filter: RowFilter, span: Span): AsyncIterable<readonly MeterCostRow[]> =>
-  filter.locationIds.length === 0
+  isEmpty(filter)
     ? nothing()
     : rowsOf(
         db,
@@ -93,7 +97,7 @@ export const rowsAcrossBuckets = (
   edges: readonly number[],
 ): AsyncIterable<readonly MeterCostRow[]> => {
   const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND NOT ${isWhole(edges)}`
-  return filter.locationIds.length === 0
+  return isEmpty(filter)
     ? nothing()
     : rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
 }
@@ -108,7 +112,7 @@ export const sumsOfBuckets = async (
   filter: RowFilter,
   edges: readonly number[],
 ): Promise<readonly CostSum[]> => {
-  if (filter.locationIds.length === 0) return []
+  if (isEmpty(filter)) return []
   const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND ${isWhole(edges)}`
   const priced = "status != 'UNPRICED'"
   // Integers of the smallest units, wide enough to add up: decimals would be checked for overflow row by row.

@@ -1,6 +1,6 @@
 import type { Layout } from '../../contract/layout.ts'
 import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
-import type { Result } from '../../domain/refusal.ts'
+import type { Refusal, Result } from '../../domain/refusal.ts'
 
 /** An operation and what answers it. */
 export type Binding = {
@@ -60,6 +60,17 @@ export type Observation = {
   readonly durationMs: number
 }
 
+/** A request that was refused after its caller was known; `body` as far as it could be read. */
+export type Refused = {
+  readonly operation: Operation
+  readonly refusal: Refusal
+  readonly caller: Caller
+  readonly id: string
+  readonly body: unknown
+  readonly requestId: string
+  readonly at: number
+}
+
 /** What the world hands in; nothing here is ambient. */
 export type Ports = {
   /** Find who sends a bearer token at an instant in ms. */
@@ -74,6 +85,8 @@ export type Ports = {
   readonly mintRequestId: () => string
   readonly log: { readonly warn: (fields: object, message: string) => void; readonly error: (fields: object, message: string) => void }
   readonly observe: (observation: Observation) => void
+  /** Told of each refusal after authentication, before it is answered; what it throws is logged and changes nothing. */
+  readonly refused?: (refusal: Refused) => Promise<void>
   /** Refuse reads and test mode while the process is overloaded; null takes all. */
   readonly shed?: (operation: Operation, caller: Caller | null) => boolean
 }

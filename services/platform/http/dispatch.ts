@@ -1,5 +1,5 @@
 import { retryAfterSeconds } from '../../contract/error.ts'
-import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exchange.ts'
+import { answerInLayout, readRequest, refusalInLayout, sentBody } from '../../contract/exchange.ts'
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
@@ -155,6 +155,22 @@ const answerWith = async (
   return { ...outcome, refusal: refusalInLayout(passage.operation, outcome.refusal, trace.layout) }
 }
 
+/** Tell of a refusal; a body that its shapes refused is read once more, for what it says of itself. */
+const tellRefusal = async (
+  { operation, caller, parameters, body }: Passage,
+  refusal: Refusal,
+  trace: Trace,
+  ports: Ports,
+): Promise<void> => {
+  if (ports.refused === undefined || caller === nobody) return
+  const { requestId, at } = trace
+  try {
+    await ports.refused({ operation, refusal, caller, id: parameters['id'] ?? '', body: sentBody(operation, body), requestId, at })
+  } catch (error) {
+    ports.log.warn({ err: error, request_id: requestId }, 'a refusal could not be recorded')
+  }
+}
+
 const jsonAnswer = (trace: Trace, body: string, status: number): Answer => ({
   status,
   layout: trace.layout,
@@ -168,6 +184,17 @@ const changesNothing = (query: unknown): boolean =>
   typeof query === 'object' && query !== null && 'non_persistent' in query && query.non_persistent === true
 
 const perform = async (
+  passage: Passage,
+  trace: Trace,
+  ports: Ports,
+  gate: Gate,
+): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
+  const outcome = await performRead(passage, trace, ports, gate)
+  if (!outcome.ok) await tellRefusal(passage, outcome.refusal, trace, ports)
+  return outcome
+}
+
+const performRead = async (
   passage: Passage,
   trace: Trace,
   ports: Ports,

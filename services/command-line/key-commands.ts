@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeInstant } from '../domain/instant.ts'
+import { hashSecret } from '../platform/mint.ts'
+import { type ApiKeyScope, createApiKey, findApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../platform/postgres/api-keys.ts'
+import type { Database } from '../platform/postgres/database.ts'
+import { withOperator } from '../platform/postgres/transaction.ts'
+import { loadSecrets } from '../platform/secrets.ts'
+import { findAccount } from './account-commands.ts'
+import { auditKey } from './audit.ts'
+import { type Command, CommandError, done, UsageError } from './command.ts'
+import { type Records, withDatabase } from './open-database.ts'
+import { readSandbox } from './sandbox-file.ts'
+import { columns, table } from './table.ts'
+
+const scopes: readonly ApiKeyScope[] = ['read', 'metering', 'all']
+const longestDescription = 255
+
+const modeOf = ({ liveMode }: Pick<StoredApiKey, 'liveMode'>): string => (liveMode ? 'live' : 'test')
+
+const toJson = (key: StoredApiKey) => ({
+  id: key.id,
+  object: 'api_key',
+  account_id: key.accountId,
+  live_mode: key.liveMode,
+  scope: key.scope,
+  last4: key.last4,
+  description: key.description,
+  time_created: writeInstant(key.createdAt),
+  time_revoked: key.revokedAt === null ? null : writeInstant(key.revokedAt),
+})
+
+/**
+ * The secret that the service hashes keys with. It is made here only where the service would make it next;
+ * a key that is hashed with another secret would never work.
+ */
+const secretOf = async ({ config, isOurs }: Records, database: Database): Promise<string> => {
+  const isKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
+  if (!isKnown && !isOurs) {
+    throw new CommandError('the secret of the service is not known here; set WATTLEDGER_SECRET as the service has it')
+  }
+  const { secret } = loadSecrets(config.dataFolder, config)
+  if (await contradictsSandbox(config.dataFolder, database, secret)) {
+    throw new CommandError('the service runs with another secret, so the key would not work; set WATTLEDGER_SECRET as the service has it')
+  }
+  return secret
+}
+
+/** Whether a sandbox key that lives in the database is not found under this secret. */
+const contradictsSandbox = async (dataFolder: string, { operator }: Database, secret: string): Promise<boolean> => {
+  const sandbox = readSandbox(dataFolder)
+  if (sandbox === null) return false
+  const living = await listApiKeys(operator, { accountId: sandbox.account_id, liveMode: false })
+  const isStored = living.some(key => key.revokedAt === null && key.last4 === sandbox.test_key.slice(-4))
+  return isStored && (await findApiKey(operator, hashSecret(secret, sandbox.test_key))) === null
+}
+
+const readDescription = (text: string | undefined): string | null => {
+  if (text !== undefined && [...text].length > longestDescription) {
+    throw new UsageError(`--description has at most ${longestDescription} characters`)
+  }
+  return text ?? null
+}
+
+const create: Command = {
+  name: 'keys create',
+  operands: ['ACCOUNT'],
+  summary: 'Make an API key; its secret is shown once.',
+  details: 'The secret logs in at GET /login together with the account. It is stored as a hash and cannot be shown again.',
+  options: {
+    mode: { value: 'MODE', summary: 'The world in which the key works.', choices: ['live', 'test'], required: true },
+    scope: { value: 'SCOPE', summary: 'What it may do; all when absent.', choices: scopes },
+    description: { value: 'TEXT', summary: 'What it is for.' },
+  },
+  run: input => {
+    const { options, at } = input
+    const scope = scopes.find(known => known === options['scope']) ?? 'all'
+    const draft = { scope, description: readDescription(options['description']) }
+    return withDatabase(input, { mayMake: false }, async (database, records) => {
+      const [id = ''] = input.operands
+      const account = await findAccount(database.operator, id)
+      const serverSecret = await secretOf(records, database)
+      const tenant = { accountId: account.id, liveMode: options['mode'] === 'live' }
+      const { apiKey, secret } = await withOperator(database, async transaction => {
+        const made = await createApiKey(transaction.query, tenant, draft, serverSecret, at)
+        await auditKey(transaction, tenant, { action: 'api_key.create', objectId: made.apiKey.id, detail: toJson(made.apiKey), at })
+        return made
+      })
+      const rows = [
+        ['key', apiKey.id],
+        ['mode', modeOf(apiKey)],
+        ['scope', apiKey.scope],
+        ['secret', secret],
+      ]
+      return done(`${columns(rows)}\n\nKeep the secret now: it is not stored and cannot be shown again.`, { ...toJson(apiKey), secret })
+    })
+  },
+}
+
+const listAll = async ({ operator }: Database, accountId: string): Promise<readonly StoredApiKey[]> => {
+  await findAccount(operator, accountId)
+  const live = await listApiKeys(operator, { accountId, liveMode: true })
+  return [...live, ...(await listApiKeys(operator, { accountId, liveMode: false }))]
+}
+
+const list: Command = {
+  name: 'keys list',
+  operands: ['ACCOUNT'],
+  summary: 'List the API keys of an account.',
+  details: 'Live keys first, the newest on top; revoked ones too. Keys are told apart by their last four characters.',
+  options: {},
+  run: input =>
+    withDatabase(input, { mayMake: false }, async database => {
+      const keys = await listAll(database, input.operands[0] ?? '')
+      const rows = keys.map(key => [
+        key.id,
+        modeOf(key),
+        key.scope,
+        `…${key.last4}`,
+        writeInstant(key.createdAt).slice(0, 10),
+        key.revokedAt === null ? 'works' : `revoked ${writeInstant(key.revokedAt).slice(0, 10)}`,
+        key.description ?? '',
+      ])
+      const head = ['key', 'mode', 'scope', 'ends in', 'created', 'state', 'description']
+      return done(table(head, rows, 'This account has no key.'), keys.map(toJson))
+    }),
+}
+
+const revoke: Command = {
+  name: 'keys revoke',
+  operands: ['ACCOUNT', 'KEY_ID'],
+  summary: 'Revoke an API key.',
+  details: 'Logins with it fail at once, and tokens that it gave end within 60 s. A revoked key never works again.',
+  options: {},
+  run: input =>
+    withDatabase(input, { mayMake: false }, async database => {
+      const [accountId = '', keyId = ''] = input.operands
+      const found = (await listAll(database, accountId)).find(({ id }) => id === keyId)
+      if (found === undefined) {
+        throw new CommandError(`account ${accountId} has no key ${keyId}; "npx wattledger keys list ${accountId}" shows all`)
+      }
+      const tenant = { accountId, liveMode: found.liveMode }
+      const revoked = await withOperator(database, async transaction => {
+        const changed = await revokeApiKey(transaction.query, tenant, keyId, input.at)
+        if (changed === null) return found
+        await auditKey(transaction, tenant, { action: 'api_key.revoke', objectId: keyId, detail: toJson(changed), at: input.at })
+        return changed
+      })
+      const since = revoked.revokedAt === null ? '' : ` since ${writeInstant(revoked.revokedAt)}`
+      return done(`${keyId} (${modeOf(revoked)}) is revoked${since}.`, toJson(revoked))
+    }),
+}
+
+export const keyCommands: readonly Command[] = [create, list, revoke]

@@ -1,0 +1,79 @@
+/** An answer of the service: its status and its body, `null` where that is no JSON. */
+export type Answer<T> = { readonly status: number; readonly body: T | null; readonly retryAfterMs: number | null }
+
+/** The service refused a call, or did not answer it; `status` is null where there was no answer at all. */
+export class CallError extends Error {
+  readonly status: number | null
+  readonly code: string | null
+
+  constructor(message: string, status: number | null, code: string | null, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.status = status
+    this.code = code
+  }
+}
+
+export type ServiceClient = {
+  /** Call the interface and give whatever it answers. Throws `CallError` where nothing answers in time. */
+  readonly call: <T>(method: string, path: string, body?: unknown) => Promise<Answer<T>>
+  /** Call the interface for a success; throws `CallError` with the service's own words for anything else. */
+  readonly ask: <T>(method: string, path: string, body?: unknown) => Promise<T>
+}
+
+const timeoutMs = 30_000
+
+type ErrorBody = { readonly code?: string; readonly message?: string; readonly field?: string; readonly request_id?: string }
+
+const causeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`
+  const { cause } = error
+  if (cause instanceof AggregateError) return causeOf(cause.errors[0])
+  return cause instanceof Error ? cause.message : error.message
+}
+
+const secondsIn = (header: string | null): number | null => (header === null || !/^\d+$/.test(header) ? null : Number(header) * 1000)
+
+/** Make a client that sends the same headers with every call. */
+export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, string>>): ServiceClient => {
+  const call = async <T>(method: string, path: string, body?: unknown): Promise<Answer<T>> => {
+    const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }
+    const signal = AbortSignal.timeout(timeoutMs)
+    const text = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
+    try {
+      const response = await fetch(new URL(path, baseUrl), { method, headers: { ...headers, ...content }, signal, body: text })
+      const isJson = response.headers.get('Content-Type')?.includes('json') ?? false
+      const read = await response.text()
+      const retryAfterMs = secondsIn(response.headers.get('Retry-After'))
+      return { status: response.status, body: isJson && read !== '' ? (JSON.parse(read) as T) : null, retryAfterMs }
+    } catch (error) {
+      throw new CallError(`${method} ${baseUrl}${path}: ${causeOf(error)}`, null, null, error)
+    }
+  }
+  const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const answer = await call<T>(method, path, body)
+    if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body
+    throw refusalOf(method, path, answer)
+  }
+  return { call, ask }
+}
+
+/** Put an answer that is no success into words. */
+export const refusalOf = (method: string, path: string, { status, body }: Answer<unknown>): CallError => {
+  const { code, message, field, request_id: requestId } = (body ?? {}) as ErrorBody
+  const reason = message ?? 'an answer without an error object'
+  const place = field === undefined ? '' : ` (${field})`
+  const trace = requestId === undefined ? '' : ` [${requestId}]`
+  return new CallError(
+    `${method} ${path} answered ${status}${code === undefined ? '' : ` ${code}`}: ${reason}${place}${trace}`,
+    status,
+    code ?? null,
+  )
+}
+
+/** Log in with an account's key and give a client that sends the token. Throws `CallError`. */
+export const logIn = async (baseUrl: string, account: string, key: string): Promise<ServiceClient> => {
+  const basic = serviceClient(baseUrl, { Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}` })
+  const { bearer_token: token } = await basic.ask<{ readonly bearer_token: string }>('GET', '/login')
+  return serviceClient(baseUrl, { Authorization: `Bearer ${token}` })
+}
