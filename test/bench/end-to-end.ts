@@ -4,6 +4,7 @@ import { login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { bodiesOf, createFleet } from './fleet.ts'
 import type { LoadPlan, LoadResult } from './load.ts'
+import { tokenOf } from './token.ts'
 
 export type EndToEnd = {
   readonly recordsPerSecond: number
@@ -54,9 +55,7 @@ export const endToEnd = async (options: {
   try {
     const client = await login(system.sandbox)
     const fleet = await createFleet(client, options.locations, options.locations * 2)
-    const basic = Buffer.from(`${system.sandbox.account_id}:${system.sandbox.test_key}`).toString('base64')
-    const answer = await fetch(`${system.sandbox.base_url}/login`, { headers: { Authorization: `Basic ${basic}` } })
-    const { bearer_token: token } = (await answer.json()) as { bearer_token: string }
+    const token = await tokenOf(system.sandbox)
     const { hostname: host, port } = new URL(system.sandbox.base_url)
     const plan: LoadPlan = {
       host,
