@@ -5,8 +5,8 @@ import type { Taken } from './step.ts'
 export type LaneBuffer = {
   /** Wait until something is there, then take up to about so many bytes of it, lane by lane; empty only when `signal` aborts. */
   readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
-  /** Tell whether `take` would give something at once. */
-  readonly isReady: () => boolean
+  /** Tell how many bytes `take` could give at once. */
+  readonly readyBytes: () => number
   /** Commit what steps took, in order, after all their effects. */
   readonly commit: (taken: readonly Taken[]) => Promise<void>
   /** Forget what was read and begin again at the committed offsets. */
@@ -106,7 +106,7 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
         signal.removeEventListener('abort', stop)
       }
     },
-    isReady: () => sources.some(({ messages }) => messages.length > 0),
+    readyBytes: () => sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
     commit: async taken => {
       const ends = new Map<Lane, number>()
       for (const { lane, messages } of taken) {

@@ -29,6 +29,9 @@ export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
 /** About 10,000 records. */
 const stepBytes = 1_000_000
+/** Small steps begin at most so often, because the engine takes as long for ten rows as for a thousand; the first one begins at once. */
+const smallStepEveryMs = 40
+const smallStepBytes = 250_000
 /** Receipts and commits wait at most so long while steps follow each other; quiet lanes have them at once. */
 const receiptDelayMs = 150
 const stuckMs = 60_000
@@ -48,6 +51,15 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const stopping = new AbortController()
   const owed: Owed = { taken: [], steps: [], since: 0 }
   let busySince: number | null = null
+  let steppedAt = Number.NEGATIVE_INFINITY
+
+  /** Let a few more records gather behind a step that has just begun. */
+  const pace = async (): Promise<void> => {
+    const wait = steppedAt + smallStepEveryMs - performance.now()
+    if (wait > 0 && buffer.readyBytes() < smallStepBytes) {
+      await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
 
   const applyOrders = ({ orders }: Step): void => {
     for (const order of orders) {
@@ -96,11 +108,13 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
 
   const turn = async (): Promise<void> => {
+    await pace()
     const taken = await buffer.take(stepBytes, stopping.signal)
     if (taken.length === 0) return
     busySince ??= at()
+    steppedAt = performance.now()
     await work(taken)
-    if (!buffer.isReady() || performance.now() - owed.since > receiptDelayMs || stopping.signal.aborted) await settleAccounts()
+    if (buffer.readyBytes() === 0 || performance.now() - owed.since > receiptDelayMs || stopping.signal.aborted) await settleAccounts()
   }
 
   const run = async (): Promise<void> => {
@@ -119,6 +133,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
         await buffer.rewind()
       }
     }
+    if (owed.steps.length > 0) await settleAccounts()
   }
   const running = run()
   return {
