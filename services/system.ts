@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { layouts } from './contract/layout.ts'
 import { openApiDocument } from './contract/openapi.ts'
@@ -99,8 +100,15 @@ const laneGeneration = async ({ operator }: Database, partitions: number): Promi
   return (known ?? (await readLaneGeneration(operator, topic)))?.generation ?? 0
 }
 
+/** Readings and costs are their owner's alone; the folder above lets PostgreSQL pass, which does not run as root. */
+const makeFolders = (dataFolder: string): void => {
+  mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+  for (const name of ['log', 'clickhouse']) mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 })
+}
+
 /** PostgreSQL starts as a child while the engine opens in this process. */
 const openStores = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Stores> => {
+  makeFolders(config.dataFolder)
   stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
   const secrets = loadSecrets(config.dataFolder, config)
   const postgres = openPostgres(config, stack, report)

@@ -178,7 +178,7 @@ const writeUntilKilled = async (folder: string, round: number): Promise<readonly
 const mountSmallDisk = (folder: string): boolean => {
   mkdirSync(folder, { recursive: true })
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder], { stdio: 'ignore' })
     return true
   } catch {
     return false
@@ -198,7 +198,7 @@ describe('embedded log on a full disk', () => {
       expect(failure).toMatchObject({ name: 'Failure', retriable: true })
       expect(sent.length).toBeGreaterThan(10)
       await log.close()
-      execFileSync('mount', ['-o', 'remount,size=16m', disk])
+      execFileSync('mount', ['-o', 'remount,size=48m', disk])
       log = await openLog(disk)
       expect(await log.append(records, 0, textMessage('room'))).toBe(sent.length)
       const lane = await laneOf(log, 'check', 0)

@@ -1,0 +1,160 @@
+import type { Client } from '../client.ts'
+import { type Account, type Book, bookOf, identityOf } from './book.ts'
+import { units } from './exact-decimal.ts'
+import { daysOf, type Expected, expectedOf } from './expected-cost.ts'
+import { type LedgerLocation, type LedgerRecord, readJournal } from './journal.ts'
+import { readDays, readReceipt, readRecords, type StoredRecord } from './read-back.ts'
+
+/** What an audit found. Each fault is a sentence; none of any kind means that the service kept every promise of the ledger. */
+export type Verdict = {
+  readonly faults: Readonly<
+    Record<'lost' | 'doubled' | 'wrong' | 'unexpected' | 'totals' | 'receipts' | 'contradictions', readonly string[]>
+  >
+  /** What was looked at, so that an audit of nothing is not taken for a good one. */
+  readonly seen: {
+    readonly records: number
+    readonly receipts: number
+    readonly days: number
+    readonly operations: Book['operations']
+    readonly attempts: Book['attempts']
+  }
+}
+
+type Faults = { readonly [Kind in keyof Verdict['faults']]: string[] }
+
+const atOnce = 4
+const patienceMs = 60_000
+
+const storedIdentity = ({ location_id, device_id, data }: StoredRecord): string =>
+  identityOf({
+    locationId: location_id,
+    deviceId: device_id,
+    start: Date.parse(data.start_time),
+    end: Date.parse(data.end_time),
+    sessionReferenceId: data.session_reference_id,
+    recordReferenceId: data.record_reference_id ?? '',
+  })
+
+const energyPlaces = 6
+const moneyPlaces = 9
+
+const isExactly = (stored: StoredRecord, expected: Expected): boolean => {
+  const { data, pieces, energy_submitted } = stored
+  if (data.tariff.cost.value === null || pieces.length !== expected.pieces.length) return false
+  const isSame = [data.energy.value, energy_submitted].every(energy => units(energy, energyPlaces) === expected.energy)
+  if (!isSame || units(data.tariff.cost.value, moneyPlaces) !== expected.cost) return false
+  return expected.pieces.every(({ start, end, energy, price, cost }, index) => {
+    const piece = pieces[index]
+    return (
+      piece !== undefined &&
+      [Date.parse(piece.start_time), Date.parse(piece.end_time)].join() === [start, end].join() &&
+      units(piece.energy, energyPlaces) === energy &&
+      units(piece.price, moneyPlaces) === price &&
+      units(piece.cost, moneyPlaces) === cost
+    )
+  })
+}
+
+/** Find which of the allowed records is stored; null where it is none of them. */
+const match = (stored: StoredRecord, { allowed }: Account, location: LedgerLocation): Expected | null => {
+  for (const record of allowed) {
+    const expected = record === null ? null : expectedOf(record, location)
+    if (expected !== null && isExactly(stored, expected)) return expected
+  }
+  return null
+}
+
+const describe = (record: LedgerRecord | null): string => (record === null ? 'nothing' : `${record.value} ${record.units}`)
+
+const auditLocation = async (
+  client: Client,
+  location: LedgerLocation,
+  book: Book,
+  faults: Faults,
+): Promise<{ records: number; days: number }> => {
+  const stored = Map.groupBy(await readRecords(client, location.locationId), storedIdentity)
+  const held: Expected[] = []
+  for (const [identity, account] of book.accounts) {
+    if ((account.allowed[0] ?? account.allowed[1])?.locationId !== location.locationId) continue
+    const rows = stored.get(identity) ?? []
+    stored.delete(identity)
+    const [row] = rows
+    if (row === undefined) {
+      if (!account.allowed.includes(null)) faults.lost.push(`${identity}: ${account.allowed.map(describe).join(' or ')}`)
+      continue
+    }
+    if (rows.length > 1) faults.doubled.push(`${identity} stands there ${rows.length} times: ${rows.map(({ id }) => id).join()}`)
+    const expected = match(row, account, location)
+    if (expected === null) faults.wrong.push(`${identity}: ${JSON.stringify(row)} for ${account.allowed.map(describe).join(' or ')}`)
+    else held.push(expected)
+  }
+  for (const [identity, rows] of stored) faults.unexpected.push(`${identity}: ${rows.map(({ id }) => id).join()}`)
+  const days = await auditDays(client, location, held, faults)
+  return { records: held.length, days }
+}
+
+const auditDays = async (client: Client, location: LedgerLocation, held: readonly Expected[], faults: Faults): Promise<number> => {
+  const sums = new Map<number, { energy: bigint; cost: bigint }>()
+  for (const share of held.flatMap(expected => daysOf(expected, location))) {
+    const sum = sums.get(share.day) ?? { energy: 0n, cost: 0n }
+    sums.set(share.day, { energy: sum.energy + share.energy, cost: sum.cost + share.cost })
+  }
+  const days = await readDays(client, location)
+  for (const { day, energy, cost, unpriced } of days) {
+    const sum = sums.get(day) ?? { energy: 0n, cost: 0n }
+    sums.delete(day)
+    const isEqual = units(energy, energyPlaces) === sum.energy && units(cost, moneyPlaces) === sum.cost && unpriced === '0'
+    if (isEqual) continue
+    const said = `${energy} Wh, ${cost}, ${unpriced} unpriced`
+    faults.totals.push(`${location.locationId} ${new Date(day).toISOString()}: ${said}; calculated are ${sum.energy} and ${sum.cost}`)
+  }
+  for (const day of sums.keys()) faults.totals.push(`${location.locationId} ${new Date(day).toISOString()} is missing`)
+  return days.length
+}
+
+const auditReceipt = async (client: Client, { given }: Book['receipts'][number], faults: Faults): Promise<void> => {
+  const stored = await readReceipt(client, given.batchId, patienceMs).catch(String)
+  const failed = typeof stored === 'string' ? '' : stored.failed_records.map(({ record_num }) => record_num).join()
+  const isTrue =
+    typeof stored !== 'string' &&
+    Number(stored.records_submitted) === given.recordsSubmitted &&
+    Number(stored.records_accepted) === given.recordsAccepted &&
+    Number(stored.records_processed) === given.recordsAccepted &&
+    failed === given.failedNumbers.join()
+  if (!isTrue) faults.receipts.push(`${given.batchId} said ${JSON.stringify(given)}, is ${JSON.stringify(stored)}`)
+}
+
+/** Do work for each item, a few at once. */
+const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+  const left = items.values()
+  const worker = async (): Promise<void> => {
+    for (const item of left) await work(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+/**
+ * Read everything back and compare it with a journal: every record that was taken is there once with the energy and cost that the
+ * ledger calculates itself, nothing else is there, every receipt ends with all accepted records processed, and the days add up.
+ */
+export const audit = async (journalFile: string, client: Client): Promise<Verdict> => {
+  const book = bookOf(readJournal(journalFile))
+  const faults: Faults = {
+    ...{ lost: [], doubled: [], wrong: [], unexpected: [], totals: [], receipts: [] },
+    contradictions: [...book.contradictions],
+  }
+  await each(book.receipts, receipt => auditReceipt(client, receipt, faults))
+  const seen = { records: 0, days: 0 }
+  await each([...book.locations.values()], async location => {
+    const { records, days } = await auditLocation(client, location, book, faults)
+    seen.records += records
+    seen.days += days
+  })
+  return { faults, seen: { ...seen, receipts: book.receipts.length, operations: book.operations, attempts: book.attempts } }
+}
+
+/** The faults of a verdict, a few of each kind. */
+export const faultsOf = ({ faults }: Verdict): readonly string[] =>
+  Object.entries(faults).flatMap(([kind, found]) =>
+    found.length === 0 ? [] : [`${found.length} ${kind}`, ...found.slice(0, 5).map(fault => `  ${fault}`)],
+  )

@@ -1,0 +1,34 @@
+/** Decimals as integers of the smallest unit, apart from the service's own arithmetic. */
+
+/** Divide and round half to even; the denominator is above zero. */
+export const divide = (numerator: bigint, denominator: bigint): bigint => {
+  const remainder = ((numerator % denominator) + denominator) % denominator
+  const below = (numerator - remainder) / denominator
+  const twice = 2n * remainder
+  return twice > denominator || (twice === denominator && below % 2n !== 0n) ? below + 1n : below
+}
+
+/** Read a decimal as a whole number of 10^-places. Throws for digits beyond them: nothing may be lost in reading. */
+export const units = (text: string, places: number): bigint => {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const shift = places - fraction.length + Number(exponent)
+  const digits = BigInt(whole + fraction)
+  if (sign === undefined || (shift < 0 && digits % 10n ** BigInt(-shift) !== 0n)) throw new RangeError(`"${text}" has no ${places} places`)
+  const size = shift < 0 ? digits / 10n ** BigInt(-shift) : digits * 10n ** BigInt(shift)
+  return sign === '-' ? -size : size
+}
+
+/** Write a whole number of 10^-places as a decimal. */
+export const decimal = (value: bigint, places: number): string => {
+  const digits = String(value < 0n ? -value : value).padStart(places + 1, '0')
+  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
+  return value < 0n ? `-${text}` : text
+}
+
+type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+/** Parse JSON with every number as the text that stands there. */
+export const parseExactly = (text: string): unknown => {
+  const asText: Reviver = (_, value, { source }) => (typeof value === 'number' ? source : value)
+  return JSON.parse(text, asText as (key: string, value: unknown) => unknown)
+}

@@ -1,0 +1,46 @@
+import type { Client } from '../client.ts'
+import { audit, type Verdict } from './audit.ts'
+import { makeLocation } from './fleet.ts'
+import { type LedgerLocation, openJournal, readJournal } from './journal.ts'
+import type { Random } from './random.ts'
+import { createSubmitters, type Submitters, type Target } from './submitter.ts'
+
+export type LedgerOptions = {
+  /** The client's own book. */
+  readonly file: string
+  readonly random: Random
+  readonly target: Target
+  readonly locations: number
+  readonly mostRecords?: number
+  readonly mostInAll?: number
+  readonly restMs?: number
+}
+
+/** A client that keeps its own book of what it sends, and checks in the end that the service agrees. */
+export type Ledger = AsyncDisposable &
+  Submitters & {
+    readonly locations: readonly LedgerLocation[]
+    readonly audit: (client: Client) => Promise<Verdict>
+  }
+
+/** Open a ledger on a file that does not exist yet: make its locations, and get ready to submit to whatever `target` names. */
+export const openLedger = async (options: LedgerOptions): Promise<Ledger> => {
+  const { file, random, target, mostRecords = 100, mostInAll = Number.POSITIVE_INFINITY, restMs = 0 } = options
+  if (readJournal(file).length > 0) throw new Error(`${file} holds another ledger already`)
+  const client = target()
+  if (client === null) throw new Error('a ledger begins with a service that runs')
+  const journal = await openJournal(file)
+  const locations: LedgerLocation[] = []
+  for (let index = 0; index < options.locations; index += 1) {
+    const location = await makeLocation(client, random)
+    locations.push(location)
+    await journal.write(location)
+  }
+  const submitters = createSubmitters({ journal, target, random, locations, mostRecords, mostInAll, restMs })
+  return {
+    ...submitters,
+    locations,
+    audit: async of => audit(file, of),
+    [Symbol.asyncDispose]: () => journal[Symbol.asyncDispose](),
+  }
+}

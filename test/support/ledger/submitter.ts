@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client, Reply } from '../client.ts'
+import { parseExactly } from './exact-decimal.ts'
+import { invent, toWire, vary } from './invent.ts'
+import type { Journal, LedgerLocation, LedgerReceipt, LedgerRecord, Outcome } from './journal.ts'
+import type { Random } from './random.ts'
+
+/** Where requests go now; null while there is nobody. */
+export type Target = () => Client | null
+
+export type Load = {
+  readonly journal: Journal
+  readonly target: Target
+  readonly random: Random
+  readonly locations: readonly LedgerLocation[]
+  /** Records of one submission at most. */
+  readonly mostRecords: number
+  /** Above this number of records in all, only known submissions are sent again or corrected. */
+  readonly mostInAll: number
+  /** A submitter rests up to so long between two submissions. */
+  readonly restMs: number
+}
+
+type Batch = {
+  readonly id: string
+  readonly records_submitted: string
+  readonly records_accepted: string
+  readonly failed_records: readonly { readonly record_num: string }[]
+}
+
+type Answer = { readonly outcome: Outcome; readonly status: number | null; readonly receipt: LedgerReceipt | null }
+
+const pauseMs = 20
+
+const receiptOf = (batch: Batch): LedgerReceipt => ({
+  batchId: batch.id,
+  recordsSubmitted: Number(batch.records_submitted),
+  recordsAccepted: Number(batch.records_accepted),
+  failedNumbers: batch.failed_records.map(({ record_num }) => Number(record_num)),
+})
+
+/** A server's fault, and an answer that never came, leave the fate open. */
+const answerOf = (reply: Reply): Answer => {
+  const { status } = reply
+  if (status === 200) return { outcome: 'ok', status, receipt: receiptOf(parseExactly(reply.text) as Batch) }
+  return { outcome: status >= 500 || status === 401 || status === 429 ? 'unknown' : 'failed', status, receipt: null }
+}
+
+/** Concurrent submitters over one journal. */
+export type Submitters = {
+  /** Send until the signal aborts; what is under way by then is still sent until its fate is known or nobody is there. */
+  readonly run: (count: number, signal: AbortSignal) => Promise<void>
+  /** Send what is unknown again until its fate is known. */
+  readonly settle: () => Promise<void>
+}
+
+/** Make submitters. A submission is sent one to three times at once, and again as long as its fate is unknown. */
+export const createSubmitters = (load: Load): Submitters => {
+  const { journal, target, random } = load
+  /** Submissions whose every sending was answered: only these may be corrected, for nothing of them can still arrive. */
+  const settled: (readonly LedgerRecord[])[] = []
+  const open = new Map<number, { readonly records: readonly LedgerRecord[]; attempts: number; isDoubtful: boolean }>()
+  let operations = 0
+  let records = 0
+
+  const sendOnce = async (client: Client, operation: number, attempt: number, body: string): Promise<Outcome> => {
+    let answer: Answer = { outcome: 'unknown', status: null, receipt: null }
+    try {
+      answer = answerOf(await client.send('PUT', '/meters/interval', body))
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+    }
+    await journal.write({ kind: 'answered', operation, attempt, ...answer })
+    return answer.outcome
+  }
+
+  /** Send an open operation to whoever is there; true once its fate is known. */
+  const sendOpen = async (operation: number, copies: number): Promise<boolean> => {
+    const one = open.get(operation)
+    const client = target()
+    if (one === undefined || client === null) return one === undefined
+    const attempts = Array.from({ length: copies }, () => one.attempts++)
+    await journal.write(...attempts.map(attempt => ({ kind: 'sent', operation, attempt }) as const))
+    const body = toWire(one.records)
+    const outcomes = await Promise.all(attempts.map(attempt => sendOnce(client, operation, attempt, body)))
+    one.isDoubtful ||= outcomes.includes('unknown')
+    if (outcomes.every(outcome => outcome === 'unknown')) return false
+    open.delete(operation)
+    if (!one.isDoubtful) settled.push(one.records)
+    return true
+  }
+
+  const nextRecords = (): readonly LedgerRecord[] | null => {
+    const isAgain = settled.length > 0 && (records >= load.mostInAll || random.chance(0.15))
+    if (!isAgain) return records < load.mostInAll ? invent(random, load.locations, 1 + random.whole(load.mostRecords), operations) : null
+    const [known = []] = settled.splice(random.whole(settled.length), 1)
+    return random.chance(0.5) ? known : vary(random, known)
+  }
+
+  const submitOne = async (signal: AbortSignal): Promise<void> => {
+    const next = nextRecords()
+    if (next === null) {
+      await sleep(pauseMs)
+      return
+    }
+    const operation = operations++
+    records += next.length
+    open.set(operation, { records: next, attempts: 0, isDoubtful: false })
+    await journal.write({ kind: 'submission', operation, records: next })
+    while (!(await sendOpen(operation, random.pick([1, 1, 2, 3]))) && !signal.aborted) await sleep(pauseMs)
+    if (load.restMs > 0) await sleep(random.whole(load.restMs))
+  }
+
+  return {
+    run: async (count, signal) => {
+      const submitter = async (): Promise<void> => {
+        while (!signal.aborted) await (target() === null ? sleep(pauseMs) : submitOne(signal))
+      }
+      await Promise.all(Array.from({ length: count }, submitter))
+    },
+    settle: async () => {
+      for (const operation of [...open.keys()]) while (!(await sendOpen(operation, 1))) await sleep(pauseMs)
+    },
+  }
+}
