@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type OffsetInstant, readInstant } from '../domain/instant.ts'
 import { type DecimalRule, formatDecimal, readDecimal } from '../domain/quantity.ts'
-import type { RefusalCode, Result } from '../domain/refusal.ts'
+import type { RefusalCode } from '../domain/refusal.ts'
 import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
 import { nearestName, unknownName } from './nearest-name.ts'
 
@@ -17,10 +17,6 @@ export const refuseField = (context: Context, code: RefusalCode, message: string
   context.issues.push({ code: 'custom', message, params: { code }, path, input: context.value, continue: false })
   return z.NEVER
 }
-
-/** Hand on what the domain decided: its value, or its refusal as an issue of this field. */
-export const decided = <T>(context: Context, result: Result<T>): T =>
-  result.ok ? result.value : refuseField(context, result.refusal.code, result.refusal.message)
 
 /** An object whose members are all known; an unknown one is refused with the nearest known name. */
 export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) =>

@@ -14,7 +14,7 @@ import { zoneOf } from './zone.ts'
 /** Exact 1e-9 units of a decimal written with at most nine digits. */
 export const nano = (decimal: number): bigint => BigInt(Math.round(decimal * 1e9))
 /** Energy in 1e-6 Wh of kWh written with at most nine digits. */
-export const kwh = nano
+export const kwh = (decimal: number): bigint => nano(decimal)
 export const at = (text: string): number => Date.parse(text)
 
 export const rate = (fixed: number, to: number | null = null, more: Partial<Rate> = {}): Rate => ({
