@@ -1,5 +1,5 @@
 import { retryAfterSeconds } from '../../contract/error.ts'
-import { answerInLayout, readRequest, refusalInLayout, sentBody } from '../../contract/exchange.ts'
+import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exchange.ts'
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
@@ -10,6 +10,7 @@ import { claimOf, runOnce } from './idempotency.ts'
 import type { RateLimit, RateVerdict } from './rate-limit.ts'
 import { readRequestBody } from './request-body.ts'
 import { allowedMethods, type Entry, entriesFor, type PathEntries } from './route-table.ts'
+import { tellRefusal } from './tell-refusal.ts'
 
 /** What is known of a request so far; an error object is written from it wherever the request ends. */
 export type Trace = {
@@ -155,22 +156,6 @@ const answerWith = async (
   return { ...outcome, refusal: refusalInLayout(passage.operation, outcome.refusal, trace.layout) }
 }
 
-/** Tell of a refusal; a body that its shapes refused is read once more, for what it says of itself. */
-const tellRefusal = async (
-  { operation, caller, parameters, body }: Passage,
-  refusal: Refusal,
-  trace: Trace,
-  ports: Ports,
-): Promise<void> => {
-  if (ports.refused === undefined || caller === nobody) return
-  const { requestId, at } = trace
-  try {
-    await ports.refused({ operation, refusal, caller, id: parameters['id'] ?? '', body: sentBody(operation, body), requestId, at })
-  } catch (error) {
-    ports.log.warn({ err: error, request_id: requestId }, 'a refusal could not be recorded')
-  }
-}
-
 const jsonAnswer = (trace: Trace, body: string, status: number): Answer => ({
   status,
   layout: trace.layout,
@@ -183,23 +168,15 @@ const jsonAnswer = (trace: Trace, body: string, status: number): Answer => ({
 const changesNothing = (query: unknown): boolean =>
   typeof query === 'object' && query !== null && 'non_persistent' in query && query.non_persistent === true
 
-const perform = async (
-  passage: Passage,
-  trace: Trace,
-  ports: Ports,
-  gate: Gate,
-): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
+type Performed = { readonly ok: true; readonly value: Answer } | Fault
+
+const perform = async (passage: Passage, trace: Trace, ports: Ports, gate: Gate): Promise<Performed> => {
   const outcome = await performRead(passage, trace, ports, gate)
   if (!outcome.ok) await tellRefusal(passage, outcome.refusal, trace, ports)
   return outcome
 }
 
-const performRead = async (
-  passage: Passage,
-  trace: Trace,
-  ports: Ports,
-  gate: Gate,
-): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
+const performRead = async (passage: Passage, trace: Trace, ports: Ports, gate: Gate): Promise<Performed> => {
   const { operation, request, entry } = passage
   const claim = operation.idempotent === true ? claimOf(request, passage.caller, trace.layout, passage.body) : accepted(null)
   if (!claim.ok) return claim

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
+import { isFailure } from '../failure.ts'
 import { columnTypes } from './column.ts'
 import { classify } from './postgres-failure.ts'
 import type { Tables } from './tables.ts'
@@ -53,8 +54,10 @@ const openPool = ({ address, statementTimeoutMs }: DatabaseOptions, role: string
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
   })
-  // A pooled connection that breaks while nobody uses it is replaced on next use.
+  // A connection that breaks is replaced on next use. Whoever has it learns of it from the statement; between statements nobody
+  // listens, and an error that nobody listens to would end the process.
   pool.on('error', () => undefined)
+  pool.on('connect', client => client.on('error', () => undefined))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparing(pool) }) })
 }
 
@@ -78,15 +81,19 @@ const preparing = (pool: pg.Pool): PostgresPool => {
   }
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>()
   const wrap = (client: pg.PoolClient): PostgresPoolClient => {
+    // The server's farewell comes before the connection ends: one that has said it must not be given out again.
+    let isBroken = false
     const query = async (text: string, values: readonly unknown[]) => {
       try {
         const name = values.length === 0 ? undefined : nameOf(text)
         return await client.query(name === undefined ? { text, values: [...values] } : { name, text, values: [...values] })
       } catch (error) {
-        throw classify(error)
+        const meaning = classify(error)
+        isBroken ||= isFailure(meaning) && meaning.code === 'postgres_away'
+        throw meaning
       }
     }
-    return { query, release: (discard?: boolean) => client.release(discard) } as unknown as PostgresPoolClient
+    return { query, release: (discard?: boolean) => client.release(discard === true || isBroken) } as unknown as PostgresPoolClient
   }
   return {
     options: pool.options,

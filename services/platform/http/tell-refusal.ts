@@ -1,0 +1,27 @@
+import { sentBody } from '../../contract/exchange.ts'
+import type { Caller, Operation, RawBody } from '../../contract/operation.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { nobody } from './access.ts'
+import type { Ports } from './binding.ts'
+
+type Asked = {
+  readonly operation: Operation
+  readonly caller: Caller
+  readonly parameters: Readonly<Record<string, string>>
+  readonly body: RawBody
+}
+
+/** Tell of a refusal; a body that its shapes refused is read once more, for what it says of itself. */
+export const tellRefusal = async (
+  { operation, caller, parameters, body }: Asked,
+  refusal: Refusal,
+  { requestId, at }: { readonly requestId: string; readonly at: number },
+  ports: Ports,
+): Promise<void> => {
+  if (ports.refused === undefined || caller === nobody) return
+  try {
+    await ports.refused({ operation, refusal, caller, id: parameters['id'] ?? '', body: sentBody(operation, body), requestId, at })
+  } catch (error) {
+    ports.log.warn({ err: error, request_id: requestId }, 'a refusal could not be recorded')
+  }
+}
