@@ -1,0 +1,133 @@
+import { parseArgs } from 'node:util'
+import { CommandError, UsageError } from '../../services/command-line/command.ts'
+import { CallError, logIn, type ServiceClient } from '../../services/command-line/service-client.ts'
+import { readTarget } from '../../services/command-line/target.ts'
+import { presentInstant } from '../../services/platform/clock.ts'
+import { ConfigError } from '../../services/platform/config.ts'
+import { fewestLocations, planFleet } from './fleet.ts'
+import { type MadeFleet, makeFleet } from './make-fleet.ts'
+import type { Period } from './reading.ts'
+import { reportBought, reportDearestSession, reportFactory, reportMarket, reportSolar } from './report.ts'
+import { planSubmissions, sendAll } from './send-readings.ts'
+import { heading, paint, print, showProgress, whole } from './terminal.ts'
+
+const help = `Simulates a fleet of homes, charging sites and factories against a running Wattledger, in test mode.
+
+  npm run demo -- [--locations N] [--days N] [--seed N]
+
+  --locations N     Sites of the fleet, ${fewestLocations} to 10000 (100).
+  --days N          Days of readings, 1 to 31 (1).
+  --seed N          Another number gives other readings; the same one the same readings and costs (1).
+  --base-url URL    Where the system answers; else as sandbox.json in the data folder says.
+  --account ACCOUNT --key KEY
+                    Whose test mode is used; else the sandbox's.
+  --help            Show this help.
+
+Everything that it makes stays, under references that begin with "demo-", for you to look at.
+`
+
+type Options = { readonly locations: number; readonly days: number; readonly seed: number }
+
+/** Midnight of Monday, 16 June 2025, in Central European summer time. */
+const firstDay = Date.UTC(2025, 5, 15, 22)
+
+const readNumber = (name: string, text: string, least: number, most: number): number => {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < least || value > most)
+    throw new UsageError(`--${name} is a whole number from ${least} to ${most}, not "${text}"`)
+  return value
+}
+
+const text = { type: 'string' } as const
+
+const readWords = (words: readonly string[]) => {
+  const options = {
+    locations: text,
+    days: text,
+    seed: text,
+    'base-url': text,
+    account: text,
+    key: text,
+    help: { type: 'boolean', short: 'h' },
+  } as const
+  try {
+    return parseArgs({ args: [...words], options }).values
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+const connect = async (baseUrl: string, account: string, key: string): Promise<ServiceClient> => {
+  try {
+    return await logIn(baseUrl, account, key)
+  } catch (error) {
+    if (!(error instanceof CallError) || error.status !== null) throw error
+    throw new CommandError(`no system answers at ${baseUrl}: start one with "npm start" in another terminal, or name one with --base-url`, {
+      cause: error,
+    })
+  }
+}
+
+const deliver = async (client: ServiceClient, fleet: MadeFleet, period: Period, seed: number, run: string) => {
+  const plan = planSubmissions(fleet.sites, period, seed, run)
+  const sending = showProgress('Sending', plan.records, 'records')
+  let storing = sending
+  const delivery = await sendAll(client, plan, {
+    sent: sending.update,
+    allSent: ms => {
+      sending.end(`${whole(plan.records)} records in ${plan.submissions.length} submissions, durable after ${(ms / 1_000).toFixed(2)} s`)
+      storing = showProgress('Pricing', plan.records, 'records')
+    },
+    stored: records => storing.update(records),
+  })
+  storing.end(`all receipts say processed after ${(delivery.storedMs / 1_000).toFixed(2)} s`)
+  return { plan, delivery }
+}
+
+const simulate = async (client: ServiceClient, { locations, days, seed }: Options): Promise<void> => {
+  const run = `demo-${presentInstant().toString(36)}`
+  const period: Period = { start: firstDay, days }
+  print()
+  print(
+    `  ${paint('bold', 'Wattledger')}  ${whole(locations)} sites, ${days === 1 ? 'one day' : `${days} days`}, from Monday, 16 June 2025`,
+  )
+  print()
+  const making = showProgress('Making', locations, 'sites')
+  const fleet = await makeFleet({ client, run, period, seed }, planFleet(locations), making.update)
+  making.end(
+    `${whole(locations)} locations with tariffs, ${whole(fleet.sites.reduce((sum, site) => sum + site.deviceIds.size, 0))} devices, one market`,
+  )
+  const { plan, delivery } = await deliver(client, fleet, period, seed, run)
+  await reportBought(client, fleet, period)
+  reportMarket(period, seed)
+  await reportSolar(client, fleet, period)
+  await reportDearestSession(client, plan.sessions)
+  await reportFactory(client, fleet, period)
+  const rate = (ms: number): string => `${whole(delivery.records / (ms / 1_000))} records/s`
+  heading('Rate', 'one client that waits for every answer; "npm run bench" measures the limits')
+  print(`  accepted and durable   ${rate(delivery.acceptedMs)}`)
+  print(`  priced and readable    ${rate(delivery.storedMs)}`)
+  print()
+}
+
+const run = async (): Promise<void> => {
+  const given = readWords(process.argv.slice(2))
+  if (given.help === true) return print(help)
+  const options = {
+    locations: readNumber('locations', given.locations ?? '100', fewestLocations, 10_000),
+    days: readNumber('days', given.days ?? '1', 1, 31),
+    seed: readNumber('seed', given.seed ?? '1', 0, 2 ** 31),
+  }
+  const target = readTarget({ options: { 'base-url': given['base-url'], account: given.account, key: given.key }, variables: process.env })
+  await simulate(await connect(target.baseUrl, target.account, target.key), options)
+}
+
+try {
+  await run()
+} catch (error) {
+  const isUsage = error instanceof UsageError || error instanceof ConfigError
+  const isTold = isUsage || error instanceof CommandError || error instanceof CallError
+  const reason = error instanceof Error ? (isTold ? error.message : (error.stack ?? error.message)) : String(error)
+  process.stderr.write(`\ndemo: ${reason}\n`)
+  process.exitCode = isUsage ? 2 : 1
+}

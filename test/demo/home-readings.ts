@@ -1,0 +1,68 @@
+import { type Chance, chanceOf } from './chance.ts'
+import { chargingSession } from './charging-readings.ts'
+import type { Site } from './fleet.ts'
+import { bell, dayMs, hourMs, type Period, purchase, quarters, type Reading } from './reading.ts'
+
+/** What a home draws in a quarter of an hour: a base, breakfast, dinner, and chance. */
+const homeDraw = (hour: number, size: number, chance: Chance): number =>
+  Math.round(size * (60 + 180 * bell(hour, 7.5, 1.2) + 330 * bell(hour, 19, 2) + 40 * chance.fraction()))
+
+/** A home's meter, and its car: on market prices it charges when the sun keeps prices low, else in the evening. */
+export function* homeReadings(site: Site, period: Period, seed: number): Iterable<Reading> {
+  const chance = chanceOf(seed, site.name)
+  const size = chance.between(0.6, 1.7)
+  for (const { at, hour } of quarters(period)) yield purchase(homeDraw(hour, size, chance), at)
+  if (site.chargers === 0) return
+  for (let day = 0; day < period.days; day += 1) {
+    const hour = site.kind === 'market' ? chance.between(11.5, 13.5) : chance.between(17, 20.5)
+    const energyWh = Math.round(chance.between(6_000, 32_000))
+    const start = period.start + day * dayMs + Math.round(hour * 60) * (hourMs / 60)
+    yield* chargingSession({
+      device: 'charger-1',
+      session: `${site.name}-d${day + 1}`,
+      start,
+      energyWh,
+      powerW: 11_000,
+      stepMs: hourMs / 4,
+    })
+  }
+}
+
+type Battery = { readonly capacityWh: number; readonly quarterWh: number; chargeWh: number }
+
+/** What a roof gives in a quarter of an hour of a day in June. */
+const solarYield = (hour: number, peakWp: number, cloud: number): number => {
+  const height = Math.sin((Math.PI * (hour + 0.125 - 5.25)) / 16.5)
+  return height <= 0 ? 0 : Math.round((peakWp / 4) * 0.85 * height ** 1.3 * cloud)
+}
+
+/**
+ * A home with a roof and a battery. The roof serves the home, then the battery, then the grid; the battery serves what the roof does not.
+ * The site's meter tells what is bought, used from the roof and sold; the battery tells what goes into it and out of it.
+ */
+export function* solarReadings(site: Site, period: Period, seed: number): Iterable<Reading> {
+  const chance = chanceOf(seed, site.name)
+  const size = chance.between(0.8, 1.9)
+  const peakWp = chance.between(5_000, 12_000)
+  const battery: Battery = { capacityWh: chance.whole(5, 13) * 1_000, quarterWh: 1_250, chargeWh: 1_000 }
+  let cloud = chance.between(0.5, 1)
+  for (const { at, hour } of quarters(period)) {
+    cloud = Math.min(1, Math.max(0.25, cloud + chance.between(-0.08, 0.08)))
+    yield* solarQuarter(at, homeDraw(hour, size, chance), solarYield(hour, peakWp, cloud), battery)
+  }
+}
+
+function* solarQuarter(at: number, draw: number, roof: number, battery: Battery): Iterable<Reading> {
+  const used = Math.min(draw, roof)
+  const intoBattery = Math.min(roof - used, battery.quarterWh, battery.capacityWh - battery.chargeWh)
+  const outOfBattery = Math.min(draw - used, battery.quarterWh, battery.chargeWh)
+  battery.chargeWh += intoBattery - outOfBattery
+  const bought = draw - used - outOfBattery
+  const sold = roof - used - intoBattery
+  const own = purchase(0, at)
+  if (bought > 0) yield { ...own, energyWh: bought }
+  if (used > 0) yield { ...own, tariff: 'LOCAL', energyWh: used }
+  if (sold > 0) yield { ...own, flow: 'OUTBOUND', tariff: 'EXPORT', energyWh: sold }
+  if (intoBattery > 0) yield { ...own, device: 'battery', tariff: 'LOCAL', energyWh: intoBattery }
+  if (outOfBattery > 0) yield { ...own, device: 'battery', flow: 'OUTBOUND', energyWh: outOfBattery }
+}

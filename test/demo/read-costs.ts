@@ -1,0 +1,94 @@
+import type { ServiceClient } from '../../services/command-line/service-client.ts'
+import { writeInstant } from '../../services/domain/instant.ts'
+import { dearestPrice } from './demo-tariffs.ts'
+import type { MadeFleet, MadeSite } from './make-fleet.ts'
+import { askPatiently, inParallel } from './patience.ts'
+import { dayMs, type Period } from './reading.ts'
+import type { SentSession } from './send-readings.ts'
+
+type Element = {
+  readonly start_time: string
+  readonly end_time: string
+  readonly energy: { readonly value: number }
+  readonly tariff: { readonly cost: { readonly value: number } }
+  readonly unpriced_records?: number
+}
+type EnergyCost = { readonly data: readonly Element[] }
+type Piece = { readonly start_time: string; readonly energy: number; readonly price: number; readonly tier: number; readonly cost: number }
+type RecordList = { readonly data: readonly { readonly pieces: readonly Piece[] }[] }
+
+/** Energy in Wh and what it cost or earned, as the service adds it up. */
+export type Cost = { readonly energyWh: number; readonly cost: number; readonly unpricedRecords: number }
+
+export const flows = {
+  bought: 'tariff_direction=IMPORT',
+  ownRoof: 'tariff_direction=LOCAL',
+  sold: 'tariff_direction=EXPORT',
+  fromBattery: 'tariff_direction=IMPORT&energy_flow_direction=OUTBOUND',
+} as const
+
+const spanOf = ({ start, days }: Period) => ({ start_time: writeInstant(start), end_time: writeInstant(start + days * dayMs) })
+
+/** Read what an object's energy of one kind cost in the period. */
+export const readCost = async (client: ServiceClient, objectId: string, flow: keyof typeof flows, period: Period): Promise<Cost> => {
+  const { data } = await askPatiently<EnergyCost>(client, 'POST', `/costs/interval/${objectId}?${flows[flow]}`, spanOf(period))
+  const [element] = data
+  return {
+    energyWh: element?.energy.value ?? 0,
+    cost: element?.tariff.cost.value ?? 0,
+    unpricedRecords: element?.unpriced_records ?? 0,
+  }
+}
+
+/** Read what each kind of site bought. */
+export const readBought = async (client: ServiceClient, { customers }: MadeFleet, period: Period) => {
+  const kinds = Object.entries(customers)
+  const costs = await inParallel(kinds, kinds.length, ([, id]) => readCost(client, id, 'bought', period))
+  return new Map(kinds.map(([kind], place) => [kind, costs[place] ?? { energyWh: 0, cost: 0, unpricedRecords: 0 }]))
+}
+
+export type CostedSession = SentSession & { readonly cost: number; readonly start: string; readonly end: string }
+
+const readSession = async (client: ServiceClient, session: SentSession): Promise<CostedSession> => {
+  const { data } = await askPatiently<EnergyCost>(client, 'POST', `/costs/session/${session.reference}`)
+  const [element] = data
+  if (element === undefined) throw new Error(`session ${session.reference} has no cost`)
+  return { ...session, cost: element.tariff.cost.value, start: element.start_time, end: element.end_time }
+}
+
+const sessionsAtOnce = 8
+
+/**
+ * Find the session that cost the most. They are read from the greatest energy down, until even the dearest price could not lift
+ * the next one above the best.
+ */
+export const dearestSession = async (client: ServiceClient, sessions: readonly SentSession[]): Promise<CostedSession | null> => {
+  const order = sessions.toSorted((a, b) => b.energyWh - a.energyWh)
+  let best: CostedSession | null = null
+  for (let from = 0; from < order.length; from += sessionsAtOnce) {
+    const group = order.slice(from, from + sessionsAtOnce)
+    if (best !== null && ((group[0]?.energyWh ?? 0) / 1_000) * dearestPrice < best.cost) break
+    for (const session of await inParallel(group, sessionsAtOnce, one => readSession(client, one))) {
+      if (best === null || session.cost > best.cost) best = session
+    }
+  }
+  return best
+}
+
+/** What an hour's energy was priced at in one tier. */
+export type TierPart = { readonly hour: number; readonly price: number; readonly energyWh: number; readonly cost: number }
+
+/** Read why the first day of a site cost what it cost: one part for each hour and tier, in the order of time. */
+export const readTiers = async (client: ServiceClient, { locationId }: MadeSite, { start }: Period): Promise<readonly TierPart[]> => {
+  const { start_time: from, end_time: to } = spanOf({ start, days: 1 })
+  const path = `/meters/records?location_id=${locationId}&start_time=${from}&end_time=${to}&limit=100`
+  const { data } = await askPatiently<RecordList>(client, 'GET', path)
+  const parts = new Map<string, TierPart>()
+  for (const piece of data.flatMap(({ pieces }) => pieces)) {
+    const hour = Math.floor((Date.parse(piece.start_time) - start) / 3_600_000)
+    const key = `${hour} ${piece.tier}`
+    const known = parts.get(key) ?? { hour, price: piece.price, energyWh: 0, cost: 0 }
+    parts.set(key, { ...known, energyWh: known.energyWh + piece.energy, cost: known.cost + piece.cost })
+  }
+  return [...parts.values()].toSorted((a, b) => a.hour - b.hour || b.price - a.price)
+}

@@ -1,0 +1,40 @@
+/** A meter reading before it knows its location: who measured what, when (ms), in whole Wh. */
+export type Reading = {
+  /** The device at the site, such as `charger-1`; null for the site's own meter. */
+  readonly device: string | null
+  readonly session: string | null
+  readonly flow: 'INBOUND' | 'OUTBOUND'
+  readonly tariff: 'IMPORT' | 'EXPORT' | 'LOCAL'
+  readonly energyWh: number
+  readonly start: number
+  readonly end: number
+}
+
+/** The days that are simulated; `start` is local midnight in ms. No clock changes among them. */
+export type Period = { readonly start: number; readonly days: number }
+
+export const minuteMs = 60_000
+export const hourMs = 60 * minuteMs
+export const dayMs = 24 * hourMs
+export const quarterMs = 15 * minuteMs
+export const quartersADay = 96
+
+/** Walk the quarter hours of a period; `hour` is the local time of day in hours, 0 to 23.75. */
+export function* quarters({ start, days }: Period): Iterable<{ readonly at: number; readonly hour: number; readonly day: number }> {
+  for (let index = 0; index < days * quartersADay; index += 1) {
+    yield { at: start + index * quarterMs, hour: (index % quartersADay) / 4, day: Math.floor(index / quartersADay) }
+  }
+}
+
+/** A bell over the day around an hour, 1 at its top. */
+export const bell = (hour: number, top: number, width: number): number => Math.exp(-(((hour - top) / width) ** 2))
+
+export const purchase = (energyWh: number, start: number): Reading => ({
+  device: null,
+  session: null,
+  flow: 'INBOUND',
+  tariff: 'IMPORT',
+  energyWh,
+  start,
+  end: start + quarterMs,
+})

@@ -1,0 +1,124 @@
+import type { ServiceClient } from '../../services/command-line/service-client.ts'
+import { factoryTiers, marketPrices } from './demo-tariffs.ts'
+import { type SiteKind, siteKinds } from './fleet.ts'
+import type { MadeFleet } from './make-fleet.ts'
+import { type Cost, dearestSession, readBought, readCost, readTiers, type TierPart } from './read-costs.ts'
+import type { Period } from './reading.ts'
+import type { SentSession } from './send-readings.ts'
+import { centsPerKwh, energyText, heading, money, paint, print, printTable, sparkline, whole } from './terminal.ts'
+
+const titles: Readonly<Record<SiteKind, string>> = {
+  household: 'Homes, day and night',
+  market: 'Homes, market price',
+  solar: 'Homes with solar roof',
+  charging: 'Charging sites',
+  factory: 'Factories',
+}
+
+const nothing: Cost = { energyWh: 0, cost: 0, unpricedRecords: 0 }
+
+/** What each kind of site bought, and all of them together. */
+export const reportBought = async (client: ServiceClient, fleet: MadeFleet, period: Period): Promise<void> => {
+  const costs = await readBought(client, fleet, period)
+  const rows = siteKinds.map(kind => {
+    const { energyWh, cost } = costs.get(kind) ?? nothing
+    const count = fleet.sites.filter(site => site.kind === kind).length
+    return [titles[kind], whole(count), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)]
+  })
+  const all = [...costs.values()]
+  const energyWh = all.reduce((sum, cost) => sum + cost.energyWh, 0)
+  const cost = all.reduce((sum, one) => sum + one.cost, 0)
+  heading('Bought from the grid', 'each line one call: POST /costs/interval/{customer}')
+  printTable(
+    ['', 'sites', 'energy', 'cost', 'per kWh'],
+    [...rows, null, ['Together', whole(fleet.sites.length), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)]],
+  )
+  const unpriced = all.reduce((sum, one) => sum + one.unpricedRecords, 0)
+  if (unpriced > 0) print(`\n  ${paint('yellow', `${whole(unpriced)} records have no price and are not counted`)}`)
+}
+
+/** What the roofs were worth: used at home, sold, and kept in batteries for the evening. */
+export const reportSolar = async (client: ServiceClient, { customers }: MadeFleet, period: Period): Promise<void> => {
+  const [sold, ownRoof, fromBattery, bought] = await Promise.all([
+    readCost(client, customers.solar, 'sold', period),
+    readCost(client, customers.solar, 'ownRoof', period),
+    readCost(client, customers.solar, 'fromBattery', period),
+    readCost(client, customers.solar, 'bought', period),
+  ])
+  heading('Solar roofs and batteries', 'INBOUND and OUTBOUND, IMPORT, EXPORT and LOCAL')
+  printTable(
+    ['', 'energy', 'worth'],
+    [
+      ['Sold to the grid', energyText(sold.energyWh), money(sold.cost)],
+      ['Used at home or kept in the battery', energyText(ownRoof.energyWh), money(ownRoof.cost)],
+      ['Battery instead of the grid', energyText(fromBattery.energyWh), money(fromBattery.cost)],
+      null,
+      ['Bought, less what was sold', energyText(bought.energyWh - sold.energyWh), money(bought.cost - sold.cost)],
+    ],
+  )
+}
+
+/** The market's prices by the hour, as the homes that follow it saw them. */
+export const reportMarket = (period: Period, seed: number): void => {
+  const prices = marketPrices({ ...period, days: 1 }, seed).map(({ value }) => value)
+  const cents = (value: number): string => `${(value * 100).toFixed(1)} ct`
+  heading('Market', 'price of each hour of the first day')
+  print(`  0 h ${paint('cyan', sparkline(prices))} 24 h   from ${cents(Math.min(...prices))} to ${cents(Math.max(...prices))} per kWh`)
+}
+
+/** The charging session that cost the most. */
+export const reportDearestSession = async (client: ServiceClient, sessions: readonly SentSession[]): Promise<void> => {
+  const session = await dearestSession(client, sessions)
+  if (session === null) return
+  const minutes = Math.round((Date.parse(session.end) - Date.parse(session.start)) / 60_000)
+  heading('Dearest charging session', `of ${whole(sessions.length)}: POST /costs/session/{reference}`)
+  print(
+    `  ${paint('bold', money(session.cost))} for ${energyText(session.energyWh)} in ${minutes} minutes, ${centsPerKwh(session.cost, session.energyWh)} per kWh`,
+  )
+  print(
+    `  ${session.device} of ${session.site.name}, ${session.site.address.address_line1}, ${session.site.address.city}  ${paint('dim', session.reference)}`,
+  )
+}
+
+const tierLooks = [
+  { colour: 'cyan', full: '█' },
+  { colour: 'green', full: '▓' },
+  { colour: 'yellow', full: '░' },
+] as const
+
+const chartWidth = 40
+
+/** The first factory's first day by the hour, and how its price falls as the tiers fill. */
+export const reportFactory = async (client: ServiceClient, { sites }: MadeFleet, period: Period): Promise<void> => {
+  const factory = sites.find(({ kind }) => kind === 'factory')
+  if (factory === undefined) return
+  const parts = await readTiers(client, factory, period)
+  heading('A factory by the hour', `${factory.address.city}, first day; the pieces of GET /meters/records`)
+  const hours = Array.from({ length: 24 }, (_, hour) => parts.filter(part => part.hour === hour))
+  const mostWh = Math.max(...hours.map(energyOf))
+  for (const [hour, ofHour] of hours.entries()) {
+    const lengths = ofHour.map(({ energyWh }) => Math.round((energyWh / mostWh) * chartWidth))
+    const bars = ofHour.map(({ price }, place) => tierBar(price, lengths[place] ?? 0)).join('')
+    const gap = ' '.repeat(Math.max(0, chartWidth + 1 - lengths.reduce((sum, length) => sum + length, 0)))
+    const cost = ofHour.reduce((sum, part) => sum + part.cost, 0)
+    const numbers = `${energyText(energyOf(ofHour)).padStart(8)}  ${money(cost).padStart(9)}`
+    print(`  ${String(hour).padStart(2, '0')} h  ${bars}${gap}${paint('dim', numbers)}`)
+  }
+  print()
+  printTable(
+    ['tier', 'price per kWh', 'energy', 'cost'],
+    factoryTiers.map(({ fixed = 0, to_kwh: to }, place) => {
+      const ofTier = parts.filter(({ price }) => price === fixed)
+      const cost = ofTier.reduce((sum, part) => sum + part.cost, 0)
+      const bound = to === undefined ? 'above' : `up to ${whole(to)} kWh`
+      return [`${tierLooks[place]?.full ?? ''} ${bound}`, `${(fixed * 100).toFixed(1)} ct`, energyText(energyOf(ofTier)), money(cost)]
+    }),
+  )
+}
+
+const energyOf = (parts: readonly TierPart[]): number => parts.reduce((sum, part) => sum + part.energyWh, 0)
+
+const tierBar = (price: number, length: number): string => {
+  const look = tierLooks[factoryTiers.findIndex(({ fixed }) => fixed === price)] ?? tierLooks[0]
+  return paint(look.colour, look.full.repeat(length))
+}

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServiceClient } from '../../services/command-line/service-client.ts'
+import type { MeterBatchWire } from '../../services/contract/meter-batch.ts'
+import { writeInstant } from '../../services/domain/instant.ts'
+import type { MadeSite } from './make-fleet.ts'
+import { askPatiently, inParallel } from './patience.ts'
+import type { Period, Reading } from './reading.ts'
+import { siteReadings } from './site-readings.ts'
+
+const recordsASubmission = 500
+const width = 8
+const pollMs = 40
+const storedWithinMs = 120_000
+
+/** What became of the readings; times in ms from the first submission. */
+export type Delivery = { readonly records: number; readonly acceptedMs: number; readonly storedMs: number }
+
+/** A session as it was sent. */
+export type SentSession = { readonly reference: string; readonly site: MadeSite; readonly device: string; readonly energyWh: number }
+
+export type Plan = { readonly submissions: readonly string[]; readonly records: number; readonly sessions: readonly SentSession[] }
+
+/** Write a reading as the record that is sent. */
+export const recordOf = (reading: Reading, site: Pick<MadeSite, 'locationId' | 'deviceIds'>, run: string) => ({
+  location_id: site.locationId,
+  ...(reading.device === null ? {} : { device_id: site.deviceIds.get(reading.device) }),
+  ...(reading.session === null ? {} : { session_reference_id: `${run}-${reading.session}` }),
+  energy_flow_direction: reading.flow,
+  tariff_direction: reading.tariff,
+  units: 'WH',
+  value: reading.energyWh,
+  start_time: writeInstant(reading.start),
+  end_time: writeInstant(reading.end),
+})
+
+/** Simulate the fleet and write its submissions before the first is sent, so that the rate is that of the service. */
+export const planSubmissions = (sites: readonly MadeSite[], period: Period, seed: number, run: string): Plan => {
+  const submissions: string[] = []
+  const sessions = new Map<string, SentSession>()
+  let records = 0
+  let waiting: string[] = []
+  const flush = (): void => {
+    if (waiting.length > 0) submissions.push(`[${waiting.join(',')}]`)
+    waiting = []
+  }
+  for (const site of sites) {
+    for (const reading of siteReadings(site, period, seed)) {
+      waiting.push(JSON.stringify(recordOf(reading, site, run)))
+      records += 1
+      if (waiting.length === recordsASubmission) flush()
+      if (reading.session === null) continue
+      const reference = `${run}-${reading.session}`
+      const energyWh = (sessions.get(reference)?.energyWh ?? 0) + reading.energyWh
+      sessions.set(reference, { reference, site, device: reading.device ?? '', energyWh })
+    }
+  }
+  flush()
+  return { submissions, records, sessions: [...sessions.values()] }
+}
+
+const submit = async (client: ServiceClient, submission: string): Promise<MeterBatchWire> => {
+  const batch = await askPatiently<MeterBatchWire>(client, 'PUT', '/meters/interval', submission)
+  const [failed] = batch.failed_records
+  if (failed !== undefined) throw new Error(`record ${failed.record_num} of ${batch.id} was refused: ${failed.error}`)
+  return batch
+}
+
+const awaitStored = async (client: ServiceClient, batch: MeterBatchWire): Promise<void> => {
+  for (const deadline = performance.now() + storedWithinMs; ; await sleep(pollMs)) {
+    const { records_processed: stored, failed_records: failed } = await askPatiently<MeterBatchWire>(
+      client,
+      'GET',
+      `/meters/batch?batch_id=${batch.id}`,
+    )
+    if (stored + failed.length >= batch.records_accepted) return
+    if (performance.now() > deadline) throw new Error(`${batch.id} shows ${stored} of ${batch.records_accepted} records after two minutes`)
+  }
+}
+
+type OnProgress = {
+  readonly sent: (records: number) => void
+  readonly allSent: (ms: number) => void
+  readonly stored: (records: number) => void
+}
+
+/** Send all submissions, a few at a time, then wait until every receipt says that its records are stored. */
+export const sendAll = async (client: ServiceClient, plan: Plan, on: OnProgress): Promise<Delivery> => {
+  const startedAt = performance.now()
+  let sent = 0
+  const batches = await inParallel(plan.submissions, width, async submission => {
+    const batch = await submit(client, submission)
+    sent += batch.records_accepted
+    on.sent(sent)
+    return batch
+  })
+  const acceptedMs = performance.now() - startedAt
+  on.allSent(acceptedMs)
+  let stored = 0
+  await inParallel(batches, width, async batch => {
+    await awaitStored(client, batch)
+    stored += batch.records_accepted
+    on.stored(stored)
+  })
+  return { records: plan.records, acceptedMs, storedMs: performance.now() - startedAt }
+}

@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readMeterRecord } from '../../services/contract/meter-record.ts'
+import { recordIdentityText } from '../../services/domain/identifier.ts'
+import { marketPrices } from './demo-tariffs.ts'
+import { fewestLocations, planFleet, siteKinds } from './fleet.ts'
+import { dayMs, type Period, type Reading } from './reading.ts'
+import { recordOf } from './send-readings.ts'
+import { siteReadings } from './site-readings.ts'
+
+const period: Period = { start: Date.UTC(2025, 5, 15, 22), days: 2 }
+const fleet = planFleet(100)
+const simulate = (seed: number) => fleet.map(site => [...siteReadings(site, period, seed)])
+const readings = simulate(1)
+
+const groupedBy = (list: readonly Reading[], keyOf: (reading: Reading) => unknown): readonly (readonly Reading[])[] => [
+  ...Map.groupBy(list, keyOf).values(),
+]
+
+describe('the simulated fleet', () => {
+  it('has as many sites as asked for, of every kind, each with a name of its own', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: fewestLocations, max: 500 }), locations => {
+        const sites = planFleet(locations)
+        expect(sites).toHaveLength(locations)
+        expect(new Set(sites.map(({ name }) => name)).size).toBe(locations)
+        expect(new Set(sites.map(({ kind }) => kind)).size).toBe(siteKinds.length)
+      }),
+    )
+  })
+
+  it('reads the same for the same seed, and otherwise for another', () => {
+    expect(JSON.stringify(simulate(1))).toBe(JSON.stringify(readings))
+    expect(JSON.stringify(simulate(2))).not.toBe(JSON.stringify(readings))
+    expect(marketPrices(period, 1)).toEqual(marketPrices(period, 1))
+  })
+
+  it('sends records that are all taken, none of them twice', () => {
+    const identities = new Set<string>()
+    let count = 0
+    for (const [place, list] of readings.entries()) {
+      const hex = (kind: string, number: number) => `${kind}_${String(place * 10 + number).padStart(24, '0')}`
+      const deviceIds = new Map(
+        ['battery', 'charger-1', 'charger-2', 'charger-3', 'charger-4'].map((name, number) => [name, hex('dev', number)]),
+      )
+      const site = { locationId: hex('loc', 0), deviceIds }
+      for (const reading of list) {
+        const read = readMeterRecord(recordOf(reading, site, 'demo-1'), 'current', period.start + 30 * dayMs)
+        if (!read.ok) throw new Error(`${fleet[place]?.name}: ${read.refusal.message}`)
+        identities.add(recordIdentityText({ ...read.value, accountId: 'acc_1', liveMode: false }))
+        count += 1
+      }
+    }
+    expect(identities.size).toBe(count)
+    expect(count).toBeGreaterThan(20_000)
+  })
+
+  it('charges one car after the other on each charger', () => {
+    const overlaps: Reading[] = []
+    for (const list of readings) {
+      for (const ofCharger of groupedBy(
+        list.filter(({ session }) => session !== null),
+        ({ device }) => device,
+      )) {
+        for (const [place, reading] of ofCharger.entries()) {
+          if (reading.end <= reading.start || reading.start < (ofCharger[place - 1]?.end ?? period.start)) overlaps.push(reading)
+        }
+      }
+    }
+    expect(overlaps).toEqual([])
+  })
+
+  it('never buys and sells at once under a solar roof, and takes no more from a battery than it holds', () => {
+    const wrong: unknown[] = []
+    for (const [place, list] of readings.entries()) {
+      if (fleet[place]?.kind !== 'solar') continue
+      let chargeWh = 1_000
+      for (const ofQuarter of groupedBy(list, ({ start }) => start)) {
+        const bought = ofQuarter.some(({ tariff, device }) => tariff === 'IMPORT' && device === null)
+        const sold = ofQuarter.some(({ tariff }) => tariff === 'EXPORT')
+        for (const { device, flow, energyWh } of ofQuarter) if (device === 'battery') chargeWh += flow === 'INBOUND' ? energyWh : -energyWh
+        if ((bought && sold) || chargeWh < 0 || chargeWh > 13_000) wrong.push({ bought, sold, chargeWh })
+      }
+    }
+    expect(wrong).toEqual([])
+  })
+})
