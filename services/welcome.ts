@@ -1,6 +1,7 @@
 import type { System } from './system.ts'
 
-/** The requests that a newcomer pastes, one after the other: log in, make a location, give it a tariff, send readings, read the cost. */
+/** The requests that a newcomer pastes, one after the other: log in, make a location, give it a tariff, send readings, ask for a
+ * cost at once, read what the day cost. */
 const requests = (baseUrl: string, accountId: string, key: string): string => `
   TOKEN=$(curl -s -u ${accountId}:${key} ${baseUrl}/login | sed 's/.*"bearer_token":"\\([^"]*\\)".*/\\1/')
 
@@ -16,7 +17,10 @@ const requests = (baseUrl: string, accountId: string, key: string): string => `
   curl -s -X PUT ${baseUrl}/meters/interval -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '[
     {"location_id": "'$LOCATION'", "units": "KWH", "value": 7.4, "start_time": "2026-01-15T21:00:00+01:00", "end_time": "2026-01-15T23:00:00+01:00"}]'; echo
 
-  curl -s "${baseUrl}/costs/interval/$LOCATION" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{
+  curl -s ${baseUrl}/costs/instant -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{
+    "location_id": "'$LOCATION'", "units": "KW", "value": 11, "start_time": "2026-01-15T05:30:00+01:00", "end_time": "2026-01-15T06:30:00+01:00"}'; echo
+
+  sleep 1; curl -s "${baseUrl}/costs/interval/$LOCATION" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{
     "start_time": "2026-01-15T00:00:00+01:00", "end_time": "2026-01-16T00:00:00+01:00"}'; echo
 `
 
