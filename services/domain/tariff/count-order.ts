@@ -1,0 +1,49 @@
+import type { Energy } from '../quantity.ts'
+import { compareInCount, type TierMove, type TierPlace, tierKey } from './tier-count.ts'
+
+/** A record's place, and the accumulators that it stands in; what a move adds (`after` − `before`) holds wherever the record stands. */
+export type CountedRecord = { readonly place: TierPlace; readonly moves: readonly TierMove[] }
+
+/**
+ * What records have counted, by `tierKey`: `before` each of them, and in `total` behind the last. `orders` gives the records of each
+ * accumulator in its order.
+ */
+export type CountOrder<T extends CountedRecord> = {
+  readonly before: ReadonlyMap<T, ReadonlyMap<number, Energy>>
+  readonly total: Map<number, Energy>
+  readonly orders: ReadonlyMap<number, readonly T[]>
+}
+
+/**
+ * Count records in the order of each accumulator. A record that lies across a counting start stands in the orders on both sides, behind
+ * the start in another place than before it: shorter ones that begin there come first. `records` must hold all of an accumulator's,
+ * in any order. Source: contract decisions 10.
+ */
+export const countInOrder = <T extends CountedRecord>(records: readonly T[]): CountOrder<T> => {
+  const standings = new Map<number, { readonly countingStart: number; readonly found: { readonly of: T; readonly adds: Energy }[] }>()
+  for (const of of records) {
+    for (const { type, direction, countingStart, before, after } of of.moves) {
+      const key = tierKey(type, direction, countingStart)
+      const standing = standings.get(key) ?? { countingStart, found: [] }
+      standings.set(key, standing)
+      standing.found.push({ of, adds: after - before })
+    }
+  }
+  const before = new Map<T, Map<number, Energy>>(records.map(record => [record, new Map()]))
+  const total = new Map<number, Energy>()
+  const orders = new Map<number, readonly T[]>()
+  for (const [key, { countingStart, found }] of standings) {
+    found.sort((a, b) => compareInCount(a.of.place, b.of.place, countingStart))
+    let counted = 0n
+    for (const { of, adds } of found) {
+      before.get(of)?.set(key, counted)
+      counted += adds
+    }
+    total.set(key, counted)
+    orders.set(
+      key,
+      found.map(({ of }) => of),
+    )
+  }
+  return { before, total, orders }
+}
