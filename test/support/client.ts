@@ -13,8 +13,8 @@ export type Client = {
   readonly send: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Reply>
   /** The same, and throws for anything but success. */
   readonly ask: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<never>
-  /** Submit records and wait until each is stored; gives the receipt. */
-  readonly submit: (records: readonly unknown[], headers?: Readonly<Record<string, string>>) => Promise<never>
+  /** Submit records, or their JSON, and wait until each is stored; gives the receipt. */
+  readonly submit: (records: readonly unknown[] | string, headers?: Readonly<Record<string, string>>) => Promise<never>
 }
 
 const patienceMs = 30_000

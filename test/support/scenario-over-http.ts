@@ -121,22 +121,26 @@ const makeLocation = async (client: Client, { timeZone, importMarket, exportMark
   return ((await client.ask('POST', '/locations', body)) as WithId).id
 }
 
-/** Records in the order of time, a few to a submission. */
-const submitInOrder = async (client: Client, records: readonly { readonly start_time: string; readonly end_time: string }[]) => {
-  const inOrder = records.toSorted((a, b) => a.start_time.localeCompare(b.start_time) || a.end_time.localeCompare(b.end_time))
-  for (let from = 0; from < inOrder.length; from += 3) {
-    const { failed_records: failed } = (await client.submit(exactBody(inOrder.slice(from, from + 3)) as never)) as {
-      failed_records: unknown[]
-    }
-    if (failed.length > 0) throw new Error(`records were refused: ${JSON.stringify(failed)}`)
-  }
+/** How records come in: the submissions, one after the other. */
+export type Arrival = (records: readonly IdentifiedRecord[]) => readonly (readonly IdentifiedRecord[])[]
+
+/** In the order of time, three to a submission. */
+export const inOrderOfTime: Arrival = records => {
+  const inOrder = records.toSorted((a, b) => a.record.start - b.record.start || a.record.end - b.record.end)
+  return Array.from({ length: Math.ceil(inOrder.length / 3) }, (_, index) => inOrder.slice(index * 3, index * 3 + 3))
 }
 
-/** Bring a scenario about: market sources with their prices, location, tariffs, then the records in the order of time. */
+const submit = async (client: Client, bodies: readonly unknown[]) => {
+  const { failed_records: failed } = (await client.submit(exactBody(bodies))) as { failed_records: unknown[] }
+  if (failed.length > 0) throw new Error(`records were refused: ${JSON.stringify(failed)}`)
+}
+
+/** Bring a scenario about: market sources with their prices, location, tariffs, then the records as they arrive. */
 export const placeScenario = async (
   client: Client,
   { input, records }: Scenario,
   deviceIds: ReadonlyMap<string, string>,
+  arrival = inOrderOfTime,
 ): Promise<PlacedScenario> => {
   const locationId = await makeLocation(client, input)
   const tariffIds = new Map<string, string>()
@@ -144,10 +148,10 @@ export const placeScenario = async (
     const { id } = (await client.ask('POST', '/tariffs', exactBody(tariffBody(tariff, locationId)))) as WithId
     tariffIds.set(tariff.id, id)
   }
-  await submitInOrder(
-    client,
-    records.map(({ record }) => recordBody(record, locationId, deviceIds)),
-  )
+  for (const together of arrival(records)) {
+    const bodies = together.map(({ record }) => recordBody(record, locationId, deviceIds))
+    await submit(client, bodies)
+  }
   const { data } = await askExactly<{ data: readonly (WithId & { data: { record_reference_id: string } })[] }>(
     client,
     'GET',
