@@ -8,8 +8,11 @@ export const slowClient = (baseUrl: string, part: string, everyMs: number): Prom
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(baseUrl)
     const startedAt = performance.now()
-    const socket = connect(Number(port), hostname, () => socket.write(part))
-    const drip = setInterval(() => socket.writable && socket.write('x'), everyMs)
+    let drip: NodeJS.Timeout | undefined
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(part)
+      drip = setInterval(() => socket.writable && socket.write('x'), everyMs)
+    })
     let text = ''
     socket.setEncoding('utf8')
     socket.on('data', (chunk: string) => (text += chunk))

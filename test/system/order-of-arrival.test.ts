@@ -12,6 +12,7 @@ const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as co
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 12) / zones.length)
 const seed = Number(process.env['SCENARIO_SEED'] ?? 14)
 const latest = Date.UTC(2026, 0, 1)
+const timeout = 60_000
 
 const hasTiers = ({ input }: Scenario): boolean =>
   input.tariffs.some(({ schedule }) =>
@@ -68,7 +69,7 @@ describe.each(zones)('in %s, records that come late, twice or corrected cost wha
 
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
 
-  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', async (index, scenario) => {
+  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', { timeout }, async (index, scenario) => {
     await expectOracleCosts(client, await placeScenario(client, scenario, deviceIds, atRandom(seed * 1000 + index)))
   })
 })

@@ -13,6 +13,7 @@ const zones = [
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 40) / zones.length)
 const seed = Number(process.env['SCENARIO_SEED'] ?? 14)
 const latest = Date.UTC(2026, 0, 1)
+const timeout = 60_000
 
 /** The first scenarios of a zone that a caller can bring about with a record left. */
 const drawn = (zone: string): readonly Scenario[] =>
@@ -44,7 +45,7 @@ describe.each(zones)('in %s, costs over HTTP are those of an oracle that shares 
 
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
 
-  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', async (_, scenario) => {
+  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', { timeout }, async (_, scenario) => {
     const placed = await placeScenario(client, scenario, deviceIds)
     await expectOracleCosts(client, placed)
   })
