@@ -42,7 +42,8 @@ export const costRow = (given: Partial<MeterCostRow> = {}): MeterCostRow => {
   }
 }
 
-const id = (prefix: string): fc.Arbitrary<string> => fc.integer({ min: 0, max: 2 ** 48 }).map(number => hexId(prefix, number))
+// From 1: twelve zero bytes stand for no id.
+const id = (prefix: string): fc.Arbitrary<string> => fc.integer({ min: 1, max: 2 ** 48 }).map(number => hexId(prefix, number))
 const reference = fc.option(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }), { nil: null })
 const energy = fc.bigInt({ min: 0n, max: 10n ** 17n })
 const money = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n })
