@@ -42,6 +42,7 @@ type Count = {
 export type CountBook = {
   readonly settle: (
     groups: readonly CountedGroup[],
+    stored: Promise<void>,
   ) => Promise<{ readonly rows: readonly MeterCostRow[]; readonly failed: readonly FailedGroup[] }>
   /** Forget all: what is stored may differ from what was settled here. */
   readonly drop: () => void
@@ -211,16 +212,15 @@ export const countBook = (db: ClickHouse): CountBook => {
   }
 
   return {
-    settle: async groups => {
+    settle: async (groups, storedBefore) => {
       const sorted = groups.map(group => {
         const records = group.records.toSorted(byCount)
         const known = held.get(keyOf(group))
         return { group, records, known: known !== undefined && areNext(known, records) ? known : null }
       })
-      const stored = await readBeside(
-        db,
-        sorted.filter(({ known }) => known === null).map(({ group }) => group),
-      )
+      const unknown = sorted.filter(({ known }) => known === null).map(({ group }) => group)
+      if (unknown.length > 0) await storedBefore
+      const stored = await readBeside(db, unknown)
       const rows: MeterCostRow[] = []
       const failed: FailedGroup[] = []
       for (const { group, records, known } of sorted) {

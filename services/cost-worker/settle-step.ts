@@ -9,7 +9,8 @@ export type Settled = { readonly rows: readonly MeterCostRow[]; readonly poison:
 
 /** Settles the records of steps, one step after the other. */
 export type Settler = {
-  readonly settle: (records: ReadonlyMap<string, readonly LaneRecord[]>) => Promise<Settled>
+  /** `stored` settles once the rows of the step before are stored: rows are read after it. */
+  readonly settle: (records: ReadonlyMap<string, readonly LaneRecord[]>, stored: Promise<void>) => Promise<Settled>
   /** Forget what was gathered: the last step did not reach the store. */
   readonly drop: () => void
   /** A location's prices changed: its accumulators are counted anew. */
@@ -30,10 +31,11 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
 
   const settleGroups = async (
     groups: readonly CountedGroup[],
+    stored: Promise<void>,
     settled: { rows: MeterCostRow[]; poison: PoisonRecord[] },
   ): Promise<void> => {
     if (groups.length === 0) return
-    const { rows, failed } = await counts.settle(groups)
+    const { rows, failed } = await counts.settle(groups, stored)
     for (const row of rows) settled.rows.push(row)
     for (const { group, reason } of failed) {
       for (const entry of group.records) settled.poison.push({ entry, code: 'cost_failed', reason })
@@ -41,7 +43,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
   }
 
   return {
-    settle: async records => {
+    settle: async (records, stored) => {
       const settled: { rows: MeterCostRow[]; poison: PoisonRecord[] } = { rows: [], poison: [] }
       const pricings = await pricing.gather(asksOf(records))
       const groups = new Map<string, CountedGroup & { readonly records: LaneRecord[] }>()
@@ -66,7 +68,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
           }
         }
       }
-      await settleGroups([...groups.values()], settled)
+      await settleGroups([...groups.values()], stored, settled)
       return settled
     },
     drop: counts.drop,

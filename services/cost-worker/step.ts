@@ -2,7 +2,7 @@ import { Failure, isFailure } from '../platform/failure.ts'
 import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Lane, StoredMessage } from '../platform/log/log.ts'
-import type { DeadLetter, Order, RecordChunk, Submission } from '../platform/log/messages.ts'
+import type { AcceptedRecord, DeadLetter, Order, RecordChunk, Submission } from '../platform/log/messages.ts'
 import { versionOf } from '../platform/log/version.ts'
 import { deadLetterOf } from './dead-letter.ts'
 import type { LaneRecord, Origin } from './settle.ts'
@@ -27,7 +27,8 @@ export type LaneTally = { read: number; superseded: number; readonly appendedAt:
 
 type Building = {
   readonly records: Map<string, LaneRecord[]>
-  readonly byId: Map<string, LaneRecord>
+  /** Places by record id in the lists that are long. */
+  readonly indexes: Map<string, Map<string, number>>
   readonly lanes: Map<number, LaneTally>
   readonly submissions: Submission[]
   readonly chunks: ChunkHeaders[]
@@ -36,26 +37,50 @@ type Building = {
   readonly poison: DeadLetter[]
 }
 
+/** A location's list is looked through up to this length; longer ones have an index. */
+const longList = 8
+
+/** Find the place of a record in its location's list; -1 where it is new. */
+const placeIn = (step: Building, entries: readonly LaneRecord[], { locationId, recordId }: AcceptedRecord): number => {
+  if (entries.length < longList) return entries.findIndex(({ record }) => record.recordId === recordId)
+  let index = step.indexes.get(locationId)
+  if (index === undefined) {
+    index = new Map(entries.map(({ record }, place) => [record.recordId, place]))
+    step.indexes.set(locationId, index)
+  }
+  const place = index.get(recordId)
+  if (place === undefined) index.set(recordId, entries.length)
+  return place ?? -1
+}
+
 /** Take in the records of a chunk; of one identity the last one in the lane holds. */
 const takeChunk = (step: Building, tally: LaneTally, chunk: RecordChunk, headers: ChunkHeaders, origin: Origin): void => {
+  const first = versionOf(headers.generation, origin.message.offset, 0)
+  // Every position must fit.
+  versionOf(
+    headers.generation,
+    origin.message.offset,
+    chunk.parts.reduce((count, { records }) => count + records.length, 0),
+  )
   let position = 0
   for (const part of chunk.parts) {
     for (const record of part.records) {
-      const version = versionOf(headers.generation, origin.message.offset, position)
+      const version = first + BigInt(position)
       position += 1
-      tally.read += 1
       const entry: LaneRecord = { record, part, version, sourceVersion: version, origin }
       const known = step.records.get(record.locationId)
-      const before = step.byId.get(record.recordId)
-      step.byId.set(record.recordId, entry)
       if (known === undefined) step.records.set(record.locationId, [entry])
-      else if (before === undefined) known.push(entry)
       else {
-        known.splice(known.indexOf(before), 1, entry)
-        tally.superseded += 1
+        const place = placeIn(step, known, record)
+        if (place < 0) known.push(entry)
+        else {
+          known[place] = entry
+          tally.superseded += 1
+        }
       }
     }
   }
+  tally.read += position
   step.chunks.push(headers)
 }
 
@@ -89,7 +114,7 @@ const chunkOf = (message: StoredMessage): ChunkHeaders | null => {
 export const readStep = async (taken: readonly Taken[], codec: Pick<Codec, 'decodeLane'>, at: number): Promise<Step> => {
   const step: Building = {
     records: new Map(),
-    byId: new Map(),
+    indexes: new Map(),
     lanes: new Map(),
     submissions: [],
     chunks: [],

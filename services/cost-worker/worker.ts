@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { encodeMeterCostRows, meterCostColumns } from '../platform/clickhouse/meter-cost-rows.ts'
+import { meterCostBlock } from '../platform/clickhouse/meter-cost-block.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Log } from '../platform/log/log.ts'
 import type { DeadLetter } from '../platform/log/messages.ts'
@@ -10,7 +10,7 @@ import type { Logger } from '../platform/telemetry.ts'
 import { deadLetterOfRecord, type PoisonRecord } from './dead-letter.ts'
 import { openLaneBuffer } from './lane-buffer.ts'
 import { writeReceipts } from './receipt.ts'
-import { createSettler } from './settle-step.ts'
+import { createSettler, type Settled } from './settle-step.ts'
 import { readStep, type Step, type Taken } from './step.ts'
 
 export type CostWorkerOptions = {
@@ -32,8 +32,8 @@ const stepBytes = 1_000_000
 /** Small steps begin at most so often, because the engine takes as long for ten rows as for a thousand; the first one begins at once. */
 const smallStepEveryMs = 40
 const smallStepBytes = 250_000
-/** Receipts and commits wait at most so long while steps follow each other; quiet lanes have them at once. */
-const receiptDelayMs = 150
+/** Receipts and commits wait about so long while steps follow each other; quiet lanes have them at once. */
+const receiptDelayMs = 300
 const stuckMs = 60_000
 const mostBackoffMs = 5_000
 
@@ -41,8 +41,8 @@ const mostBackoffMs = 5_000
 type Owed = { readonly taken: Taken[]; readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[] }[]; since: number }
 
 /**
- * Start the worker: take what waits, settle it, write rows, dead letters and receipts, commit last. A step that fails is begun again
- * from the committed offsets with nothing kept of it; its rows are the same then.
+ * Start the worker: take what waits, settle it, write rows, dead letters and receipts, commit last. A step is settled while the one
+ * before it is stored. One that fails is begun again from the committed offsets with nothing kept of it; its rows are the same then.
  */
 export const startCostWorker = async (options: CostWorkerOptions): Promise<CostWorker> => {
   const { log, codec, clickHouse, pricing, metrics, logger, at } = options
@@ -52,6 +52,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const owed: Owed = { taken: [], steps: [], since: 0 }
   let busySince: number | null = null
   let steppedAt = Number.NEGATIVE_INFINITY
+  let storing: Promise<void> = Promise.resolve()
 
   /** Let a few more records gather behind a step that has just begun. */
   const pace = async (): Promise<void> => {
@@ -80,13 +81,9 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     }
   }
 
-  const work = async (taken: readonly Taken[]): Promise<void> => {
-    const startedAt = performance.now()
-    const step = await readStep(taken, codec, at())
-    applyOrders(step)
-    const { rows, poison } = await settler.settle(step.records)
+  const store = async (step: Step, { rows, poison }: Settled, taken: readonly Taken[], startedAt: number): Promise<void> => {
     const settledAt = performance.now()
-    if (rows.length > 0) await clickHouse.insert({ table: 'meter_cost', columns: meterCostColumns, bytes: encodeMeterCostRows(rows) })
+    if (rows.length > 0) await clickHouse.insert(meterCostBlock(rows))
     const letters = [...step.poison, ...poison.map(one => deadLetterOfRecord(one, codec, at()))]
     await writeDeadLetters(letters)
     metrics.stepSeconds.observe({ phase: 'settle' }, (settledAt - startedAt) / 1000)
@@ -107,14 +104,27 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     metrics.stepSeconds.observe({ phase: 'receipts' }, (performance.now() - startedAt) / 1000)
   }
 
+  /** Wait until the step before is stored, and pay what is owed for it if there is time or it is due. */
+  const finish = async (isDue: boolean): Promise<void> => {
+    await storing
+    if (owed.steps.length > 0 && (isDue || performance.now() - owed.since > receiptDelayMs)) await settleAccounts()
+  }
+
   const turn = async (): Promise<void> => {
+    if (buffer.readyBytes() === 0) await finish(true)
     await pace()
     const taken = await buffer.take(stepBytes, stopping.signal)
     if (taken.length === 0) return
     busySince ??= at()
-    steppedAt = performance.now()
-    await work(taken)
-    if (buffer.readyBytes() === 0 || performance.now() - owed.since > receiptDelayMs || stopping.signal.aborted) await settleAccounts()
+    const startedAt = performance.now()
+    steppedAt = startedAt
+    const step = await readStep(taken, codec, at())
+    applyOrders(step)
+    const settled = await settler.settle(step.records, storing)
+    await finish(false)
+    storing = store(step, settled, taken, startedAt)
+    // Whoever waits for it next is told if it fails.
+    storing.catch(() => undefined)
   }
 
   const run = async (): Promise<void> => {
@@ -126,6 +136,8 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
       } catch (error) {
         backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
         logger.error({ err: error, again_in_ms: backoffMs }, 'a step failed and is begun again')
+        await storing.catch(() => undefined)
+        storing = Promise.resolve()
         settler.drop()
         owed.taken.length = 0
         owed.steps.length = 0
@@ -133,7 +145,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
         await buffer.rewind()
       }
     }
-    if (owed.steps.length > 0) await settleAccounts()
+    await finish(true).catch(error => logger.error({ err: error }, 'the last step was not stored; it is begun again at the next start'))
   }
   const running = run()
   return {

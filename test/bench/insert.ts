@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
+import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
-import { encodeMeterCostRows, meterCostColumns } from '../../services/platform/clickhouse/meter-cost-rows.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { dataFolder, removeData } from '../support/running-system.ts'
 
@@ -55,15 +55,14 @@ export const insertRates = async (steps = 40): Promise<InsertFigures> => {
   const db = openChdb({ folder: join(folder, 'clickhouse') })
   try {
     await applySchemas(db, schemaFiles())
-    const insert = (bytes: Buffer) => db.insert({ table: 'meter_cost', columns: meterCostColumns, bytes })
     let engineMs = 0
     let wholeMs = 0
     for (let step = 0; step < steps; step += 1) {
       const rows = Array.from({ length: rowsPerStep }, (_, index) => rowOf(index, step))
       const startedAt = performance.now()
-      const bytes = encodeMeterCostRows(rows)
+      const block = meterCostBlock(rows)
       const encodedAt = performance.now()
-      await insert(bytes)
+      await db.insert(block)
       engineMs += performance.now() - encodedAt
       wholeMs += performance.now() - startedAt
     }

@@ -1,5 +1,5 @@
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
-import { encodeMeterCostRows, meterCostColumns } from '../../services/platform/clickhouse/meter-cost-rows.ts'
+import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
 
@@ -12,6 +12,6 @@ for (let block = Number(first); ; block += 1) {
   const rows = Array.from({ length: 50 }, (_, i) =>
     costRow({ recordId: hexId('', block * 50 + i), start: 1_790_000_000_000 + i * 900_000 }),
   )
-  await db.insert({ table: 'meter_cost', columns: meterCostColumns, bytes: encodeMeterCostRows(rows) })
+  await db.insert(meterCostBlock(rows))
   process.stdout.write(`${block}\n`)
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import { encodeMeterCostRows, meterCostColumns } from '../../services/platform/clickhouse/meter-cost-rows.ts'
+import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import { applySchemas, schemaFiles, statementsOf } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
 
@@ -27,11 +27,7 @@ afterEach(async () => {
 })
 
 const insertRows = (db: ClickHouse, ids: readonly number[]): Promise<void> =>
-  db.insert({
-    table: 'meter_cost',
-    columns: meterCostColumns,
-    bytes: encodeMeterCostRows(ids.map(number => costRow({ recordId: hexId('', number), start: 1_600_000_000_000 + number * 86_400_000 }))),
-  })
+  db.insert(meterCostBlock(ids.map(number => costRow({ recordId: hexId('', number), start: 1_600_000_000_000 + number * 86_400_000 }))))
 
 const runWriter = (
   ...args: string[]

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import type { Tenant } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
-import { encodeMeterCostRows, meterCostColumns } from '../../services/platform/clickhouse/meter-cost-rows.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from './cost-rows.ts'
 
@@ -37,8 +37,7 @@ export const nextTenant = (): Tenant => {
   return { accountId: hexId('acc_', accounts), liveMode: true }
 }
 
-export const insert = (rows: readonly MeterCostRow[]): Promise<void> =>
-  db.insert({ table: 'meter_cost', columns: meterCostColumns, bytes: encodeMeterCostRows(rows) })
+export const insert = (rows: readonly MeterCostRow[]): Promise<void> => db.insert(meterCostBlock(rows))
 export const own = (given: Partial<MeterCostRow>): MeterCostRow => costRow({ ...tenant, ...given })
 export const all = async (blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<MeterCostRow[]> => (await Array.fromAsync(blocks)).flat()
 export const location = hexId('loc_', 1)

@@ -39,7 +39,7 @@ export type CostSum = {
 const day = 86_400_000
 // Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
 const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
-const allColumns = meterCostColumns.map(({ name }) => `\`${name}\``).join(', ')
+const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
 const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 

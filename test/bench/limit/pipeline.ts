@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Hono } from 'hono'
 import { openLaneBuffer } from '../../../services/cost-worker/lane-buffer.ts'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
+import { meterCostBlock } from '../../../services/platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost-row.ts'
-import { encodeMeterCostRows, meterCostColumns } from '../../../services/platform/clickhouse/meter-cost-rows.ts'
 import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
 import { presentInstant } from '../../../services/platform/clock.ts'
 import { listen } from '../../../services/platform/http/listen.ts'
@@ -97,7 +97,7 @@ const work = async (): Promise<void> => {
         for (const part of content.parts) for (const record of part.records) rows.push(rowOf(record, version++))
       }
     }
-    await clickHouse.insert({ table: 'meter_cost', columns: meterCostColumns, bytes: encodeMeterCostRows(rows) })
+    await clickHouse.insert(meterCostBlock(rows))
     stored += rows.length
     await buffer.commit(taken)
   }

@@ -1,0 +1,242 @@
+import { putDigits } from '../log/digits.ts'
+import type { NativeRows } from './clickhouse.ts'
+import type { CostPiece, MeterCostRow } from './meter-cost-row.ts'
+import { noBatch, noDevice, onlyPiece, rowKinds } from './meter-cost-rows.ts'
+import { type BlockColumn, column, encodeBlock, type Kind, room } from './native-block.ts'
+
+/**
+ * Encode rows for an insert. Columns that hold the table's default in every row are left out, which is most of a plain row.
+ * Each column has a loop of its own: one loop for all kinds of values takes five times as long.
+ * Throws a RangeError for ids and currencies of another form.
+ */
+export const meterCostBlock = (rows: readonly MeterCostRow[]): NativeRows => {
+  const columns = [...always, ...often.filter(({ isNeeded }) => rows.some(isNeeded)).map(one => one.column)]
+  return { table: 'meter_cost', columns, bytes: encodeBlock(columns, rows) }
+}
+
+type Rows = readonly MeterCostRow[]
+type Loop = (rows: Rows, view: DataView, from: number, bytes: Buffer) => void
+
+/** A column of values that all take `size` bytes, written by a loop from `from` on. */
+const each = (name: string, { type }: Pick<Kind<unknown>, 'type'>, size: number, loop: Loop): BlockColumn<MeterCostRow> => ({
+  name,
+  type,
+  write: (to, rows) => {
+    room(to, size * rows.length)
+    loop(rows, to.view, to.at, to.bytes)
+    to.at += size * rows.length
+  },
+})
+
+const twoTo32 = 4_294_967_296
+
+/** Copy the id before: neighbours often have the same. */
+const again = (view: DataView, at: number): void => {
+  view.setUint32(at, view.getUint32(at - 12))
+  view.setUint32(at + 4, view.getUint32(at - 8))
+  view.setUint32(at + 8, view.getUint32(at - 4))
+}
+
+// A loop that up to four columns share is still laid out for each of them.
+const instants = (name: string, of: (row: MeterCostRow) => number): BlockColumn<MeterCostRow> =>
+  each(name, rowKinds.instant, 8, (rows, view, from) => {
+    let at = from
+    for (const row of rows) {
+      const value = of(row)
+      view.setUint32(at, value % twoTo32, true)
+      view.setUint32(at + 4, Math.floor(value / twoTo32), true)
+      at += 8
+    }
+  })
+
+const numbers = (name: string, of: (row: MeterCostRow) => number): BlockColumn<MeterCostRow> =>
+  each(name, rowKinds.uint32, 4, (rows, view, from) => {
+    let at = from
+    for (const row of rows) {
+      view.setUint32(at, of(row), true)
+      at += 4
+    }
+  })
+
+const always: readonly BlockColumn<MeterCostRow>[] = [
+  each('account_id', rowKinds.account, 12, (rows, view, from, bytes) => {
+    let at = from
+    let last = ''
+    for (const { accountId } of rows) {
+      if (accountId === last) again(view, at)
+      else putDigits(bytes, at, accountId, 4)
+      last = accountId
+      at += 12
+    }
+  }),
+  each('live_mode', rowKinds.bool, 1, (rows, view, from) => {
+    let at = from
+    for (const { liveMode } of rows) view.setUint8(at++, liveMode ? 1 : 0)
+  }),
+  each('location_id', rowKinds.location, 12, (rows, view, from, bytes) => {
+    let at = from
+    let last = ''
+    for (const { locationId } of rows) {
+      if (locationId === last) again(view, at)
+      else putDigits(bytes, at, locationId, 4)
+      last = locationId
+      at += 12
+    }
+  }),
+  each('device_id', rowKinds.device, 12, (rows, _, from, bytes) => {
+    let at = from
+    for (const { deviceId } of rows) {
+      putDigits(bytes, at, deviceId ?? noDevice, 4)
+      at += 12
+    }
+  }),
+  each('energy_flow_direction', rowKinds.flow, 1, (rows, view, from) => {
+    let at = from
+    for (const { energyFlowDirection } of rows) view.setInt8(at++, energyFlowDirection === 'INBOUND' ? 0 : 1)
+  }),
+  each('tariff_direction', rowKinds.direction, 1, (rows, view, from) => {
+    let at = from
+    for (const { tariffDirection } of rows) view.setInt8(at++, tariffDirection === 'IMPORT' ? 0 : tariffDirection === 'EXPORT' ? 1 : 2)
+  }),
+  instants('start_time', row => row.start),
+  instants('end_time', row => row.end),
+  each('record_id', rowKinds.digits, 12, (rows, _, from, bytes) => {
+    let at = from
+    for (const { recordId } of rows) {
+      putDigits(bytes, at, recordId, 0)
+      at += 12
+    }
+  }),
+  each('energy', rowKinds.energy, 8, (rows, view, from) => {
+    let at = from
+    for (const { energy } of rows) {
+      view.setBigInt64(at, energy, true)
+      at += 8
+    }
+  }),
+  numbers('record_confidence', row => row.recordConfidence),
+  each('status', rowKinds.status, 1, (rows, view, from) => {
+    let at = from
+    for (const { status } of rows) view.setInt8(at++, status === 'PRICED' ? 0 : status === 'PROVISIONAL' ? 1 : 2)
+  }),
+  each('cost', rowKinds.maybeMoney, 17, (rows, view, from) => {
+    let mark = from
+    let at = from + rows.length
+    for (const { cost } of rows) {
+      view.setUint8(mark++, cost === null ? 1 : 0)
+      const value = cost ?? 0n
+      const low = BigInt.asIntN(64, value)
+      view.setBigInt64(at, low, true)
+      view.setBigInt64(at + 8, low === value ? (low < 0n ? -1n : 0n) : value >> 64n, true)
+      at += 16
+    }
+  }),
+  each('currency', rowKinds.currency, 3, (rows, _, from, bytes) => {
+    let at = from
+    let last = ''
+    for (const { currency } of rows) {
+      if (currency !== last && !/^[A-Z]{3}$/.test(currency)) throw new RangeError(`not a currency: ${currency}`)
+      last = currency
+      for (let i = 0; i < 3; i += 1) bytes[at + i] = currency.charCodeAt(i)
+      at += 3
+    }
+  }),
+  numbers('confidence', row => row.confidence),
+  each('price', rowKinds.price, 8, (rows, view, from) => {
+    let at = from
+    for (const row of rows) {
+      view.setBigInt64(at, onlyPiece(row)?.price ?? 0n, true)
+      at += 8
+    }
+  }),
+  numbers('pricing_revision', row => row.pricingRevision),
+  each('batch_id', rowKinds.batch, 12, (rows, view, from, bytes) => {
+    let at = from
+    let last: string | null = ''
+    for (const { batchId } of rows) {
+      if (batchId === last) again(view, at)
+      else putDigits(bytes, at, batchId ?? noBatch, 4)
+      last = batchId
+      at += 12
+    }
+  }),
+  each('version', rowKinds.uint64, 8, (rows, view, from) => {
+    let at = from
+    for (const { version } of rows) {
+      view.setBigUint64(at, version, true)
+      at += 8
+    }
+  }),
+  instants('received_at', row => row.receivedAt),
+  column('tariff_ids', rowKinds.tariffs, row => row.tariffIds),
+]
+
+type Often = { readonly column: BlockColumn<MeterCostRow>; readonly isNeeded: (row: MeterCostRow) => boolean }
+
+const sometimes = <T>(name: string, kind: Kind<T>, of: (row: MeterCostRow) => T, isNeeded: (row: MeterCostRow) => boolean): Often => ({
+  column: column(name, kind, of),
+  isNeeded,
+})
+
+const nothing: readonly never[] = []
+const hasPieces = ({ pieces }: MeterCostRow): boolean => pieces.length > 1
+const ofPieces = <T>(name: string, kind: Kind<readonly T[]>, of: (piece: CostPiece) => T): Often =>
+  sometimes(`pieces.${name}`, kind, row => (hasPieces(row) ? row.pieces.map(of) : nothing), hasPieces)
+
+/** Columns that many blocks do without. */
+const often: readonly Often[] = [
+  sometimes(
+    'session_reference_id',
+    rowKinds.text,
+    row => row.sessionReferenceId ?? '',
+    row => row.sessionReferenceId !== null,
+  ),
+  sometimes(
+    'record_reference_id',
+    rowKinds.text,
+    row => row.recordReferenceId ?? '',
+    row => row.recordReferenceId !== null,
+  ),
+  sometimes(
+    'energy_submitted',
+    rowKinds.maybeEnergy,
+    row => row.energySubmitted,
+    row => row.energySubmitted !== null,
+  ),
+  sometimes(
+    'tier',
+    rowKinds.energy,
+    row => onlyPiece(row)?.tier ?? 0n,
+    row => (onlyPiece(row)?.tier ?? 0n) !== 0n,
+  ),
+  ofPieces('start_time', rowKinds.starts, piece => piece.start),
+  ofPieces('energy', rowKinds.energies, piece => piece.energy),
+  ofPieces('price', rowKinds.prices, piece => piece.price),
+  ofPieces('tier', rowKinds.energies, piece => piece.tier),
+  ofPieces('cost', rowKinds.costs, piece => piece.cost),
+  ofPieces('confidence', rowKinds.confidences, piece => piece.confidence),
+  sometimes(
+    'market_source_ids',
+    rowKinds.sources,
+    row => row.marketSourceIds,
+    row => row.marketSourceIds.length > 0,
+  ),
+  sometimes(
+    'price_revision',
+    rowKinds.uint64,
+    row => row.priceRevision,
+    row => row.priceRevision !== 0n,
+  ),
+  sometimes(
+    'version_lead',
+    rowKinds.uint64,
+    row => row.version - row.sourceVersion,
+    row => row.version !== row.sourceVersion,
+  ),
+  sometimes(
+    'is_deleted',
+    rowKinds.uint8,
+    row => (row.isDeleted ? 1 : 0),
+    row => row.isDeleted,
+  ),
+]
