@@ -9,6 +9,7 @@ import * as locationStatus from './location-status.ts'
 import * as market from './market.ts'
 import * as marketPrice from './market-price.ts'
 import * as meterBatch from './meter-batch.ts'
+import * as meterCumulative from './meter-cumulative.ts'
 import * as meterRecordRead from './meter-record-read.ts'
 import type { Operation } from './operation.ts'
 import * as tariff from './tariff.ts'
@@ -18,6 +19,7 @@ export const operations: readonly Operation[] = [
   account.accountLogin,
   account.accountRetrieve,
   meterBatch.meterIntervalSubmit,
+  meterCumulative.meterCumulativeSubmit,
   meterBatch.meterBatchRetrieve,
   meterRecordRead.meterRecordList,
   meterRecordRead.meterRecordRetrieve,

@@ -1,5 +1,6 @@
 import { instantCost } from '../contract/instant-cost.ts'
 import { meterIntervalSubmit } from '../contract/meter-batch.ts'
+import { meterCumulativeSubmit } from '../contract/meter-cumulative.ts'
 import { batchIds } from '../platform/batch-id.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type Binding, bind } from '../platform/http/binding.ts'
@@ -13,6 +14,8 @@ import type { PricingBook } from '../platform/pricing-book.ts'
 import { chunkWriter } from './chunk-writer.ts'
 import { calculateInstantCost } from './instant-cost.ts'
 import { knownObjects } from './known-objects.ts'
+import { readingWriter } from './reading-writer.ts'
+import { submitCumulative } from './submit-cumulative.ts'
 import { type GatewayCounts, submitInterval } from './submit-interval.ts'
 
 export type IngestGateway = {
@@ -36,9 +39,12 @@ export const ingestGatewayOperations = (gateway: IngestGateway): readonly Bindin
     (tenant, ids) => withTenant(database, tenant, transaction => livingObjects(transaction, [...ids.locations], [...ids.devices])),
     (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
   )
-  const writer = chunkWriter({ log, codec, generation, appended: counts.accepted })
+  const written = { log, codec, generation, appended: counts.accepted }
+  const writer = chunkWriter(written)
+  const ids = batchIds(secret)
   return [
-    bind(meterIntervalSubmit, submitInterval({ known, writer, batchIds: batchIds(secret), counts })),
+    bind(meterIntervalSubmit, submitInterval({ known, writer, batchIds: ids, counts })),
+    bind(meterCumulativeSubmit, submitCumulative({ known, readings: readingWriter(written), headers: writer, batchIds: ids, counts })),
     bind(instantCost, calculateInstantCost({ known, writer, pricing, clickHouse, log, counts })),
   ]
 }

@@ -129,6 +129,24 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(await log.lag(records, 0, 'behind')).toMatchObject({ end: 3, committed: 3, firstUnreadAgeMs: 0, fill: 0 })
     })
 
+    it('shows messages from an offset on without waiting, and no group moves', async () => {
+      expect(await log.peek(records, 4, 0, bounds)).toMatchObject({ messages: [], begin: 0, end: 0 })
+      for (const text of ['a', 'b', 'c', 'd']) await log.append(records, 4, textMessage(text))
+      const lane = await laneOf(log, 'peeked', 4)
+      await lane.read({ ...bounds, maxMessages: 1 })
+      await lane.commit(1)
+      const seen = await log.peek(records, 4, 1, { ...bounds, maxMessages: 2 })
+      expect([texts(seen.messages), seen.messages.map(({ offset }) => offset)]).toEqual([
+        ['b', 'c'],
+        [1, 2],
+      ])
+      expect([seen.begin, seen.end]).toEqual([0, 4])
+      expect(texts((await log.peek(records, 4, 0, { ...bounds, maxBytes: 1 })).messages)).toEqual(['a'])
+      expect((await log.peek(records, 4, 4, bounds)).messages).toEqual([])
+      expect(await log.lag(records, 4, 'peeked')).toMatchObject({ end: 4, committed: 1 })
+      expect(texts(await lane.read(bounds))).toEqual(['b', 'c', 'd'])
+    })
+
     it('never moves a committed offset back', async () => {
       for (const text of ['a', 'b', 'c']) await log.append(records, 0, textMessage(text))
       const lane = await laneOf(log, 'forward', 0)

@@ -113,7 +113,8 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
   return {
     recordsSubmitted: Number(header[0]),
     recordsAccepted: Number(header[1]),
-    recordsProcessed: Number(parts[0]?.[0] ?? 0) - later,
+    // A failure found later is told before its chunk counts as handled.
+    recordsProcessed: Math.max(0, Number(parts[0]?.[0] ?? 0) - later),
     receivedAt: Number(header[2]),
     failures: failures.map(([number, , reference, error]) => ({
       recordNumber: Number(number),

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { Failure } from '../platform/failure.ts'
+import { toHeaders } from '../platform/log/chunk-headers.ts'
+import type { Reading, ReadingPart } from '../platform/log/messages.ts'
+import { laneKey } from '../platform/log/partition.ts'
+import type { ChunkWriterOptions } from './chunk-writer.ts'
+
+/** Writes accepted register readings into the lane of their location, durably before it answers. */
+export type ReadingWriter = {
+  /**
+   * Write the readings of one submission, in chunks of up to 500 or 256 KiB, one after the other; resolve once all are durable.
+   * Throws `gateway_full` (retriable) before anything is written where too much waits already, and the log's own failure where a chunk's
+   * fate is unknown; then nothing may be acknowledged, and what follows is not written.
+   */
+  readonly write: (partition: number, part: ReadingPart) => Promise<void>
+}
+
+const mostReadings = 500
+const mostBytes = 262_144
+
+/** An upper bound of what a reading takes in the chunk and in its headers. */
+const sizeOf = ({ recordReferenceId }: Reading): number => 64 + 3 * (recordReferenceId?.length ?? 0)
+
+/** Make the writer. Bytes that wait or are under way are bounded. */
+export const readingWriter = ({ log, codec, generation, appended, mostWaitingBytes = 64 * 2 ** 20 }: ChunkWriterOptions): ReadingWriter => {
+  const process = randomBytes(6).toString('hex')
+  let chunks = 0
+  let waitingBytes = 0
+  return {
+    write: async (partition, part) => {
+      const size = part.readings.reduce((sum, reading) => sum + sizeOf(reading), 0)
+      if (waitingBytes + size > mostWaitingBytes) {
+        throw new Failure('gateway_full', 'too many readings wait for the log', { retriable: true })
+      }
+      waitingBytes += size
+      try {
+        for (const readings of chunksOf(part.readings)) {
+          const { accountId, liveMode, batchId, locationId } = part
+          const recordNumbers = readings.map(({ recordNumber }) => recordNumber)
+          const batches = batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers }]
+          await log.append('meter.records.v1', partition, {
+            key: laneKey(accountId, locationId),
+            value: codec.encodeLane({ kind: 'readings', parts: [{ ...part, readings }] }),
+            headers: toHeaders({ generation: generation(), chunkId: `${process}${(chunks++).toString(36)}`, batches }),
+          })
+          appended(partition, readings.length)
+        }
+      } finally {
+        waitingBytes -= size
+      }
+    },
+  }
+}
+
+const chunksOf = (readings: readonly Reading[]): readonly (readonly Reading[])[] => {
+  const chunks: Reading[][] = []
+  let bytes = 0
+  for (const reading of readings) {
+    const current = chunks.at(-1)
+    const size = sizeOf(reading)
+    if (current === undefined || current.length === mostReadings || bytes + size > mostBytes) {
+      chunks.push([reading])
+      bytes = size
+    } else {
+      current.push(reading)
+      bytes += size
+    }
+  }
+  return chunks
+}

@@ -1,0 +1,93 @@
+import { meterBatchToWire, referenceOf } from '../contract/meter-batch.ts'
+import { type CumulativeSubmission, type meterCumulativeSubmit, parseCumulative, readReading } from '../contract/meter-cumulative.ts'
+import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
+import { isId } from '../domain/identifier.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import type { BatchIds } from '../platform/batch-id.ts'
+import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
+import type { Tenant } from '../platform/postgres/transaction.ts'
+import type { ChunkWriter } from './chunk-writer.ts'
+import type { KnownObjects } from './known-objects.ts'
+import type { ReadingWriter } from './reading-writer.ts'
+import { registerIdDigits } from './register-id.ts'
+import type { GatewayCounts } from './submit-interval.ts'
+
+export type SubmitCumulative = {
+  readonly known: KnownObjects
+  readonly readings: ReadingWriter
+  readonly headers: Pick<ChunkWriter, 'writeHeader'>
+  readonly batchIds: BatchIds
+  readonly counts: GatewayCounts
+}
+
+type Request = RequestOf<typeof meterCumulativeSubmit>
+
+/**
+ * Take a submission of readings of one register: check each, write the good ones durably, answer with the receipt.
+ * Refuses the whole for what is wrong with anything but a reading, and for a location or device that does not exist. Throws `Failure`
+ * where a store is away or the fate of a reading is unknown; then nothing is acknowledged and the whole may be sent again.
+ * Source: contract decisions 8.
+ */
+export const submitCumulative =
+  ({ known, readings: writer, headers, batchIds, counts }: SubmitCumulative) =>
+  async ({ at, body, layout, caller }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
+    const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
+    const parsed = parseCumulative(body.bytes, layout)
+    if (!parsed.ok) return parsed
+    const { elements, units: _, ...register } = parsed.value
+    const lane = await findLane(known, tenant, register, at)
+    if (!lane.ok) return lane
+    const { readings, refused: failed } = judgeReadings(parsed.value, tenant, at)
+    const batchId = batchIds.mint(tenant, at)
+    const batch = { ...tenant, batchId, receivedAt: at }
+    const tally = { recordsSubmitted: elements.length, recordsAccepted: readings.length }
+    // Both are waited for, whichever fails: nothing of this submission may still be under way when it is answered.
+    const written = await Promise.allSettled([
+      writer.write(lane.value, { ...batch, ...register, readings }),
+      headers.writeHeader({ kind: 'submission', ...batch, ...tally, refused: failed }),
+    ])
+    for (const one of written) if (one.status === 'rejected') throw one.reason
+    counts.refused(failed.length)
+    counts.bytes(body.bytes.length)
+    return accepted(meterBatchToWire({ ...tenant, id: batchId, ...tally, recordsProcessed: 0, failed, createdAt: at }))
+  }
+
+const noLocation = refused('location_not_found', 'location_id must be the id of a location that exists', 'location_id')
+const noDevice = refused('device_not_found', 'device_id must be the id of a device that exists', 'device_id')
+
+type Place = Pick<CumulativeSubmission, 'locationId' | 'deviceId'>
+
+/** Find the lane of the location; asks the store only for objects that are not known. */
+const findLane = async (known: KnownObjects, tenant: Tenant, { locationId, deviceId }: Place, at: number): Promise<Result<number>> => {
+  if (!isId('location', locationId)) return noLocation
+  if (deviceId !== null && !isId('device', deviceId)) return noDevice
+  const hasDevice = (): boolean => deviceId === null || known.hasDevice(tenant, deviceId, at)
+  if (known.laneOf(tenant, locationId, at) === undefined || !hasDevice()) {
+    await known.ask(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
+  }
+  const lane = known.laneOf(tenant, locationId, at)
+  if (lane === undefined) return noLocation
+  return hasDevice() ? accepted(lane) : noDevice
+}
+
+type Judged = { readonly readings: readonly Reading[]; readonly refused: readonly RefusedRecord[] }
+
+/** Check the readings one by one, number them from 1, and give the good ones the ids of the intervals that they open. */
+const judgeReadings = ({ elements, units, ...register }: CumulativeSubmission, tenant: Tenant, at: number): Judged => {
+  const numbers = new Map<number, number>()
+  const readings: Reading[] = []
+  const failed: RefusedRecord[] = []
+  for (const [index, element] of elements.entries()) {
+    const recordNumber = index + 1
+    const read = readReading(element, units, at)
+    const twin = read.ok ? numbers.get(read.value.time) : undefined
+    if (!read.ok) failed.push({ recordNumber, recordReferenceId: referenceOf(element), error: read.refusal.message })
+    else if (twin !== undefined) {
+      failed.push({ recordNumber, recordReferenceId: read.value.recordReferenceId, error: `duplicate of record ${twin}` })
+    } else {
+      numbers.set(read.value.time, recordNumber)
+      readings.push({ ...read.value, recordNumber, recordId: registerIdDigits({ ...tenant, ...register, openedAt: read.value.time }) })
+    }
+  }
+  return { readings, refused: failed }
+}

@@ -1,0 +1,38 @@
+import type { ClickHouse } from './clickhouse.ts'
+import { idLiteral, instantLiteral, listLiteral } from './literals.ts'
+import type { Tenant } from './meter-cost-reads.ts'
+
+/** So many rows of a location start in a month of UTC, which begins at `month` (ms). */
+export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number }
+
+/** Count the rows of locations by the months of UTC in which they start; a bound that is null is open. By location, then month. */
+export const rowsByMonth = async (
+  db: ClickHouse,
+  { accountId, liveMode }: Tenant,
+  locationIds: readonly string[],
+  from: number | null,
+  to: number | null,
+): Promise<readonly MonthCount[]> => {
+  if (locationIds.length === 0) return []
+  const bounds = [
+    from === null ? 'true' : `start_time >= ${instantLiteral(from)}`,
+    to === null ? 'true' : `start_time < ${instantLiteral(to)}`,
+  ].join(' AND ')
+  const answer = await db.rows(`SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count()
+    FROM meter_cost FINAL WHERE account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}
+    AND location_id IN ${listLiteral(locationIds.map(idLiteral))} AND ${bounds}
+    GROUP BY location_id, month ORDER BY location_id, month SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1`)
+  return answer.map(([location, month, rows]) => ({ locationId: `loc_${location}`, month: Number(month) * 1000, rows: Number(rows) }))
+}
+
+/** An object that has or had estimates. */
+export type EstimatedObject = { readonly locationId: string; readonly deviceId: string | null }
+
+/** Read which objects have or had estimates, over all accounts. */
+export const estimatedObjects = async (db: ClickHouse): Promise<readonly EstimatedObject[]> => {
+  const answer = await db.rows('SELECT lower(hex(location_id)), lower(hex(device_id)) FROM meter_estimates GROUP BY location_id, device_id')
+  return answer.map(([location, device]) => ({
+    locationId: `loc_${location}`,
+    deviceId: device === '0'.repeat(24) ? null : `dev_${device}`,
+  }))
+}

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from './client.ts'
+
+export type StoredRecord = {
+  readonly id: string
+  readonly status: string
+  readonly batch_id: string | null
+  readonly data: {
+    readonly start_time: string
+    readonly end_time: string
+    readonly record_reference_id: string | null
+    readonly energy: { readonly value: number }
+    readonly tariff: { readonly cost: { readonly value: number | null; readonly confidence: number } }
+  }
+}
+
+/** Read all records of a location, newest first. */
+export const recordsOf = async (client: Client, locationId: string): Promise<readonly StoredRecord[]> => {
+  const all: StoredRecord[] = []
+  for (let after = ''; ; after = `&starting_after=${all.at(-1)?.id}`) {
+    const page = (await client.ask('GET', `/meters/records?location_id=${locationId}&limit=100${after}`)) as {
+      has_more: boolean
+      data: StoredRecord[]
+    }
+    all.push(...page.data)
+    if (!page.has_more) return all
+  }
+}
+
+/** Cost by record reference; null is UNPRICED. */
+export const costsOf = async (client: Client, locationId: string): Promise<Readonly<Record<string, number | null>>> =>
+  Object.fromEntries(
+    (await recordsOf(client, locationId)).map(({ data }) => [data.record_reference_id ?? data.start_time, data.tariff.cost.value]),
+  )
+
+/** Ask until the answer is as wanted, for things that follow a change by themselves; gives the last answer. */
+export const until = async <T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean, limitMs = 10_000): Promise<T> => {
+  const end = performance.now() + limitMs
+  for (;;) {
+    const answer = await ask()
+    if (isWanted(answer) || performance.now() > end) return answer
+    await sleep(25)
+  }
+}
+
+/** Costs of a location once they are the wanted ones, or as they are after some seconds. */
+export const costsUntil = (client: Client, locationId: string, wanted: Readonly<Record<string, number | null>>, limitMs?: number) => {
+  const text = (costs: object): string => JSON.stringify(Object.entries(costs).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return until(
+    () => costsOf(client, locationId),
+    costs => text(costs) === text(wanted),
+    limitMs,
+  )
+}
