@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { layouts } from './contract/layout.ts'
 import { openApiDocument } from './contract/openapi.ts'
+import type { LostEnergy } from './cost-worker/erase.ts'
 import { startCostWorker } from './cost-worker/worker.ts'
 import { ingestGatewayOperations } from './ingest-gateway/operations.ts'
 import { authenticator, operatorAuthenticator } from './platform/authenticate.ts'
@@ -38,8 +39,11 @@ import type { Logger } from './platform/telemetry.ts'
 import { timeZone } from './platform/time-zone.ts'
 import { recordRefusal } from './query-service/change.ts'
 import { costOperations } from './query-service/cost-operations.ts'
+import { deadLetterOperations } from './query-service/dead-letters.ts'
+import { startErasureRelay } from './query-service/erasure-relay.ts'
 import { meteringFacts } from './query-service/metering-facts.ts'
 import { queryServiceOperations } from './query-service/operations.ts'
+import { putRePrice } from './query-service/order-lanes.ts'
 import { startOrderRelay } from './query-service/order-relay.ts'
 import { referencePages } from './query-service/reference-page.ts'
 import { prepareSandbox, type Sandbox } from './sandbox.ts'
@@ -155,8 +159,16 @@ export const openSystem = async (config: Config, logger: Logger, report: Report)
   const { database, log, codec, clickHouse, secrets, metrics } = stores
   const generation = () => stores.generation
   const pricing = pricingBook(database, timeZone)
-  const worker = opening.use(await startCostWorker({ log, codec, clickHouse, pricing, metrics, logger, at: presentInstant }))
-  const relay = opening.use(startOrderRelay({ database, log, codec, generation, logger }))
+  const lanes = { log, codec, generation }
+  const costAgain = async (lost: readonly LostEnergy[]): Promise<void> => {
+    const order = { locationRevision: null, sourceId: null, priceRevision: null }
+    await Promise.all(lost.map(({ locationId, ...one }) => putRePrice(lanes, { ...order, ...one, locationIds: [locationId] })))
+  }
+  const failing = { share: config.failingShare, least: config.failingLocations }
+  const at = presentInstant
+  const worker = opening.use(await startCostWorker({ log, codec, clickHouse, database, pricing, metrics, logger, at, costAgain, failing }))
+  const relay = opening.use(startOrderRelay({ ...lanes, database, logger }))
+  opening.use(startErasureRelay({ ...lanes, database, logger, at }))
   const idempotency = idempotencyKeys(database)
   const ports = portsOf(stores, idempotency, logger)
   const counts = {
@@ -176,6 +188,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report)
     isCurrency,
     timeZone,
     publishOrders: relay.publish,
+    announcePrices: relay.announce,
     bearerTokens: bearerTokens(secrets.secret),
     secret: secrets.secret,
     requestsPerSecond: config.rateLimitPerSecond,
@@ -196,7 +209,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report)
     ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, openApiDocument(declared, layout, '/'))),
     ...referencePages(declared),
   ]
-  const app = createApp(operations, pages, ports, limits)
+  const app = createApp([...operations, ...deadLetterOperations({ ...lanes, logger })], pages, ports, limits)
   const metricsServer = opening.use(await serveMetrics(metrics, { host: config.host, port: config.metricsPort }))
   const listener = opening.adopt(await listen(app, { host: config.host, port: config.port }, ports), one => one.close(drainMs))
   const baseUrl = `http://${config.host}:${listener.port}`

@@ -29,6 +29,7 @@ export type Outcome = { readonly text: string; readonly json: unknown; readonly 
 export type Command = {
   /** The words that call it, such as `account create`. */
   readonly name: string
+  /** How help calls its operands, in order; the last one, such as `ID…`, may stand for any number of words. */
   readonly operands: readonly string[]
   readonly summary: string
   readonly details: string

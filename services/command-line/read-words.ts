@@ -89,11 +89,15 @@ const givenValue = ({ name, rawName, value, inlineValue }: OptionToken, options:
   return value
 }
 
+/** An operand such as `ID…` stands for any number of words, none included. */
+const isRepeated = (name: string): boolean => name.endsWith('…')
+
 const refuseIncomplete = (command: Command, operands: readonly string[], given: ReadonlyMap<string, string>): void => {
-  const wanted = command.operands
+  const wanted = command.operands.filter(name => !isRepeated(name))
   const missing = wanted.slice(operands.length)
   if (missing.length > 0) throw new UsageError(`${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`)
-  if (operands.length > wanted.length) throw new UsageError(`${quoted(operands.slice(wanted.length))} is too much`)
+  if (operands.length > wanted.length && !command.operands.some(isRepeated))
+    throw new UsageError(`${quoted(operands.slice(wanted.length))} is too much`)
   for (const [name, { required }] of Object.entries(command.options)) {
     if (required && !given.has(name)) throw new UsageError(`--${name} is missing`)
   }

@@ -3,13 +3,23 @@ import { ConfigError } from '../platform/config.ts'
 import { isFailure } from '../platform/failure.ts'
 import { accountCommands } from './account-commands.ts'
 import { type Command, CommandError, type Outcome, UsageError } from './command.ts'
+import { deadLetterCommands } from './dead-letter-commands.ts'
 import { doctorCommand } from './doctor-command.ts'
+import { eraseCommand } from './erase-command.ts'
 import { commandHelp, overview, usageOf } from './help.ts'
 import { keyCommands } from './key-commands.ts'
 import { migrateCommand } from './migrate-command.ts'
 import { findCommand, readWords } from './read-words.ts'
+import { CallError } from './service-client.ts'
 
-const commands: readonly Command[] = [...accountCommands, ...keyCommands, migrateCommand, doctorCommand]
+const commands: readonly Command[] = [
+  ...accountCommands,
+  ...keyCommands,
+  ...deadLetterCommands,
+  eraseCommand,
+  migrateCommand,
+  doctorCommand,
+]
 
 /** Where a run writes to; each text ends its own lines. */
 type Terminal = { readonly out: (text: string) => void; readonly err: (text: string) => void }
@@ -75,6 +85,11 @@ const complain = (error: unknown, command: Command | null, { err }: Terminal): n
   if (error instanceof ConfigError) {
     err(`wattledger: ${error.message}\n`)
     return 2
+  }
+  if (error instanceof CallError) {
+    const hint = error.status === null ? '\n  Is the service running? "npm start" starts it; --base-url names another address.' : ''
+    err(`wattledger: ${error.message}${hint}\n`)
+    return 1
   }
   if (error instanceof CommandError || isFailure(error)) {
     err(`wattledger: ${error.message}\n`)

@@ -13,7 +13,8 @@ export const targetOptions: Readonly<Record<string, Option>> = {
   key: { value: 'KEY', summary: 'A test key of that account with scope all.' },
 }
 
-const baseUrlOf = (text: string): string => {
+/** Read an address. Throws `UsageError` for what is none. */
+export const baseUrlOf = (text: string): string => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new UsageError(`--base-url is an address such as http://127.0.0.1:8080, not "${text}"`)
   }

@@ -25,10 +25,18 @@ export const deadLetterOf = ({ lane, message }: Origin, { position, code, reason
   failedAt: at,
 })
 
-/** Lay one record aside: as a chunk of its own, with the origin of its message. */
-export const deadLetterOfRecord = ({ entry, code, reason }: PoisonRecord, codec: Pick<Codec, 'encodeLane'>, at: number): DeadLetter => {
-  const { record, part, origin, sourceVersion } = entry
-  if (origin === null) throw new RangeError('a stored row cannot be put aside')
+/**
+ * Lay one record aside: as a chunk of its own, with the origin of its message. An interval of a register is laid aside as the message of
+ * its readings; null where both of these are stored already, and come back with the next reading.
+ */
+export const deadLetterOfRecord = (
+  { entry, code, reason }: PoisonRecord,
+  codec: Pick<Codec, 'encodeLane'>,
+  at: number,
+): DeadLetter | null => {
+  const { record, part, origin, sourceVersion, isWithdrawn } = entry
+  if (origin === null) return null
+  if (isWithdrawn !== undefined) return deadLetterOf(origin, { position: -1, code, reason, at })
   const chunk = { ...(part as RecordPart), records: [record as AcceptedRecord] }
   return {
     ...deadLetterOf(origin, { position: versionParts(sourceVersion).position, code, reason, at }),

@@ -9,7 +9,6 @@ import {
   encodeBatchFailures,
   encodeBatchParts,
 } from '../platform/clickhouse/receipts.ts'
-import type { AcceptedRecord } from '../platform/log/messages.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import type { Step } from './step.ts'
 
@@ -19,9 +18,11 @@ const refusedOf = ({ submissions }: Step): readonly BatchFailureRow[] =>
 /** A record that was put aside counts as handled and as failed. */
 const failedLater = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[] =>
   poison.flatMap(({ entry: { part, record }, reason }) => {
-    const { recordNumber, recordReferenceId } = record as AcceptedRecord
+    const { recordNumber, recordReferenceId } = record
     const { accountId, liveMode, batchId } = part
-    return batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, foundLater: true, error: reason }]
+    return batchId === null || recordNumber === undefined
+      ? []
+      : [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, foundLater: true, error: reason }]
   })
 
 /** The records of chunks that could not be read at all; their numbers stand in the message's headers. */
@@ -38,19 +39,25 @@ const failedWhole = ({ unreadable }: Step): readonly BatchFailureRow[] =>
     ),
   )
 
+const insert = async <Row>(
+  db: ClickHouse,
+  table: string,
+  columns: readonly BlockColumn<Row>[],
+  rows: readonly Row[],
+  encode: (rows: readonly Row[]) => Buffer,
+): Promise<void> => {
+  if (rows.length > 0) await db.insert({ table, columns, bytes: encode(rows) })
+}
+
+/** Write records that failed; they never vanish from their receipts. */
+export const writeFailures = (db: ClickHouse, failures: readonly BatchFailureRow[]): Promise<void> =>
+  insert(db, 'meter_batch_failures', batchFailureColumns, failures, encodeBatchFailures)
+
 /** Write what steps mean for receipts: after their rows are stored and their poison is kept aside. Repeats write the same rows. */
 export const writeReceipts = async (
   db: ClickHouse,
   steps: readonly { readonly step: Step; readonly poison: readonly PoisonRecord[] }[],
 ): Promise<void> => {
-  const insert = async <Row>(
-    table: string,
-    columns: readonly BlockColumn<Row>[],
-    rows: readonly Row[],
-    encode: (rows: readonly Row[]) => Buffer,
-  ) => {
-    if (rows.length > 0) await db.insert({ table, columns, bytes: encode(rows) })
-  }
   const failures = steps.flatMap(({ step, poison }) => [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)])
   const parts = steps.flatMap(({ step }) =>
     [...step.chunks, ...step.unreadable].flatMap(({ chunkId, batches }) =>
@@ -58,7 +65,7 @@ export const writeReceipts = async (
     ),
   )
   const batches = steps.flatMap(({ step }) => step.submissions)
-  await insert('meter_batch_failures', batchFailureColumns, failures, encodeBatchFailures)
-  await insert('meter_batch_parts', batchPartColumns, parts, encodeBatchParts)
-  await insert('meter_batches', batchColumns, batches, encodeBatches)
+  await writeFailures(db, failures)
+  await insert(db, 'meter_batch_parts', batchPartColumns, parts, encodeBatchParts)
+  await insert(db, 'meter_batches', batchColumns, batches, encodeBatches)
 }

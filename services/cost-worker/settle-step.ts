@@ -1,23 +1,52 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
-import type { PricingAsk, PricingBook } from '../platform/pricing-book.ts'
-import { type CountBook, type CountedGroup, countBook } from './count-book.ts'
+import type { MeterReadingRow } from '../platform/clickhouse/meter-readings.ts'
+import type { BatchFailureRow } from '../platform/clickhouse/receipts.ts'
+import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
+import { countBook } from './count-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
+import { estimateBook } from './estimate-book.ts'
+import type { Cause, LaneGroup } from './lane-group.ts'
+import { type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
 import { isCounted, type LaneRecord, settleAlone } from './settle.ts'
+import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
 
-export type Settled = { readonly rows: readonly MeterCostRow[]; readonly poison: readonly PoisonRecord[] }
-
-/** Settles the records of steps, one step after the other. */
-export type Settler = {
-  /** `stored` settles once the rows of the step before are stored: rows are read after it. */
-  readonly settle: (records: ReadonlyMap<string, readonly LaneRecord[]>, stored: Promise<void>) => Promise<Settled>
-  /** Forget what was gathered: the last step did not reach the store. */
-  readonly drop: () => void
-  /** A location's prices changed: its accumulators are counted anew. */
-  readonly dropLocation: CountBook['dropLocation']
+/** What a step writes: `readings` last of all, behind `failures`, because they are judged from what was stored before. */
+export type Settled = {
+  readonly rows: readonly MeterCostRow[]
+  readonly poison: readonly PoisonRecord[]
+  readonly readings: readonly MeterReadingRow[]
+  readonly failures: readonly BatchFailureRow[]
+  /** What is left of the step's orders. */
+  readonly rest: readonly LaneOrder[]
+  readonly failedOrders: readonly FailedOrder[]
 }
 
-const asksOf = (records: ReadonlyMap<string, readonly LaneRecord[]>): readonly PricingAsk[] =>
+/** An order at which the pure code threw. */
+export type FailedOrder = { readonly of: LaneOrder; readonly reason: string }
+
+/** What a step brings. */
+export type Arrived = {
+  readonly records: ReadonlyMap<string, readonly LaneRecord[]>
+  readonly readings: readonly LaneReading[]
+  readonly orders: readonly LaneOrder[]
+}
+
+/** Settles steps one after the other. */
+export type Settler = {
+  /** `stored` settles once the rows of the step before are stored: rows are read after it. `budget`: see `planOrders`. */
+  readonly settle: (arrived: Arrived, stored: Promise<void>, budget?: number) => Promise<Settled>
+  /** Forget what was gathered: the last step did not reach the store. */
+  readonly drop: () => void
+}
+
+type Records = Arrived['records']
+type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
+type Building = { readonly rows: MeterCostRow[]; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
+
+const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
+
+const asksOf = (records: Records): readonly PricingAsk[] =>
   [...records].map(([locationId, entries]) => {
     const { accountId, liveMode } = (entries[0] as LaneRecord).part
     let from = Number.POSITIVE_INFINITY
@@ -25,53 +54,111 @@ const asksOf = (records: ReadonlyMap<string, readonly LaneRecord[]>): readonly P
     return { accountId, liveMode, locationId, from }
   })
 
+/** Locations of orders are asked for with their prices from the order's start on. */
+const asksOfOrders = (orders: readonly LaneOrder[]): readonly PricingAsk[] =>
+  orders.flatMap(({ order: { accountId, liveMode, locationIds, from } }) =>
+    accountId === null ? [] : locationIds.map(locationId => ({ accountId, liveMode, locationId, from: from ?? 0 })),
+  )
+
+const withIntervals = (records: Records, intervals: readonly LaneRecord[]): Records => {
+  if (intervals.length === 0) return records
+  const all = new Map<string, readonly LaneRecord[]>(records)
+  for (const [locationId, own] of Map.groupBy(intervals, ({ record }) => record.locationId)) {
+    all.set(locationId, [...(records.get(locationId) ?? []), ...own])
+  }
+  return all
+}
+
+const groupOf = (groups: Groups, of: Pick<LaneGroup, 'tenant' | 'locationId' | 'direction' | 'held'>) => {
+  const key = `${of.locationId}/${of.direction}`
+  const known = groups.get(key)
+  if (known !== undefined) return known
+  const group = { ...of, records: [], causes: [], hasEstimates: false }
+  groups.set(key, group)
+  return group
+}
+
 /** Make a settler on the stored rows and the book of prices. */
 export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => {
-  const counts = countBook(db)
+  const counts = countBook(db, pricing)
+  const estimates = estimateBook(db)
+  const newest: NewestReadings = new Map()
 
-  const settleGroups = async (
-    groups: readonly CountedGroup[],
-    stored: Promise<void>,
-    settled: { rows: MeterCostRow[]; poison: PoisonRecord[] },
-  ): Promise<void> => {
-    if (groups.length === 0) return
-    const { rows, failed } = await counts.settle(groups, stored)
-    for (const row of rows) settled.rows.push(row)
-    for (const { group, reason } of failed) {
-      for (const entry of group.records) settled.poison.push({ entry, code: 'cost_failed', reason })
+  /** Cost what stands alone; gather the rest by location and direction. */
+  const settleRecords = (records: Records, held: ReadonlyMap<string, HeldPricing>, settled: Building, groups: Groups): void => {
+    for (const [locationId, entries] of records) {
+      const prices = held.get(locationId)
+      for (const entry of entries) {
+        if (prices === undefined) {
+          settled.poison.push({ entry, code: 'location_unknown', reason: `${locationId} is not in the registry` })
+          continue
+        }
+        const hasEstimates = estimates.has(entry.record)
+        if (!hasEstimates && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
+          try {
+            settled.rows.push(settleAlone(entry, prices))
+          } catch (error) {
+            settled.poison.push({ entry, code: 'cost_failed', reason: String(error) })
+          }
+          continue
+        }
+        const { accountId, liveMode } = entry.part
+        const direction = entry.record.tariffDirection
+        const group = groupOf(groups, { tenant: { accountId, liveMode }, locationId, direction, held: prices })
+        group.records.push(entry)
+        group.hasEstimates ||= hasEstimates
+      }
     }
   }
 
+  const settleGroups = async (groups: Groups, portions: readonly Portion[], stored: Promise<void>, settled: Building): Promise<void> => {
+    if (groups.size === 0) return
+    const { rows, failed } = await counts.settle([...groups.values()], stored)
+    for (const row of rows) settled.rows.push(row)
+    for (const { group, reason } of failed) {
+      for (const entry of group.records) settled.poison.push({ entry, code: 'cost_failed', reason })
+      const ordered = portions.filter(({ cause }) => group.causes.includes(cause))
+      for (const { of } of ordered) settled.failedOrders.push({ of, reason: `${group.locationId}: ${reason}` })
+    }
+  }
+
+  /** Prices older than an order says are dropped before anything is costed. */
+  const heed = ({ order }: LaneOrder): void => {
+    if (order.sourceId !== null && order.priceRevision !== null) pricing.raiseSource(order.sourceId, order.priceRevision)
+    for (const locationId of order.locationIds) {
+      pricing.raiseLocation(locationId, order.locationRevision ?? 0)
+      counts.dropLocation(locationId)
+    }
+  }
+
+  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, budget?: number): Promise<OrderPlan> => {
+    if (orders.length === 0) return { portions: [], rest: [] }
+    await stored
+    const planned = await planOrders(db, orders, await pricing.gather(asksOfOrders(orders)), budget)
+    for (const { tenant, locationId, held, cause } of planned.portions) {
+      for (const direction of directions) groupOf(groups, { tenant, locationId, direction, held }).causes.push(cause)
+    }
+    return planned
+  }
+
   return {
-    settle: async (records, stored) => {
-      const settled: { rows: MeterCostRow[]; poison: PoisonRecord[] } = { rows: [], poison: [] }
-      const pricings = await pricing.gather(asksOf(records))
-      const groups = new Map<string, CountedGroup & { readonly records: LaneRecord[] }>()
-      for (const [locationId, entries] of records) {
-        const held = pricings.get(locationId)
-        for (const entry of entries) {
-          if (held === undefined) {
-            settled.poison.push({ entry, code: 'location_unknown', reason: `${locationId} is not in the registry` })
-          } else if (isCounted(held, entry)) {
-            const { accountId, liveMode } = entry.part
-            const direction = entry.record.tariffDirection
-            const key = `${locationId}/${direction}`
-            const group = groups.get(key)
-            if (group === undefined) groups.set(key, { tenant: { accountId, liveMode }, locationId, direction, held, records: [entry] })
-            else group.records.push(entry)
-          } else {
-            try {
-              settled.rows.push(settleAlone(entry, held))
-            } catch (error) {
-              settled.poison.push({ entry, code: 'cost_failed', reason: String(error) })
-            }
-          }
-        }
-      }
-      await settleGroups([...groups.values()], stored, settled)
-      return settled
+    settle: async ({ records, readings, orders }, stored, budget) => {
+      if (readings.length > 0) await stored
+      const metered = await settleReadings(db, readings, newest)
+      const all = withIntervals(records, metered.intervals)
+      await estimates.learn(all)
+      for (const order of orders) heed(order)
+      const settled: Building = { rows: [], poison: [], failedOrders: [] }
+      const groups: Groups = new Map()
+      settleRecords(all, await pricing.gather(asksOf(all)), settled, groups)
+      const { portions, rest } = await plan(orders, stored, groups, budget)
+      await settleGroups(groups, portions, stored, settled)
+      return { ...settled, readings: metered.readings, failures: metered.failures, rest }
     },
-    drop: counts.drop,
-    dropLocation: counts.dropLocation,
+    drop: () => {
+      counts.drop()
+      estimates.drop()
+      newest.clear()
+    },
   }
 }

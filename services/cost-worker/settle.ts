@@ -10,12 +10,15 @@ import type { HeldPricing } from '../platform/pricing-book.ts'
 
 /** A record to be costed: `version` is that of what causes it to be costed now, `sourceVersion` that of the message it came with. */
 export type LaneRecord = {
-  readonly record: Omit<AcceptedRecord, 'recordNumber'>
+  /** A stored row does not tell its number. */
+  readonly record: Omit<AcceptedRecord, 'recordNumber'> & { readonly recordNumber?: number }
   readonly part: Pick<RecordPart, 'accountId' | 'liveMode' | 'batchId' | 'receivedAt'>
   readonly version: bigint
   readonly sourceVersion: bigint
   /** The message it came with; null for one that is read back from the store. */
   readonly origin: Origin | null
+  /** Only an interval of a register has it: true when the interval exists no more. */
+  readonly isWithdrawn?: boolean
 }
 
 /** Where a message was read. */
@@ -84,7 +87,7 @@ export const rowOf = (entry: LaneRecord, cost: RecordCost, held: HeldPricing): M
     version,
     sourceVersion,
     receivedAt: part.receivedAt,
-    isDeleted: false,
+    isDeleted: entry.isWithdrawn === true,
   }
 }
 

@@ -2,10 +2,13 @@ import { Failure, isFailure } from '../platform/failure.ts'
 import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Lane, StoredMessage } from '../platform/log/log.ts'
-import type { AcceptedRecord, DeadLetter, Order, RecordChunk, Submission } from '../platform/log/messages.ts'
+import type { AcceptedRecord, DeadLetter, ReadingChunk, RecordChunk, Submission } from '../platform/log/messages.ts'
+import { fromReplayHeader } from '../platform/log/replay-header.ts'
 import { versionOf } from '../platform/log/version.ts'
 import { deadLetterOf } from './dead-letter.ts'
+import type { LaneOrder } from './plan-orders.ts'
 import type { LaneRecord, Origin } from './settle.ts'
+import { type LaneReading, readingsOfChunk } from './settle-readings.ts'
 
 /** Messages of one lane that a step takes, in order. */
 export type Taken = { readonly lane: Lane; readonly messages: readonly StoredMessage[] }
@@ -19,7 +22,8 @@ export type Step = {
   readonly chunks: readonly ChunkHeaders[]
   /** Chunks whose records are poison as a whole. */
   readonly unreadable: readonly ChunkHeaders[]
-  readonly orders: readonly Order[]
+  readonly readings: readonly LaneReading[]
+  readonly orders: readonly LaneOrder[]
   readonly poison: readonly DeadLetter[]
 }
 
@@ -33,7 +37,8 @@ type Building = {
   readonly submissions: Submission[]
   readonly chunks: ChunkHeaders[]
   readonly unreadable: ChunkHeaders[]
-  readonly orders: Order[]
+  readonly readings: LaneReading[]
+  readonly orders: LaneOrder[]
   readonly poison: DeadLetter[]
 }
 
@@ -53,48 +58,74 @@ const placeIn = (step: Building, entries: readonly LaneRecord[], { locationId, r
   return place ?? -1
 }
 
-/** Take in the records of a chunk; of one identity the last one in the lane holds. */
+/** Where the inputs of a message stood first: elsewhere than the message if it was put back into the lane. */
+const sourceOf = (headers: ChunkHeaders, { message }: Origin): bigint => {
+  const replayed = fromReplayHeader(message.headers)
+  return replayed === null
+    ? versionOf(headers.generation, message.offset, 0)
+    : versionOf(replayed.generation, replayed.offset, replayed.position)
+}
+
+/** Take in a record; of one identity the one with the later source holds, whichever message is the later one. */
+const takeRecord = (step: Building, tally: LaneTally, entry: LaneRecord): void => {
+  const { locationId } = entry.record
+  const known = step.records.get(locationId)
+  if (known === undefined) {
+    step.records.set(locationId, [entry])
+    return
+  }
+  const place = placeIn(step, known, entry.record as AcceptedRecord)
+  const twin = known[place]
+  if (twin === undefined) known.push(entry)
+  else {
+    known[place] = twin.sourceVersion > entry.sourceVersion ? { ...twin, version: entry.version } : entry
+    tally.superseded += 1
+  }
+}
+
+/** Take in the records of a chunk. */
 const takeChunk = (step: Building, tally: LaneTally, chunk: RecordChunk, headers: ChunkHeaders, origin: Origin): void => {
   const first = versionOf(headers.generation, origin.message.offset, 0)
+  const firstSource = sourceOf(headers, origin)
   // Every position must fit.
-  versionOf(
-    headers.generation,
-    origin.message.offset,
-    chunk.parts.reduce((count, { records }) => count + records.length, 0),
-  )
-  let position = 0
+  const count = chunk.parts.reduce((sum, { records }) => sum + records.length, 0)
+  versionOf(headers.generation, origin.message.offset, count)
+  let position = 0n
   for (const part of chunk.parts) {
     for (const record of part.records) {
-      const version = first + BigInt(position)
-      position += 1
-      const entry: LaneRecord = { record, part, version, sourceVersion: version, origin }
-      const known = step.records.get(record.locationId)
-      if (known === undefined) step.records.set(record.locationId, [entry])
-      else {
-        const place = placeIn(step, known, record)
-        if (place < 0) known.push(entry)
-        else {
-          known[place] = entry
-          tally.superseded += 1
-        }
-      }
+      const version = first + position
+      takeRecord(step, tally, { record, part, version, sourceVersion: firstSource === first ? version : firstSource + position, origin })
+      position += 1n
     }
   }
-  tally.read += position
-  step.chunks.push(headers)
+  tally.read += count
+}
+
+/** Take in register readings. */
+const takeReadings = (step: Building, tally: LaneTally, chunk: ReadingChunk, headers: ChunkHeaders, origin: Origin): void => {
+  const lead = versionOf(headers.generation, origin.message.offset, 0) - sourceOf(headers, origin)
+  const readings = readingsOfChunk(chunk, headers, origin)
+  for (const { row } of readings) step.readings.push({ row: { ...row, sourceVersion: row.version - lead }, origin })
+  tally.read += readings.length
 }
 
 const takeMessage = async (step: Building, lane: Lane, message: StoredMessage, codec: Pick<Codec, 'decodeLane'>): Promise<void> => {
   const headers = fromHeaders(message.headers)
   const content = await codec.decodeLane(message.value)
-  if (content.kind === 'records') {
+  const origin = { lane, message }
+  if (content.kind === 'submission') step.submissions.push(content)
+  else if (content.kind === 'order') {
+    if (content.orderKind === 'UNKNOWN')
+      throw new Failure('kind_unknown', 'the order is of a kind that a later release writes', { retriable: false })
+    step.orders.push({ order: content, version: versionOf(headers.generation, message.offset, 0), origin })
+  } else {
     const tally = step.lanes.get(lane.partition) ?? { read: 0, superseded: 0, appendedAt: [] }
     step.lanes.set(lane.partition, tally)
     tally.appendedAt.push(message.timestamp)
-    takeChunk(step, tally, content, headers, { lane, message })
-  } else if (content.kind === 'submission') step.submissions.push(content)
-  else if (content.kind === 'order') step.orders.push(content)
-  else throw new Failure('kind_unknown', `a message of kind ${content.kind} cannot be handled`, { retriable: false })
+    if (content.kind === 'records') takeChunk(step, tally, content, headers, origin)
+    else takeReadings(step, tally, content, headers, origin)
+    step.chunks.push(headers)
+  }
 }
 
 /** The batches of a chunk that cannot be read are counted as handled and failed: their headers need no schema. */
@@ -119,6 +150,7 @@ export const readStep = async (taken: readonly Taken[], codec: Pick<Codec, 'deco
     submissions: [],
     chunks: [],
     unreadable: [],
+    readings: [],
     orders: [],
     poison: [],
   }

@@ -1,30 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { meterCostBlock } from '../platform/clickhouse/meter-cost-block.ts'
-import type { Codec } from '../platform/log/codec.ts'
-import type { Log } from '../platform/log/log.ts'
-import type { DeadLetter } from '../platform/log/messages.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import { isFailure } from '../platform/failure.ts'
+import type { Order } from '../platform/log/messages.ts'
+import type { Database } from '../platform/postgres/database.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
-import type { Logger } from '../platform/telemetry.ts'
-import { deadLetterOfRecord, type PoisonRecord } from './dead-letter.ts'
+import type { PoisonRecord } from './dead-letter.ts'
+import { createEraser, type EraserOptions } from './erase.ts'
+import { type FailingLimits, type FailingWindow, judgeFailing, laneOutcomes, slideWindow } from './failing-share.ts'
 import { openLaneBuffer } from './lane-buffer.ts'
 import { writeReceipts } from './receipt.ts'
 import { createSettler, type Settled } from './settle-step.ts'
 import { readStep, type Step, type Taken } from './step.ts'
+import { type StoreOptions, stepStore } from './store-step.ts'
 
-export type CostWorkerOptions = {
-  readonly log: Log
-  readonly codec: Codec
-  readonly clickHouse: ClickHouse
+export type CostWorkerOptions = StoreOptions & {
   readonly pricing: PricingBook
-  readonly metrics: Metrics
-  readonly logger: Logger
-  /** The present instant in ms. */
-  readonly at: () => number
+  readonly database: Pick<Database, 'operator'>
+  /** Put orders to cost locations again into their lanes. */
+  readonly costAgain: EraserOptions['costAgain']
+  readonly failing: Pick<FailingLimits, 'share' | 'least'>
 }
 
-/** A worker that runs; it is live as long as its lanes have no work or it commits some within a minute. */
+/** A worker that runs; it is live as long as its lanes have no work or it gets on with some within a minute. */
 export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
 /** About 10,000 records. */
@@ -36,9 +32,13 @@ const smallStepBytes = 250_000
 const receiptDelayMs = 300
 const stuckMs = 60_000
 const mostBackoffMs = 5_000
+/** So many steps of a lane tell whether too many of its locations fail. */
+const judgedSteps = 50
 
 /** Steps whose rows and dead letters are stored, and whose receipts and commits are owed. */
 type Owed = { readonly taken: Taken[]; readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[] }[]; since: number }
+
+const ordersOf = ({ orders }: Step): readonly Order[] => orders.map(({ order }) => order)
 
 /**
  * Start the worker: take what waits, settle it, write rows, dead letters and receipts, commit last. A step is settled while the one
@@ -46,13 +46,23 @@ type Owed = { readonly taken: Taken[]; readonly steps: { readonly step: Step; re
  */
 export const startCostWorker = async (options: CostWorkerOptions): Promise<CostWorker> => {
   const { log, codec, clickHouse, pricing, metrics, logger, at } = options
+  const store = stepStore(options)
   const buffer = await openLaneBuffer(log, 'cost-worker')
   const settler = createSettler(clickHouse, pricing)
+  const progress = (): void => {
+    if (busySince !== null) busySince = at()
+  }
+  const eraser = createEraser({ database: options.database, clickHouse, costAgain: options.costAgain, onProgress: progress })
+  await eraser.load()
+  const windows = new Map<number, FailingWindow>()
   const stopping = new AbortController()
   const owed: Owed = { taken: [], steps: [], since: 0 }
   let busySince: number | null = null
   let steppedAt = Number.NEGATIVE_INFINITY
   let storing: Promise<void> = Promise.resolve()
+  // A lane that takes no more messages must be read on: then orders are done to their end instead of being put back.
+  let isFull = false
+  let hasStopped = false
 
   /** Let a few more records gather behind a step that has just begun. */
   const pace = async (): Promise<void> => {
@@ -62,36 +72,16 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     }
   }
 
-  const applyOrders = ({ orders }: Step): void => {
-    for (const order of orders) {
-      if (order.sourceId !== null && order.priceRevision !== null) pricing.raiseSource(order.sourceId, order.priceRevision)
-      for (const locationId of order.locationIds) {
-        pricing.raiseLocation(locationId, order.locationRevision ?? 0)
-        settler.dropLocation(locationId)
-      }
-    }
-  }
-
-  const writeDeadLetters = async (letters: readonly DeadLetter[]): Promise<void> => {
-    const topic = 'meter.dead-letters.v1'
-    for (const letter of letters) {
-      logger.error({ code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset }, 'a record was put aside')
-      const message = { key: letter.key, value: codec.encodeDeadLetter(letter), headers: letter.headers }
-      await log.append(topic, letter.partition % log.partitions(topic), message)
-    }
-  }
-
-  const store = async (step: Step, { rows, poison }: Settled, taken: readonly Taken[], startedAt: number): Promise<void> => {
+  const work = async (step: Step, settled: Settled, taken: readonly Taken[], startedAt: number): Promise<void> => {
     const settledAt = performance.now()
-    if (rows.length > 0) await clickHouse.insert(meterCostBlock(rows))
-    const letters = [...step.poison, ...poison.map(one => deadLetterOfRecord(one, codec, at()))]
-    await writeDeadLetters(letters)
+    // Rows that were costed beside an erasure are of no object any more.
+    await store(step, { ...settled, rows: eraser.living(settled.rows) })
+    await eraser.erase(ordersOf(step))
     metrics.stepSeconds.observe({ phase: 'settle' }, (settledAt - startedAt) / 1000)
     metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - settledAt) / 1000)
-    observe(metrics, step, rows, letters, at())
     if (owed.steps.length === 0) owed.since = startedAt
     owed.taken.push(...taken)
-    owed.steps.push({ step, poison })
+    owed.steps.push({ step, poison: settled.poison })
   }
 
   const settleAccounts = async (): Promise<void> => {
@@ -110,6 +100,26 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     if (owed.steps.length > 0 && (isDue || performance.now() - owed.since > receiptDelayMs)) await settleAccounts()
   }
 
+  const readLiving = async (taken: readonly Taken[]): Promise<Step> => {
+    const step = await readStep(taken, codec, at())
+    await eraser.learn(ordersOf(step))
+    const living = new Set(eraser.living(step.readings.map(({ row }) => row)))
+    return { ...step, records: eraser.withoutErased(step.records), readings: step.readings.filter(({ row }) => living.has(row)) }
+  }
+
+  /** Tell whether a lane fails at large: then nothing of the step is kept, and what waits is left where it is. */
+  const mustStop = (step: Step, settled: Settled): boolean => {
+    for (const [lane, outcome] of laneOutcomes(step.records, settled.poison, step.poison)) {
+      const window = slideWindow(windows.get(lane) ?? [], outcome, { steps: judgedSteps })
+      windows.set(lane, window)
+      const verdict = judgeFailing(window, options.failing)
+      if (verdict.kind !== 'stop') continue
+      logger.fatal({ lane, failing: verdict.failing, seen: verdict.seen }, `the worker stops: ${verdict.reason}`)
+      hasStopped = true
+    }
+    return hasStopped
+  }
+
   const turn = async (): Promise<void> => {
     if (buffer.readyBytes() === 0) await finish(true)
     await pace()
@@ -118,22 +128,28 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     busySince ??= at()
     const startedAt = performance.now()
     steppedAt = startedAt
-    const step = await readStep(taken, codec, at())
-    applyOrders(step)
-    const settled = await settler.settle(step.records, storing)
+    const step = await readLiving(taken)
+    const settled = await settler.settle(step, storing, isFull ? Number.POSITIVE_INFINITY : undefined)
     await finish(false)
-    storing = store(step, settled, taken, startedAt)
+    if (mustStop(step, settled)) return
+    storing = work(step, settled, taken, startedAt)
     // Whoever waits for it next is told if it fails.
     storing.catch(() => undefined)
+    if (ordersOf(step).some(({ orderKind }) => orderKind === 'ERASE')) {
+      await storing
+      settler.drop()
+    }
   }
 
   const run = async (): Promise<void> => {
     let backoffMs = 0
-    while (!stopping.signal.aborted) {
+    while (!stopping.signal.aborted && !hasStopped) {
       try {
         await turn()
         backoffMs = 0
+        isFull = false
       } catch (error) {
+        isFull = isFailure(error) && error.code === 'log_full'
         backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
         logger.error({ err: error, again_in_ms: backoffMs }, 'a step failed and is begun again')
         await storing.catch(() => undefined)
@@ -149,32 +165,11 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
   const running = run()
   return {
-    isLive: () => busySince === null || at() - busySince < stuckMs,
+    isLive: () => !hasStopped && (busySince === null || at() - busySince < stuckMs),
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
       await running
       await buffer.close()
     },
   }
-}
-
-const observe = (
-  metrics: Metrics,
-  step: Step,
-  rows: readonly { readonly status: string }[],
-  letters: readonly DeadLetter[],
-  at: number,
-): void => {
-  const dead = Map.groupBy(letters, letter => letter.partition)
-  for (const [partition, tally] of step.lanes) {
-    const lane = String(partition)
-    const put = (dead.get(partition) ?? []).filter(({ position }) => position >= 0).length
-    metrics.stored.inc({ lane }, tally.read - tally.superseded - put)
-    if (tally.superseded > 0) metrics.superseded.inc({ lane }, tally.superseded)
-    if (put > 0) metrics.deadLettered.inc({ lane }, put)
-    for (const appendedAt of tally.appendedAt) metrics.visibleLag.observe((at - appendedAt) / 1000)
-  }
-  const unpriced = rows.reduce((count, { status }) => (status === 'UNPRICED' ? count + 1 : count), 0)
-  if (unpriced > 0) metrics.unpriced.inc(unpriced)
-  metrics.stepRows.observe(rows.length)
 }

@@ -29,6 +29,14 @@ export const environment = z.object({
   WATTLEDGER_LOG_PARTITIONS: wholeNumber.max(1024).default(8).describe('Lanes of the embedded log; fixed once the data folder is made.'),
   WATTLEDGER_LOG_RETENTION_HOURS: wholeNumber.default(168).describe('Hours that read messages of the embedded log are kept.'),
   WATTLEDGER_LOG_MAX_GIB: wholeNumber.default(64).describe('Room of the embedded log in GiB; full means 503.'),
+  WATTLEDGER_FAILING_PERCENT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(100)
+    .default(50)
+    .describe('Share of the locations of a lane, in percent, above which failing ones stop the worker; 100 never stops it.'),
+  WATTLEDGER_FAILING_LOCATIONS: wholeNumber.default(20).describe('Number of failing locations below which a lane never stops the worker.'),
   WATTLEDGER_RATE_LIMIT: wholeNumber.optional().describe('Requests a second for each account and mode; default: no limit.'),
 })
 
@@ -44,6 +52,9 @@ export type Config = {
   readonly logPartitions: number
   readonly logRetentionMs: number
   readonly logMaxBytes: number
+  /** Above this share (0 … 1) of failing locations, and from so many on, a lane stops its worker. */
+  readonly failingShare: number
+  readonly failingLocations: number
   readonly rateLimitPerSecond: number | null
 }
 
@@ -71,6 +82,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     logPartitions: value.WATTLEDGER_LOG_PARTITIONS,
     logRetentionMs: value.WATTLEDGER_LOG_RETENTION_HOURS * 3_600_000,
     logMaxBytes: value.WATTLEDGER_LOG_MAX_GIB * 2 ** 30,
+    failingShare: value.WATTLEDGER_FAILING_PERCENT / 100,
+    failingLocations: value.WATTLEDGER_FAILING_LOCATIONS,
     rateLimitPerSecond: value.WATTLEDGER_RATE_LIMIT ?? null,
   }
 }

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { formatId, formatTimeOrderedId, type IdKind } from '../domain/identifier.ts'
 
@@ -24,6 +24,13 @@ export const mint = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at
   tail.writeUIntBE(lastTail, 0, 6)
   return formatTimeOrderedId(kind, lastAt, tail)
 }
+
+/**
+ * Give the id of a thing that may be written again, the same each time: `at` (ms), then 48 bits of a hash over what names it.
+ * Good for some thousand things of one `at`.
+ */
+export const repeatableId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number, name: readonly string[]): string =>
+  formatTimeOrderedId(kind, at, createHash('sha256').update(JSON.stringify(name)).digest())
 
 /** Mint a Connect token: 128 random bits, none of them time, because whoever holds it may act on the session. */
 export const mintConnectToken = (): string => formatId('connectSession', randomBytes(16))

@@ -6,6 +6,7 @@ import type { Refused } from '../platform/http/binding.ts'
 import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
+import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
 import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 
@@ -18,6 +19,8 @@ export type Change<T> = {
   readonly events: readonly EventDraft[]
   readonly audit?: readonly AuditNote[]
   readonly orders?: readonly (OutboxMessage | null)[]
+  /** The source whose prices it changed. */
+  readonly priced?: SourceRevision | null
 }
 
 /** How long an answer waits for its orders to stand in their lanes, in ms. */
@@ -47,7 +50,7 @@ export const change = async <T>(
     return (await keepAnswer(dependencies, operation, request, transaction, result.value.value)) ? result : takenOver
   })
   if (made.ok) {
-    await publishSoon(dependencies, made.value.orders ?? [])
+    await publishSoon(dependencies, made.value)
     return accepted(made.value.value)
   }
   return made
@@ -78,13 +81,17 @@ const keepAnswer = async (
 }
 
 /** Put orders into their lanes; what takes longer than patience lasts goes on by itself, or is the relay's. */
-export const publishSoon = async ({ publishOrders }: QueryServiceDependencies, owed: readonly (OutboxMessage | null)[]): Promise<void> => {
-  const orders = owed.filter(order => order !== null)
-  if (orders.length === 0) return
+export const publishSoon = async (
+  { publishOrders, announcePrices }: QueryServiceDependencies,
+  { orders = [], priced = null }: Pick<Change<unknown>, 'orders' | 'priced'>,
+): Promise<void> => {
+  const owed = orders.filter(order => order !== null)
+  const ways = [...(owed.length === 0 ? [] : [publishOrders(owed)]), ...(priced === null ? [] : [announcePrices(priced)])]
+  if (ways.length === 0) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, orderPatienceMs)
   try {
-    await Promise.race([publishOrders(orders), promise])
+    await Promise.race([Promise.all(ways), promise])
   } finally {
     clearTimeout(timer)
   }

@@ -5,6 +5,7 @@ import type { IdempotencyKeys } from '../platform/idempotency-store.ts'
 import type { Place, PostalAddress } from '../platform/place/place.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
+import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 
 /** What the metering rows tell of a location or device. */
@@ -32,6 +33,8 @@ export type QueryServiceDependencies = {
   readonly timeZone: (name: string) => TimeZone | null
   /** Put the orders of a committed change into their lanes. Never rejects: what cannot be put stays in the outbox, for the relay. */
   readonly publishOrders: (orders: readonly OutboxMessage[]) => Promise<void>
+  /** Tell the lanes of a committed change of a source's prices. Never rejects. */
+  readonly announcePrices: (change: SourceRevision) => Promise<void>
   readonly bearerTokens: BearerTokens
   readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
   /** Secret under which API keys are hashed. */

@@ -44,7 +44,7 @@ const changeAsKeeper = async <T>(
     return result
   })
   if (!made.ok) return made
-  await publishSoon(dependencies, made.value.orders ?? [])
+  await publishSoon(dependencies, made.value)
   return accepted(made.value.value)
 }
 
@@ -82,8 +82,8 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
     changeAsKeeper(dependencies, marketPricePut, request, async keeper => {
       const put = await putMarketPrices(keeper, request.id, request.body, { published: true }, request.at)
       if (!put.ok) return put
-      const { stored, replaced, unchanged, order } = put.value
-      return accepted({ value: { stored, replaced, unchanged }, events: [], orders: [order] })
+      const { stored, replaced, unchanged, fanOut } = put.value
+      return accepted({ value: { stored, replaced, unchanged }, events: [], priced: fanOut })
     }),
   ),
   bind(marketPriceList, async request => {

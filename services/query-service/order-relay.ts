@@ -1,30 +1,31 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toHeaders } from '../platform/log/chunk-headers.ts'
-import type { Codec } from '../platform/log/codec.ts'
-import type { Log } from '../platform/log/log.ts'
-import type { Order } from '../platform/log/messages.ts'
-import { laneKey, partitionOf } from '../platform/log/partition.ts'
+import type { TopicName } from '../platform/log/log.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { takeLease } from '../platform/postgres/leases.ts'
+import { type Lease, releaseLease, takeLease } from '../platform/postgres/leases.ts'
 import { deleteOutbox, type OutboxMessage, takeOutbox } from '../platform/postgres/outbox.ts'
+import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
 import type { Logger } from '../platform/telemetry.ts'
+import { type OrderLanes, putPriceNotice, putRePrice } from './order-lanes.ts'
+import { fanOutPage } from './price-fan-out.ts'
 
-/** Brings orders from the outbox into their lanes, at least once; a repeated order does no harm. */
+/** Brings what changes of prices owe into the lanes, at least once; a repeated order does no harm. */
 export type OrderRelay = AsyncDisposable & {
   /** Bring the orders of a change that this process has just committed. Never rejects: what the log does not take waits for the sweep. */
   readonly publish: (messages: readonly OutboxMessage[]) => Promise<void>
+  /**
+   * Tell every lane that a source's prices of older revisions hold no more, so that records behind this are priced with the new ones; what
+   * is stored follows by the fan-out, which begins at once. Never rejects.
+   */
+  readonly announce: (change: SourceRevision) => Promise<void>
 }
 
-export type OrderRelayOptions = {
+export type OrderRelayOptions = OrderLanes & {
   readonly database: Database
-  readonly log: Pick<Log, 'append' | 'partitions'>
-  readonly codec: Pick<Codec, 'encodeLane'>
-  readonly generation: () => number
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 
-const topic = 'meter.records.v1'
+const topic: TopicName = 'meter.records.v1'
 const leaseMs = 10_000
 const restMs = 1_000
 const pageSize = 500
@@ -32,58 +33,49 @@ const pageSize = 500
 /** The order as it stands in the outbox. */
 type Payload = {
   readonly id: string
-  readonly account_id: string | null
-  readonly live_mode: boolean | null
+  readonly account_id: string
+  readonly live_mode: boolean
   readonly locations: readonly string[]
-  readonly source: string | null
   readonly revision: number
   readonly from: number | null
   readonly to: number | null
 }
 
-const orderOf = (payload: Payload): Order => ({
-  kind: 'order',
-  orderId: payload.id,
-  orderKind: 'RE_PRICE',
-  accountId: payload.account_id,
-  liveMode: payload.live_mode ?? true,
-  locationIds: payload.locations,
-  locationRevision: payload.source === null ? payload.revision : null,
-  sourceId: payload.source,
-  priceRevision: payload.source === null ? null : payload.revision,
-  from: payload.from,
-  to: payload.to,
-  objectId: null,
-  detail: '',
-})
-
-/** The lanes that an order concerns, with the locations of each; an order of a market source concerns every lane. */
-const lanesOf = (order: Order, partitions: number): ReadonlyMap<number, readonly string[]> => {
-  if (order.sourceId !== null) return new Map(Array.from({ length: partitions }, (_, lane) => [lane, order.locationIds]))
-  return Map.groupBy(order.locationIds, locationId => partitionOf(laneKey(order.accountId ?? '', locationId), partitions))
+const putOrder = (lanes: OrderLanes, { payload }: OutboxMessage): Promise<void> => {
+  const order = JSON.parse(payload) as Payload
+  return putRePrice(lanes, {
+    orderId: order.id,
+    accountId: order.account_id,
+    liveMode: order.live_mode,
+    locationIds: order.locations,
+    locationRevision: order.revision,
+    sourceId: null,
+    priceRevision: null,
+    from: order.from,
+    to: order.to,
+  })
 }
 
 /**
- * Start the relay. Orders of this process go at once; a sweep every second, by one process at a time, brings what a crash left behind.
+ * Start the relay. Orders of this process go at once. By turns, and by one process at a time, it brings what crashes left in the outbox,
+ * and price changes to the locations of their source, a page each turn. Without work it looks every second.
  * Rows are taken without a cursor and deleted by the ids that were published, so that a change that commits late is found all the same.
  */
-export const startOrderRelay = ({ database, log, codec, generation, logger }: OrderRelayOptions): OrderRelay => {
+export const startOrderRelay = (options: OrderRelayOptions): OrderRelay => {
+  const { database, logger } = options
   const stopping = new AbortController()
   const holder = randomUUID()
+  let lease: Lease | null = null
+  let rest = new AbortController()
 
-  const append = async (order: Order): Promise<void> => {
-    const headers = toHeaders({ generation: generation(), chunkId: order.orderId, batches: [] })
-    const lanes = [...lanesOf(order, log.partitions(topic))]
-    await Promise.all(
-      lanes.map(([lane, locationIds]) =>
-        log.append(topic, lane, { key: order.orderId, value: codec.encodeLane({ ...order, locationIds }), headers }),
-      ),
-    )
+  const warn = (message: string) => (error: unknown) => {
+    logger.warn({ err: error }, message)
+    return false
   }
 
   const send = async (messages: readonly OutboxMessage[]): Promise<void> => {
     const orders = messages.filter(message => message.topic === topic)
-    for (const message of orders) await append(orderOf(JSON.parse(message.payload) as Payload))
+    await Promise.all(orders.map(message => putOrder(options, message)))
     await deleteOutbox(
       database.operator,
       orders.map(({ id }) => id),
@@ -91,25 +83,48 @@ export const startOrderRelay = ({ database, log, codec, generation, logger }: Or
   }
 
   const sweep = async (): Promise<boolean> => {
-    if ((await takeLease(database.operator, 'order-relay', holder, leaseMs)) === null) return false
     const messages = await takeOutbox(database.operator, topic, pageSize)
     await send(messages)
     return messages.length === pageSize
   }
 
+  const fanOut = async (held: Lease): Promise<boolean> => {
+    const done = await fanOutPage(options, held)
+    if (done === null) return false
+    const { sourceId, revision, page, total } = done
+    logger.info({ source: sourceId, revision, page, locations: done.done, of: total }, 'a price change goes to its locations')
+    return true
+  }
+
+  /** Work a turn; true where more waits. What fails does not keep the other from its turn. */
+  const turn = async (): Promise<boolean> => {
+    lease = await takeLease(database.operator, 'order-relay', holder, leaseMs)
+    if (lease === null) return false
+    const held = lease
+    const works = [
+      await sweep().catch(warn('orders wait in the outbox')),
+      await fanOut(held).catch(warn('a price change waits for its turn')),
+    ]
+    return works.includes(true)
+  }
+
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      try {
-        if (await sweep()) continue
-      } catch (error) {
-        logger.warn({ err: error }, 'orders wait in the outbox')
-      }
-      await sleep(restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (await turn().catch(warn('the relay waits for its lease'))) continue
+      rest = new AbortController()
+      await sleep(restMs, undefined, { signal: AbortSignal.any([stopping.signal, rest.signal]) }).catch(() => undefined)
     }
+    if (lease !== null) await releaseLease(database.operator, lease).catch(warn('the lease of the relay runs out by itself'))
   }
   const running = run()
   return {
-    publish: messages => send(messages).catch(error => logger.warn({ err: error }, 'an order waits in the outbox')),
+    publish: async messages => {
+      await send(messages).catch(warn('an order waits in the outbox'))
+    },
+    announce: async change => {
+      rest.abort()
+      await putPriceNotice(options, change).catch(warn('a price change waits for its turn'))
+    },
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
       await running

@@ -132,7 +132,7 @@ describe('schema files', () => {
 
   it('give replicated tables of the same text', () => {
     const engines = schemaFiles().flatMap(file => statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []))
-    expect(engines).toHaveLength(8)
+    expect(engines).toHaveLength(9)
     for (const engine of engines) expect(engine).toMatch(/^ENGINE = Replicated\w*MergeTree$/)
   })
 })

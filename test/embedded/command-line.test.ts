@@ -83,6 +83,10 @@ describe('words', () => {
     [['keys', 'create', 'acc_1', '--mode', 'tset'], '--mode is one of live, test'],
     [['keys', 'revoke', 'acc_1'], 'KEY_ID is missing'],
     [['keys', 'revoke'], 'ACCOUNT and KEY_ID are missing'],
+    [['dead-letters', 'replay'], 'name the ids to replay, or --all'],
+    [['dead-letters', 'replay', '0-1', '--all'], 'name the ids to replay, or --all'],
+    [['dead-letters', 'list', '--limit', '0'], 'from 1 to 999999'],
+    [['erase', 'loc_1', '--account', 'acc_1', '--mode', 'live'], 'is no id of a customer, location, device or account'],
     [['doctor', '--account', 'acc_1'], '--account and --key go together'],
     [['doctor', '--account', 'acc_1', '--key', 'sk_live_1'], '--key is a test key'],
   ])('that cannot be read end with 2, touch nothing and say what to write: %j', async (words, hint) => {
@@ -92,8 +96,10 @@ describe('words', () => {
 
   it('of every command have help that shows how they are written', async () => {
     const overview = await run(nowhere, ['--help'])
-    const names = [...overview.out.matchAll(/^ {2}((?:account|keys) [a-z]+|migrate|doctor) /gm)].map(([, name = '']) => name)
-    expect(names).toHaveLength(11)
+    const names = [...overview.out.matchAll(/^ {2}((?:account|keys|dead-letters) [a-z]+|erase|migrate|doctor) /gm)].map(
+      ([, name = '']) => name,
+    )
+    expect(names).toHaveLength(15)
     for (const name of names) {
       const { code, out } = await run(nowhere, [...name.split(' '), '--help'])
       expect([code, out]).toEqual([0, expect.stringContaining(`npx wattledger ${name}`)])

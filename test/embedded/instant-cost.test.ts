@@ -152,12 +152,15 @@ describe('a record with tiers', () => {
     const { locationId } = await home('tiered', true)
     const late = await call('POST', '/costs/instant', record(locationId, at(0, 90)))
     expect([late.status, late.body['code']]).toEqual([503, 'unavailable'])
-    const { log, codec, clickHouse, pricing } = gateway
+    const { log, codec, clickHouse, database, pricing } = gateway
     await using _ = await startCostWorker({
       log,
       codec,
       clickHouse,
+      database,
       pricing,
+      costAgain: async () => undefined,
+      failing: { share: 1, least: 1 },
       metrics: createMetrics(),
       logger: createLogger('error'),
       at: presentInstant,

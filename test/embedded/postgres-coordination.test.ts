@@ -89,7 +89,7 @@ describe('events', () => {
 
 describe('the outbox', () => {
   it('gives a change that commits late, though a younger one was taken before it', async () => {
-    const order = (locationId: string) => newOrder({ ...live, locations: [locationId], sourceId: null, revision: 1, from: null, to: 5 })
+    const order = (locationId: string) => newOrder({ ...live, locations: [locationId], revision: 1, from: null, to: 5 })
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const { promise: written, resolve: wrote } = Promise.withResolvers<void>()
     const slow = inLive(async tx => {

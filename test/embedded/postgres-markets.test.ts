@@ -6,6 +6,7 @@ import { putMarketPrices, readMarketPrices } from '../../services/platform/postg
 import { createMarket, deleteMarket, listMarkets, marketOfArea, retrieveMarket } from '../../services/platform/postgres/markets.ts'
 import { type PriceInterval, replacePrices } from '../../services/platform/postgres/price-overlap.ts'
 import {
+  countLocationsPricedBy,
   loadLocationPricing,
   loadSourcePrices,
   locationsPricedBy,
@@ -36,17 +37,17 @@ const hours = (from: number, ...values: bigint[]): PriceInterval[] =>
 const span = { from: at - 100 * hour, to: at + 100 * hour }
 
 describe('market prices', () => {
-  it('replace what they overlap, count once each, and owe an order over what changed', async () => {
+  it('replace what they overlap, count once each, and are fanned out over what changed', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const put = async (prices: readonly PriceInterval[]) => must(await change(tx => putMarketPrices(tx, id, prices, published, at)))
     const first = await put(hours(0, 1n, 2n, 3n))
     expect(first).toMatchObject({ stored: 3, replaced: 0, unchanged: 0, market: { priceRevision: 1 } })
-    expect(JSON.parse(first.order?.payload ?? '')).toMatchObject({ source: id, locations: [], revision: 1, from: at, to: at + 3 * hour })
+    expect(first.fanOut).toEqual({ sourceId: id, revision: 1, from: at, to: at + 3 * hour })
     const again = await put(hours(0, 1n, 2n, 3n))
-    expect(again).toMatchObject({ stored: 0, replaced: 0, unchanged: 3, order: null, market: { priceRevision: 1 } })
+    expect(again).toMatchObject({ stored: 0, replaced: 0, unchanged: 3, fanOut: null, market: { priceRevision: 1 } })
     const mixed = await put(hours(1, 2n, -7n, 4n))
     expect(mixed).toMatchObject({ stored: 1, replaced: 1, unchanged: 1, market: { priceRevision: 2 } })
-    expect(JSON.parse(mixed.order?.payload ?? '')).toMatchObject({ revision: 2, from: at + 2 * hour, to: at + 4 * hour })
+    expect(mixed.fanOut).toMatchObject({ revision: 2, from: at + 2 * hour, to: at + 4 * hour })
     // A quarter of an hour inside an hour leaves the rest of it on both sides.
     const quarter = await put([{ start: at + hour / 4, end: at + hour / 2, value: 9n }])
     expect(quarter).toMatchObject({ stored: 0, replaced: 1, unchanged: 0 })
@@ -209,8 +210,13 @@ describe('what prices a location', () => {
     expect(await withTenant(database, test, tx => loadLocationPricing(tx.query, keys))).toEqual([])
     const revisions = await readPricingRevisions(database.operator, keys)
     expect(revisions).toContainEqual({ ...live, locationId: priced.id, revision: 1, importSource, exportSource: null })
-    expect(await locationsPricedBy(database.operator, own.id, null, 10)).toEqual([{ ...live, locationId: priced.id }])
-    expect(await locationsPricedBy(database.operator, own.id, priced.id, 10)).toEqual([])
+    expect(await locationsPricedBy(database.operator, own.id, '', 10)).toEqual({
+      locations: [{ ...live, locationId: priced.id }],
+      cursor: plain.id,
+      isLast: true,
+    })
+    expect(await countLocationsPricedBy(database.operator, own.id)).toBe(1)
+    expect(await locationsPricedBy(database.operator, own.id, priced.id, 1)).toEqual({ locations: [], cursor: plain.id, isLast: false })
   })
 
   it('gives the prices that reach into a span, both layers, and how far prices are known', async () => {

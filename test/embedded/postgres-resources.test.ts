@@ -179,7 +179,7 @@ describe('locations and customers', () => {
     expect(renamed).toMatchObject({ location: { referenceId: 'renamed', pricingRevision: 0 }, order: null })
     const moved = must(await update({ timezone: 'Europe/Vienna' }))
     expect(moved.location.pricingRevision).toBe(1)
-    expect(JSON.parse(moved.order?.payload ?? '')).toMatchObject({ locations: [id], source: null, revision: 1, from: null, to: null })
+    expect(JSON.parse(moved.order?.payload ?? '')).toMatchObject({ locations: [id], revision: 1, from: null, to: null })
     must(await change(tx => createTariff(tx, tariffDraft(id), at)))
     expect(await update({ currencyCode: 'CHF' })).toMatchObject({ refusal: { code: 'currency_in_use' } })
     expect(await inLive(tx => retrieveLocation(tx, id))).toMatchObject({

@@ -49,7 +49,7 @@ describe('a tariff', () => {
   it("raises its location's revision with an order from its start to the next tariff of its kind", async () => {
     const locationId = await newLocation()
     const later = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * day }), at)))
-    expect(orderOf(later)).toMatchObject({ locations: [locationId], source: null, revision: 1, from: at + 10 * day, to: null })
+    expect(orderOf(later)).toMatchObject({ locations: [locationId], revision: 1, from: at + 10 * day, to: null })
     must(await change(tx => createTariff(tx, tariffDraft(locationId, { type: 'NON_COMMODITY', contractStart: at + day }), at)))
     const earlier = must(
       await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + 5 * day }), at)),

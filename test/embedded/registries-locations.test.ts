@@ -126,13 +126,18 @@ describe('market prices', () => {
       replaced: 0,
       unchanged: 0,
     })
-    orders()
+    const fanOuts = () => opened.database.operator.selectFrom('price_fan_outs').selectAll().where('source_id', '=', path.slice(9)).execute()
+    expect(await fanOuts()).toMatchObject([{ revision: 1, from_time: Date.UTC(2026, 0, 1), to_time: Date.UTC(2026, 0, 1, 2) }])
     expect((await live.call('PUT', `${path}/prices`, [price(0, -0.123456789), price(1, 0.25), price(2, 0.3, 2)])).body).toEqual({
       stored: 1,
       replaced: 1,
       unchanged: 1,
     })
-    expect(orders()).toMatchObject([{ source: path.slice(9), from: Date.UTC(2026, 0, 1, 1), to: Date.UTC(2026, 0, 1, 4), revision: 2 }])
+    expect((await fanOuts()).slice(1)).toMatchObject([
+      { revision: 2, from_time: Date.UTC(2026, 0, 1, 1), to_time: Date.UTC(2026, 0, 1, 4) },
+    ])
+    expect((await live.call('PUT', `${path}/prices`, [price(1, 0.25)])).body).toEqual({ stored: 0, replaced: 0, unchanged: 1 })
+    expect(await fanOuts()).toHaveLength(2)
     expect((await live.call('PUT', `${path}/prices`, [price(3, 0.1)])).body).toEqual({ stored: 0, replaced: 1, unchanged: 0 })
     const read = await live.call('GET', `${path}/prices?start_time=2026-01-01T01:30:00+01:00&end_time=2026-01-01T04:30:00+01:00`)
     expect(read.text).toContain('"value":-0.123456789')

@@ -139,16 +139,21 @@ describe('a tariff', () => {
 
   it('is gone once deleted, from now on or as if it never was', async () => {
     const location = await makeLocation(live)
-    const ended = await make(live, '/tariffs', flatTariff(location, contractYear(2025)))
-    const voided = await make(live, '/tariffs', flatTariff(location, contractYear(2026)))
+    const past = await make(live, '/tariffs', flatTariff(location, contractYear(2024)))
+    const voided = await make(live, '/tariffs', flatTariff(location, contractYear(2025)))
+    const ended = await make(live, '/tariffs', flatTariff(location, contractYear(2026)))
     orders()
     const now = at
-    expect(await live.call('DELETE', `/tariffs/${ended}`)).toMatchObject({ status: 202, body: { message: 'Accepted' } })
+    for (const id of [ended, past]) {
+      expect(await live.call('DELETE', `/tariffs/${id}`)).toMatchObject({ status: 202, body: { message: 'Accepted' } })
+    }
     expect(await live.call('DELETE', `/tariffs/${voided}?void=True`)).toMatchObject({ status: 202 })
-    const [end, nothing] = orders()
-    expect(end.from).toBeGreaterThanOrEqual(now)
-    expect(nothing.from).toBe(Date.UTC(2026, 0, 1))
-    for (const id of [ended, voided]) expect((await live.call('GET', `/tariffs/${id}`)).status).toBe(404)
+    // What is over, and followed by another tariff, ends without altering any price.
+    expect(orders()).toMatchObject([
+      { from: now, to: null },
+      { from: Date.UTC(2025, 0, 1), to: null },
+    ])
+    for (const id of [ended, voided, past]) expect((await live.call('GET', `/tariffs/${id}`)).status).toBe(404)
     expect(listed(await live.call('GET', `/tariffs?location_id=${location}`))).toEqual([])
     expect((await live.call('GET', `/locations/${location}`)).body).toMatchObject({ tariff_elements: [] })
     await make(live, '/tariffs', flatTariff(location))

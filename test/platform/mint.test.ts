@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idKindOf } from '../../services/domain/identifier.ts'
-import { apiKeyMode, hashSecret, mint, mintApiKey, mintConnectToken } from '../../services/platform/mint.ts'
+import { apiKeyMode, hashSecret, mint, mintApiKey, mintConnectToken, repeatableId } from '../../services/platform/mint.ts'
 
 describe('minted ids', () => {
   it("have their kind's shape and ascend, also where the clock stands still or steps back", () => {
@@ -18,6 +18,18 @@ describe('minted ids', () => {
   it('say when they were minted to those who mint at the present', () => {
     const at = 2 ** 45
     expect(Number.parseInt(mint('event', at).slice(4, 16), 16)).toBe(at)
+  })
+})
+
+describe('repeatable ids', () => {
+  it('are the same for the same instant and name, and differ where either does', () => {
+    const at = 1_760_000_000_000
+    const id = repeatableId('event', at, ['a', 'b'])
+    expect(idKindOf(id)).toBe('event')
+    expect(repeatableId('event', at, ['a', 'b'])).toBe(id)
+    const others = [repeatableId('event', at + 1, ['a', 'b']), repeatableId('event', at, ['ab']), repeatableId('event', at, ['a', 'c'])]
+    expect(new Set([id, ...others]).size).toBe(4)
+    expect(others[0]?.slice(16)).toBe(id.slice(16))
   })
 })
 

@@ -32,7 +32,11 @@ export type Service = {
 }
 
 /** Build the whole interface over a database, as the process does, with ports of its own for time, orders and metering facts. */
-export const openService = (database: Database, at: () => number = presentInstant): Service => {
+export const openService = (
+  database: Database,
+  at: () => number = presentInstant,
+  publish: QueryServiceDependencies['publishOrders'] = async () => undefined,
+): Service => {
   const facts: Facts = { lastSeen: new Map(), withRecords: new Set() }
   const published: OutboxMessage[] = []
   const errors: unknown[] = []
@@ -54,7 +58,9 @@ export const openService = (database: Database, at: () => number = presentInstan
     timeZone,
     publishOrders: async orders => {
       published.push(...orders)
+      await publish(orders)
     },
+    announcePrices: async () => undefined,
     bearerTokens: tokens,
     idempotency,
     secret,

@@ -15,16 +15,25 @@ export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Ta
     other => other.closedAt === null && sameKind(tariff, other) && startOf(tariff) < endOf(other) && startOf(other) < endOf(tariff),
   )
 
+const open = Number.POSITIVE_INFINITY
+
+/** The earlier of two ends that differ; open where they do not. */
+const movedEnd = (a: number | null, b: number | null): number => (a === b ? open : Math.min(a ?? open, b ?? open))
+
 /**
- * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start to the next living tariff of its
- * kind, or open. `before` is null for a new tariff, `after` for a voided one; both null are a defect. Source: design 4.
+ * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or from the first end that moves
+ * where the start stays, to the next living tariff of its kind, or open. Null where that is no time. Outside of it the coverage by the
+ * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect. Source: design 4.
  */
-export const changedSpan = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenSpan => {
+export const changedSpan = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenSpan | null => {
   const changed = after ?? before
   if (changed === null) throw new RangeError('a change has a tariff before or after it')
-  const from = Math.min(startOf(before ?? changed), startOf(changed))
-  const latest = Math.max(startOf(before ?? changed), startOf(changed))
+  const [earliest, latest] = [startOf(before ?? changed), startOf(changed)].sort((a, b) => (a < b ? -1 : 1)) as [number, number]
+  const isMoved = before === null || after === null || earliest < latest
+  const firstEnd = isMoved ? earliest : Math.min(movedEnd(before.contractEnd, after.contractEnd), movedEnd(before.closedAt, after.closedAt))
+  const from = Math.max(earliest, firstEnd)
   const next = others.filter(other => other.closedAt === null && sameKind(changed, other) && startOf(other) > latest).map(startOf)
   const to = Math.min(...next)
+  if (from >= to) return null
   return { from: Number.isFinite(from) ? from : null, to: Number.isFinite(to) ? to : null }
 }

@@ -16,6 +16,7 @@ import {
   messageKey,
   openPartition,
   type Partition,
+  readMessages,
   trimmedBegin,
 } from './lmdb-partition.ts'
 import { type Log, type Message, type TopicName, type TopicSettings, topicNames, topics } from './log.ts'
@@ -121,6 +122,11 @@ const logOf = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partiti
       }
     },
     subscribe: lanes.subscribe,
+    peek: async (topic, index, from, bounds) => {
+      const partition = find(topic, index)
+      const { begin, end } = partition.extent
+      return { messages: readMessages(partition, from, bounds), begin, end }
+    },
     lag: async (topic, index, group) => lagOf(find(topic, index), group, store.now()),
     close: async () => {
       if (store.closed) return

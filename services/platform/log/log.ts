@@ -30,6 +30,12 @@ export type Log = {
    */
   readonly subscribe: (topic: TopicName, group: string, assigned: (lane: Lane) => void) => Promise<Subscription>
 
+  /**
+   * Look at the messages of a partition from offset `from` on (at the earliest the oldest one kept), beside all groups: no offset moves.
+   * Ends like a lane's read; does not wait, so it is empty at the end.
+   */
+  readonly peek: (topic: TopicName, partition: number, from: number, bounds: Omit<ReadBounds, 'signal'>) => Promise<Peek>
+
   /** How far a group is behind in a partition. */
   readonly lag: (topic: TopicName, partition: number, group: string) => Promise<Lag>
 
@@ -66,6 +72,9 @@ export type Lane = {
 }
 
 export type ReadBounds = { readonly maxMessages: number; readonly maxBytes: number; readonly signal?: AbortSignal }
+
+/** What was seen of a partition, and which offsets it holds: `begin` to before `end`. */
+export type Peek = { readonly messages: readonly StoredMessage[]; readonly begin: number; readonly end: number }
 
 export type Subscription = { readonly close: () => Promise<void> }
 

@@ -19,10 +19,11 @@ export const deleteLocationsOf = async (
 ): Promise<LocationDeletion> => {
   const { accountId, liveMode, query } = transaction
   const owned = ownedBy(transaction)
-  // The update takes the locks; what is read after it is what a change that went before has left.
+  // Locks are taken in the order of ids, as by all who take several; what is read after them is what a change that went before has left.
   const deleted = await sql<{ id: string }>`
     update locations set deleted_at = ${toTimestamp(at)}, pricing_revision = pricing_revision + 1
-    where ${owned} and ${condition} and ${isLiving} returning id`.execute(query)
+    where ${owned} and id = any(array(select id from locations where ${owned} and ${condition} and ${isLiving} order by id for no key update))
+    returning id`.execute(query)
   const ids = deleted.rows.map(({ id }) => id)
   if (ids.length === 0) return { locations: [], orders: [] }
   const { rows } = await sql<LocationRow>`
@@ -32,8 +33,6 @@ export const deleteLocationsOf = async (
     where ${owned} and location_id = any(${ids}) and closed_at is null and voided_at is null`.execute(query)
   const orders = locations
     .filter(({ tariffs }) => tariffs.length > 0)
-    .map(({ id, pricingRevision }) =>
-      newOrder({ accountId, liveMode, locations: [id], sourceId: null, revision: pricingRevision, from: at, to: null }),
-    )
+    .map(({ id, pricingRevision }) => newOrder({ accountId, liveMode, locations: [id], revision: pricingRevision, from: at, to: null }))
   return { locations, orders: await writeOrders(query, orders, at) }
 }

@@ -13,7 +13,8 @@ import {
 } from './location-row.ts'
 import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
 import { all, isLiving, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
-import type { TenantTransaction } from './transaction.ts'
+import type { LocationKey } from './pricing-input.ts'
+import type { OperatorTransaction, TenantTransaction } from './transaction.ts'
 
 /** A location after a change, and the order that the change owes the lanes; null where it alters no price. */
 export type LocationChange = { readonly location: StoredLocation; readonly order: OutboxMessage | null }
@@ -50,6 +51,20 @@ export const lockLocation = async (transaction: TenantTransaction, id: string): 
 }
 
 /**
+ * Retrieve the living ones of some locations of any tenant, in the order of ids, and keep others from changing them or their tariffs until
+ * the operator's transaction ends.
+ */
+export const lockLocations = async ({ query }: OperatorTransaction, keys: readonly LocationKey[]): Promise<readonly StoredLocation[]> => {
+  const named = sql`(account_id, live_mode, id) in (
+    select * from unnest(${keys.map(({ accountId }) => accountId)}::text[], ${keys.map(({ liveMode }) => liveMode)}::boolean[],
+      ${keys.map(({ locationId }) => locationId)}::text[]))`
+  await sql`select 1 from locations where ${named} order by id for share`.execute(query)
+  const { rows } = await sql<LocationRow>`
+    select ${locationColumns} from locations where ${named} and ${isLiving} order by id`.execute(query)
+  return rows.map(locationFromRow)
+}
+
+/**
  * Write a location anew; `before` comes from `lockLocation` in the same transaction. A new zone, currency or market source raises the
  * pricing revision and owes an order over all time.
  * Refuses `currency_in_use` where tariffs exist or existed (records are the caller's to check), `customer_not_found`,
@@ -75,7 +90,7 @@ export const updateLocation = async (
     .execute()
   const checked = await checkReferences(transaction, draft)
   if (!checked.ok) return checked
-  const order = newOrder({ accountId, liveMode, locations: [id], sourceId: null, revision, from: null, to: null })
+  const order = newOrder({ accountId, liveMode, locations: [id], revision, from: null, to: null })
   const [message = null] = repriced ? await writeOrders(query, [order], at) : []
   return accepted({ location: { ...before, ...draft, pricingRevision: revision }, order: message })
 }

@@ -11,9 +11,9 @@ import {
   retrieveMarket,
   type StoredMarket,
 } from './markets.ts'
-import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
 import { isLiving } from './page.ts'
-import { type PriceInterval, replacePrices } from './price-overlap.ts'
+import { type PriceChangeSpan, writePriceFanOut } from './price-fan-outs.ts'
+import { type PriceInterval, type Replacement, replacePrices } from './price-overlap.ts'
 import type { Tables } from './tables.ts'
 
 export type PriceChange = {
@@ -21,13 +21,13 @@ export type PriceChange = {
   readonly stored: number
   readonly replaced: number
   readonly unchanged: number
-  /** The order that is owed to all locations of the source; null where no price changed. */
-  readonly order: OutboxMessage | null
+  /** What all locations of the source are to be told; null where no price changed. */
+  readonly fanOut: PriceChangeSpan | null
 }
 
 /**
  * Store prices of one source in one layer, published or forecast, over those that are there: the later hold on shared time. A change
- * raises the source's price revision and owes an order over the changed span. `prices` must not overlap. Refuses `not_found`.
+ * raises the source's price revision and writes one fan-out over what is priced again. `prices` must not overlap. Refuses `not_found`.
  * Source: contract decisions 12.
  */
 export const putMarketPrices = async (
@@ -45,15 +45,18 @@ export const putMarketPrices = async (
   const sorted = prices.toSorted((a, b) => a.start - b.start)
   const storedPrices = await pricesUnder(query, sourceId, layer.published, sorted)
   const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)
-  if (changed === null) return accepted({ market, stored, replaced, unchanged, order: null })
+  if (changed === null) return accepted({ market, stored, replaced, unchanged, fanOut: null })
   await removePrices(query, sourceId, layer.published, removed)
   await insertPrices(query, sourceId, layer.published, added)
   const revision = market.priceRevision + 1
   await sql`update market_sources set price_revision = ${revision} where id = ${sourceId}`.execute(query)
-  const { accountId, liveMode } = market
-  const [order = null] = await writeOrders(query, [newOrder({ accountId, liveMode, locations: [], sourceId, revision, ...changed })], at)
-  return accepted({ market: { ...market, priceRevision: revision }, stored, replaced, unchanged, order })
+  const fanOut = { sourceId, revision, ...repricedSpan(changed) }
+  await writePriceFanOut(query, fanOut, at)
+  return accepted({ market: { ...market, priceRevision: revision }, stored, replaced, unchanged, fanOut })
 }
+
+/** The time whose costs a change of prices can alter. What is derived from stored prices, and so changes with them, widens it here. */
+const repricedSpan = (changed: NonNullable<Replacement['changed']>): Pick<PriceChangeSpan, 'from' | 'to'> => changed
 
 /**
  * Read the prices of a source that share time with a span, in the order of time, whole; published ones hide none of the forecasts here.

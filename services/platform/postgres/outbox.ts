@@ -5,16 +5,14 @@ import { toTimestamp } from './column.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * What a change of prices asks of the lanes: cost the span again, with a snapshot of at least this revision.
- * `revision` is that of each location, or of the source where one is named; then the locations are those that it prices, and are found
- * page by page when the order is fanned out. `from` inclusive, `to` exclusive (ms); null is open.
+ * What a change of a location's prices asks of its lane: cost the span again, with a snapshot of at least this revision.
+ * `from` inclusive, `to` exclusive (ms); null is open. Changes of market prices go their own way: `price-fan-outs.ts`.
  */
 export type Order = {
   readonly id: string
-  readonly accountId: string | null
-  readonly liveMode: boolean | null
+  readonly accountId: string
+  readonly liveMode: boolean
   readonly locations: readonly string[]
-  readonly sourceId: string | null
   readonly revision: number
   readonly from: number | null
   readonly to: number | null
@@ -35,14 +33,12 @@ const orderTopic: TopicName = 'meter.records.v1'
 /** Give a new order its id. */
 export const newOrder = (order: Omit<Order, 'id'>): Order => ({ id: randomUUID(), ...order })
 
-const orderKey = ({ accountId, locations, sourceId }: Order): string => (sourceId === null ? `${accountId}:${locations[0]}` : sourceId)
-
 /** Write orders into the outbox, in the transaction of the change. Gives the messages in the same order, for publishing at once after the commit. */
 export const writeOrders = async (query: Kysely<Tables>, orders: readonly Order[], at: number): Promise<readonly OutboxMessage[]> => {
   if (orders.length === 0) return []
   const messages = orders.map(order => ({
     topic: orderTopic,
-    key: orderKey(order),
+    key: `${order.accountId}:${order.locations[0]}`,
     accountId: order.accountId,
     liveMode: order.liveMode,
     payload: JSON.stringify({
@@ -50,7 +46,6 @@ export const writeOrders = async (query: Kysely<Tables>, orders: readonly Order[
       account_id: order.accountId,
       live_mode: order.liveMode,
       locations: order.locations,
-      source: order.sourceId,
       revision: order.revision,
       from: order.from,
       to: order.to,

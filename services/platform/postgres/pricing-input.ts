@@ -137,23 +137,39 @@ const toColumns = (text: string | null): PriceColumns => {
   return { starts: starts ?? [], ends: ends ?? [], values: (values ?? []).map(BigInt) }
 }
 
-/** Page through the living locations that a source prices, over all accounts, in the order of ids; for the fan-out of a price change. */
-export const locationsPricedBy = async (
-  operator: Kysely<Tables>,
-  sourceId: string,
-  after: string | null,
-  limit: number,
-): Promise<readonly LocationKey[]> => {
-  const branch = (column: string, direction: 'IMPORT' | 'EXPORT') => sql`
-    (select l.account_id, l.live_mode, l.id from locations l
-     where ${sql.ref(column)} = ${sourceId} and l.id > ${after ?? ''} and l.deleted_at is null
-       and exists (select 1 from tariffs t
-         where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.market_rates
-           and t.direction = ${direction} and t.voided_at is null)
-     order by l.id limit ${limit})`
-  const { rows } = await sql<LocationKey>`
-    select account_id as "accountId", live_mode as "liveMode", id as "locationId"
-    from (${branch('l.import_market_source_id', 'IMPORT')} union ${branch('l.export_market_source_id', 'EXPORT')}) as l
-    order by id limit ${limit}`.execute(operator)
-  return rows
+/** Whether a tariff of a location `l` is priced from a source; one that ended counts, a voided one does not. */
+const isPricedBy = (sourceId: string) => sql`
+  exists (select 1 from tariffs t
+    where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.market_rates and t.voided_at is null
+      and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId} or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId}))`
+
+/**
+ * Some locations that a source prices, in the order of ids, and where the next page begins. A page may have few or none although more
+ * follow: it looks at so many locations of the source, whether or not a tariff makes use of it, and so takes the same time wherever it is.
+ */
+export type PricedPage = { readonly locations: readonly LocationKey[]; readonly cursor: string; readonly isLast: boolean }
+
+/** Page through the living locations that a source prices, over all accounts and both modes, after a location ('': from the first). */
+export const locationsPricedBy = async (operator: Kysely<Tables>, sourceId: string, after: string, limit: number): Promise<PricedPage> => {
+  const using = (column: string) => sql`
+    (select account_id, live_mode, id, import_market_source_id, export_market_source_id from locations
+     where ${sql.ref(column)} = ${sourceId} and id > ${after} and deleted_at is null order by id limit ${limit})`
+  const { rows } = await sql<LocationKey & { readonly isPriced: boolean }>`
+    select account_id as "accountId", live_mode as "liveMode", id as "locationId", ${isPricedBy(sourceId)} as "isPriced"
+    from (${using('import_market_source_id')} union ${using('export_market_source_id')} order by id limit ${limit}) as l
+    order by id`.execute(operator)
+  return {
+    locations: rows.filter(({ isPriced }) => isPriced).map(({ accountId, liveMode, locationId }) => ({ accountId, liveMode, locationId })),
+    cursor: rows.at(-1)?.locationId ?? after,
+    isLast: rows.length < limit,
+  }
+}
+
+/** Count the living locations that a source prices, over all accounts and both modes. */
+export const countLocationsPricedBy = async (operator: Kysely<Tables>, sourceId: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from locations l
+    where (import_market_source_id = ${sourceId} or export_market_source_id = ${sourceId}) and deleted_at is null
+      and ${isPricedBy(sourceId)}`.execute(operator)
+  return rows[0]?.count ?? 0
 }

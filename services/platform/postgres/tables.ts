@@ -45,6 +45,17 @@ export type Tables = {
     deleted_at: OptionalInstant
   }
   market_prices: { source_id: string; published: boolean; start_time: Instant; end_time: Instant; value: string }
+  price_fan_outs: {
+    source_id: string
+    revision: number
+    from_time: Instant
+    to_time: Instant
+    cursor: Generated<string>
+    page: Generated<number>
+    locations_done: Generated<number>
+    locations_total: number | null
+    turn_at: Instant
+  }
   customers: Owned & Removable & { reference_id: string | null; metadata: Jsonb<Metadata> }
   locations: Owned &
     Removable & {
@@ -98,5 +109,17 @@ export type Tables = {
     answer: Json | null
   }
   leases: { name: string; holder: string; epoch: number; expires_at: Instant }
+  erasures: {
+    account_id: string
+    live_mode: boolean
+    object_id: string
+    location_ids: readonly string[]
+    device_ids: readonly string[]
+    other_ids: readonly string[]
+    receipts_before: OptionalInstant
+    asked_at: Instant
+    until: Instant
+    due_at: OptionalInstant
+  }
   lane_generations: { topic: string; generation: number; partitions: number; time_updated: Instant }
 }

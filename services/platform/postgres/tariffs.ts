@@ -28,7 +28,7 @@ const isLivingTariff = sql`closed_at is null and voided_at is null`
  */
 export const createTariff = async (transaction: TenantTransaction, draft: TariffDraft, at: number): Promise<Result<TariffChange>> => {
   const { accountId, liveMode, query } = transaction
-  const location = await raiseRevision(transaction, draft.locationId)
+  const location = await lockPricedLocation(transaction, draft.locationId)
   if (location === null) return refused('location_not_found', 'No location has this id.', 'location_id')
   if (draft.marketRates) {
     const currency = draft.direction === 'EXPORT' ? location.export_currency : location.import_currency
@@ -53,7 +53,7 @@ export const createTariff = async (transaction: TenantTransaction, draft: Tariff
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
       ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${termsToText(draft.schedule)}, ${toTimestamp(at)})
   `.execute(query)
-  return accepted({ tariff, order: await owe(transaction, tariff, location.pricing_revision, changedSpan(null, tariff, others), at) })
+  return accepted({ tariff, order: await owe(transaction, tariff, changedSpan(null, tariff, others), at) })
 }
 
 const noMarket = (wanted: string, currency: string | null) =>
@@ -78,52 +78,47 @@ export const updateTariff = async (
   patch: TariffPatch,
   at: number,
 ): Promise<Result<TariffChange>> => {
-  const seen = await retrieveTariff(transaction, id)
-  if (seen === null) return notFound
-  if (patch.contractEnd === undefined || patch.contractEnd === seen.contractEnd) {
-    return accepted({ tariff: await writePatch(transaction, seen, patch), order: null })
-  }
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
-  const { before, revision, others } = found
+  const { before, others } = found
   const tariff = { ...before, ...patch }
+  if (tariff.contractEnd === before.contractEnd) {
+    await writePatch(transaction, tariff)
+    return accepted({ tariff, order: null })
+  }
   const other = overlappingTariff(tariff, others)
   if (other !== undefined) return overlap(other.id)
   if (tariff.contractStart !== null && tariff.contractEnd !== null && tariff.contractEnd <= tariff.contractStart) {
     return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
   }
-  await writePatch(transaction, before, patch)
-  const from = Math.min(before.contractEnd ?? Number.POSITIVE_INFINITY, tariff.contractEnd ?? Number.POSITIVE_INFINITY)
-  const span = { ...changedSpan(before, tariff, others), from: Number.isFinite(from) ? from : null }
-  return accepted({ tariff, order: await owe(transaction, tariff, revision, span, at) })
+  await writePatch(transaction, tariff)
+  return accepted({ tariff, order: await owe(transaction, tariff, changedSpan(before, tariff, others), at) })
 }
 
-const writePatch = async (transaction: TenantTransaction, before: StoredTariff, patch: TariffPatch): Promise<StoredTariff> => {
-  const tariff = { ...before, ...patch }
+const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff): Promise<void> => {
   await sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
       contract_end = ${toTimestampOrNull(tariff.contractEnd)}
     where ${ownedBy(transaction)} and id = ${tariff.id}`.execute(transaction.query)
-  return tariff
 }
 
 /** End a tariff at `at` (ms): it is hidden, and what it has priced until now stays. Gives its last state. Refuses `not_found`. */
 export const endTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
-  const { before, revision, others } = found
+  const { before, others } = found
   await sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
-  const span = { ...changedSpan(before, { ...before, closedAt: at }, others), from: at }
-  return accepted({ tariff: before, order: await owe(transaction, before, revision, span, at) })
+  const span = changedSpan(before, { ...before, closedAt: at }, others)
+  return accepted({ tariff: before, order: await owe(transaction, before, span, at) })
 }
 
 /** Void a tariff: it never was, and all that it priced is priced again. Gives its last state. Refuses `not_found`. */
 export const voidTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
-  const { before, revision, others } = found
+  const { before, others } = found
   await sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
-  return accepted({ tariff: before, order: await owe(transaction, before, revision, changedSpan(before, null, others), at) })
+  return accepted({ tariff: before, order: await owe(transaction, before, changedSpan(before, null, others), at) })
 }
 
 /** Retrieve a tariff; null when there is none, or it has ended. */
@@ -159,19 +154,17 @@ export const listTariffs = (
 type PricedLocation = {
   timezone: string
   currency_code: string
-  pricing_revision: number
   import_currency: string | null
   export_currency: string | null
 }
 
-/** Raise a location's pricing revision, which also keeps others from changing its tariffs until the transaction ends. */
-const raiseRevision = async (transaction: TenantTransaction, locationId: string): Promise<PricedLocation | null> => {
+/** Keep others from changing a location or its tariffs until the transaction ends. */
+const lockPricedLocation = async (transaction: TenantTransaction, locationId: string): Promise<PricedLocation | null> => {
   const { rows } = await sql<PricedLocation>`
-    update locations set pricing_revision = pricing_revision + 1
-    where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null
-    returning timezone, currency_code, pricing_revision,
+    select timezone, currency_code,
       (select currency_code from market_sources where id = import_market_source_id) as import_currency,
-      (select currency_code from market_sources where id = export_market_source_id) as export_currency`.execute(transaction.query)
+      (select currency_code from market_sources where id = export_market_source_id) as export_currency
+    from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`.execute(transaction.query)
   return rows[0] ?? null
 }
 
@@ -184,25 +177,29 @@ const tariffsOf = async (transaction: TenantTransaction, locationId: string): Pr
   return rows.map(tariffFromRow)
 }
 
-type LockedTariff = { readonly before: StoredTariff; readonly revision: number; readonly others: readonly StoredTariff[] }
+type LockedTariff = { readonly before: StoredTariff; readonly others: readonly StoredTariff[] }
 
 const lockTariff = async (transaction: TenantTransaction, id: string): Promise<LockedTariff | null> => {
   const seen = await retrieveTariff(transaction, id)
-  const location = seen === null ? null : await raiseRevision(transaction, seen.locationId)
-  if (seen === null || location === null) return null
+  if (seen === null || (await lockPricedLocation(transaction, seen.locationId)) === null) return null
   const tariffs = await tariffsOf(transaction, seen.locationId)
   const before = tariffs.find(tariff => tariff.id === id && tariff.closedAt === null)
-  return before === undefined ? null : { before, revision: location.pricing_revision, others: tariffs.filter(tariff => tariff.id !== id) }
+  return before === undefined ? null : { before, others: tariffs.filter(tariff => tariff.id !== id) }
 }
 
+/** Raise the pricing revision of a tariff's location, and owe its lane the order over a span; without a span no price changes. */
 const owe = async (
   transaction: TenantTransaction,
-  tariff: StoredTariff,
-  revision: number,
-  span: OpenSpan,
+  { locationId }: StoredTariff,
+  span: OpenSpan | null,
   at: number,
 ): Promise<OutboxMessage | null> => {
+  if (span === null) return null
   const { accountId, liveMode, query } = transaction
-  const order = newOrder({ accountId, liveMode, locations: [tariff.locationId], sourceId: null, revision, ...span })
+  const { rows } = await sql<{ revision: number }>`
+    update locations set pricing_revision = pricing_revision + 1
+    where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`.execute(query)
+  if (rows[0] === undefined) throw new Error('a location that is locked is gone')
+  const order = newOrder({ accountId, liveMode, locations: [locationId], revision: rows[0].revision, ...span })
   return (await writeOrders(query, [order], at))[0] ?? null
 }

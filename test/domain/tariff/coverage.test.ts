@@ -16,6 +16,26 @@ const contract = (id: string, from: number | null, to: number | null, closed: nu
     contractEnd: to === null ? null : on(to),
     closedAt: closed === null ? null : on(closed),
   })
+type Step = { readonly kind: string; readonly start?: number | null; readonly length?: number | null; readonly which?: number }
+
+/** The tariff that a step changes, as it was and as it is then; both null where the step finds none that lives. */
+const changeOf = (tariffs: readonly Tariff[], { kind, start = null, length = null, which = 0 }: Step, index: number) => {
+  const ending = (from: number | null): number | null => (length === null ? null : (from ?? 0) + length)
+  if (kind === 'create') return { before: null, after: contract(`t${index}`, start, ending(start)) }
+  const living = tariffs.filter(({ closedAt }) => closedAt === null)
+  const before = living[which % Math.max(1, living.length)] ?? null
+  if (before === null || kind === 'void') return { before, after: null }
+  if (kind === 'end') return { before, after: { ...before, closedAt: on(index) } }
+  const from = before.contractStart === null ? null : (before.contractStart - on(0)) / day
+  const to = ending(from)
+  return { before, after: { ...before, contractEnd: to === null ? null : on(to) } }
+}
+
+const inForce = (tariffs: readonly Tariff[], at: number) => {
+  const part = tariffCoverage(tariffs, 'IMPORT', 'COMMODITY').find(({ from, to }) => from <= at && at < to)
+  return [part?.tariff?.id, part?.confidence]
+}
+
 const shown = (tariffs: readonly Tariff[]) =>
   tariffCoverage(tariffs, 'IMPORT', 'COMMODITY').map(({ from, to, tariff: of, confidence }) => [
     Number.isFinite(from) ? (from - on(0)) / day : null,
@@ -96,13 +116,48 @@ describe('two tariffs', () => {
     expect(overlappingTariff(contract('b', 5, 6), [{ ...a, closedAt: on(20) }])).toBeUndefined()
   })
 
-  it('change prices from the earlier start to the next tariff', () => {
+  it('change prices from the earlier start, or the first end that moves, to the next tariff', () => {
     const others = [contract('a', 0, 10), contract('c', 50, null), contract('x', 30, 40, 35)]
     const span = (before: Tariff | null, after: Tariff | null) => changedSpan(before, after, others)
     expect(span(null, contract('b', 20, 40))).toEqual({ from: on(20), to: on(50) })
-    expect(span(contract('b', 20, 40), contract('b', 20, null))).toEqual({ from: on(20), to: on(50) })
+    expect(span(contract('b', 20, 40), contract('b', 20, null))).toEqual({ from: on(40), to: on(50) })
+    expect(span(contract('b', 20, 40), contract('b', 20, 40, 30))).toEqual({ from: on(30), to: on(50) })
+    expect(span(contract('b', 20, 40), contract('b', 20, 40, 15))).toEqual({ from: on(20), to: on(50) })
+    expect(span(contract('b', 20, 40), contract('b', 20, 40, 60))).toBeNull()
+    expect(span(contract('b', 20, 40), contract('b', 20, 40))).toBeNull()
     expect(span(contract('b', 25, 40), contract('b', 20, 40))).toEqual({ from: on(20), to: on(50) })
     expect(span(contract('c', 50, null), null)).toEqual({ from: on(50), to: null })
     expect(span(null, contract('z', null, 0))).toEqual({ from: null, to: on(0) })
+  })
+
+  it('leave the coverage outside of the changed span as it was, whatever changes', () => {
+    const number = fc.integer({ min: 0, max: 12 })
+    const end = fc.option(fc.integer({ min: 1, max: 12 }))
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('create'), start: fc.option(number), length: end }),
+      fc.record({ kind: fc.constantFrom('end', 'void'), which: number }),
+      fc.record({ kind: fc.constant('move'), which: number, length: end }),
+    )
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), steps => {
+        let tariffs: readonly Tariff[] = []
+        for (const [index, one] of steps.entries()) {
+          // Tariffs are closed at the present, and time goes on from step to step.
+          const { before, after } = changeOf(tariffs, one, index)
+          const others = tariffs.filter(({ id }) => id !== (before ?? after)?.id)
+          if (after !== null && after.closedAt === null && overlappingTariff(after, others) !== undefined) continue
+          if (before === null && after === null) continue
+          const span = changedSpan(before, after, others)
+          const changed = after === null ? others : [...others, after]
+          for (let place = -10; place < 1_000; place += place < 40 ? 5 : 45) {
+            const at = on(0) + (place * day) / 10
+            if (span !== null && at >= (span.from ?? -Infinity) && at < (span.to ?? Infinity)) continue
+            expect(inForce(changed, at)).toEqual(inForce(tariffs, at))
+          }
+          tariffs = changed
+        }
+      }),
+      { numRuns: 500 },
+    )
   })
 })

@@ -1,0 +1,145 @@
+import { costRecord } from '../domain/cost/cost-record.ts'
+import { coveredIntervals } from '../domain/cost/estimate.ts'
+import type { Interval } from '../domain/cost/record-segments.ts'
+import type { Energy } from '../domain/quantity.ts'
+import { type CountedRecord, type CountOrder, countInOrder } from '../domain/tariff/count-order.ts'
+import { compareInCount, type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
+import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import { type Cluster, isEstimate, isTiered, newestOf, touches } from './lane-group.ts'
+import { type LaneRecord, rowOf } from './settle.ts'
+
+/** A record among those of its location and direction; `isNew`: its energy or its place may differ from what was stored. */
+export type Entry = CountedRecord & { readonly entry: LaneRecord; readonly covered: readonly Interval[]; readonly isNew: boolean }
+
+/** Rows to be written, and how all that was read counts. */
+export type Recosted = { readonly rows: readonly MeterCostRow[]; readonly entries: readonly Entry[]; readonly total: Map<number, Energy> }
+
+type Plain = { readonly entry: LaneRecord; readonly isNew: boolean }
+
+const noMoves: readonly TierMove[] = []
+const noIntervals: readonly Interval[] = []
+
+/** A stored row as the record it came from, to be costed because of `cause`. */
+const entryOf = (row: MeterCostRow, cause: bigint): LaneRecord => ({
+  record: { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence },
+  part: row,
+  version: row.version > cause ? row.version : cause,
+  sourceVersion: row.sourceVersion,
+  origin: null,
+})
+
+/** Whether what is stored of an identity came later than what waits: a message put back into the lane keeps its old place. */
+const holds = (stored: MeterCostRow, { sourceVersion, isWithdrawn }: LaneRecord): boolean =>
+  isWithdrawn === undefined && stored.sourceVersion > sourceVersion
+
+/** Records that share energy with an estimate: of one object, flow and session. */
+const sessionOf = ({ deviceId, energyFlowDirection, sessionReferenceId }: LaneRecord['record']): string =>
+  `${deviceId}/${energyFlowDirection}/${sessionReferenceId ?? ''}/${sessionReferenceId === null}`
+
+const overlap = (a: Interval, b: Interval): boolean => a.start < b.end && b.start < a.end
+
+/** What holds of each identity, and the stored forms that no longer do. */
+const effective = ({ records, group }: Cluster, stored: readonly MeterCostRow[], cause: bigint) => {
+  const twins = new Map(stored.map(row => [row.recordId, row]))
+  const renewed = new Map<string, LaneRecord>()
+  const disputed = new Set<string>()
+  for (const entry of group.records) {
+    const twin = twins.get(entry.record.recordId)
+    if (twin !== undefined && holds(twin, entry)) disputed.add(entry.record.recordId)
+    else renewed.set(entry.record.recordId, entry)
+  }
+  const own = new Set(records)
+  const plain: Plain[] = []
+  for (const entry of renewed.values()) if (entry.isWithdrawn !== true) plain.push({ entry, isNew: own.has(entry) })
+  for (const row of stored) {
+    if (!renewed.has(row.recordId)) plain.push({ entry: entryOf(row, cause), isNew: disputed.has(row.recordId) })
+  }
+  const former = [...renewed.values()].flatMap(entry => {
+    const twin = twins.get(entry.record.recordId)
+    return twin === undefined || !own.has(entry) ? [] : [entryOf(twin, cause)]
+  })
+  return { plain, former, withdrawn: records.filter(({ isWithdrawn }) => isWithdrawn === true) }
+}
+
+/** Where actuals cover estimates by now, and which estimates a change of actuals touches. */
+const coverageOf = (plain: readonly Plain[], former: readonly LaneRecord[]) => {
+  const actuals = new Map<string, Interval[]>()
+  const changed = new Map<string, Interval[]>()
+  const add = (to: Map<string, Interval[]>, { record }: LaneRecord): void => {
+    if (isEstimate(record.confidence)) return
+    const key = sessionOf(record)
+    const known = to.get(key)
+    if (known === undefined) to.set(key, [record])
+    else known.push(record)
+  }
+  for (const { entry, isNew } of plain) {
+    add(actuals, entry)
+    if (isNew) add(changed, entry)
+  }
+  for (const entry of former) add(changed, entry)
+  return {
+    covered: ({ record }: LaneRecord): readonly Interval[] =>
+      isEstimate(record.confidence) ? coveredIntervals(record, actuals.get(sessionOf(record)) ?? noIntervals) : noIntervals,
+    isRecut: ({ record }: LaneRecord): boolean =>
+      isEstimate(record.confidence) && (changed.get(sessionOf(record)) ?? []).some(interval => overlap(interval, record)),
+  }
+}
+
+/** The first place in an order at which something changed: a new entry's, or one that a former entry had. */
+const firstChanged = (order: readonly Entry[], former: readonly LaneRecord[], countingStart: number): number => {
+  const renewed = order.findIndex(({ isNew }) => isNew)
+  let first = renewed < 0 ? order.length : renewed
+  for (const { record } of former) {
+    const place = order.findIndex(entry => compareInCount(entry.place, record, countingStart) >= 0)
+    if (place >= 0 && place < first) first = place
+  }
+  return first
+}
+
+/** All that come behind a change in some accumulator that the change moves. */
+const behindChanges = (cluster: Cluster, { orders }: CountOrder<Entry>, former: readonly LaneRecord[]): ReadonlySet<Entry> => {
+  const { snapshot } = cluster.group.held
+  const formerOf = new Map<number, LaneRecord[]>()
+  for (const entry of former) {
+    for (const { type, direction, countingStart } of costRecord(snapshot, entry.record).moves) {
+      const key = tierKey(type, direction, countingStart)
+      formerOf.set(key, [...(formerOf.get(key) ?? []), entry])
+    }
+  }
+  const behind = new Set<Entry>()
+  for (const [key, order] of orders) {
+    const first = firstChanged(order, formerOf.get(key) ?? [], Math.floor(key / 8))
+    for (const entry of order.slice(first)) behind.add(entry)
+  }
+  return behind
+}
+
+/**
+ * Cost a cluster's new records and every stored row that they or its spans change, as if all had come in order: estimates lose what
+ * actuals cover, accumulators count in their own order, and what lies behind a change is costed anew. `stored`: see `gatherRows`.
+ * Each row is written once, with the highest version of what caused it. Source: contract decisions 8 and 10.
+ */
+export const recost = (cluster: Cluster, stored: readonly MeterCostRow[]): Recosted => {
+  const { group, causes, records, span } = cluster
+  const { snapshot } = group.held
+  const cause = newestOf([...records, ...causes])
+  const { plain, former, withdrawn } = effective(cluster, stored, cause)
+  const coverage = coverageOf(plain, former)
+  const tiered = isTiered(group)
+  const entries = plain.map(({ entry, isNew }): Entry => {
+    const covered = coverage.covered(entry)
+    const moves = tiered ? costRecord(snapshot, entry.record, undefined, covered).moves : noMoves
+    return { entry, covered, moves, place: entry.record, isNew: isNew || coverage.isRecut(entry) }
+  })
+  const counted = countInOrder(entries)
+  const behind = behindChanges(cluster, counted, former)
+  const isCaused = ({ record }: LaneRecord): boolean => causes.some(one => touches(record, one))
+  const changed = entries.filter(one => touches(one.entry.record, span) && (one.isNew || behind.has(one) || isCaused(one.entry)))
+  const rows = changed.map(one => {
+    const { entry } = one
+    const cost = costRecord(snapshot, entry.record, counted.before.get(one), one.covered)
+    return rowOf(entry.version < cause ? { ...entry, version: cause } : entry, cost, group.held)
+  })
+  const gone = withdrawn.map(entry => rowOf(entry, costRecord(snapshot, entry.record), group.held))
+  return { rows: [...rows, ...gone], entries, total: counted.total }
+}

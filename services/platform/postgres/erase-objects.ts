@@ -1,0 +1,65 @@
+import { type RawBuilder, sql } from 'kysely'
+import { toTimestamp } from './column.ts'
+import type { ErasedObjects } from './erasures.ts'
+import { ownedBy } from './page.ts'
+import type { OperatorTransaction, Tenant } from './transaction.ts'
+
+/** What an id stands for, with all that goes with it: a customer's locations, a location's tariffs. Deleted objects too; null where there is none. */
+export const objectsToErase = async (
+  { query }: OperatorTransaction,
+  tenant: Tenant,
+  objectId: string,
+  at: number,
+): Promise<ErasedObjects | null> => {
+  const isAccount = objectId === tenant.accountId
+  const idsOf = async (table: 'locations' | 'devices' | 'customers', condition: RawBuilder<unknown>): Promise<readonly string[]> => {
+    const { rows } = await sql<{ id: string }>`
+      select id from ${sql.table(table)} where ${ownedBy(tenant)} and (${isAccount} or ${condition}) order by id`.execute(query)
+    return rows.map(({ id }) => id)
+  }
+  const customerIds = await idsOf('customers', sql`id = ${objectId}`)
+  const locationIds = await idsOf('locations', sql`id = ${objectId} or customer_id = ${objectId}`)
+  const deviceIds = await idsOf('devices', sql`id = ${objectId}`)
+  if (!isAccount && customerIds.length + locationIds.length + deviceIds.length === 0) return null
+  const tariffs = await sql<{ id: string }>`
+    select id from tariffs where ${ownedBy(tenant)} and location_id = any(${locationIds}) order by id`.execute(query)
+  const otherIds = [...customerIds, ...tariffs.rows.map(({ id }) => id)]
+  return { objectId, locationIds, deviceIds, otherIds, receiptsBefore: isAccount ? at : null }
+}
+
+/**
+ * Erase what PostgreSQL knows of objects: their rows, events, kept answers, and the details of audit entries. Of a location its id, zone and
+ * currency stay, because its lane still needs them, until `removeErasedLocations`. Repeats change nothing.
+ */
+export const eraseObjects = async (
+  { query }: OperatorTransaction,
+  tenant: Tenant,
+  { objectId, locationIds, deviceIds, otherIds }: ErasedObjects,
+  at: number,
+): Promise<void> => {
+  const owned = ownedBy(tenant)
+  const ids = [...new Set([objectId, ...locationIds, ...deviceIds, ...otherIds])]
+  await sql`
+    update locations set reference_id = null, customer_id = null, postal_address = null, latitude = null, longitude = null, metadata = '{}',
+      deleted_at = coalesce(deleted_at, ${toTimestamp(at)}), pricing_revision = pricing_revision + 1
+    where ${owned} and id = any(${locationIds})`.execute(query)
+  await sql`delete from tariffs where ${owned} and location_id = any(${locationIds})`.execute(query)
+  await sql`delete from devices where ${owned} and id = any(${deviceIds})`.execute(query)
+  await sql`delete from customers where ${owned} and id = any(${otherIds})`.execute(query)
+  await sql`
+    delete from events where ${owned} and (object_id = any(${ids}) or data ->> 'location_id' = any(${locationIds}))`.execute(query)
+  await sql`
+    delete from idempotency_keys where ${owned} and exists (select from unnest(${ids}::text[]) id where strpos(answer::text, id) > 0)`.execute(
+    query,
+  )
+  await sql`update audit_log set detail = '{}' where ${owned} and object_id = any(${ids}) and action not like '%.erase'`.execute(query)
+}
+
+/** Remove what was left of erased locations; once nothing in a lane can name them any more. */
+export const removeErasedLocations = async (
+  { query }: OperatorTransaction,
+  tenant: Tenant,
+  { locationIds }: Pick<ErasedObjects, 'locationIds'>,
+): Promise<void> => {
+  await sql`delete from locations where ${ownedBy(tenant)} and id = any(${locationIds})`.execute(query)
+}

@@ -1,0 +1,235 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createEraser, type LostEnergy } from '../../services/cost-worker/erase.ts'
+import { batchIds } from '../../services/platform/batch-id.ts'
+import { batchColumns, batchFailureColumns, encodeBatches, encodeBatchFailures } from '../../services/platform/clickhouse/receipts.ts'
+import { presentInstant } from '../../services/platform/clock.ts'
+import { openCodec } from '../../services/platform/log/codec.ts'
+import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
+import type { Order } from '../../services/platform/log/messages.ts'
+import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
+import { readAudit } from '../../services/platform/postgres/audit-log.ts'
+import { findErasure, loadErasures } from '../../services/platform/postgres/erasures.ts'
+import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { tellErasures } from '../../services/query-service/erasure-relay.ts'
+import { hexId } from '../suites/cost-rows.ts'
+import { db, insert, own as ownRow, useMeterTables } from '../suites/meter-tables.ts'
+import { makeErasureWorld } from '../support/erasure-world.ts'
+import { makeTenants, makeTestFolder, openTestDatabase } from '../support/postgres.ts'
+import { runCommand } from '../support/run-command.ts'
+
+const topic = 'meter.records.v1'
+const day = 86_400_000
+const { database, address, ...opened } = await openTestDatabase()
+const folder = makeTestFolder()
+const logFolder = mkdtempSync(join(tmpdir(), 'wattledger-erasure-'))
+const log = await openLmdbLog({ folder: logFolder, now: presentInstant, topics: { [topic]: { partitions: 3 } } })
+const codec = await openCodec(localSchemaIds())
+const url = `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`
+useMeterTables()
+
+afterAll(async () => {
+  await log.close()
+  await opened[Symbol.asyncDispose]()
+  for (const path of [folder, logFolder]) rmSync(path, { recursive: true })
+})
+
+let tenant: Tenant
+let world: { readonly customer: string; readonly home: string; readonly other: string; readonly device: string }
+
+const erase = (objectId: string, ...words: readonly string[]) => {
+  const named = words.length > 0 ? words : ['--account', tenant.accountId, '--mode', 'live']
+  return runCommand(['erase', objectId, ...named], { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_POSTGRES_URL: url })
+}
+
+const erased = async (objectId: string): Promise<void> => expect(await erase(objectId)).toMatchObject({ code: 0 })
+
+const metered = (locationId: string, deviceId: string | null, number: number, more: object = {}) =>
+  ownRow({ ...tenant, locationId, deviceId, recordId: hexId('', number), sessionReferenceId: `session ${number}`, ...more })
+
+const start = Date.UTC(2026, 8, 1)
+
+beforeEach(async () => {
+  tenant = (await makeTenants(database)).live
+  world = await makeErasureWorld(database, tenant)
+  const { home, other, device } = world
+  await insert([
+    metered(home, null, 1, { start, end: start + 3 * day, recordConfidence: 500_000 }),
+    metered(home, device, 2, { start: start + day }),
+    metered(other, null, 3, { start }),
+    metered(other, device, 4, { start: start + 40 * day }),
+  ])
+})
+
+const idsIn = async (table: string): Promise<readonly unknown[]> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from ${sql.table(table)} where account_id = ${tenant.accountId} order by id`.execute(database.operator)
+  return rows.map(({ id }) => id)
+}
+
+/** Whose rows some tables of the engine hold, by the last digits of location and device. */
+const rowsOf = async (table: string, of: { readonly location?: string; readonly device?: string }) => {
+  const conditions = Object.entries(of).map(([kind, id]) => `${kind}_id = unhex('${id.slice(4)}')`)
+  const [row] = await db.rows(
+    `SELECT toUInt32(count()) FROM ${table} WHERE account_id = unhex('${tenant.accountId.slice(4)}') AND ${conditions.join(' AND ')}`,
+  )
+  return row?.[0]
+}
+
+const orderFor = (objectId: string): Order => ({
+  ...{ kind: 'order', orderId: 'order', orderKind: 'ERASE', ...tenant, objectId, locationIds: [], detail: '' },
+  ...{ locationRevision: null, sourceId: null, priceRevision: null, from: null, to: null },
+})
+
+const workerErases = async (objectId: string, costAgain: (lost: readonly LostEnergy[]) => Promise<void> = async () => undefined) => {
+  const eraser = createEraser({ database, clickHouse: db, costAgain })
+  await eraser.learn([orderFor(objectId)])
+  await eraser.erase([orderFor(objectId), orderFor(objectId)])
+  return eraser
+}
+
+describe('the command', () => {
+  it('makes PostgreSQL forget a customer with its locations, and nothing else', async () => {
+    const { customer, home, other, device } = world
+    await erased(customer)
+    expect(await idsIn('customers')).toEqual([])
+    expect(await idsIn('devices')).toEqual([device])
+    expect(await idsIn('tariffs')).toHaveLength(1)
+    const { rows } = await sql`
+      select id, reference_id, customer_id, postal_address, latitude, deleted_at is null as lives from locations
+      where account_id = ${tenant.accountId} order by id`.execute(database.operator)
+    expect(rows).toMatchObject([
+      { id: home, reference_id: null, customer_id: null, postal_address: null, latitude: null, lives: false },
+      { id: other, reference_id: 'other', lives: true },
+    ])
+    const events = await sql<{ object_id: string }>`
+      select object_id from events where account_id = ${tenant.accountId} order by object_id`.execute(database.operator)
+    expect(events.rows.map(row => row.object_id).toSorted()).toEqual([other, device].toSorted())
+    const [entry] = await withTenant(database, tenant, transaction => readAudit(transaction, 1))
+    expect(entry).toMatchObject({ actor: 'operator', action: 'customer.erase', objectId: customer, detail: { locations: 1, devices: 0 } })
+    expect(await findErasure(database.operator, tenant, customer)).toMatchObject({ locationIds: [home], deviceIds: [] })
+  })
+
+  it('can be repeated, and refuses what there is not', async () => {
+    await erased(world.customer)
+    const before = await findErasure(database.operator, tenant, world.customer)
+    await erased(world.customer)
+    expect(await findErasure(database.operator, tenant, world.customer)).toMatchObject({
+      locationIds: before?.locationIds,
+      otherIds: before?.otherIds,
+    })
+    expect(await erase(hexId('loc_', 9))).toMatchObject({ code: 1, err: expect.stringContaining('has no location') })
+    expect(await erase(world.home, '--account', tenant.accountId, '--mode', 'test')).toMatchObject({ code: 1 })
+    expect(await erase('trf_1')).toMatchObject({ code: 2 })
+    expect(await erase(hexId('acc_', 9))).toMatchObject({ code: 2 })
+  })
+})
+
+describe('the relay', () => {
+  const options = (at: number) => ({
+    database,
+    log,
+    codec,
+    generation: () => 2,
+    logger: { info: () => undefined, warn: () => undefined },
+    at: () => at,
+  })
+
+  it('tells every lane at once, again each day, and removes the last of a location at the end', async () => {
+    await erased(world.home)
+    const mark = await findErasure(database.operator, tenant, world.home)
+    const ends = () => Promise.all([0, 1, 2].map(async lane => (await log.peek(topic, lane, 0, { maxMessages: 1, maxBytes: 1 })).end))
+    const tellAll = async (at: number) => {
+      while ((await tellErasures(options(at))) > 0);
+    }
+    await tellAll(presentInstant())
+    const told = await ends()
+    const { messages } = await log.peek(topic, 1, (told[1] ?? 0) - 1, { maxMessages: 1, maxBytes: 1_000_000 })
+    expect(await codec.decodeLane(messages[0]?.value ?? Buffer.alloc(0))).toMatchObject({ orderKind: 'ERASE', ...tenant })
+    await tellAll(presentInstant() + day / 2)
+    expect(await ends()).toEqual(told)
+    await tellAll(presentInstant() + day + 1_000)
+    for (const [lane, end] of (await ends()).entries()) expect(end).toBeGreaterThan(told[lane] ?? 0)
+    expect(await idsIn('locations')).toContain(world.home)
+    await tellAll((mark?.until ?? 0) + 1_000)
+    expect(await idsIn('locations')).toEqual([world.other])
+    expect((await loadErasures(database.operator)).filter(({ accountId }) => accountId === tenant.accountId)).toEqual([])
+  })
+})
+
+describe('the worker', () => {
+  it('deletes all rows of a location from every table, and no others', async () => {
+    await erased(world.home)
+    const helpers = ['meter_cost', 'meter_sessions', 'meter_device_locations']
+    for (const table of [...helpers, 'meter_estimates', 'meter_long_rows'])
+      expect(await rowsOf(table, { location: world.home }), table).not.toBe(0)
+    await workerErases(world.home)
+    for (const [table] of await db.rows("SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'location_id'")) {
+      expect(await rowsOf(String(table), { location: world.home }), String(table)).toBe(0)
+    }
+    for (const table of helpers) expect(await rowsOf(table, { location: world.other }), table).toBe(2)
+    await workerErases(world.home)
+  })
+
+  it('has locations costed again that lose the energy of a device, also after a crash in between', async () => {
+    await erased(world.device)
+    const asked: LostEnergy[] = []
+    const crash = workerErases(world.device, () => Promise.reject(new Error('killed')))
+    await expect(crash).rejects.toThrow('killed')
+    expect(await rowsOf('meter_cost', { device: world.device })).toBe(0)
+    await workerErases(world.device, async lost => void asked.push(...lost))
+    const at = start + 40 * day
+    expect(asked.find(({ locationId }) => locationId === world.other)).toEqual({
+      ...tenant,
+      locationId: world.other,
+      from: at,
+      to: at + 3_600_000 + 32 * day,
+    })
+    expect(asked).toHaveLength(2)
+    expect(await rowsOf('meter_device_locations', { device: world.device })).toBe(0)
+    expect(await rowsOf('meter_cost', { location: world.home })).toBe(1)
+  })
+
+  it('stores nothing more of erased objects once it has loaded the marks', async () => {
+    await erased(world.customer)
+    await erased(world.device)
+    const eraser = createEraser({ database, clickHouse: db, costAgain: async () => undefined })
+    const entry = (locationId: string, deviceId: string | null) => ({
+      ...{ record: { ...metered(locationId, deviceId, 9), confidence: 1_000_000 }, part: { ...tenant, batchId: null, receivedAt: 0 } },
+      ...{ version: 1n, sourceVersion: 1n, origin: null },
+    })
+    const stays = entry(world.other, null)
+    const records = new Map([
+      [world.home, [entry(world.home, null)]],
+      [world.other, [entry(world.other, world.device), stays]],
+    ])
+    expect(eraser.withoutErased(records)).toBe(records)
+    await eraser.load()
+    expect(eraser.withoutErased(records)).toEqual(new Map([[world.other, [stays]]]))
+    const rows = [metered(world.home, null, 9), metered(world.other, null, 10), metered(world.other, world.device, 11)]
+    expect(eraser.living(rows)).toEqual([rows[1]])
+  })
+
+  it('deletes an account whole, and the receipts of before; words in later ones that name it are blotted out', async () => {
+    const ids = batchIds('a secret of the installation')
+    const [before, after] = [presentInstant() - day, presentInstant() + day].map(at => ids.mint(tenant, at)) as [string, string]
+    const counts = { recordsSubmitted: 1, recordsAccepted: 1, receivedAt: start }
+    const failure = { recordNumber: 1, foundLater: true, recordReferenceId: 'reading', error: `${world.home} is not in the registry` }
+    const batches = [before, after].map(batchId => ({ ...tenant, batchId, ...counts }))
+    const failures = [before, after].map(batchId => ({ ...tenant, batchId, ...failure }))
+    await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBatches(batches) })
+    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures(failures) })
+    await erased(tenant.accountId)
+    await workerErases(tenant.accountId)
+    for (const table of ['customers', 'devices', 'tariffs']) expect(await idsIn(table), table).toEqual([])
+    const mine = `account_id = unhex('${tenant.accountId.slice(4)}')`
+    expect(await db.rows(`SELECT toUInt32(count()) FROM meter_cost WHERE ${mine}`)).toEqual([[0]])
+    expect(await db.rows(`SELECT lower(hex(batch_id)) FROM meter_batches WHERE ${mine}`)).toEqual([[after.slice(4)]])
+    expect(await db.rows(`SELECT lower(hex(batch_id)), error, record_reference_id FROM meter_batch_failures WHERE ${mine}`)).toEqual([
+      [after.slice(4), 'erased', ''],
+    ])
+  })
+})
