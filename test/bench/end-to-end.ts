@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { bodiesOf, createFleet } from './fleet.ts'
+import { bodiesOf, createFleet, type Pricing } from './fleet.ts'
 import type { LoadPlan, LoadResult } from './load.ts'
 import { tokenOf } from './token.ts'
 
@@ -13,6 +13,8 @@ export type EndToEnd = {
   readonly backlog: readonly number[]
   readonly lost: number
   readonly rssMb: number
+  /** From accepted to stored, in seconds, of the chunks of the whole run. */
+  readonly lag: { readonly p50: number; readonly p99: number }
 }
 
 /** Run a load in a process of its own. */
@@ -34,6 +36,21 @@ export const metricOf = async (system: RunningSystem, name: string): Promise<num
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
 }
 
+/** A share of a histogram's values lies below this; within a bucket they count as spread evenly. */
+const quantileOf = (text: string, name: string, share: number): number => {
+  const buckets = [...text.matchAll(new RegExp(`^${name}_bucket\\{le="([^"]+)"\\} (\\d+)`, 'gm'))].map(([, le, count]) => [
+    Number(le),
+    Number(count),
+  ])
+  const wanted = (buckets.at(-1)?.[1] ?? 0) * share
+  let [below, counted] = [0, 0]
+  for (const [le = 0, count = 0] of buckets) {
+    if (count >= wanted) return Number.isFinite(le) ? below + ((le - below) * (wanted - counted)) / Math.max(1, count - counted) : below
+    ;[below, counted] = [le, count]
+  }
+  return below
+}
+
 /** What the worker's steps took, for whoever looks for the time. */
 const stepLines = async (system: RunningSystem): Promise<string> => {
   const text = await (await fetch(system.metricsUrl)).text()
@@ -49,12 +66,13 @@ export const endToEnd = async (options: {
   readonly rate: number | null
   readonly locations: number
   readonly connections: number
+  readonly pricing?: Pricing
 }): Promise<EndToEnd> => {
   const folder = dataFolder()
   const system = await startSystem(folder)
   try {
     const client = await login(system.sandbox)
-    const fleet = await createFleet(client, options.locations, options.locations * 2)
+    const fleet = await createFleet(client, options.locations, options.locations * 2, options.pricing)
     const token = await tokenOf(system.sandbox)
     const { hostname: host, port } = new URL(system.sandbox.base_url)
     const plan: LoadPlan = {
@@ -93,7 +111,9 @@ export const endToEnd = async (options: {
     const seconds = (performance.now() - startedAt) / 1000
     if (process.env['BENCH_STEPS'] !== undefined) process.stderr.write(await stepLines(system))
     const rss = await metricOf(system, 'wattledger_process_resident_memory_bytes')
-    return { recordsPerSecond: stored / seconds, load, backlog, lost: load.records - stored, rssMb: rss / 1e6 }
+    const metrics = await (await fetch(system.metricsUrl)).text()
+    const [p50, p99] = [0.5, 0.99].map(share => quantileOf(metrics, 'wattledger_visible_lag_seconds', share)) as [number, number]
+    return { recordsPerSecond: stored / seconds, load, backlog, lost: load.records - stored, rssMb: rss / 1e6, lag: { p50, p99 } }
   } finally {
     await system.stop()
     removeData(folder)
@@ -101,12 +121,13 @@ export const endToEnd = async (options: {
 }
 
 if (import.meta.main) {
-  const [seconds = '20', rate = '', locations = '2000', connections = '8'] = process.argv.slice(2)
+  const [seconds = '20', rate = '', locations = '2000', connections = '8', pricing = 'time of use'] = process.argv.slice(2)
   const result = await endToEnd({
     seconds: Number(seconds),
     rate: rate === '' || rate === 'max' ? null : Number(rate),
     locations: Number(locations),
     connections: Number(connections),
+    pricing: pricing as 'time of use' | 'tiers',
   })
   console.log(JSON.stringify(result))
 }

@@ -3,6 +3,13 @@ import { endMark, startMark } from './load.ts'
 
 export type Fleet = { readonly locations: readonly string[]; readonly devices: readonly string[] }
 
+/** How the locations of a fleet are priced; `market`: by the prices of a source. */
+export type Pricing = 'time of use' | 'tiers' | { readonly market: string }
+
+const allDay = (rate: readonly object[]) => [
+  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] },
+]
+
 const dayAndNight = (offset: number) => [
   {
     months: ['All'],
@@ -29,15 +36,30 @@ export const each = async <T>(items: readonly T[], width: number, work: (item: T
   )
 }
 
-/** Make locations with a time-of-use tariff each, and devices. */
-export const createFleet = async (client: Client, locationCount: number, deviceCount: number): Promise<Fleet> => {
+const tariffOf = (pricing: Pricing, index: number): object => {
+  if (pricing === 'time of use') return { schedule: dayAndNight(index % 16) }
+  if (pricing !== 'tiers') return { market_rates: true, schedule: allDay([{ surcharge_fixed: 0.1 }]) }
+  const offset = (index % 16) / 1000
+  const bounds = [100, 250, 500]
+  return { schedule: allDay([...bounds.map((to_kwh, tier) => ({ fixed: 0.2 + tier / 20 + offset, to_kwh })), { fixed: 0.4 + offset }]) }
+}
+
+/** Make locations with a tariff each, and devices. */
+export const createFleet = async (
+  client: Client,
+  locationCount: number,
+  deviceCount: number,
+  pricing: Pricing = 'time of use',
+): Promise<Fleet> => {
+  const sources = typeof pricing === 'string' ? {} : { market_sources: { import: pricing.market } }
   const locations: string[] = new Array(locationCount).fill('')
   const devices: string[] = new Array(deviceCount).fill('')
   await each(locations, 16, async (_, index) => {
-    const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as { id: string }
+    const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...sources })) as {
+      id: string
+    }
     locations[index] = id
-    const schedule = dayAndNight(index % 16)
-    await client.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule })
+    await client.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', ...tariffOf(pricing, index) })
   })
   await each(devices, 16, async (_, index) => {
     const { id } = (await client.ask('POST', '/devices', { reference_id: `device-${index}` })) as { id: string }

@@ -7,6 +7,7 @@ import { batchIds } from '../../services/platform/batch-id.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
 import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
+import { ordinaryBody } from '../support/meter-body.ts'
 
 /** The gateway's own work on a submission against `JSON.parse` of the same body, in ns a record; the goal of `ratio` is 3.0. */
 export type GatewayFigures = {
@@ -25,24 +26,6 @@ const caller = {
   scope: 'metering',
   defaultLayout: 'current',
 } as const
-
-const idAt = (prefix: string, index: number): string => `${prefix}_0198c0ffee00${index.toString(16).padStart(12, '0')}`
-
-/** A quarter hour of 500 chargers at 100 sites, about 150 kB. */
-const body = (round: number): string =>
-  JSON.stringify(
-    Array.from({ length: records }, (_, index) => ({
-      location_id: idAt('loc', index % 100),
-      device_id: idAt('dev', index),
-      session_reference_id: `session-${round}-${index % 250}`,
-      record_reference_id: `record-${index}`,
-      energy_flow_direction: 'INBOUND',
-      units: 'WH',
-      value: Math.round(((index * 7919) % 250_000) * 17) / 100,
-      start_time: new Date(at - round * 900_000).toISOString().replace('.000', ''),
-      end_time: new Date(at - round * 900_000 + 900_000).toISOString().replace('.000', ''),
-    })),
-  )
 
 /** Everything that the gateway does but for the log and PostgreSQL: appends are answered at once, all objects are known. */
 const gateway = async () => {
@@ -67,7 +50,7 @@ const median = (times: readonly number[]): number => times.toSorted((a, b) => a 
 
 /** Measure both in turns, body by body, after a first round that warms up; the median of each counts. */
 export const measureGateway = async (turns = 400): Promise<GatewayFigures> => {
-  const bodies = Array.from({ length: 20 }, (_, round) => Buffer.from(body(round)))
+  const bodies = Array.from({ length: 20 }, (_, round) => Buffer.from(ordinaryBody({ records, at, round })))
   const submit = await gateway()
   const parses: number[] = []
   const submissions: number[] = []

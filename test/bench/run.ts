@@ -5,6 +5,8 @@ import { measureGateway } from './gateway.ts'
 import { insertRates } from './insert.ts'
 import { barePipeline } from './limit/bare.ts'
 import { pricingFigures } from './pricing.ts'
+import { rePriceFigures } from './re-price.ts'
+import { readFigures } from './reads.ts'
 import { singleRecords, startTimes } from './single.ts'
 
 /** One figure beside its limit in the same run, and the goal for it. */
@@ -18,7 +20,7 @@ type Line = {
   readonly goal: string
 }
 
-const help = `npm run bench -- [--seconds N] [--only P1,P3,P4,P5,P6,P10]
+const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P10,D5]
 
 Measures the promises of performance, each beside its limit in the same run, prints a table and writes bench.json.
 Leave the machine alone meanwhile: every figure is of the whole machine.
@@ -65,9 +67,19 @@ const measures: Readonly<Record<string, () => Promise<readonly Line[]>>> = {
     const load = { seconds, rate: null, locations: 2_000, connections: 8 }
     const bare = await barePipeline(load)
     const whole = await endToEnd(load)
+    const tiered = await endToEnd({ ...load, pricing: 'tiers' })
     const ratio = whole.recordsPerSecond / bare.recordsPerSecond
     const lag = (whole.backlog.at(-1) ?? 0) / whole.recordsPerSecond
     return [
+      {
+        promise: 'P1',
+        figure: 'first pricing with tiers',
+        value: tiered.recordsPerSecond,
+        unit: 'records/s',
+        limit: whole.recordsPerSecond,
+        ratio: tiered.recordsPerSecond / whole.recordsPerSecond,
+        goal: '≥ 0.5 × without',
+      },
       {
         promise: 'P1',
         figure: 'end to end, embedded',
@@ -80,6 +92,40 @@ const measures: Readonly<Record<string, () => Promise<readonly Line[]>>> = {
       { promise: 'P1', figure: 'backlog at the end', value: lag, unit: 's', limit: null, ratio: null, goal: 'not growing' },
       { promise: 'P1', figure: 'lost', value: whole.lost, unit: 'records', limit: null, ratio: null, goal: '0' },
       { promise: 'P10', figure: 'memory at P1', value: whole.rssMb, unit: 'MB', limit: null, ratio: null, goal: '≤ 1,200' },
+    ]
+  },
+  P2: async () => {
+    const load = { seconds, locations: 2_000, connections: 8 }
+    const { recordsPerSecond } = await endToEnd({ ...load, seconds: Math.min(seconds, 20), rate: null })
+    const { lag } = await endToEnd({ ...load, rate: recordsPerSecond / 2 })
+    const line = { promise: 'P2', unit: 's', limit: null, ratio: null }
+    return [
+      { ...line, figure: 'visible lag at half load, p50', value: lag.p50, goal: '≤ 0.2' },
+      { ...line, figure: 'visible lag at half load, p99', value: lag.p99, goal: '≤ 0.5' },
+    ]
+  },
+  P7: async () => {
+    const { alone, beside } = await readFigures(10, 20_000)
+    const goals = { day: '≤ 30', month: '≤ 60', session: '≤ 60', account: '≤ 600' }
+    return (['day', 'month', 'session', 'account'] as const).flatMap(kind => [
+      { promise: 'P7', figure: `costs of a ${kind}, p99`, value: alone[kind], unit: 'ms', limit: null, ratio: null, goal: goals[kind] },
+      {
+        promise: 'P7',
+        figure: `costs of a ${kind}, beside load`,
+        value: beside[kind],
+        unit: 'ms',
+        limit: null,
+        ratio: null,
+        goal: goals[kind],
+      },
+    ])
+  },
+  D5: async () => {
+    const { oneLocationSeconds, marketRows, marketRowsPerSecond } = await rePriceFigures()
+    const line = { promise: 'D5', limit: null, ratio: null }
+    return [
+      { ...line, figure: '10,000 rows follow a tariff', value: oneLocationSeconds, unit: 's', goal: '≤ 10' },
+      { ...line, figure: `${marketRows.toLocaleString('en')} rows follow a price`, value: marketRowsPerSecond, unit: 'rows/s', goal: '' },
     ]
   },
   P6: async () => {

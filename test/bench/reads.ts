@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
+import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
+import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import { type Client, login } from '../support/client.ts'
+import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
+import { forkLoad } from './end-to-end.ts'
+import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
+import { tokenOf } from './token.ts'
+
+/** 99th percentiles in ms of costs over HTTP, alone and beside a load. Promise P7. */
+export type ReadFigures = Readonly<Record<'day' | 'month' | 'session' | 'account', number>>
+
+const devices = 400
+const slotMs = 900_000
+const firstMonth = Date.UTC(2025, 0, 1)
+const hex = (value: number): string => value.toString(16).padStart(24, '0')
+
+/** A quarter hour of a device: about 1.2 M rows a month of 30 days over 400 devices. */
+const rowOf = (account: string, fleet: Fleet, device: number, slot: number): MeterCostRow => {
+  const start = firstMonth + slot * slotMs
+  const energy = BigInt(250_000_000 + ((device * 7919 + slot * 31) % 100_000) * 1000)
+  const cost = (energy * 321n) / 1000n
+  return {
+    ...{
+      accountId: account,
+      liveMode: false,
+      energyFlowDirection: 'INBOUND',
+      tariffDirection: 'IMPORT',
+      status: 'PRICED',
+      currency: 'EUR',
+    },
+    locationId: fleet.locations[device % fleet.locations.length] ?? '',
+    deviceId: fleet.devices[device] ?? '',
+    ...{ start, end: start + slotMs, energy, cost },
+    recordId: hex(slot * devices + device),
+    sessionReferenceId: `session-${device}-${Math.floor(slot / 16)}`,
+    recordReferenceId: null,
+    energySubmitted: null,
+    recordConfidence: 1_000_000,
+    confidence: 1_000_000,
+    pieces: [{ start, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
+    ...{ tariffIds: [], marketSourceIds: [], pricingRevision: 1, priceRevision: 0n, batchId: null, receivedAt: start, isDeleted: false },
+    version: BigInt(slot * devices + device),
+    sourceVersion: BigInt(slot * devices + device),
+  }
+}
+
+const slotsPerMonth = 3_000
+const slotsPerInsert = 100
+
+/** Fill the table of a stopped system as its worker would have. */
+const fill = async (folder: string, account: string, fleet: Fleet, months: number): Promise<void> => {
+  const db = openChdb({ folder: join(folder, 'clickhouse') })
+  for (let slot = 0; slot < months * slotsPerMonth; slot += slotsPerInsert) {
+    const rows: MeterCostRow[] = []
+    for (let i = slot; i < slot + slotsPerInsert; i += 1)
+      for (let device = 0; device < devices; device += 1) rows.push(rowOf(account, fleet, device, i))
+    await db.insert(meterCostBlock(rows))
+  }
+  await db.close()
+}
+
+const p99 = async (times: number, ask: (turn: number) => Promise<unknown>): Promise<number> => {
+  const took: number[] = []
+  for (let turn = -3; turn < times; turn += 1) {
+    const startedAt = performance.now()
+    await ask(turn)
+    if (turn >= 0) took.push(performance.now() - startedAt)
+  }
+  return took.sort((a, b) => a - b)[Math.floor(took.length * 0.99)] ?? 0
+}
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+const measure = async (client: Client, account: string, fleet: Fleet, months: number): Promise<ReadFigures> => {
+  const monthAt = (turn: number): number => firstMonth + ((turn + months) % months) * slotsPerMonth * slotMs
+  const device = (turn: number): string => fleet.devices[(turn + 17) % devices] ?? ''
+  const cost = (object: string, start: number, ms: number, query = '') =>
+    client.ask('POST', `/costs/interval/${object}${query}`, { start_time: iso(start), end_time: iso(start + ms) })
+  const day = 86_400_000
+  const sessions = Math.floor((months * slotsPerMonth) / 16)
+  return {
+    day: await p99(200, turn => cost(device(turn), monthAt(turn) + 5 * day, day)),
+    month: await p99(200, turn => cost(device(turn), monthAt(turn), slotsPerMonth * slotMs, '?aggregation=DAY')),
+    session: await p99(200, turn => client.ask('POST', `/costs/session/session-${(turn + 17) % devices}-${(turn * 7 + 50) % sessions}`)),
+    account: await p99(30, turn => cost(account, monthAt(turn), slotsPerMonth * slotMs, '?currency_code=EUR')),
+  }
+}
+
+/** Measure reads over so many months of 1.2 million rows, alone and beside a load of `rate` records a second. */
+export const readFigures = async (months: number, rate: number): Promise<{ readonly alone: ReadFigures; readonly beside: ReadFigures }> => {
+  const folder = dataFolder()
+  try {
+    const first = await startSystem(folder)
+    const account = first.sandbox.account_id
+    const fleet = await createFleet(await login(first.sandbox), devices / 2, devices)
+    await first.stop()
+    await fill(folder, account, fleet, months)
+    const system = await startSystem(folder)
+    try {
+      const client = await login(system.sandbox)
+      const alone = await measure(client, account, fleet, months)
+      const { hostname: host, port } = new URL(system.sandbox.base_url)
+      const load = forkLoad({
+        ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox) },
+        ...{ bodies: bodiesOf(fleet, 400), recordsPerBody: 400, connections: 4, seconds: 40, rate },
+        ...{ firstSlot: Date.parse('2026-06-01T00:00:00Z'), slotMs },
+      })
+      const beside = await measure(client, account, fleet, months)
+      await load
+      return { alone, beside }
+    } finally {
+      await system.stop()
+    }
+  } finally {
+    removeData(folder)
+  }
+}
+
+if (import.meta.main)
+  process.stdout.write(`${JSON.stringify(await readFigures(Number(process.argv[2] ?? 10), Number(process.argv[3] ?? 20_000)))}\n`)
