@@ -11,6 +11,7 @@ type JsonScan = {
   readonly oversized: readonly number[]
 }
 
+const lineFeed = 10
 const space = 32
 const quote = 34
 const plus = 43
@@ -109,12 +110,49 @@ const needsJudgement = (bytes: Uint8Array, start: number, end: number): boolean 
   return false
 }
 
+/**
+ * Tell whether a list, or lines of JSON values, have more than `most` elements, going no further than to the first one above.
+ * What is no JSON is counted as it looks.
+ */
+export const hasMoreElements = (bytes: Uint8Array, inLines: boolean, most: number): boolean =>
+  inLines ? hasMoreLines(bytes, most) : hasMoreCommas(bytes, most)
+
+const hasMoreCommas = (bytes: Uint8Array, most: number): boolean => {
+  let commas = 0
+  let depth = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    const code = bytes[at]
+    if (code === quote) at = closingQuote(bytes, at + 1)
+    else if (code === leftBrace || code === leftBracket) depth += 1
+    else if (code === rightBrace || code === rightBracket) depth -= 1
+    else if (code === comma && depth === 1) {
+      commas += 1
+      if (commas >= most) return true
+    }
+  }
+  return false
+}
+
+const hasMoreLines = (bytes: Uint8Array, most: number): boolean => {
+  let lines = 0
+  let isBlank = true
+  for (let at = 0; at < bytes.length; at += 1) {
+    const code = bytes[at] as number
+    if (code > space && isBlank) {
+      isBlank = false
+      lines += 1
+      if (lines > most) return true
+    } else if (code === lineFeed) isBlank = true
+  }
+  return false
+}
+
 /** Count the members of all objects in a parsed value. */
 export const countMembers = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0
   let members = 0
   if (Array.isArray(value)) {
-    for (const element of value) members += countMembers(element)
+    for (const element of value) if (typeof element === 'object' && element !== null) members += countMembers(element)
     return members
   }
   const object = value as Readonly<Record<string, unknown>>

@@ -61,7 +61,13 @@ export const writeReceipts = async (
   const failures = steps.flatMap(({ step, poison }) => [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)])
   const parts = steps.flatMap(({ step }) =>
     [...step.chunks, ...step.unreadable].flatMap(({ chunkId, batches }) =>
-      batches.map(({ recordNumbers, ...batch }) => ({ ...batch, chunkId, recordsHandled: recordNumbers.length })),
+      batches.map(({ accountId, liveMode, batchId, recordCount }) => ({
+        accountId,
+        liveMode,
+        batchId,
+        chunkId,
+        recordsHandled: recordCount,
+      })),
     ),
   )
   const batches = steps.flatMap(({ step }) => step.submissions)

@@ -3,8 +3,10 @@ import { Failure } from '../platform/failure.ts'
 import { type ChunkBatch, toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Log } from '../platform/log/log.ts'
-import type { AcceptedRecord, RecordPart, Submission } from '../platform/log/messages.ts'
+import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { laneKey, partitionOf } from '../platform/log/partition.ts'
+import { encodeParts } from '../platform/log/record-chunk.ts'
+import { type EncodedPart, mostBytes, mostRecords } from '../platform/log/record-part.ts'
 
 /** Where a record stands in the log. */
 export type RecordPlace = { readonly generation: number; readonly offset: number; readonly position: number }
@@ -12,18 +14,18 @@ export type RecordPlace = { readonly generation: number; readonly offset: number
 /** Writes accepted records into their lanes, durably before it answers. */
 export type ChunkWriter = {
   /**
-   * Write what one submission brings, by partition; resolve with the place of each part's first record once all of it is durable.
-   * The records of a part keep their order. Throws `gateway_full` (retriable) before anything is written where too much waits already,
+   * Write what one submission brings, by partition, one part or several; resolve with the place of each partition's first record once
+   * all of it is durable. The records of a partition keep their order. Throws `gateway_full` (retriable) before anything is written where too much waits already,
    * and the log's own failure where one chunk's fate is unknown; then nothing may be acknowledged.
    */
-  readonly write: (parts: ReadonlyMap<number, RecordPart>) => Promise<ReadonlyMap<number, RecordPlace>>
+  readonly write: (parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>) => Promise<ReadonlyMap<number, RecordPlace>>
   /** Write what is told of a submission as a whole, in as many messages as its refused records need. */
   readonly writeHeader: (submission: Submission) => Promise<void>
 }
 
 export type ChunkWriterOptions = {
   readonly log: Pick<Log, 'append' | 'partitions'>
-  readonly codec: Pick<Codec, 'encodeLane'>
+  readonly codec: Pick<Codec, 'encodeLane' | 'encodeParts'>
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
   /** Called when records are durable in a lane. */
@@ -31,33 +33,21 @@ export type ChunkWriterOptions = {
   readonly mostWaitingBytes?: number
 }
 
-/** A part that waits; `from` is the first of its records that is in no chunk yet. */
+/** The parts of a submission that wait; the first `taken` of them are in a chunk. */
 type Waiting = {
-  readonly part: RecordPart
+  readonly parts: readonly EncodedPart[]
   readonly resolve: (place: RecordPlace) => void
   readonly reject: (error: unknown) => void
-  from: number
+  taken: number
   place: RecordPlace | null
 }
 
 type Partition = { readonly index: number; readonly waiting: Waiting[]; running: boolean }
 
-type Piece = { readonly of: Waiting; readonly records: readonly AcceptedRecord[] }
+type Piece = { readonly of: Waiting; readonly part: EncodedPart }
 
 const topic = 'meter.records.v1'
-const mostRecords = 500
-const mostBytes = 262_144
 const mostHeaderBytes = 262_144
-
-/** An upper bound of what a record takes, in the chunk and in its headers. */
-const sizeOf = (record: AcceptedRecord): number =>
-  80 + 3 * ((record.sessionReferenceId?.length ?? 0) + (record.recordReferenceId?.length ?? 0))
-
-const sizeOfAll = (parts: Iterable<RecordPart>): number => {
-  let size = 0
-  for (const { records } of parts) for (const record of records) size += sizeOf(record)
-  return size
-}
 
 /**
  * Make the writer. One append is under way per partition; what arrives meanwhile goes with the next chunk of up to 500 records or
@@ -71,15 +61,15 @@ export const chunkWriter = ({ log, codec, generation, appended, mostWaitingBytes
   const nextChunkId = (): string => `${process}${(chunks++).toString(36)}`
 
   const appendChunk = async (partition: Partition, pieces: readonly Piece[]): Promise<void> => {
-    const parts = pieces.map(({ of, records }) => ({ ...of.part, records }))
+    const parts = pieces.map(({ part }) => part)
     const current = generation()
-    const value = codec.encodeLane({ kind: 'records', parts })
+    const value = codec.encodeParts(parts)
     const headers = toHeaders({ generation: current, chunkId: nextChunkId(), batches: parts.flatMap(batchOf) })
     const offset = await log.append(topic, partition.index, { key: keyOf(parts), value, headers })
     let position = 0
-    for (const { of, records } of pieces) {
+    for (const { of, part } of pieces) {
       of.place ??= { generation: current, offset, position }
-      position += records.length
+      position += part.recordNumbers.length
     }
     appended(partition.index, position)
   }
@@ -92,18 +82,18 @@ export const chunkWriter = ({ log, codec, generation, appended, mostWaitingBytes
         await appendChunk(partition, pieces)
       } catch (error) {
         for (const { of } of pieces) of.reject(error)
-        // The rest of a part whose fate is unknown must not follow: the submission is answered as failed.
+        // The rest of a submission whose fate is unknown must not follow: it is answered as failed.
         if (waiting[0] === pieces.at(-1)?.of) waiting.shift()
         continue
       }
-      for (const { of } of pieces) if (of.from === of.part.records.length && of.place !== null) of.resolve(of.place)
+      for (const { of } of pieces) if (of.taken === of.parts.length && of.place !== null) of.resolve(of.place)
     }
     partition.running = false
   }
 
-  const enqueue = (partition: Partition, part: RecordPart): Promise<RecordPlace> =>
+  const enqueue = (partition: Partition, parts: readonly EncodedPart[]): Promise<RecordPlace> =>
     new Promise((resolve, reject) => {
-      partition.waiting.push({ part, resolve, reject, from: 0, place: null })
+      partition.waiting.push({ parts, resolve, reject, taken: 0, place: null })
       if (partition.running) return
       partition.running = true
       void run(partition)
@@ -111,14 +101,16 @@ export const chunkWriter = ({ log, codec, generation, appended, mostWaitingBytes
 
   return {
     write: async parts => {
-      const size = sizeOfAll(parts.values())
+      const encoded = [...parts].map(([index, part]) => [index, 'records' in part ? encodeParts(part) : part] as const)
+      let size = 0
+      for (const [, ofPartition] of encoded) for (const { bytes } of ofPartition) size += bytes.length
       if (waitingBytes + size > mostWaitingBytes) {
         throw new Failure('gateway_full', 'too many records wait for the log', { retriable: true })
       }
       waitingBytes += size
       try {
         const written = await settleAll(
-          [...parts].map(async ([index, part]) => [index, await enqueue(partitionAt(partitions, index), part)] as const),
+          encoded.map(async ([index, ofPartition]) => [index, await enqueue(partitionAt(partitions, index), ofPartition)] as const),
         )
         return new Map(written)
       } finally {
@@ -147,35 +139,28 @@ const partitionAt = (partitions: readonly Partition[], index: number): Partition
   return partition
 }
 
-/** Take the next chunk from the parts that wait; a part that does not fit leaves its rest at the front. */
+/** Take the next chunk from the parts that wait: as many as fit, one at least. */
 const takeChunk = (waiting: Waiting[]): readonly Piece[] => {
   const pieces: Piece[] = []
   let count = 0
   let bytes = 0
-  for (;;) {
-    const next = waiting[0]
-    if (next === undefined) return pieces
-    const { records } = next.part
-    let to = next.from
-    while (to < records.length && count < mostRecords) {
-      const size = sizeOf(records[to] as AcceptedRecord)
-      if (count > 0 && bytes + size > mostBytes) break
-      bytes += size
-      count += 1
-      to += 1
+  for (let of = waiting[0]; of !== undefined; of = waiting[0]) {
+    for (let part = of.parts[of.taken]; part !== undefined; part = of.parts[of.taken]) {
+      count += part.recordNumbers.length
+      bytes += part.bytes.length
+      if (pieces.length > 0 && (count > mostRecords || bytes > mostBytes)) return pieces
+      pieces.push({ of, part })
+      of.taken += 1
     }
-    if (to > next.from)
-      pieces.push({ of: next, records: next.from === 0 && to === records.length ? records : records.slice(next.from, to) })
-    next.from = to
-    if (to < records.length) return pieces
     waiting.shift()
   }
+  return pieces
 }
 
-const batchOf = ({ accountId, liveMode, batchId, records }: RecordPart): readonly ChunkBatch[] =>
-  batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers: records.map(record => record.recordNumber) }]
+const batchOf = ({ accountId, liveMode, batchId, recordNumbers }: EncodedPart): readonly ChunkBatch[] =>
+  batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers }]
 
-const keyOf = (parts: readonly RecordPart[]): string => laneKey(parts[0]?.accountId ?? '', parts[0]?.records[0]?.locationId ?? '')
+const keyOf = (parts: readonly EncodedPart[]): string => laneKey(parts[0]?.accountId ?? '', parts[0]?.locationId ?? '')
 
 /** Cut refused records into messages that fit; one at least, because the counts travel with it. */
 const headerSlices = (refused: Submission['refused']): Submission['refused'][] => {

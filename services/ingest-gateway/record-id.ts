@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 import type { RecordIdentity } from '../domain/identifier.ts'
+import type { IdBits } from '../platform/log/avro-bytes.ts'
+import { copyBytes } from '../platform/log/copy-bytes.ts'
 
 /** Whose record it is, and what of the record makes it the same one when it is sent again. */
 type Owner = Pick<RecordIdentity, 'accountId' | 'liveMode'>
@@ -9,8 +11,34 @@ type Identity = Omit<RecordIdentity, 'accountId' | 'liveMode'>
 export const recordIdDigits = (owner: Owner, record: Identity): string =>
   hash('sha256', viewOf(writeIdentity(owner, record)), 'hex').slice(0, 24)
 
+/** A record whose ids and texts stand in the bytes of a body; a text of length 0 and an id at -1 are none. */
+export type IdentityInBody = Pick<Identity, 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end'> & {
+  readonly location: { readonly at: number }
+  readonly device: { readonly at: number }
+  readonly sessionReference: TextInBody
+  readonly recordReference: TextInBody
+}
+type TextInBody = { readonly at: number; readonly length: number }
+/** `isAscii`: none of its texts so far has other characters. */
+type Body = { readonly view: DataView; readonly isAscii: boolean }
+
+/** Give the id of a record as bits: those of the digits that `recordIdDigits` gives for it. */
+export const recordIdBits = (owner: Owner, record: IdentityInBody, body: Body): IdBits => {
+  if (owner.accountId !== head.accountId || owner.liveMode !== head.liveMode) writeHead(owner)
+  const from = copyId(body.view, record.device.at, copyId(body.view, record.location.at, head.length))
+  if (!isStanding(record, from)) writeMiddle(record, from)
+  const end = copyText(body, record.recordReference, copyText(body, record.sessionReference, middle.to))
+  const digest = hash('sha256', viewOf(end), 'binary')
+  return { high: wordOf(digest, 0), middle: wordOf(digest, 4), low: wordOf(digest, 8) }
+}
+
+/** Four characters of a text of bytes as a word, the first one highest. */
+const wordOf = (bytes: string, from: number): number =>
+  (bytes.charCodeAt(from) << 24) | (bytes.charCodeAt(from + 1) << 16) | (bytes.charCodeAt(from + 2) << 8) | bytes.charCodeAt(from + 3)
+
 /** Room for four ids and two references of 255 characters, each of up to three bytes a UTF-16 unit. */
 const scratch = Buffer.alloc(8192)
+const scratchView = new DataView(scratch.buffer, scratch.byteOffset, scratch.length)
 const views: Uint8Array[] = []
 
 /** Views of the scratch by length: making one costs a third of the hash. */
@@ -32,17 +60,20 @@ const middle = { from: -1, to: -1, flow: '', tariff: '', start: -1, end: -1 }
 const writeIdentity = (owner: Owner, of: Identity): number => {
   if (owner.accountId !== head.accountId || owner.liveMode !== head.liveMode) writeHead(owner)
   const from = writePart(of.deviceId, writePart(of.locationId, head.length))
-  const isStanding =
-    from === middle.from &&
-    of.start === middle.start &&
-    of.end === middle.end &&
-    of.energyFlowDirection === middle.flow &&
-    of.tariffDirection === middle.tariff
-  if (!isStanding) writeMiddle(of, from)
+  if (!isStanding(of, from)) writeMiddle(of, from)
   return writePart(of.recordReferenceId, writePart(of.sessionReferenceId, middle.to))
 }
 
-const writeMiddle = (of: Identity, from: number): void => {
+type Middle = Pick<Identity, 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end'>
+
+const isStanding = (of: Middle, from: number): boolean =>
+  from === middle.from &&
+  of.start === middle.start &&
+  of.end === middle.end &&
+  of.energyFlowDirection === middle.flow &&
+  of.tariffDirection === middle.tariff
+
+const writeMiddle = (of: Middle, from: number): void => {
   let at = writeWords(directionWords[of.energyFlowDirection][of.tariffDirection], from)
   at = writeInstant(of.start, at)
   scratch[at] = 32
@@ -79,12 +110,7 @@ const writePart = (text: string | null, at: number): number => {
     return at + 1
   }
   const { length } = text
-  let from = at
-  if (length >= 100) scratch[from++] = 48 + ((length / 100) | 0)
-  if (length >= 10) scratch[from++] = 48 + (((length / 10) | 0) % 10)
-  scratch[from] = 48 + (length % 10)
-  scratch[from + 1] = 58
-  from += 2
+  const from = writeLength(length, at)
   let seen = 0
   for (let index = 0; index < length; index += 1) {
     const code = text.charCodeAt(index)
@@ -92,6 +118,41 @@ const writePart = (text: string | null, at: number): number => {
     scratch[from + index] = code
   }
   return from + (seen < 128 ? length : scratch.write(text, from))
+}
+
+/** Write a length below 1,000 and a colon. */
+const writeLength = (length: number, at: number): number => {
+  let to = at
+  if (length >= 100) scratch[to++] = 48 + ((length / 100) | 0)
+  if (length >= 10) scratch[to++] = 48 + (((length / 10) | 0) % 10)
+  scratch[to] = 48 + (length % 10)
+  scratch[to + 1] = 58
+  return to + 2
+}
+
+/** Prefix and 24 digits. */
+const idLength = 28
+
+const copyId = (body: DataView, from: number, at: number): number => {
+  if (from < 0) {
+    scratch[at] = 45
+    return at + 1
+  }
+  const to = writeLength(idLength, at)
+  copyBytes(scratchView, to, body, from, idLength)
+  return to + idLength
+}
+
+const copyText = ({ view, isAscii }: Body, { at: from, length }: TextInBody, at: number): number => {
+  if (length === 0) {
+    scratch[at] = 45
+    return at + 1
+  }
+  // The length counts UTF-16 units, of which other characters have fewer than bytes.
+  if (!isAscii) return writePart(Buffer.from(view.buffer, view.byteOffset + from, length).toString(), at)
+  const to = writeLength(length, at)
+  copyBytes(scratchView, to, view, from, length)
+  return to + length
 }
 
 /** Write an instant ≥ 0 in two halves, which are small integers to the machine. */

@@ -1,16 +1,12 @@
-import type { Layout } from '../contract/layout.ts'
-import { meterBatchToWire, type meterIntervalSubmit, oversizedRecord, parseSubmission, referenceOf } from '../contract/meter-batch.ts'
-import { readMeterRecord } from '../contract/meter-record.ts'
-import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
-import type { Submission } from '../contract/strict-json.ts'
-import type { MeterRecord } from '../domain/record/record.ts'
-import { accepted } from '../domain/refusal.ts'
+import { meterBatchToWire, type meterIntervalSubmit, parseSubmission } from '../contract/meter-batch.ts'
+import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
+import { accepted, type Result } from '../domain/refusal.ts'
 import type { BatchIds } from '../platform/batch-id.ts'
-import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
+import { judgePlain } from './judge-plain.ts'
+import { type JudgedSubmission, type Judgement, judgeSubmission } from './judge-submission.ts'
 import type { KnownObjects } from './known-objects.ts'
-import { recordIdDigits } from './record-id.ts'
 
 /** What the gateway counts; `bytes` are those of the inflated bodies. */
 export type GatewayCounts = {
@@ -27,13 +23,6 @@ export type SubmitInterval = {
   readonly counts: GatewayCounts
 }
 
-/** Records of a submission that may be written, by partition in the order of the submission, and those that may not. */
-export type JudgedSubmission = {
-  readonly records: ReadonlyMap<number, AcceptedRecord[]>
-  readonly recordsAccepted: number
-  readonly refused: readonly RefusedRecord[]
-}
-
 /**
  * Take a submission of interval records: check each, write the good ones durably, answer with the receipt.
  * Refuses the whole for a body that is no submission. Throws `Failure` where a store is away or the fate of a record is unknown; then
@@ -44,26 +33,19 @@ export const submitInterval =
   async (request: RequestOf<typeof meterIntervalSubmit>): Promise<Outcome<AnswerOf<typeof meterIntervalSubmit>>> => {
     const { at, body, layout, caller } = request
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
-    const parsed = parseSubmission(body)
-    if (!parsed.ok) return parsed
-    const judged = await judgeSubmission(parsed.value, { tenant, layout, at, known })
-    const batchId = batchIds.mint(tenant, at)
-    const part = { accountId: tenant.accountId, liveMode: tenant.liveMode, batchId, receivedAt: at }
-    const parts = new Map<number, RecordPart>()
-    for (const [partition, records] of judged.records) parts.set(partition, { ...part, records })
-    const { recordsAccepted, refused } = judged
-    const recordsSubmitted = parsed.value.elements.length
+    const part = { ...tenant, batchId: batchIds.mint(tenant, at), receivedAt: at }
+    const judged = await judge(body, { part, layout, at, known })
+    if (!judged.ok) return judged
+    const { parts, recordsSubmitted, recordsAccepted, refused } = judged.value
     // Both are waited for, whichever fails: nothing of this submission may still be under way when it is answered.
     const header = { kind: 'submission', ...part, recordsSubmitted, recordsAccepted, refused } as const
     const written = await Promise.allSettled([writer.write(parts), writer.writeHeader(header)])
     for (const one of written) if (one.status === 'rejected') throw one.reason
     counts.refused(refused.length)
     counts.bytes(body.bytes.length)
-    const { accountId, liveMode } = tenant
     const batch = {
-      id: batchId,
-      accountId,
-      liveMode,
+      ...tenant,
+      id: part.batchId,
       recordsSubmitted,
       recordsAccepted,
       recordsProcessed: 0,
@@ -73,92 +55,10 @@ export const submitInterval =
     return accepted(meterBatchToWire(batch))
   }
 
-type Judgement = { readonly tenant: Tenant; readonly layout: Layout; readonly at: number; readonly known: KnownObjects }
-
-/** Check the records of a submission one by one and number them from 1; asks once for objects that are not known. */
-export const judgeSubmission = async (submission: Submission, judgement: Judgement): Promise<JudgedSubmission> => {
-  const { tenant, layout, at, known } = judgement
-  const { elements, oversized } = submission
-  const refused: RefusedRecord[] = []
-  const read: Read[] = []
-  const locations = new Set<string>()
-  const devices = new Set<string>()
-  let recordNumber = 0
-  for (const element of elements) {
-    recordNumber += 1
-    const result = oversized.has(recordNumber - 1) ? tooLong : readMeterRecord(element, layout, at)
-    if (!result.ok) {
-      refused.push({ recordNumber, recordReferenceId: referenceOf(element), error: result.refusal.message })
-      continue
-    }
-    const { locationId, deviceId } = result.value
-    const lane = known.laneOf(tenant, locationId, at)
-    const isDeviceKnown = deviceId === null || known.hasDevice(tenant, deviceId, at)
-    if (lane === undefined) locations.add(locationId)
-    if (!isDeviceKnown) devices.add(deviceId)
-    read.push({ record: result.value, recordNumber, lane, isDeviceKnown })
-  }
-  if (locations.size + devices.size > 0) {
-    await known.ask(tenant, { locations, devices }, at)
-    lookAgain(read, judgement)
-  }
-  return admit(read, refused, tenant)
+/** Judge a body straight from its bytes where that can be done, else from what it parses to: both say the same. */
+export const judge = async (body: RawBody, judgement: Judgement): Promise<Result<JudgedSubmission>> => {
+  const plain = await judgePlain(body, judgement)
+  if (plain !== null) return accepted(plain)
+  const parsed = parseSubmission(body)
+  return parsed.ok ? accepted(await judgeSubmission(parsed.value, judgement)) : parsed
 }
-
-const tooLong = { ok: false, refusal: oversizedRecord } as const
-
-/** A record that can be read; without a lane its location does not exist. */
-type Read = { readonly record: MeterRecord; readonly recordNumber: number; lane: number | undefined; isDeviceKnown: boolean }
-
-const lookAgain = (read: readonly Read[], { tenant, at, known }: Judgement): void => {
-  for (const one of read) {
-    const { locationId, deviceId } = one.record
-    one.lane ??= known.laneOf(tenant, locationId, at)
-    one.isDeviceKnown ||= deviceId !== null && known.hasDevice(tenant, deviceId, at)
-  }
-}
-
-/** Refuse records of objects that do not exist and repeats within the submission; give all others their ids. */
-const admit = (read: readonly Read[], refused: RefusedRecord[], tenant: Tenant): JudgedSubmission => {
-  const records = new Map<number, AcceptedRecord[]>()
-  const numbers = new Map<string, number>()
-  const refusedBefore = refused.length
-  for (const one of read) {
-    const { record, recordNumber, lane } = one
-    const missing = missingObject(one)
-    const recordId = missing === null ? recordIdDigits(tenant, record) : ''
-    const twin = missing === null ? numbers.get(recordId) : undefined
-    if (lane === undefined || missing !== null || twin !== undefined) {
-      refused.push({ recordNumber, recordReferenceId: record.recordReferenceId, error: missing ?? `duplicate of record ${twin}` })
-      continue
-    }
-    numbers.set(recordId, recordNumber)
-    const ofLane = records.get(lane)
-    const accepted = acceptedRecord(record, recordId, recordNumber)
-    if (ofLane === undefined) records.set(lane, [accepted])
-    else ofLane.push(accepted)
-  }
-  if (refused.length > refusedBefore && refusedBefore > 0) refused.sort((a, b) => a.recordNumber - b.recordNumber)
-  return { records, recordsAccepted: numbers.size, refused }
-}
-
-const missingObject = ({ lane, isDeviceKnown }: Read): string | null => {
-  if (lane === undefined) return 'location_id must be the id of a location that exists'
-  return isDeviceKnown ? null : 'device_id must be the id of a device that exists'
-}
-
-/** Member by member: copying an object at large costs as much as reading one. */
-const acceptedRecord = (record: MeterRecord, recordId: string, recordNumber: number): AcceptedRecord => ({
-  locationId: record.locationId,
-  deviceId: record.deviceId,
-  energyFlowDirection: record.energyFlowDirection,
-  tariffDirection: record.tariffDirection,
-  start: record.start,
-  end: record.end,
-  energy: record.energy,
-  confidence: record.confidence,
-  sessionReferenceId: record.sessionReferenceId,
-  recordReferenceId: record.recordReferenceId,
-  recordId,
-  recordNumber,
-})

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { knownObjects, type Unsure } from '../../services/ingest-gateway/known-objects.ts'
 import { Failure } from '../../services/platform/failure.ts'
@@ -70,5 +71,43 @@ describe('known objects', () => {
     await ask(1, ['loc_2', 'loc_3', 'loc_4'], [])
     expect(known.laneOf(tenant, 'loc_1', 1)).toBeUndefined()
     expect(known.laneOf(tenant, 'loc_4', 1)).toBe(5)
+  })
+
+  it('are found by the bits of their ids as by the ids, however many they are', async () => {
+    const idsOf = (prefix: string) =>
+      Array.from({ length: 3_000 }, (_, index) => `${prefix}_${createHash('md5').update(`${index}`).digest('hex').slice(8)}`)
+    const [locations, devices] = [idsOf('loc'), idsOf('dev')]
+    const known = knownObjects(
+      async (_, ids) => new Set([...ids.locations, ...ids.devices]),
+      () => 5,
+    )
+    await known.ask(tenant, { locations: new Set(locations), devices: new Set(devices) }, 0)
+    const find = (id: string, at = 0, of = tenant) => {
+      const digits = id.slice(4)
+      const bits = Int32Array.from([0, 8, 16], from => Number.parseInt(digits.slice(from, from + 8), 16))
+      return known.find(known.ownerOf(of), id.startsWith('dev'), bits, at)
+    }
+    for (const id of [...locations, ...devices]) expect(find(id)?.id).toBe(id)
+    const [first = ''] = locations
+    expect([find(first, 29_999)?.lane, find(first, 30_000), find(first, 0, other)]).toEqual([5, undefined, undefined])
+    expect(find('loc_000000000000000000000000')).toBeUndefined()
+    await known.ask(tenant, { locations: new Set([first]), devices: new Set() }, 40_000)
+    expect(find(first, 69_999)?.id).toBe(first)
+  })
+
+  it('are not found by their bits once they are deleted', async () => {
+    const living = new Set([`loc_${'a'.repeat(24)}`])
+    const [id = ''] = living
+    const known = knownObjects(
+      async () => living,
+      () => 5,
+    )
+    const bits = Int32Array.from([0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa])
+    const ids = { locations: new Set([id]), devices: new Set<string>() }
+    await known.ask(tenant, ids, 0)
+    expect(known.find(known.ownerOf(tenant), false, bits, 1)?.id).toBe(id)
+    living.clear()
+    await known.ask(tenant, ids, 1)
+    expect(known.find(known.ownerOf(tenant), false, bits, 1)).toBeUndefined()
   })
 })

@@ -7,22 +7,33 @@ import { putDigits } from './digits.ts'
 export type AvroWriter = { readonly bytes: Buffer; at: number }
 export type AvroReader = { readonly bytes: Buffer; at: number }
 
+/** 96 bits of an id in words of 32, highest first. */
+export type IdBits = { readonly high: number; readonly middle: number; readonly low: number }
+
 const twoTo28 = 268_435_456
 
 /** Write a long given as a whole number ≥ 0 below 2^52. */
 export const writeLong = (to: AvroWriter, value: number): void => {
   const { bytes } = to
-  let rest = value * 2
   let at = to.at
-  while (rest >= 0x80000000) {
-    bytes[at++] = (rest % 128) | 128
-    rest = Math.floor(rest / 128)
+  let rest = value * 2
+  if (rest > 0x7fffffff) {
+    // The lowest 28 bits fill four bytes; what is above them is a small integer again.
+    const high = Math.floor(rest / twoTo28)
+    const low = (rest - high * twoTo28) | 0
+    bytes[at] = (low & 127) | 128
+    bytes[at + 1] = ((low >>> 7) & 127) | 128
+    bytes[at + 2] = ((low >>> 14) & 127) | 128
+    bytes[at + 3] = (low >>> 21) | 128
+    at += 4
+    rest = high
   }
-  while (rest >= 128) {
-    bytes[at++] = (rest & 127) | 128
-    rest >>>= 7
+  let small = rest | 0
+  while (small >= 128) {
+    bytes[at++] = (small & 127) | 128
+    small >>>= 7
   }
-  bytes[at++] = rest
+  bytes[at++] = small
   to.at = at
 }
 
@@ -59,6 +70,22 @@ export const writeBigLong = (to: AvroWriter, value: bigint): void => {
 export const writeDigits = (to: AvroWriter, id: string, from: number): void => {
   putDigits(to.bytes, to.at, id, from)
   to.at += 12
+}
+
+/** Write 96 bits of an id as 12 bytes. */
+export const writeBits = (to: AvroWriter, { high, middle, low }: IdBits): void => {
+  const { bytes, at } = to
+  putWord(bytes, at, high)
+  putWord(bytes, at + 4, middle)
+  putWord(bytes, at + 8, low)
+  to.at = at + 12
+}
+
+const putWord = (bytes: Buffer, at: number, word: number): void => {
+  bytes[at] = word >>> 24
+  bytes[at + 1] = (word >>> 16) & 255
+  bytes[at + 2] = (word >>> 8) & 255
+  bytes[at + 3] = word & 255
 }
 
 /** Write a string; room for three bytes per UTF-16 unit and a length must be left. */

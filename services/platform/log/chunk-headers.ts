@@ -4,46 +4,66 @@ import type { Headers } from './log.ts'
  * What a message's headers tell without its schema, so that receipts stay true even for a chunk that cannot be decoded:
  * the lane's generation, the chunk's id, and per batch the numbers of the records it holds, ascending.
  */
-export type ChunkHeaders = { readonly generation: number; readonly chunkId: string; readonly batches: readonly ChunkBatch[] }
+export type ChunkHeaders = { readonly generation: number; readonly chunkId: string; readonly batches: readonly CountedBatch[] }
 export type ChunkBatch = {
   readonly accountId: string
   readonly liveMode: boolean
   readonly batchId: string
   readonly recordNumbers: readonly number[]
 }
+/** A batch as it is read: its numbers are worked out each time they are asked for, their count is known. */
+export type CountedBatch = ChunkBatch & { readonly recordCount: number }
 
-/** Write chunk headers as texts; runs of record numbers as `first-last`. */
-export const toHeaders = (chunk: ChunkHeaders): Headers => ({
-  generation: String(chunk.generation),
-  chunk: chunk.chunkId,
-  batches: chunk.batches
-    .map(batch => `${batch.accountId}:${batch.liveMode ? 'live' : 'test'}:${batch.batchId}:${runsOf(batch.recordNumbers)}`)
-    .join(';'),
+/** Write chunk headers as texts; runs of record numbers as `first-last`, and their count. */
+export const toHeaders = ({
+  generation,
+  chunkId,
+  batches,
+}: Omit<ChunkHeaders, 'batches'> & { readonly batches: readonly ChunkBatch[] }): Headers => ({
+  generation: String(generation),
+  chunk: chunkId,
+  batches: batches.map(batchText).join(';'),
 })
 
-/** Read chunk headers. Throws a RangeError where they are missing or malformed. */
+const batchText = ({ accountId, liveMode, batchId, recordNumbers }: ChunkBatch): string =>
+  `${accountId}:${liveMode ? 'live' : 'test'}:${batchId}:${runsOf(recordNumbers)}:${recordNumbers.length}`
+
+/** Read chunk headers, with or without counts. Throws a RangeError where they are missing or malformed. */
 export const fromHeaders = (headers: Headers): ChunkHeaders => {
   const { generation = '', chunk = '', batches = '' } = headers
   if (!/^\d{1,4}$/.test(generation) || chunk === '') throw new RangeError('the message has no chunk headers')
   return { generation: Number(generation), chunkId: chunk, batches: batches === '' ? [] : batches.split(';').map(batchOf) }
 }
 
-const batchOf = (text: string): ChunkBatch => {
-  const [accountId = '', mode = '', batchId = '', runs = ''] = text.split(':')
-  if (!/^(live|test)$/.test(mode) || !/^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(runs)) throw new RangeError('a batch in the headers is malformed')
-  const recordNumbers = runs.split(',').flatMap(run => {
+const batchPattern = /^([^:]*):(live|test):([^:]*):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)(?::(\d+))?$/
+
+const batchOf = (text: string): CountedBatch => {
+  const [, accountId = '', mode, batchId = '', runs = '', count] = batchPattern.exec(text) ?? []
+  if (mode === undefined) throw new RangeError('a batch in the headers is malformed')
+  return {
+    accountId,
+    liveMode: mode === 'live',
+    batchId,
+    recordCount: count === undefined ? numbersOf(runs).length : Number(count),
+    get recordNumbers() {
+      return numbersOf(runs)
+    },
+  }
+}
+
+const numbersOf = (runs: string): readonly number[] =>
+  runs.split(',').flatMap(run => {
     const [first = 0, last = first] = run.split('-').map(Number)
     return Array.from({ length: last - first + 1 }, (_, i) => first + i)
   })
-  return { accountId, liveMode: mode === 'live', batchId, recordNumbers }
-}
 
 const runsOf = (numbers: readonly number[]): string => {
-  const runs: { first: number; last: number }[] = []
-  for (const number of numbers) {
-    const run = runs.at(-1)
-    if (run !== undefined && run.last + 1 === number) run.last = number
-    else runs.push({ first: number, last: number })
+  let runs = ''
+  for (let from = 0, to = 0; from < numbers.length; from = to) {
+    const first = numbers[from] as number
+    for (to = from + 1; numbers[to] === first + to - from; ) to += 1
+    if (from > 0) runs += ','
+    runs += to === from + 1 ? first : `${first}-${first + to - from - 1}`
   }
-  return runs.map(run => (run.first === run.last ? `${run.first}` : `${run.first}-${run.last}`)).join(',')
+  return runs
 }

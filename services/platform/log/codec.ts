@@ -3,12 +3,15 @@ import avro from 'avsc'
 import { Failure } from '../failure.ts'
 import { type TopicName, topicNames } from './log.ts'
 import type { DeadLetter, EventEnvelope, LaneMessage } from './messages.ts'
-import { decodeRecordChunk, encodeRecordChunk } from './record-chunk.ts'
+import { decodeRecordChunk, encodeRecordChunk, joinParts } from './record-chunk.ts'
+import type { EncodedPart } from './record-part.ts'
 import type { SchemaIds } from './schema-ids.ts'
 
 /** Values of the topics as bytes: a zero byte, the schema's number (4 bytes), then Avro. */
 export type Codec = {
   readonly encodeLane: (message: LaneMessage) => Buffer
+  /** Encode a chunk whose parts are encoded already. */
+  readonly encodeParts: (parts: readonly EncodedPart[]) => Buffer
   /** Throws `undecodable` for bytes that are no message, `schema_unknown` for a schema that nobody knows: both are poison. */
   readonly decodeLane: (value: Buffer) => Promise<LaneMessage>
   readonly encodeDeadLetter: (letter: DeadLetter) => Buffer
@@ -65,6 +68,7 @@ export const openCodec = async (schemaIds: SchemaIds): Promise<Codec> => {
   return {
     encodeLane: message =>
       message.kind === 'records' ? writeHeader(encodeRecordChunk(message, headerLength), records.id) : records.encode(wrapped(message)),
+    encodeParts: parts => writeHeader(joinParts(parts, headerLength), records.id),
     decodeLane: async value => {
       if (value[0] === 0 && value.length > headerLength && value.readUInt32BE(1) === records.id && value[headerLength] === 0)
         return decoding(() => decodeRecordChunk(value, headerLength))

@@ -16,6 +16,7 @@ import {
   writeOptionalText,
 } from './avro-bytes.ts'
 import type { AcceptedRecord, RecordChunk, RecordPart } from './messages.ts'
+import { type EncodedPart, mostBytes, mostRecords, writePartHead } from './record-part.ts'
 
 const prefixLength = 4
 const flows: readonly MeterRecord['energyFlowDirection'][] = ['INBOUND', 'OUTBOUND']
@@ -37,7 +38,7 @@ const roomFor = (chunk: RecordChunk): number => {
   let room = 0
   for (const part of chunk.parts) {
     room += 64
-    for (const record of part.records) room += 96 + 3 * ((record.sessionReferenceId?.length ?? 0) + (record.recordReferenceId?.length ?? 0))
+    for (const record of part.records) room += sizeOf(record)
   }
   return room
 }
@@ -49,11 +50,7 @@ const writePart = (to: AvroWriter, part: RecordPart): void => {
     if (!locations.has(locationId)) locations.set(locationId, locations.size)
     if (deviceId !== null && !devices.has(deviceId)) devices.set(deviceId, devices.size)
   }
-  writeId(to, part.accountId)
-  to.bytes[to.at++] = part.liveMode ? 1 : 0
-  to.bytes[to.at++] = part.batchId === null ? 0 : 2
-  if (part.batchId !== null) writeId(to, part.batchId)
-  writeLong(to, part.receivedAt)
+  writePartHead(to, part)
   writeArray(to, [...locations.keys()], writeId)
   writeArray(to, [...devices.keys()], writeId)
   writeArray(to, part.records, (_, record) => {
@@ -76,6 +73,44 @@ const writeRecord = (to: AvroWriter, record: AcceptedRecord): void => {
   writeOptionalText(to, record.recordReferenceId)
   writeInt(to, record.recordNumber)
   writeDigits(to, record.recordId, 0)
+}
+
+/** An upper bound of what a record takes, in the chunk and in its headers. */
+const sizeOf = (record: AcceptedRecord): number =>
+  96 + 3 * ((record.sessionReferenceId?.length ?? 0) + (record.recordReferenceId?.length ?? 0))
+
+/** Encode a part in as many pieces as fit in a chunk each; its records keep their order. */
+export const encodeParts = (part: RecordPart): readonly EncodedPart[] => {
+  const pieces: EncodedPart[] = []
+  for (let from = 0, to = 0, bytes = 0; from < part.records.length; from = to, bytes = 0) {
+    for (; to < part.records.length && to - from < mostRecords; to += 1) {
+      bytes += sizeOf(part.records[to] as AcceptedRecord)
+      if (bytes > mostBytes && to > from) break
+    }
+    pieces.push(encodePart(part, part.records.slice(from, to), bytes))
+  }
+  return pieces
+}
+
+const encodePart = (of: RecordPart, records: readonly AcceptedRecord[], room: number): EncodedPart => {
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(64 + room), at: 0 }
+  writePart(to, { ...of, records })
+  const { accountId, liveMode, batchId, receivedAt } = of
+  const recordNumbers = records.map(record => record.recordNumber)
+  const locationId = records[0]?.locationId ?? ''
+  return { accountId, liveMode, batchId, receivedAt, locationId, recordNumbers, bytes: to.bytes.subarray(0, to.at) }
+}
+
+/** Lay encoded parts out as a chunk, after `reserved` bytes left for a header: the bytes that `encodeRecordChunk` gives. */
+export const joinParts = (parts: readonly EncodedPart[], reserved: number): Buffer => {
+  let room = reserved + 16
+  for (const part of parts) room += part.bytes.length
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(room), at: reserved }
+  to.bytes[to.at++] = 0
+  writeArray(to, parts, (_, { bytes }) => {
+    to.at += bytes.copy(to.bytes, to.at)
+  })
+  return to.bytes.subarray(0, to.at)
 }
 
 /**

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { avroType, openCodec, publishedSchemas } from '../../../services/platform/log/codec.ts'
-import type { RecordChunk } from '../../../services/platform/log/messages.ts'
+import type { RecordChunk, RecordPart } from '../../../services/platform/log/messages.ts'
+import { encodeParts } from '../../../services/platform/log/record-chunk.ts'
+import { mostBytes, mostRecords } from '../../../services/platform/log/record-part.ts'
 import { localSchemaIds } from '../../../services/platform/log/schema-ids.ts'
 import { chunk, otherMessage } from '../../suites/lane-messages.ts'
 
@@ -50,6 +52,33 @@ describe('codec of the lane', () => {
         expect(codec.encodeLane(made).subarray(5).toString('hex')).toBe(currentLane.toBuffer(toAvro(made)).toString('hex'))
       }),
     )
+  })
+
+  it('writes a chunk of encoded parts as it writes the chunk', () => {
+    fc.assert(
+      fc.property(chunk, made => {
+        const parts = made.parts.filter(part => part.records.length > 0)
+        const encoded = parts.flatMap(encodeParts)
+        expect(codec.encodeParts(encoded).toString('hex')).toBe(codec.encodeLane({ ...made, parts }).toString('hex'))
+        expect(encoded.map(part => part.recordNumbers)).toEqual(parts.map(part => part.records.map(entry => entry.recordNumber)))
+        expect(encoded.map(part => part.locationId)).toEqual(parts.map(part => part.records[0]?.locationId))
+      }),
+    )
+  })
+
+  it('cuts a part that does not fit into a chunk, and loses nothing', async () => {
+    const [of] = fc.sample(chunk, 100).flatMap(made => made.parts.filter(part => part.records.length > 0))
+    if (of === undefined) throw new Error('no part has a record')
+    const [first] = of.records
+    const records = Array.from({ length: 1_300 }, (_, index) => ({ ...first, recordNumber: index + 1, recordReferenceId: '€'.repeat(255) }))
+    const part = { ...of, records } as RecordPart
+    const pieces = encodeParts(part)
+    for (const { bytes, recordNumbers } of pieces) {
+      expect(bytes.length).toBeLessThanOrEqual(mostBytes)
+      expect(recordNumbers.length).toBeLessThanOrEqual(mostRecords)
+    }
+    const read = await codec.decodeLane(codec.encodeParts(pieces))
+    expect(read.kind === 'records' && read.parts.flatMap(piece => piece.records)).toEqual(records)
   })
 
   it('reads back submissions, orders and register readings', async () => {

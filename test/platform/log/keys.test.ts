@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHeaders, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
+import { type ChunkBatch, type ChunkHeaders, fromHeaders, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import type { Message } from '../../../services/platform/log/log.ts'
 import { frameSize, readFrame, readFramePlace, writeFrame } from '../../../services/platform/log/message-frame.ts'
 import { laneKey, partitionOf } from '../../../services/platform/log/partition.ts'
@@ -70,10 +70,24 @@ describe('headers of a chunk', () => {
     batches: fc.array(batch, { maxLength: 4 }),
   })
 
-  it('read back as they were written', () => {
+  const counted = (made: Omit<ChunkHeaders, 'batches'> & { readonly batches: readonly ChunkBatch[] }): ChunkHeaders => ({
+    ...made,
+    batches: made.batches.map(batch => ({ ...batch, recordCount: batch.recordNumbers.length })),
+  })
+
+  it('read back as they were written, with the count of records', () => {
     fc.assert(
       fc.property(chunk, made => {
-        expect(fromHeaders(toHeaders(made))).toEqual(made)
+        expect(fromHeaders(toHeaders(made))).toEqual(counted(made))
+      }),
+    )
+  })
+
+  it('read back where no count was written', () => {
+    fc.assert(
+      fc.property(chunk, made => {
+        const { batches = '', ...headers } = toHeaders(made)
+        expect(fromHeaders({ ...headers, batches: batches.replace(/:\d+(?=;|$)/g, '') })).toEqual(counted(made))
       }),
     )
   })
@@ -81,11 +95,16 @@ describe('headers of a chunk', () => {
   it('write runs of record numbers short', () => {
     const recordNumbers = [1, 2, 3, 7, 9, 10]
     const made = { generation: 1, chunkId: 'c', batches: [{ accountId: 'a', liveMode: true, batchId: 'b', recordNumbers }] }
-    expect(toHeaders(made)['batches']).toBe('a:live:b:1-3,7,9-10')
+    expect(toHeaders(made)['batches']).toBe('a:live:b:1-3,7,9-10:6')
   })
 
   it('refuse what is missing or malformed', () => {
-    for (const headers of [{}, { generation: 'x', chunk: 'c' }, { generation: '1', chunk: 'c', batches: 'a:live:b:' }])
+    for (const headers of [
+      {},
+      { generation: 'x', chunk: 'c' },
+      { generation: '1', chunk: 'c', batches: 'a:live:b:' },
+      { generation: '1', chunk: 'c', batches: 'a:live:b:1:x' },
+    ])
       expect(() => fromHeaders(headers)).toThrow(RangeError)
   })
 })

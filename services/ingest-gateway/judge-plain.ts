@@ -1,0 +1,129 @@
+import { submissionLimits } from '../contract/account.ts'
+import { type JsonCursor, jsonCursor } from '../contract/json-cursor.ts'
+import { isInLines } from '../contract/meter-batch.ts'
+import type { RawBody } from '../contract/operation.ts'
+import { firstElement, nextElement } from '../contract/plain-body.ts'
+import { type PlainReader, plainReader, readPlainRecord, type TextPlace } from '../contract/plain-record.ts'
+import type { RefusedRecord } from '../platform/log/messages.ts'
+import { addRecord, beginPart, type EncodedPart, endPart, isFull, type PartWriter, partWriter } from '../platform/log/record-part.ts'
+import { idOf } from './id-table.ts'
+import { duplicateOf, type JudgedSubmission, type Judgement, missingObject } from './judge-submission.ts'
+import type { KnownObject } from './known-objects.ts'
+import { recordIdBits } from './record-id.ts'
+import { type TwinTable, twinTable } from './twin-table.ts'
+
+/** A submission on its way through. */
+type Walk = Judgement & {
+  readonly reader: PlainReader
+  readonly owner: ReturnType<Judgement['known']['ownerOf']>
+  readonly inLines: boolean
+  /** Ids that were not known for certain when they were met; once they were asked for, they do not exist. */
+  readonly unsure: { readonly locations: Set<string>; readonly devices: Set<string> } | null
+  readonly twins: TwinTable
+  readonly lanes: Map<number, Lane>
+  readonly refused: RefusedRecord[]
+  records: number
+}
+
+/** What goes to one lane: parts that are full, and the one that is being written. */
+type Lane = { readonly writer: PartWriter; readonly parts: EncodedPart[] }
+
+/**
+ * Judge a submission straight from the bytes of its body; null where they are not of the plain form that clients usually send: then
+ * nothing is said, and the body is to be judged by what it parses to. Where there is an answer, it is the one that `judgeSubmission` gives.
+ * Asks once for objects that are not known, and then goes through the body again.
+ */
+export const judgePlain = async (body: RawBody, judgement: Judgement): Promise<JudgedSubmission | null> => {
+  const unsure = { locations: new Set<string>(), devices: new Set<string>() }
+  const judged = goThrough(body, judgement, unsure)
+  if (judged === null || unsure.locations.size + unsure.devices.size === 0) return judged
+  await judgement.known.ask(judgement.part, unsure, judgement.at)
+  return goThrough(body, judgement, null)
+}
+
+/** A record of all that is required has at least so many bytes. */
+const leastBytes = 128
+
+const goThrough = (body: RawBody, judgement: Judgement, unsure: Walk['unsure']): JudgedSubmission | null => {
+  const { part, layout, at, known } = judgement
+  const from = jsonCursor(body.bytes)
+  const most = Math.min(submissionLimits.records, Math.ceil(from.length / leastBytes))
+  const walk: Walk = {
+    ...judgement,
+    reader: plainReader(from, layout, at),
+    owner: known.ownerOf(part),
+    inLines: isInLines(body),
+    unsure,
+    twins: twinTable(most),
+    lanes: new Map(),
+    refused: [],
+    records: 0,
+  }
+  try {
+    if (!goOn(walk, from, most)) return null
+    for (const { writer, parts } of walk.lanes.values()) if (writer.recordNumbers.length > 0) parts.push(endPart(writer, part))
+  } finally {
+    for (const { writer } of walk.lanes.values()) spare.push(writer)
+  }
+  const parts = new Map([...walk.lanes].map(([lane, { parts }]) => [lane, parts]))
+  return { parts, recordsSubmitted: walk.records, recordsAccepted: walk.records - walk.refused.length, refused: walk.refused }
+}
+
+/** Writers that are not in use. Nothing waits while a body is gone through, so they are no more than there are lanes. */
+const spare: PartWriter[] = []
+
+const goOn = (walk: Walk, from: JsonCursor, most: number): boolean => {
+  const { inLines, reader } = walk
+  let ahead = firstElement(from, inLines)
+  while (ahead === 'element') {
+    const start = from.at
+    if (walk.records === most || !readPlainRecord(reader)) return false
+    walk.records += 1
+    admit(walk)
+    ahead = nextElement(from, inLines, start)
+  }
+  return ahead === 'end'
+}
+
+/** Refuse the record if it names what does not exist or repeats another one; else give it its id and write it. */
+const admit = (walk: Walk): void => {
+  const { known, owner, at, unsure, twins, part, records } = walk
+  const { record, from } = walk.reader
+  const hasDevice = record.device.at >= 0
+  const location = known.find(owner, false, record.location.bits, at)
+  const device = hasDevice ? known.find(owner, true, record.device.bits, at) : undefined
+  const isDeviceKnown = !hasDevice || device !== undefined
+  if (unsure !== null) {
+    if (location === undefined) unsure.locations.add(idOf(false, record.location.bits))
+    if (!isDeviceKnown) unsure.devices.add(idOf(true, record.device.bits))
+    if (unsure.locations.size + unsure.devices.size > 0) return
+  }
+  if (location === undefined || !isDeviceKnown) {
+    refuse(walk, missingObject(location !== undefined, isDeviceKnown) ?? '')
+    return
+  }
+  const id = recordIdBits(part, record, from)
+  const twin = twins.note(id, records)
+  if (twin === 0) addRecord(writerOf(walk, location), location, device ?? null, record, from.view, records, id)
+  else refuse(walk, duplicateOf(twin))
+}
+
+const refuse = ({ reader: { record, from }, refused, records }: Walk, error: string): void => {
+  refused.push({ recordNumber: records, recordReferenceId: textAt(from, record.recordReference), error })
+}
+
+const textAt = ({ bytes }: JsonCursor, { at, length }: TextPlace): string | null =>
+  length === 0 ? null : Buffer.from(bytes.buffer, bytes.byteOffset + at, length).toString()
+
+const writerOf = ({ lanes, part }: Walk, { lane }: KnownObject): PartWriter => {
+  let found = lanes.get(lane)
+  if (found === undefined) {
+    found = { writer: spare.pop() ?? partWriter(), parts: [] }
+    beginPart(found.writer)
+    lanes.set(lane, found)
+  } else if (isFull(found.writer)) {
+    found.parts.push(endPart(found.writer, part))
+    beginPart(found.writer)
+  }
+  return found.writer
+}

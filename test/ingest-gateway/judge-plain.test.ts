@@ -1,0 +1,119 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Layout } from '../../services/contract/layout.ts'
+import { parseSubmission } from '../../services/contract/meter-batch.ts'
+import type { RawBody } from '../../services/contract/operation.ts'
+import { judgePlain } from '../../services/ingest-gateway/judge-plain.ts'
+import { type JudgedSubmission, type Judgement, judgeSubmission } from '../../services/ingest-gateway/judge-submission.ts'
+import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
+import { decodeRecordChunk, joinParts } from '../../services/platform/log/record-chunk.ts'
+import { ordinaryBody } from '../support/meter-body.ts'
+import { at, missing, submission } from '../support/odd-submissions.ts'
+
+const judgement = (layout: Layout = 'current'): Judgement => ({
+  part: { accountId: 'acc_0198c0ffee00112233445566', liveMode: true, batchId: 'bat_0198c0ffee00112233445566', receivedAt: at },
+  layout,
+  at,
+  known: knownObjects(
+    async (_, ids) => new Set([...ids.locations, ...ids.devices].filter(id => !missing.includes(id))),
+    (_, id) => Number(id.at(-1)) % 2,
+  ),
+})
+
+/** What was judged, with the records that its parts hold. */
+const shown = ({ parts, ...counts }: JudgedSubmission) => {
+  const recordsOf = (lane: number) => decodeRecordChunk(joinParts(parts.get(lane) ?? [], 0), 0).parts.flatMap(part => part.records)
+  const numbers = [...parts.values()].flat().flatMap(part => part.recordNumbers)
+  return {
+    ...counts,
+    lanes: [...parts.keys()].sort(),
+    records: [...parts.keys()].sort().map(recordsOf),
+    numbers: numbers.sort((a, b) => a - b),
+  }
+}
+
+const generally = async (body: RawBody, by: Judgement) => {
+  const parsed = parseSubmission(body)
+  return parsed.ok ? shown(await judgeSubmission(parsed.value, by)) : parsed
+}
+
+const bodyOf = (text: string | Uint8Array, inLines = false): RawBody => ({
+  bytes: typeof text === 'string' ? Buffer.from(text) : text,
+  mediaType: inLines ? 'application/x-ndjson' : 'application/json',
+})
+
+describe('a body that is judged from its bytes', () => {
+  it('is judged as what it parses to, whatever its form; others are left to that', async () => {
+    const seen = { judged: 0, refusals: 0, left: 0 }
+    await fc.assert(
+      fc.asyncProperty(submission, async ({ layout, inLines, text }) => {
+        const body = bodyOf(text, inLines)
+        const plain = await judgePlain(body, judgement(layout))
+        if (plain === null) seen.left += 1
+        else {
+          seen.judged += 1
+          if (plain.refused.length > 0) seen.refusals += 1
+          expect(shown(plain)).toEqual(await generally(body, judgement(layout)))
+        }
+      }),
+      { numRuns: 4_000 },
+    )
+    expect(Math.min(seen.judged, seen.left)).toBeGreaterThan(400)
+    expect(seen.refusals).toBeGreaterThan(40)
+  }, 60_000)
+
+  it('is judged so with any byte changed, cut or put in', async () => {
+    const text = Buffer.from(ordinaryBody({ records: 2, at, round: 1 }).replace('record-1', 'Satz ü'))
+    const byte = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('{}[],:"\\ \n0e.-')))
+    const spoilt = fc.tuple(fc.nat(text.length - 1), byte, fc.constantFrom(0, 1, 2)).map(([place, code, cut]) => {
+      const kept = cut === 2 ? [] : [code]
+      return Buffer.concat([text.subarray(0, place), Buffer.from(kept), text.subarray(cut === 0 ? place : place + 1)])
+    })
+    await fc.assert(
+      fc.asyncProperty(spoilt, async bytes => {
+        const plain = await judgePlain(bodyOf(bytes), judgement())
+        if (plain !== null) expect(shown(plain)).toEqual(await generally(bodyOf(bytes), judgement()))
+      }),
+      { numRuns: 4_000 },
+    )
+  }, 60_000)
+})
+
+describe('an ordinary body', () => {
+  const judged = async (text: string, inLines = false, layout: Layout = 'current') =>
+    (await judgePlain(bodyOf(text, inLines), judgement(layout)))?.recordsAccepted ?? null
+  const ordinary = ordinaryBody({ records: 500, at, round: 1 })
+
+  it('is judged from its bytes, in many parts if it is long', async () => {
+    expect(await judged(ordinary)).toBe(500)
+    const long = ordinaryBody({ records: 10_000, at, round: 1, sites: 1 })
+    const plain = await judgePlain(bodyOf(long), judgement())
+    expect(plain?.recordsAccepted).toBe(10_000)
+    expect(plain === null || shown(plain)).toEqual(await generally(bodyOf(long), judgement()))
+    for (const part of [...(plain?.parts.values() ?? [])].flat()) expect(part.recordNumbers.length).toBeLessThanOrEqual(500)
+  })
+
+  it('is so as other clients write it: with spaces, indented, in lines, in the earlier layout, with nulls', async () => {
+    const records: readonly Record<string, unknown>[] = JSON.parse(ordinary)
+    expect(
+      await judged(
+        ordinary
+          .replaceAll(':', ': ')
+          .replaceAll('T00: 00: 00Z', 'T00:00:00Z')
+          .replaceAll(/(\d\d): (\d\d): (\d\dZ)/g, '$1:$2:$3')
+          .replaceAll(',"', ', "'),
+      ),
+    ).toBe(500)
+    expect(await judged(JSON.stringify(records, null, 2))).toBe(500)
+    expect(await judged(`${records.map(record => JSON.stringify(record)).join('\r\n')}\n`, true)).toBe(500)
+    expect(await judged(ordinary.replaceAll('"energy_flow_direction":"INBOUND"', '"direction":"IMPORT"'), false, 'earlier')).toBe(500)
+    expect(await judged(JSON.stringify(records.map(record => ({ ...record, device_id: null, confidence: 0.75 }))))).toBe(500)
+    expect(await judged(JSON.stringify(records.map(record => ({ ...record, units: 'KW', session_reference_id: 'Sitzung ä' }))))).toBe(500)
+  })
+
+  it('is left alone where it is not plain', async () => {
+    for (const text of ['', '[]', '{}', '[1]', '[{}]', ordinary.replace('"WH"', '"\\u0057H"'), `${ordinary}]`])
+      expect(await judged(text)).toBeNull()
+    expect(await judged(ordinaryBody({ records: 10_001, at, round: 1 }))).toBeNull()
+  })
+})
