@@ -26,17 +26,18 @@ export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 /** About 10,000 records. */
 const stepBytes = 1_000_000
 /** Small steps begin at most so often, because the engine takes as long for ten rows as for a thousand; the first one begins at once. */
-const smallStepEveryMs = 40
+const smallStepEveryMs = 50
 const smallStepBytes = 250_000
-/** Receipts and commits wait about so long while steps follow each other; quiet lanes have them at once. */
-const receiptDelayMs = 300
+/** Receipts and commits come at most so often while steps follow each other, and when nothing waits; quiet lanes have them at once. */
+const receiptEveryMs = 300
+const quietReceiptEveryMs = 100
 const stuckMs = 60_000
 const mostBackoffMs = 5_000
 /** So many steps of a lane tell whether too many of its locations fail. */
 const judgedSteps = 50
 
 /** Steps whose rows and dead letters are stored, and whose receipts and commits are owed. */
-type Owed = { readonly taken: Taken[]; readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[] }[]; since: number }
+type Owed = { readonly taken: Taken[]; readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[] }[] }
 
 const ordersOf = ({ orders }: Step): readonly Order[] => orders.map(({ order }) => order)
 
@@ -56,7 +57,8 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   await eraser.load()
   const windows = new Map<number, FailingWindow>()
   const stopping = new AbortController()
-  const owed: Owed = { taken: [], steps: [], since: 0 }
+  const owed: Owed = { taken: [], steps: [] }
+  let settledAt = Number.NEGATIVE_INFINITY
   let busySince: number | null = null
   let steppedAt = Number.NEGATIVE_INFINITY
   let storing: Promise<void> = Promise.resolve()
@@ -73,13 +75,12 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
 
   const work = async (step: Step, settled: Settled, taken: readonly Taken[], startedAt: number): Promise<void> => {
-    const settledAt = performance.now()
+    const startedStoringAt = performance.now()
     // Rows that were costed beside an erasure are of no object any more.
     await store(step, { ...settled, rows: eraser.living(settled.rows) })
     await eraser.erase(ordersOf(step))
-    metrics.stepSeconds.observe({ phase: 'settle' }, (settledAt - startedAt) / 1000)
-    metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - settledAt) / 1000)
-    if (owed.steps.length === 0) owed.since = startedAt
+    metrics.stepSeconds.observe({ phase: 'settle' }, (startedStoringAt - startedAt) / 1000)
+    metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - startedStoringAt) / 1000)
     owed.taken.push(...taken)
     owed.steps.push({ step, poison: settled.poison })
   }
@@ -90,14 +91,19 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     await buffer.commit(owed.taken)
     owed.taken.length = 0
     owed.steps.length = 0
+    settledAt = performance.now()
     busySince = null
     metrics.stepSeconds.observe({ phase: 'receipts' }, (performance.now() - startedAt) / 1000)
   }
 
-  /** Wait until the step before is stored, and pay what is owed for it if there is time or it is due. */
-  const finish = async (isDue: boolean): Promise<void> => {
-    await storing
-    if (owed.steps.length > 0 && (isDue || performance.now() - owed.since > receiptDelayMs)) await settleAccounts()
+  /** Pay what is owed, unless that was done a moment ago. */
+  const settleIfDue = async (everyMs: number): Promise<void> => {
+    if (owed.steps.length > 0 && performance.now() - settledAt >= everyMs) await settleAccounts()
+  }
+
+  const untilDue = (): AbortSignal => {
+    const wait = Math.max(0, Math.ceil(settledAt + quietReceiptEveryMs - performance.now()))
+    return AbortSignal.any([stopping.signal, AbortSignal.timeout(wait)])
   }
 
   const readLiving = async (taken: readonly Taken[]): Promise<Step> => {
@@ -121,16 +127,20 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
 
   const turn = async (): Promise<void> => {
-    if (buffer.readyBytes() === 0) await finish(true)
+    if (buffer.readyBytes() === 0) {
+      await storing
+      await settleIfDue(quietReceiptEveryMs)
+    }
     await pace()
-    const taken = await buffer.take(stepBytes, stopping.signal)
+    const taken = await buffer.take(stepBytes, owed.steps.length > 0 ? untilDue() : stopping.signal)
     if (taken.length === 0) return
     busySince ??= at()
     const startedAt = performance.now()
     steppedAt = startedAt
     const step = await readLiving(taken)
     const settled = await settler.settle(step, storing, isFull ? Number.POSITIVE_INFINITY : undefined)
-    await finish(false)
+    await storing
+    await settleIfDue(receiptEveryMs)
     if (mustStop(step, settled)) return
     storing = work(step, settled, taken, startedAt)
     // Whoever waits for it next is told if it fails.
@@ -139,6 +149,11 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
       await storing
       settler.drop()
     }
+  }
+
+  const finish = async (): Promise<void> => {
+    await storing
+    if (owed.steps.length > 0) await settleAccounts()
   }
 
   const run = async (): Promise<void> => {
@@ -161,7 +176,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
         await buffer.rewind()
       }
     }
-    await finish(true).catch(error => logger.error({ err: error }, 'the last step was not stored; it is begun again at the next start'))
+    await finish().catch(error => logger.error({ err: error }, 'the last step was not stored; it is begun again at the next start'))
   }
   const running = run()
   return {

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { formatId, isId } from '../domain/identifier.ts'
 
 /** Whose batch it is: the same id means nothing to another account or in the other mode. */
@@ -21,12 +21,13 @@ const checkBits = 20
 
 /** Make ids under the secret of the installation, which every process shares. */
 export const batchIds = (secret: string): BatchIds => {
+  const key = createSecretKey(secret, 'utf8')
   const process = randomBytes(3).readUIntBE(0, 3) % 2 ** 20
   let lastAt = 0
   let count = 0
 
-  const checkOf = (bytes: Uint8Array, { accountId, liveMode }: Owner): number => {
-    const check = createHmac('sha256', secret).update(`batch ${accountId} ${liveMode} `).update(bytes.subarray(0, 9)).update(halfOf(bytes))
+  const checkOf = (bytes: Buffer, owner: Owner): number => {
+    const check = createHmac('sha256', key).update(textOf(bytes, owner))
     return check.digest().readUIntBE(0, 3) % 2 ** checkBits
   }
 
@@ -51,8 +52,9 @@ export const batchIds = (secret: string): BatchIds => {
   }
 }
 
-/** The four bits of the count that share a byte with the check. */
-const halfOf = (bytes: Uint8Array): Uint8Array => Uint8Array.of((bytes[9] ?? 0) >> 4)
+/** All that is checked; of the byte that count and check share, the four bits of the count. */
+const textOf = (bytes: Buffer, { accountId, liveMode }: Owner): string =>
+  `batch ${accountId} ${liveMode} ${bytes.toString('hex', 0, 9)} ${(bytes[9] ?? 0) >> 4}`
 
 const writeCheck = (bytes: Buffer, check: number): void => {
   bytes.writeUIntBE(((bytes[9] ?? 0) >> 4) * 2 ** checkBits + check, 9, 3)

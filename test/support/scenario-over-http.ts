@@ -78,7 +78,8 @@ const scheduleBody = (schedule: readonly ScheduleEntry[], isMarket: boolean) =>
     })),
   }))
 
-const tariffBody = (tariff: Tariff, locationId: string) => ({
+/** A tariff as a caller makes it, for `exactBody`. */
+export const tariffBody = (tariff: Tariff, locationId: string) => ({
   location_id: locationId,
   direction: tariff.direction,
   type: tariff.type,

@@ -25,7 +25,7 @@ type Faults = { readonly [Kind in keyof Verdict['faults']]: string[] }
 const atOnce = 4
 const patienceMs = 60_000
 
-const storedIdentity = ({ location_id, device_id, data }: StoredRecord): string =>
+export const storedIdentity = ({ location_id, device_id, energy_flow_direction, tariff_direction, data }: StoredRecord): string =>
   identityOf({
     locationId: location_id,
     deviceId: device_id,
@@ -33,6 +33,8 @@ const storedIdentity = ({ location_id, device_id, data }: StoredRecord): string 
     end: Date.parse(data.end_time),
     sessionReferenceId: data.session_reference_id,
     recordReferenceId: data.record_reference_id ?? '',
+    energyFlowDirection: energy_flow_direction,
+    tariffDirection: tariff_direction,
   })
 
 const energyPlaces = 6
@@ -112,7 +114,11 @@ const auditDays = async (client: Client, location: LedgerLocation, held: readonl
   return days.length
 }
 
-const auditReceipt = async (client: Client, { given }: Book['receipts'][number], faults: Faults): Promise<void> => {
+export const auditReceipt = async (
+  client: Client,
+  { given }: Book['receipts'][number],
+  faults: { readonly receipts: string[] },
+): Promise<void> => {
   const stored = await readReceipt(client, given.batchId, patienceMs).catch(String)
   const failed = typeof stored === 'string' ? '' : stored.failed_records.map(({ record_num }) => record_num).join()
   const isTrue =
@@ -125,7 +131,7 @@ const auditReceipt = async (client: Client, { given }: Book['receipts'][number],
 }
 
 /** Do work for each item, a few at once. */
-const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+export const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
   const left = items.values()
   const worker = async (): Promise<void> => {
     for (const item of left) await work(item)

@@ -18,7 +18,10 @@ export type Book = {
 
 /** What tells records apart: two with one identity are one. */
 export const identityOf = (
-  record: Pick<LedgerRecord, 'locationId' | 'deviceId' | 'start' | 'end' | 'sessionReferenceId' | 'recordReferenceId'>,
+  record: Pick<
+    LedgerRecord,
+    'locationId' | 'deviceId' | 'start' | 'end' | 'sessionReferenceId' | 'recordReferenceId' | 'energyFlowDirection' | 'tariffDirection'
+  >,
 ): string =>
   JSON.stringify([
     record.locationId,
@@ -27,6 +30,8 @@ export const identityOf = (
     record.end,
     record.sessionReferenceId ?? null,
     record.recordReferenceId,
+    record.energyFlowDirection ?? 'INBOUND',
+    record.tariffDirection ?? 'IMPORT',
   ])
 
 type Submission = Extract<JournalEntry, { kind: 'submission' }>

@@ -18,7 +18,7 @@ const wattHours = { W: 1n, KW: 1000n, WH: 1n, KWH: 1000n } as const
 const placesOfValue = 9
 
 /** Give the energy of a record in 1e-6 Wh; power holds for the elapsed time. */
-const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigint => {
+export const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigint => {
   const amount = units(value, placesOfValue) * wattHours[unit]
   const isPower = unit === 'W' || unit === 'KW'
   return isPower ? divide(amount * BigInt(end - start), 3_600_000n * 1000n) : divide(amount, 1000n)

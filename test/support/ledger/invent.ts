@@ -8,7 +8,7 @@ export const firstDay = Date.parse('2025-03-03T00:00:00Z')
 export const dayCount = 20
 export const longestMs = 26 * 3_600_000
 
-const inventValue = (random: Random, unit: LedgerRecord['units']): string => {
+export const inventValue = (random: Random, unit: LedgerRecord['units']): string => {
   const whole = random.whole(unit === 'W' || unit === 'WH' ? 22_000 : 22)
   const places = random.whole(7)
   const fraction = places === 0 ? '' : `.${String(random.whole(10 ** places)).padStart(places, '0')}`
@@ -35,7 +35,7 @@ const inventOne = (random: Random, { locationId, deviceId }: LedgerLocation, ref
 }
 
 /** Now and then one that must be refused: its end before its start, or a twin of one before it with another value. */
-const spoil = (random: Random, record: LedgerRecord, before: LedgerRecord | undefined): LedgerRecord => {
+export const spoil = (random: Random, record: LedgerRecord, before: LedgerRecord | undefined): LedgerRecord => {
   if (random.chance(0.02)) return { ...record, end: record.start - minute, isGood: false }
   return before !== undefined && random.chance(0.01) ? { ...before, value: '1' } : record
 }
@@ -60,16 +60,19 @@ const textOf = (at: number): string => new Date(at).toISOString()
 export const toWire = (records: readonly LedgerRecord[]): string =>
   `[${records
     .map(record => {
-      const { locationId, deviceId, units, sessionReferenceId, recordReferenceId } = record
+      const { locationId, deviceId, units, sessionReferenceId, recordReferenceId, energyFlowDirection, tariffDirection } = record
       const members = {
         location_id: locationId,
         ...(deviceId === null ? {} : { device_id: deviceId }),
         ...(sessionReferenceId === null ? {} : { session_reference_id: sessionReferenceId }),
         record_reference_id: recordReferenceId,
+        ...(energyFlowDirection === undefined ? {} : { energy_flow_direction: energyFlowDirection }),
+        ...(tariffDirection === undefined ? {} : { tariff_direction: tariffDirection }),
         units,
         start_time: textOf(record.start),
         end_time: textOf(record.end),
       }
-      return `${JSON.stringify(members).slice(0, -1)},"value":${record.value}}`
+      const confidence = record.confidence === undefined ? '' : `,"confidence":${record.confidence}`
+      return `${JSON.stringify(members).slice(0, -1)},"value":${record.value}${confidence}}`
     })
     .join(',')}]`

@@ -22,6 +22,11 @@ export type LedgerRecord = {
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string
   readonly isGood: boolean
+  /** Both absent: bought, INBOUND and IMPORT. */
+  readonly energyFlowDirection?: 'INBOUND' | 'OUTBOUND'
+  readonly tariffDirection?: 'IMPORT' | 'EXPORT' | 'LOCAL'
+  /** Absent: measured. */
+  readonly confidence?: string
 }
 
 /** What becomes of a request: taken, refused, or nobody knows. */
@@ -53,13 +58,13 @@ export type JournalEntry =
     }
 
 /** The client's own book; what it holds survives the client's crash. */
-export type Journal = AsyncDisposable & {
+export type Journal<Entry = JournalEntry> = AsyncDisposable & {
   /** Resolve once the entries are on disk. */
-  readonly write: (...entries: readonly JournalEntry[]) => Promise<void>
+  readonly write: (...entries: readonly Entry[]) => Promise<void>
 }
 
 /** Open a journal for appending. Concurrent writes share a sync. */
-export const openJournal = async (file: string): Promise<Journal> => {
+export const openJournal = async <Entry = JournalEntry>(file: string): Promise<Journal<Entry>> => {
   const handle = await open(file, 'a')
   let waiting = ''
   let next: Promise<void> | null = null
@@ -88,8 +93,8 @@ export const openJournal = async (file: string): Promise<Journal> => {
 }
 
 /** Read a journal back; a line that a crash cut short was not written. */
-export const readJournal = (file: string): readonly JournalEntry[] => {
+export const readJournal = <Entry = JournalEntry>(file: string): readonly Entry[] => {
   if (!existsSync(file)) return []
   const lines = readFileSync(file, 'utf8').split('\n')
-  return lines.slice(0, -1).map(line => JSON.parse(line) as JournalEntry)
+  return lines.slice(0, -1).map(line => JSON.parse(line) as Entry)
 }

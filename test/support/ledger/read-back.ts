@@ -10,7 +10,10 @@ export type StoredRecord = {
   readonly id: string
   readonly location_id: string
   readonly device_id: string | null
+  readonly energy_flow_direction: 'INBOUND' | 'OUTBOUND'
+  readonly tariff_direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
   readonly status: string
+  readonly confidence: string
   readonly energy_submitted: string
   readonly batch_id: string | null
   readonly data: {
@@ -19,14 +22,17 @@ export type StoredRecord = {
     readonly session_reference_id: string | null
     readonly record_reference_id: string | null
     readonly energy: { readonly value: string }
-    readonly tariff: { readonly cost: { readonly value: string | null } }
+    readonly tariff: { readonly cost: { readonly value: string | null; readonly confidence: string } }
   }
+  readonly tariff_ids: readonly string[]
   readonly pieces: readonly {
     readonly start_time: string
     readonly end_time: string
     readonly energy: string
     readonly price: string
+    readonly tier: string
     readonly cost: string
+    readonly confidence: string
   }[]
 }
 
@@ -36,11 +42,11 @@ const ask = async <T>(client: Client, method: string, path: string, body?: unkno
   return parseExactly(text) as T
 }
 
-/** Read all records of a location and its devices, page by page. */
-export const readRecords = async (client: Client, locationId: string): Promise<readonly StoredRecord[]> => {
+/** Read all records of a location and its devices, page by page; `filter` holds more parameters of the list. */
+export const readRecords = async (client: Client, locationId: string, filter = ''): Promise<readonly StoredRecord[]> => {
   const records: StoredRecord[] = []
   for (let cursor = ''; ; ) {
-    const path = `/meters/records?location_id=${locationId}&limit=100${cursor}`
+    const path = `/meters/records?location_id=${locationId}&limit=100${filter}${cursor}`
     const page = await ask<{ data: readonly StoredRecord[]; has_more: boolean }>(client, 'GET', path)
     records.push(...page.data)
     const last = page.data.at(-1)

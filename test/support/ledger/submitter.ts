@@ -28,7 +28,7 @@ type Batch = {
   readonly failed_records: readonly { readonly record_num: string }[]
 }
 
-type Answer = { readonly outcome: Outcome; readonly status: number | null; readonly receipt: LedgerReceipt | null }
+export type Answer = { readonly outcome: Outcome; readonly status: number | null; readonly receipt: LedgerReceipt | null }
 
 const pauseMs = 20
 
@@ -40,7 +40,7 @@ const receiptOf = (batch: Batch): LedgerReceipt => ({
 })
 
 /** A server's fault, and an answer that never came, leave the fate open. */
-const answerOf = (reply: Reply): Answer => {
+export const answerOf = (reply: Reply): Answer => {
   const { status } = reply
   if (status === 200) return { outcome: 'ok', status, receipt: receiptOf(parseExactly(reply.text) as Batch) }
   return { outcome: status >= 500 || status === 401 || status === 429 ? 'unknown' : 'failed', status, receipt: null }

@@ -46,7 +46,8 @@ const shareWithin = (share: Share, from: number, to: number, last: number): Shar
   return { start, end, energy, cost: until(share.cost, end) - until(share.cost, start) }
 }
 
-const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
+/** Sum what of costed records lies in [start, end). */
+export const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
   let [energy, cost, unpricedEnergy, unpricedRecords] = [0n, 0n, 0n, 0]
   const weighed: Weighed[] = []
   for (const { record, energy: kept, priced } of costs) {

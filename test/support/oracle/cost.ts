@@ -27,18 +27,20 @@ export type OracleCost = IdentifiedRecord & {
   readonly priced: { readonly pieces: readonly OraclePiece[]; readonly cost: bigint; readonly confidence: Fraction } | null
 }
 
-type Half = 'commodity' | 'nonCommodity'
-type Walked = IdentifiedRecord & { readonly segments: readonly Segment[] }
+export type Half = 'commodity' | 'nonCommodity'
+/** A record with the stretches through which nothing but the tier can change its price. */
+export type Walked = IdentifiedRecord & { readonly segments: readonly Segment[] }
 
 /** Storage that gives back is priced at the import tier in force and moves nothing. */
-const isCounted = (record: MeterRecord): boolean => !(record.energyFlowDirection === 'OUTBOUND' && record.tariffDirection === 'IMPORT')
+export const isCounted = (record: MeterRecord): boolean =>
+  !(record.energyFlowDirection === 'OUTBOUND' && record.tariffDirection === 'IMPORT')
 
 const keptEnergy = (segment: Segment): bigint => (segment.covered ? 0n : segment.to - segment.from)
 
-const energyCountedFrom = (walked: Walked, half: Half, countingStart: number): bigint =>
+export const energyCountedFrom = (walked: Walked, half: Half, countingStart: number): bigint =>
   walked.segments.reduce((sum, segment) => sum + (segment[half]?.countingStart === countingStart ? keptEnergy(segment) : 0n), 0n)
 
-const comesBefore = (a: Walked, b: Walked, countingStart: number): boolean => {
+export const comesBefore = (a: Walked, b: Walked, countingStart: number): boolean => {
   const starts = Math.max(a.record.start, countingStart) - Math.max(b.record.start, countingStart)
   if (starts !== 0) return starts < 0
   return a.record.end === b.record.end ? a.id < b.id : a.record.end < b.record.end
@@ -54,13 +56,16 @@ const countedBefore = (walked: Walked, all: readonly Walked[], half: Half, count
   return sum
 }
 
+/** Tells the energy of all records that come before one in the order of a counting start. */
+export type CountedBefore = (walked: Walked, half: Half, countingStart: number) => bigint
+
 /** What the accumulator of each segment has counted where the segment starts. */
-const countedAtStarts = (walked: Walked, all: readonly Walked[], half: Half): bigint[] => {
+const countedAtStarts = (walked: Walked, before: CountedBefore, half: Half): bigint[] => {
   const counts = new Map<number, bigint>()
   return walked.segments.map(segment => {
     const part = segment[half]
     if (part === null || part.tariffId === null) return 0n
-    const counted = counts.get(part.countingStart) ?? countedBefore(walked, all, half, part.countingStart)
+    const counted = counts.get(part.countingStart) ?? before(walked, half, part.countingStart)
     counts.set(part.countingStart, counted + (isCounted(walked.record) ? keptEnergy(segment) : 0n))
     return counted
   })
@@ -142,11 +147,12 @@ export const meanConfidence = (parts: readonly Weighed[]): Fraction => {
   return { numerator: 1n, denominator: 1n }
 }
 
-const costWalked = (walked: Walked, all: readonly Walked[]): OracleCost => {
+/** Cost one record by its stretches; `before` knows the others that tiers count. */
+export const costWalked = (walked: Walked, before: CountedBefore): OracleCost => {
   const { id, record, segments } = walked
   const energy = segments.reduce((sum, segment) => sum + keptEnergy(segment), 0n)
-  const commodity = countedAtStarts(walked, all, 'commodity')
-  const nonCommodity = countedAtStarts(walked, all, 'nonCommodity')
+  const commodity = countedAtStarts(walked, before, 'commodity')
+  const nonCommodity = countedAtStarts(walked, before, 'nonCommodity')
   const stretches: Stretch[] = []
   for (const [index, segment] of segments.entries()) {
     const counted = [commodity[index] ?? 0n, nonCommodity[index] ?? 0n] as const
@@ -169,5 +175,6 @@ const costWalked = (walked: Walked, all: readonly Walked[]): OracleCost => {
  */
 export const costRecords = (input: PricingInput, records: readonly IdentifiedRecord[]): OracleCost[] => {
   const all = records.map(({ id, record, covered }) => ({ id, record, segments: segmentsOf(input, record, covered) }))
-  return all.map(walked => costWalked(walked, all))
+  const before: CountedBefore = (walked, half, countingStart) => countedBefore(walked, all, half, countingStart)
+  return all.map(walked => costWalked(walked, before))
 }

@@ -22,3 +22,19 @@ export const isRounded = (value: number, exact: Fraction, decimals: number): boo
   const twice = 2n * (difference < 0n ? -difference : difference)
   return Math.abs(value * scale - Number(units)) < 1e-6 && twice <= exact.denominator
 }
+
+/**
+ * Whether `value` is a confidence in four decimals of the fraction, which may have been kept in six decimals before: exactly between two
+ * values of four decimals either will do, and so will it within half a millionth of there.
+ */
+export const isConfidence = (value: number, exact: Fraction): boolean => {
+  const { numerator, denominator } = exact
+  const [low, high] = [-1n, 1n].map(side => ({
+    numerator: 2_000_000n * numerator + side * denominator,
+    denominator: 2_000_000n * denominator,
+  }))
+  return [low, exact, high].some(one => one !== undefined && isRounded(value, one, 4))
+}
+
+/** A fraction for people: cut to six decimals. */
+export const shownFraction = ({ numerator, denominator }: Fraction): string => String(Number((numerator * 1_000_000n) / denominator) / 1e6)

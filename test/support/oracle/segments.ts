@@ -58,7 +58,7 @@ const sameRates = (a: readonly Rate[], b: readonly Rate[]): boolean => {
   return a.length === b.length && !a.some((rate, index) => differs(rate, b[index]))
 }
 
-const samePart = (a: Part | null, b: Part | null): boolean => {
+export const samePart = (a: Part | null, b: Part | null): boolean => {
   if (a === null || b === null) return a === b
   const same = a.tariffId === b.tariffId && a.market === b.market && a.confidence === b.confidence
   return same && a.countingStart === b.countingStart && sameRates(a.rates, b.rates)
