@@ -3,7 +3,7 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type MonthCount, rowsByMonth } from '../platform/clickhouse/meter-cost-counts.ts'
 import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { Order } from '../platform/log/messages.ts'
-import type { HeldPricing } from '../platform/pricing-book.ts'
+import type { HeldPricing, PricingBook } from '../platform/pricing-book.ts'
 import type { Cause } from './lane-group.ts'
 import type { Origin } from './settle.ts'
 
@@ -29,7 +29,6 @@ const mostLocations = 500
 /** A location-month costs about as much as so many rows, however few it has. */
 const portionRows = 5
 
-type Held = ReadonlyMap<string, HeldPricing>
 type Target = { readonly locationId: string; readonly held: HeldPricing; readonly months: readonly MonthCount[] }
 
 /** The local months of a location that have rows in the order's span, with about how many; the one that holds the span's start always. */
@@ -85,7 +84,12 @@ const joined = (rest: readonly LaneOrder[]): readonly LaneOrder[] => {
  * Plan what a step does of its orders: location-months until about 5,000 rows, at least one; the rest goes back to the end of the lane,
  * so that fresh records never wait for long. `budget`: rows that may be taken at most, for a lane that takes no more messages.
  */
-export const planOrders = async (db: ClickHouse, orders: readonly LaneOrder[], held: Held, budget = budgetRows): Promise<OrderPlan> => {
+export const planOrders = async (
+  db: ClickHouse,
+  pricing: Pick<PricingBook, 'gather'>,
+  orders: readonly LaneOrder[],
+  budget = budgetRows,
+): Promise<OrderPlan> => {
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
   let left = budget
@@ -105,20 +109,21 @@ export const planOrders = async (db: ClickHouse, orders: readonly LaneOrder[], h
     const ids = order.locationIds.slice(0, room)
     looked += ids.length
     const tenant = { accountId: order.accountId, liveMode: order.liveMode }
+    const held = await pricing.gather(ids.map(locationId => ({ ...tenant, locationId, from: order.from ?? 0 })))
     const counts = Map.groupBy(await rowsByMonth(db, tenant, ids, order.from, order.to), ({ locationId }) => locationId)
     for (const [index, locationId] of ids.entries()) {
-      const pricing = held.get(locationId)
-      if (pricing === undefined) continue
+      const prices = held.get(locationId)
+      if (prices === undefined) continue
       if (left <= 0) {
         put(ids.slice(index), order.from)
         break
       }
-      for (const { rows, ...span } of monthSpans(order, { locationId, held: pricing, months: counts.get(locationId) ?? [] })) {
+      for (const { rows, ...span } of monthSpans(order, { locationId, held: prices, months: counts.get(locationId) ?? [] })) {
         if (left <= 0) {
           put([locationId], span.from)
           break
         }
-        portions.push({ tenant, locationId, held: pricing, cause: { ...span, version }, of: one })
+        portions.push({ tenant, locationId, held: prices, cause: { ...span, version }, of: one })
         left -= rows + portionRows
       }
     }

@@ -54,12 +54,6 @@ const asksOf = (records: Records): readonly PricingAsk[] =>
     return { accountId, liveMode, locationId, from }
   })
 
-/** Locations of orders are asked for with their prices from the order's start on. */
-const asksOfOrders = (orders: readonly LaneOrder[]): readonly PricingAsk[] =>
-  orders.flatMap(({ order: { accountId, liveMode, locationIds, from } }) =>
-    accountId === null ? [] : locationIds.map(locationId => ({ accountId, liveMode, locationId, from: from ?? 0 })),
-  )
-
 const withIntervals = (records: Records, intervals: readonly LaneRecord[]): Records => {
   if (intervals.length === 0) return records
   const all = new Map<string, readonly LaneRecord[]>(records)
@@ -134,7 +128,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
   const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, budget?: number): Promise<OrderPlan> => {
     if (orders.length === 0) return { portions: [], rest: [] }
     await stored
-    const planned = await planOrders(db, orders, await pricing.gather(asksOfOrders(orders)), budget)
+    const planned = await planOrders(db, pricing, orders, budget)
     for (const { tenant, locationId, held, cause } of planned.portions) {
       for (const direction of directions) groupOf(groups, { tenant, locationId, direction, held }).causes.push(cause)
     }
