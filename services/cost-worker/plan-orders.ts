@@ -25,9 +25,13 @@ export type OrderPlan = { readonly portions: readonly Portion[]; readonly rest: 
 /** A step takes location-months until about so many rows. */
 const budgetRows = 5_000
 /** Locations that are looked at in one step. */
-const mostLocations = 500
+const mostLocations = 200
+/** Locations in a message. */
+const mostInOrder = 500
 /** A location-month costs about as much as so many rows, however few it has. */
 const portionRows = 5
+/** A month that no other portion of the step lies in costs a statement and a part of the table, about as much as so many rows. */
+const newMonthRows = 150
 
 type Target = { readonly locationId: string; readonly held: HeldPricing; readonly months: readonly MonthCount[] }
 
@@ -53,6 +57,10 @@ const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly (Sp
     .filter(span => span.from < span.to)
 }
 
+/** Rows of months that have this in common are read and written together. */
+const monthOf = ({ accountId, liveMode }: Tenant, { from }: Span): string =>
+  `${accountId}/${liveMode}/${new Date(from).toISOString().slice(0, 7)}`
+
 const isSameBut = (a: LaneOrder, b: LaneOrder): boolean => {
   const [x, y] = [a.order, b.order]
   return (
@@ -73,7 +81,7 @@ const joined = (rest: readonly LaneOrder[]): readonly LaneOrder[] => {
   const orders: LaneOrder[] = []
   for (const one of rest) {
     const last = orders.at(-1)
-    if (last !== undefined && isSameBut(last, one) && last.order.locationIds.length + one.order.locationIds.length <= mostLocations) {
+    if (last !== undefined && isSameBut(last, one) && last.order.locationIds.length + one.order.locationIds.length <= mostInOrder) {
       orders[orders.length - 1] = { ...last, order: { ...last.order, locationIds: [...last.order.locationIds, ...one.order.locationIds] } }
     } else orders.push(one)
   }
@@ -92,6 +100,7 @@ export const planOrders = async (
 ): Promise<OrderPlan> => {
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
+  const months = new Set<string>()
   let left = budget
   let looked = 0
   for (const one of orders) {
@@ -124,7 +133,9 @@ export const planOrders = async (
           break
         }
         portions.push({ tenant, locationId, held: prices, cause: { ...span, version }, of: one })
-        left -= rows + portionRows
+        const month = monthOf(tenant, span)
+        left -= rows + portionRows + (months.has(month) ? 0 : newMonthRows)
+        months.add(month)
       }
     }
     put(order.locationIds.slice(room), order.from)

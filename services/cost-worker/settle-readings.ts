@@ -12,8 +12,8 @@ import type { LaneRecord, Origin } from './settle.ts'
 export type LaneReading = { readonly row: MeterReadingRow; readonly origin: Origin }
 
 /**
- * An interval to be costed as a record, with the part of its closing reading; withdrawn, it has no length, no energy and the part of
- * its opening reading. `origin`: the message of the end that changed in this step.
+ * An interval to be costed as a record, with the part of its closing reading; withdrawn, it has no energy and the part of its
+ * opening reading, and ends where what is withdrawn can have ended. `origin`: the message of the end that changed in this step.
  */
 export type LaneInterval = LaneRecord & { readonly isWithdrawn: boolean }
 
@@ -103,7 +103,7 @@ const askOf = (rows: readonly MeterReadingRow[]): ReadingAsk => ({
 })
 
 const laneIntervalOf = (
-  { opening, metered, version, sourceVersion }: RegisterInterval<MeterReadingRow>,
+  { opening, metered, end, version, sourceVersion }: RegisterInterval<MeterReadingRow>,
   origins: ReadonlyMap<MeterReadingRow, Origin>,
 ): LaneInterval => {
   const part = metered?.closing ?? opening
@@ -115,7 +115,7 @@ const laneIntervalOf = (
       energyFlowDirection: opening.energyFlowDirection,
       tariffDirection: opening.tariffDirection,
       start: opening.time,
-      end: part.time,
+      end,
       energy: metered?.energy ?? 0n,
       confidence: fullConfidence,
       sessionReferenceId: metered?.closing.sessionReferenceId ?? null,

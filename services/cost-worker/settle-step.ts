@@ -41,6 +41,14 @@ export type Settler = {
 }
 
 type Records = Arrived['records']
+type Held = ReadonlyMap<string, HeldPricing>
+const unpriceable = (pricing: PricingBook, locationId: string): { readonly code: string; readonly reason: string } => {
+  const fault = pricing.faultOf(locationId)
+  return fault === undefined
+    ? { code: 'location_unknown', reason: `${locationId} is not in the registry` }
+    : { code: 'prices_failed', reason: `${locationId}: ${fault}` }
+}
+
 type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
 type Building = { readonly rows: MeterCostRow[]; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
 
@@ -78,17 +86,21 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
   const estimates = estimateBook(db)
   const newest: NewestReadings = new Map()
 
-  /** Cost what stands alone; gather the rest by location and direction. */
-  const settleRecords = (records: Records, held: ReadonlyMap<string, HeldPricing>, settled: Building, groups: Groups): void => {
+  /**
+   * Cost what stands alone; gather the rest by location and direction. Records of a location that an order of the step costs again go
+   * with it: else it would write their stored forms behind them.
+   */
+  const settleRecords = (records: Records, orders: readonly LaneOrder[], held: Held, settled: Building, groups: Groups): void => {
+    const ordered = new Set(orders.flatMap(({ order }) => order.locationIds))
     for (const [locationId, entries] of records) {
       const prices = held.get(locationId)
       for (const entry of entries) {
         if (prices === undefined) {
-          settled.poison.push({ entry, code: 'location_unknown', reason: `${locationId} is not in the registry` })
+          settled.poison.push({ entry, ...unpriceable(pricing, locationId) })
           continue
         }
         const hasEstimates = estimates.has(entry.record)
-        if (!hasEstimates && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
+        if (!hasEstimates && !ordered.has(locationId) && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
           try {
             settled.rows.push(settleAlone(entry, prices))
           } catch (error) {
@@ -144,7 +156,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
       for (const order of orders) heed(order)
       const settled: Building = { rows: [], poison: [], failedOrders: [] }
       const groups: Groups = new Map()
-      settleRecords(all, await pricing.gather(asksOf(all)), settled, groups)
+      settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
       const { portions, rest } = await plan(orders, stored, groups, budget)
       await settleGroups(groups, portions, stored, settled)
       return { ...settled, readings: metered.readings, failures: metered.failures, rest }

@@ -31,6 +31,8 @@ export type PricingAsk = LocationKey & { readonly from: number }
  * per source. Both are read in a few statements for any number of locations. Throws `Failure` while the store is away.
  */
 export type PricingBook = {
+  /** Tell why a location that was asked for last has no prices; undefined: it does not exist. */
+  readonly faultOf: (locationId: string) => string | undefined
   /** Give what is held of a location, good for times from `from` on; undefined: it must be gathered. */
   readonly held: (locationId: string, from: number) => HeldPricing | undefined
   /** Give the pricing of locations, each from its own instant on; locations that do not exist are left out, deleted ones are not. */
@@ -71,6 +73,7 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
   const pool = pricingPool()
   const entries = new Map<string, Entry>()
   const series = new Map<string, HeldSeries>()
+  const faults = new Map<string, string>()
 
   const isGood = (entry: Entry, from: number): boolean =>
     entry.sources.every(source => source.from <= from && series.get(source.series.sourceId) === source)
@@ -133,6 +136,16 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     }
   }
 
+  /** What cannot be compiled is a fault of that location alone. */
+  const tryCompile = (location: LocationPricing): Entry | null => {
+    try {
+      return compile(location)
+    } catch (error) {
+      faults.set(location.locationId, String(error))
+      return null
+    }
+  }
+
   const forgetOldest = (): void => {
     for (const locationId of entries.keys()) {
       if (entries.size <= most) return
@@ -144,8 +157,10 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     const locations = await loadLocationPricing(database.operator, asks)
     await loadSeries(missingSources(locations, new Map(asks.map(({ locationId, from }) => [locationId, from]))))
     const loaded = new Map<string, Entry>()
+    for (const { locationId } of asks) faults.delete(locationId)
     for (const location of locations) {
-      const entry = compile(location)
+      const entry = tryCompile(location)
+      if (entry === null) continue
       entries.delete(location.locationId)
       entries.set(location.locationId, entry)
       loaded.set(location.locationId, entry)
@@ -177,6 +192,7 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
   }
 
   return {
+    faultOf: locationId => faults.get(locationId),
     held,
     gather,
     gatherNewest: async asks => {

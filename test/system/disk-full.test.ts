@@ -87,7 +87,9 @@ describe('a full disk', () => {
     const file = join(disk, '..', 'ledger.ndjson')
     try {
       await using system = await startSystem(folder)
-      const statuses = await runFull(system, disk, file)
+      const statuses = await runFull(system, disk, file).catch(error => {
+        throw new Error(`${String(error)}\n${system.output().slice(-4_000)}`, { cause: error })
+      })
       expect(new Set(statuses)).toEqual(new Set([200, 503]))
       expect(await system.stop()).toBe(0)
     } finally {

@@ -10,11 +10,13 @@ export type RegisterReading = { readonly time: number; readonly value: Energy; r
 
 /**
  * The interval that a reading opens, as it stands now. `metered` null: there is none, and one that is stored is withdrawn.
+ * `end`: that of the interval; of one that is withdrawn how far it can have reached, which is where the next reading is.
  * The versions are the higher ones of both ends.
  */
 export type RegisterInterval<Reading> = {
   readonly opening: Reading
   readonly metered: { readonly closing: Reading; readonly energy: Energy } | null
+  readonly end: number
   readonly version: bigint
   readonly sourceVersion: bigint
 }
@@ -81,10 +83,11 @@ const standingAt = <Reading extends RegisterReading>(
 
 const intervalOf = <Reading extends RegisterReading>(opening: Reading, closing: Reading | undefined): RegisterInterval<Reading> => {
   const { version, sourceVersion } = opening
-  if (closing === undefined) return { opening, metered: null, version, sourceVersion }
+  if (closing === undefined) return { opening, metered: null, end: opening.time, version, sourceVersion }
   return {
     opening,
     metered: refusePair(opening, closing) === null ? { closing, energy: closing.value - opening.value } : null,
+    end: isTooLong(opening, closing) ? opening.time : closing.time,
     version: higher(version, closing.version),
     sourceVersion: higher(sourceVersion, closing.sourceVersion),
   }
@@ -95,9 +98,12 @@ const refusePair = (opening: RegisterReading, closing: RegisterReading): Refusal
   if (closing.value < opening.value) {
     return refused('register_decreased', 'value must not be below that of the reading before it', 'value').refusal
   }
-  if (closing.time - opening.time <= longestRecordMs) return null
+  if (!isTooLong(opening, closing)) return null
   return refused('interval_too_long', 'time must be at most 366 days after that of the reading before it', 'time').refusal
 }
+
+/** Two readings so far apart have never been neighbours with an interval between them. */
+const isTooLong = (opening: RegisterReading, closing: RegisterReading): boolean => closing.time - opening.time > longestRecordMs
 
 const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 

@@ -1,6 +1,6 @@
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral } from './literals.ts'
-import type { Tenant } from './meter-cost-reads.ts'
+import { meterCost, readSettings, type Tenant } from './meter-cost-reads.ts'
 
 /** So many rows of a location start in a month of UTC, which begins at `month` (ms). */
 export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number }
@@ -8,7 +8,7 @@ export type MonthCount = { readonly locationId: string; readonly month: number; 
 /** Count the rows of locations by the months of UTC in which they start; a bound that is null is open. By location, then month. */
 export const rowsByMonth = async (
   db: ClickHouse,
-  { accountId, liveMode }: Tenant,
+  tenant: Tenant,
   locationIds: readonly string[],
   from: number | null,
   to: number | null,
@@ -18,10 +18,9 @@ export const rowsByMonth = async (
     from === null ? 'true' : `start_time >= ${instantLiteral(from)}`,
     to === null ? 'true' : `start_time < ${instantLiteral(to)}`,
   ].join(' AND ')
+  const condition = `location_id IN ${listLiteral(locationIds.map(idLiteral))} AND ${bounds}`
   const answer = await db.rows(`SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count()
-    FROM meter_cost FINAL WHERE account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}
-    AND location_id IN ${listLiteral(locationIds.map(idLiteral))} AND ${bounds}
-    GROUP BY location_id, month ORDER BY location_id, month SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1`)
+    ${meterCost(tenant, condition)} GROUP BY location_id, month ORDER BY location_id, month ${readSettings}`)
   return answer.map(([location, month, rows]) => ({ locationId: `loc_${location}`, month: Number(month) * 1000, rows: Number(rows) }))
 }
 

@@ -38,13 +38,13 @@ export type CostSum = {
 
 const day = 86_400_000
 // Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
-const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
+export const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
 const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
 const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
 /** The one way to a cost row: settled by FINAL, bound to a tenant. */
-const meterCost = (tenant: Tenant, condition: string): string => `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
+export const meterCost = (tenant: Tenant, condition: string): string => `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
 const noDevice = '0'.repeat(24)
 const devices = (all: readonly (string | null)[]): string => listLiteral(all.map(id => idLiteral(id ?? noDevice)))

@@ -1,0 +1,40 @@
+import { print, whole } from '../demo/terminal.ts'
+import { type AuditOptions, help, OptionError, readOptions } from './options.ts'
+import { isClean, observer, reportVerdict } from './report.ts'
+import { type Audit, openAudit } from './run-audit.ts'
+
+const run = async (options: AuditOptions): Promise<boolean> => {
+  const { records, kills, seed, connections, without } = options
+  const left = without.size === 0 ? '' : `, without ${[...without].join(', ')}`
+  print(`\n  Ledger check of ${whole(records)} records, ${kills} kills, ${connections} connections, seed ${seed}${left}\n`)
+  const startedAt = performance.now()
+  let opened: Audit | null = null
+  await using audit = await openAudit(
+    options,
+    observer(() => opened?.progress.kills ?? 0),
+  )
+  opened = audit
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void audit[Symbol.asyncDispose]().then(() => process.exit(130)))
+  }
+  if (options.isKept) print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
+  await audit.load()
+  let verdict = await audit.judge()
+  if (options.isAltered && isClean(verdict)) {
+    print(`\n  ${await audit.alter()} is altered by hand\n`)
+    verdict = await audit.judge()
+  }
+  reportVerdict(verdict, audit.progress)
+  print(`  after ${whole((performance.now() - startedAt) / 1_000)} s`)
+  return isClean(verdict)
+}
+
+try {
+  const options = readOptions(process.argv.slice(2))
+  if (options === null) print(help)
+  else if (!(await run(options))) process.exitCode = 1
+} catch (error) {
+  const isUsage = error instanceof OptionError
+  process.stderr.write(`\naudit: ${error instanceof Error ? (isUsage ? error.message : error.stack) : String(error)}\n`)
+  process.exitCode = isUsage ? 2 : 1
+}

@@ -1,0 +1,97 @@
+import type { MarketSeries, Tariff } from '../../../services/domain/tariff/tariff.ts'
+import type { Random } from '../../support/ledger/random.ts'
+import { kindsOfLocations, year } from './plan-tariffs.ts'
+
+/** A location before it is made. */
+export type PlannedLocation = {
+  readonly zone: string
+  readonly kind: string
+  readonly devices: number
+  /** Which of the market series prices what it buys and sells; null: none. */
+  readonly importMarket: number | null
+  readonly exportMarket: number | null
+  readonly tariffs: readonly Tariff[]
+  /** Whether some of its records are estimates, where the run has any. */
+  readonly hasEstimates: boolean
+}
+
+type Prices = Pick<MarketSeries, 'starts' | 'ends' | 'prices'>
+
+/** A market with the prices that it has in the end, those that it begins with, and those that come late or are corrected. */
+export type PlannedMarket = { readonly series: MarketSeries; readonly atFirst: Prices; readonly later: readonly Prices[] }
+
+export type PlannedWorld = { readonly markets: readonly PlannedMarket[]; readonly locations: readonly PlannedLocation[] }
+
+/** Whole, half and quarter hours; changes of an hour, of half an hour, at other hours, and none. */
+const zones = [
+  ...['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe'],
+  ...['Europe/London', 'America/St_Johns', 'Asia/Kathmandu', 'Pacific/Chatham'],
+] as const
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** Records may be longer than the year they begin in. */
+const reach = { start: year.start - 3 * dayMs, end: year.end + 45 * dayMs }
+
+/** Prices of an hour, of a quarter hour for some days in October, some below zero, some equal to the one before. */
+const planMarket = (random: Random, name: string): MarketSeries => {
+  const series = { sourceId: name, starts: [] as number[], ends: [] as number[], prices: [] as bigint[], confidences: [] as number[] }
+  const quarters = { start: Date.UTC(2025, 9, 1), end: Date.UTC(2025, 9, 8) }
+  for (let at = reach.start; at < reach.end; ) {
+    const end = at + (quarters.start <= at && at < quarters.end ? hourMs / 4 : hourMs)
+    const last = series.prices.at(-1) ?? 0n
+    series.starts.push(at)
+    series.ends.push(end)
+    series.prices.push(random.chance(0.1) ? last : BigInt(random.whole(380_000)) * 1_000n - 60_000_000n)
+    series.confidences.push(1)
+    at = end
+  }
+  return series
+}
+
+/** Hold some parts of a series back, or begin with other prices there. */
+const withLateParts = (random: Random, series: MarketSeries): PlannedMarket => {
+  const { starts, ends, prices } = series
+  const atFirst = { starts: [] as number[], ends: [] as number[], prices: [] as bigint[] }
+  const later: { starts: number[]; ends: number[]; prices: bigint[] }[] = []
+  let left = 0
+  let fate: 'in time' | 'late' | 'corrected' = 'in time'
+  for (const [index, start] of starts.entries()) {
+    const [end = start, price = 0n] = [ends[index], prices[index]]
+    if (left-- === 0) {
+      fate = index === 0 ? 'in time' : random.pick(['in time', 'in time', 'late', 'corrected'])
+      left = 24 + random.whole(600)
+      if (fate !== 'in time') later.push({ starts: [], ends: [], prices: [] })
+    }
+    const parts = fate === 'in time' ? [atFirst] : fate === 'late' ? [later.at(-1)] : [atFirst, later.at(-1)]
+    for (const part of parts) {
+      part?.starts.push(start)
+      part?.ends.push(end)
+      part?.prices.push(part === atFirst && fate === 'corrected' ? price + 1_234_567n : price)
+    }
+  }
+  return { series, atFirst, later }
+}
+
+const planLocation = (random: Random, index: number, markets: number): PlannedLocation => {
+  const kind = kindsOfLocations[index % kindsOfLocations.length] as (typeof kindsOfLocations)[number]
+  const importMarket = kind.market ? random.whole(markets) : null
+  return {
+    zone: zones[index % zones.length] ?? 'UTC',
+    kind: kind.name,
+    devices: random.whole(4),
+    importMarket,
+    exportMarket: kind.market && random.chance(0.5) ? random.whole(markets) : importMarket,
+    tariffs: kind.of(random),
+    hasEstimates: index % 3 === 1,
+  }
+}
+
+/** Plan markets, and locations that take kinds and zones in turn. */
+export const planWorld = (random: Random, locations: number, { hasLatePrices }: { readonly hasLatePrices: boolean }): PlannedWorld => {
+  const markets = ['Day ahead', 'Own series'].map(name => {
+    const series = planMarket(random, name)
+    return hasLatePrices ? withLateParts(random, series) : { series, atFirst: series, later: [] }
+  })
+  return { markets, locations: Array.from({ length: locations }, (_, index) => planLocation(random, index, markets.length)) }
+}

@@ -1,0 +1,27 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { costRecords } from '../../support/oracle/cost.ts'
+import { scenarios } from '../../support/oracle/generate.ts'
+import { locationCosts } from './location-costs.ts'
+
+const numRuns = Number(process.env['SCENARIOS'] ?? 60)
+
+describe('the judge of the audit', () => {
+  it('agrees to the last digit with an oracle that walks minute by minute', { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(scenarios({ mostRecords: 8 }), ({ input, records }) => {
+        expect(locationCosts(input, records)).toEqual(costRecords(input, records))
+      }),
+      { numRuns },
+    )
+  })
+
+  it('agrees where rounding decides', { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(scenarios({ mostRecords: 8, amounts: 'tiny' }), ({ input, records }) => {
+        expect(locationCosts(input, records)).toEqual(costRecords(input, records))
+      }),
+      { numRuns: Math.ceil(numRuns / 3) },
+    )
+  })
+})

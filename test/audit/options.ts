@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util'
+
+/** Kinds of operations that a run may leave out. */
+const kinds = ['repricing', 'estimates', 'registers'] as const
+export type Kind = (typeof kinds)[number]
+
+export type AuditOptions = {
+  /** Records of first submissions; corrections and resends come on top. */
+  readonly records: number
+  readonly kills: number
+  readonly seed: number
+  readonly connections: number
+  readonly locations: number
+  readonly without: ReadonlySet<Kind>
+  /** Leave the data folder and the journal where they are. */
+  readonly isKept: boolean
+  /** Alter one stored row by hand after a clean run; the audit must then find it. */
+  readonly isAltered: boolean
+}
+
+const usuallyWithout = 'none'
+
+export class OptionError extends Error {}
+
+export const help = `Audits a running system: sends it a random history while it is killed, then reads everything back and compares it to the
+last digit with an exact calculation that shares no code with it.
+
+  npm run audit -- [--records N] [--kills N] [--seed N] [--connections N] [--without KINDS] [--keep]
+
+  --records N       Records of first submissions, 100 to 10000000 (200000); corrections and resends come on top.
+  --kills N         Times the system is killed with -9 and started again, 0 to 1000 (12).
+  --seed N          Another number gives another history; the same one the same history and kills at the same places (1).
+  --connections N   Submitters at once, 1 to 64 (4).
+  --locations N     Locations, 1 to 10000 (40).
+  --without KINDS   Leave operations out, a comma list of: repricing (tariffs and prices that change what stored records cost),
+                    estimates (records below confidence 1), registers (cumulative readings); none: leave nothing out (${usuallyWithout}).
+  --alter           After a clean run alter one stored row by hand; the audit must then fail and name it.
+  --keep            Leave the data folder and the journal for a look.
+  --help            Show this help.
+
+Exits with 0 when every promise is kept, 1 when one is not, 2 when it was not told right.
+`
+
+const text = { type: 'string' } as const
+
+const readWords = (words: readonly string[]) => {
+  const flag = { type: 'boolean', default: false } as const
+  const options = {
+    records: text,
+    kills: text,
+    seed: text,
+    connections: text,
+    locations: text,
+    without: text,
+    keep: flag,
+    alter: flag,
+    help: flag,
+  }
+  try {
+    return parseArgs({ args: [...words], options }).values
+  } catch (error) {
+    throw new OptionError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+const readNumber = (name: string, given: string | undefined, usual: number, [least, most]: readonly [number, number]): number => {
+  if (given === undefined) return usual
+  const value = Number(given)
+  if (/^\d+$/.test(given) && value >= least && value <= most) return value
+  throw new OptionError(`--${name} is a whole number from ${least} to ${most}, not "${given}"`)
+}
+
+const readKinds = (given: string): ReadonlySet<Kind> => {
+  const named = given.split(',').filter(name => name !== 'none' && name !== '')
+  const unknown = named.find(name => !kinds.some(kind => kind === name))
+  if (unknown !== undefined) throw new OptionError(`--without knows ${kinds.join(', ')}, not "${unknown}"`)
+  return new Set(kinds.filter(kind => named.includes(kind)))
+}
+
+/** Read the words of a command; null: it asks for help. Throws `OptionError`. */
+export const readOptions = (words: readonly string[]): AuditOptions | null => {
+  const given = readWords(words)
+  if (given.help) return null
+  return {
+    records: readNumber('records', given.records, 200_000, [100, 10_000_000]),
+    kills: readNumber('kills', given.kills, 12, [0, 1_000]),
+    seed: readNumber('seed', given.seed, 1, [0, 2 ** 31]),
+    connections: readNumber('connections', given.connections, 4, [1, 64]),
+    locations: readNumber('locations', given.locations, 40, [1, 10_000]),
+    without: readKinds(given.without ?? usuallyWithout),
+    isKept: given.keep,
+    isAltered: given.alter,
+  }
+}

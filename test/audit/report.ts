@@ -1,0 +1,86 @@
+import { heading, paint, print, printTable, showProgress, whole } from '../demo/terminal.ts'
+import { type Difference, differenceKinds, type Verdict } from './judge/verdict.ts'
+import type { Audit, Observer } from './run-audit.ts'
+
+const titles = {
+  world: ['World', 'locations'],
+  load: ['Sending', 'records'],
+  receipts: ['Receipts', 'receipts'],
+  records: ['Judging', 'records'],
+} as const
+
+/** Show each phase as it gets on, and the kills of it. */
+export const observer = (kills: () => number): Observer => {
+  let shown: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null = null
+  let killed = 0
+  return (phase, done, total) => {
+    const [title, unit] = titles[phase]
+    if (shown === null || shown.phase !== phase || (shown.isEnded && done < total)) {
+      shown = { phase, progress: showProgress(title, total, unit), isEnded: false }
+    }
+    if (kills() > killed) {
+      killed = kills()
+      print(`  ${title.padEnd(12)} kill ${killed} survived at ${whole(done)} ${unit}`)
+    }
+    if (shown.isEnded) return
+    shown.progress.update(done)
+    shown.isEnded = done >= total
+    if (shown.isEnded) shown.progress.end(`${whole(done)} ${unit}`)
+  }
+}
+
+const kindNames: Readonly<Record<Difference['kind'], string>> = {
+  missing: 'missing',
+  duplicate: 'duplicates',
+  unexpected: 'unexpected',
+  energy: 'wrong energy',
+  cost: 'wrong cost',
+  sum: 'sums off to the last digit',
+  receipt: 'receipts untrue',
+  answer: 'answers untrue',
+}
+
+const mostShown = 5
+
+/** Print the table of an audit, and of each kind of difference the first ones. */
+export const reportVerdict = (verdict: Awaited<ReturnType<Audit['judge']>>, progress: Audit['progress']): void => {
+  const { operations, attempts } = verdict.books.book
+  const by = Map.groupBy(verdict.differences, ({ kind }) => kind)
+  const count = (kind: Difference['kind']): readonly [string, string] => [kindNames[kind], whole(by.get(kind)?.length ?? 0)]
+  heading('Audit', verdict.differences.length === 0 ? 'every promise of the ledger is kept' : 'the service and the books differ')
+  printTable(
+    ['', 'count'],
+    [
+      ['kills', whole(progress.kills)],
+      ['operations ok', whole(operations.ok)],
+      ['operations failed', whole(operations.failed)],
+      ['operations info', whole(operations.unknown)],
+      ['requests sent', whole(attempts.sent)],
+      ['requests of unknown fate', whole(attempts.unknown)],
+      ['changes of tariffs and prices', whole(progress.changes)],
+      ['corrections left out in doubt', whole(progress.leftOut)],
+      null,
+      ['records expected', whole(verdict.expected)],
+      ['records found', whole(verdict.found)],
+      ['of them without a price', whole(verdict.unpriced)],
+      ['pieces compared', whole(verdict.pieces)],
+      ['receipts compared', whole(verdict.receipts)],
+      ['sums compared', whole(verdict.months)],
+      null,
+      ...differenceKinds.map(count),
+    ],
+  )
+  for (const [kind, differences] of by) {
+    heading(kindNames[kind], `the first ${Math.min(mostShown, differences.length)} of ${whole(differences.length)}`)
+    for (const { subject, expected, found } of differences.slice(0, mostShown)) {
+      print(`  ${paint('red', '✗')} ${subject}`)
+      print(`    expected  ${expected}`)
+      print(`    found     ${found}`)
+    }
+  }
+  print()
+}
+
+/** Whether a verdict keeps every promise: nothing differs, nothing is unknown, and something was there to look at. */
+export const isClean = ({ differences, expected }: Pick<Verdict, 'differences' | 'expected'>): boolean =>
+  differences.length === 0 && expected > 0

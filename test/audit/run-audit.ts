@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '../support/client.ts'
+import { openJournal } from '../support/ledger/journal.ts'
+import { type Random, seeded } from '../support/ledger/random.ts'
+import { dataFolder, removeData } from '../support/running-system.ts'
+import { type AuditedSystem, auditedSystem } from './audited-system.ts'
+import { placeWorld } from './history/place-world.ts'
+import { planSteps } from './history/plan-steps.ts'
+import { planWorld } from './history/plan-world.ts'
+import { deleteDoomed, type Judged, judge } from './judge/judge.ts'
+import type { AuditOptions, Kind } from './options.ts'
+import { type AuditEntry, type Progress, sizeOf } from './send/entries.ts'
+import { sendSteps } from './send/send-steps.ts'
+
+/** What an audit tells while it works: how much of a phase is done. */
+export type Observer = (phase: 'world' | 'load' | 'receipts' | 'records', done: number, total: number) => void
+
+/** An audit under way: send everything once, then judge as often as wanted. */
+export type Audit = AsyncDisposable & {
+  readonly folder: string
+  readonly journalFile: string
+  readonly progress: Progress & { readonly kills: number }
+  readonly load: () => Promise<void>
+  readonly judge: () => Promise<Judged>
+  /** Alter one stored row by hand while the system is stopped; gives the record's id. */
+  readonly alter: () => Promise<string>
+}
+
+type Killing = {
+  readonly system: AuditedSystem
+  readonly random: Random
+  readonly progress: Progress & { kills: number }
+  readonly kills: number
+  /** Records that will be sent. */
+  readonly total: number
+  /** Aborted when all is sent, or by the error that ended the sending. */
+  readonly signal: AbortSignal
+}
+
+/** Kill the system each time another share of the records is sent, give or take; what is left of the kills when all is sent, then. */
+const killWhileSending = async ({ system, random, progress, kills, total, signal }: Killing): Promise<void> => {
+  for (let kill = 0; kill < kills; kill += 1) {
+    const at = (total * (kill + 0.2 + random.whole(600) / 1_000)) / kills
+    const delayMs = random.whole(300)
+    while (progress.records < at && !signal.aborted) await sleep(10)
+    await sleep(delayMs)
+    if (signal.reason instanceof Error) return
+    await system.killAndStart(random)
+    progress.kills += 1
+  }
+}
+
+const alterRow = (folder: string): string => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'alter-row.ts'), folder], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the row was not altered:\n${stderr}`)
+  return stdout.trim()
+}
+
+const clientOf = (system: AuditedSystem): Client => {
+  const caller = system.caller()
+  if (caller === null) throw new Error('no system runs')
+  return caller.client
+}
+
+/** Open an audit on a fresh folder, with a system that runs and a world in it. */
+export const openAudit = async (options: AuditOptions, observe: Observer): Promise<Audit> => {
+  const folder = dataFolder()
+  const journalFile = join(folder, '..', 'ledger.ndjson')
+  const { kills, connections, records, locations, seed, without } = options
+  const has = (kind: Kind): boolean => !without.has(kind)
+  const hasRepricing = has('repricing')
+  const system = auditedSystem(folder)
+  const random = seeded(seed)
+  const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], kills: 0 }
+  const planned = planWorld(random, locations, { hasLatePrices: hasRepricing })
+  const world = await placeWorld(await system.start(), planned, done => observe('world', done, locations))
+
+  const load = async (): Promise<void> => {
+    await using journal = await openJournal<AuditEntry>(journalFile)
+    const steps = planSteps(random, world, { records, hasRepricing, hasEstimates: has('estimates'), hasRegisters: has('registers') })
+    const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
+    const sent = new AbortController()
+    const telling = setInterval(() => observe('load', progress.records, total), 200)
+    const killing = killWhileSending({ system, random, progress, kills, total, signal: sent.signal })
+    const failed = (error: unknown): never => {
+      sent.abort(error)
+      throw error
+    }
+    const sending = sendSteps({ system, journal, connections, progress }, steps).then(() => sent.abort('all is sent'), failed)
+    await Promise.all([sending, killing]).finally(() => clearInterval(telling))
+    observe('load', progress.records, total)
+    // A deleted location is never priced again: where changes alter costs, these must have settled before.
+    if (!hasRepricing) await deleteDoomed(clientOf(system), world)
+  }
+
+  return {
+    ...{ folder, journalFile, progress, load },
+    judge: () => judge({ client: clientOf(system), world, journalFile, hasRepricing, refused: progress.refused, observe }),
+    alter: async () => {
+      await system.stop()
+      const id = alterRow(folder)
+      await system.start()
+      return id
+    },
+    [Symbol.asyncDispose]: async () => {
+      await system[Symbol.asyncDispose]()
+      if (!options.isKept) removeData(folder)
+    },
+  }
+}

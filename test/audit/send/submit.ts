@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Outcome } from '../../support/ledger/journal.ts'
+import { type Answer, answerOf } from '../../support/ledger/submitter.ts'
+import type { Caller } from '../audited-system.ts'
+import {
+  bodyOf,
+  callerSince,
+  entryOf,
+  isUndeserved,
+  nullIfBroken,
+  pathOf,
+  pauseMs,
+  type Sending,
+  type Submission,
+  sizeOf,
+} from './entries.ts'
+
+/** What is known of a step that is done: the last life in which something of it was sent and never answered; 0: none. */
+export type Done = { readonly doubtfulLife: number }
+
+const unanswered: Answer = { outcome: 'unknown', status: null, receipt: null }
+
+type Attempt = { readonly step: Submission; readonly operation: number; readonly attempt: number; readonly body: string }
+
+const sendOnce = async (
+  { journal, progress }: Sending,
+  { client }: Caller,
+  { step, operation, attempt, body }: Attempt,
+): Promise<Outcome> => {
+  const reply = await client.send('PUT', pathOf[step.kind], body).catch(nullIfBroken)
+  const answer = reply === null ? unanswered : answerOf(reply)
+  if (isUndeserved(answer.status, answer.outcome)) progress.refused.push(`submission ${operation}: ${reply?.status} ${reply?.text}`)
+  await journal.write({ kind: 'answered', operation, attempt, ...answer })
+  return answer.outcome
+}
+
+/**
+ * Submit a step as often as it takes until its fate is known; written down before each sending and after each answer. It is left out
+ * where something of the submission `before` it may still arrive, which would then come behind this one.
+ */
+export const submit = async (sending: Sending, step: Submission, operation: number, before: Done): Promise<Done> => {
+  const { system, journal, progress } = sending
+  const since = performance.now()
+  let { doubtfulLife } = before
+  if (doubtfulLife >= (await callerSince(system, since, sleep)).life) {
+    progress.leftOut += 1
+    return before
+  }
+  await journal.write(entryOf(step, operation))
+  const body = bodyOf(step)
+  for (let attempts = 0, isKnown = false; !isKnown; await sleep(isKnown ? 0 : pauseMs)) {
+    const caller = await callerSince(system, since, sleep)
+    const copies = Array.from({ length: attempts === 0 ? step.copies : 1 }, () => attempts++)
+    await journal.write(...copies.map(attempt => ({ kind: 'sent', operation, attempt }) as const))
+    const outcomes = await Promise.all(copies.map(attempt => sendOnce(sending, caller, { step, operation, attempt, body })))
+    if (outcomes.includes('unknown')) doubtfulLife = caller.life
+    isKnown = outcomes.some(outcome => outcome !== 'unknown')
+  }
+  progress.records += sizeOf(step)
+  return { doubtfulLife }
+}

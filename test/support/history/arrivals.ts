@@ -1,0 +1,154 @@
+import { seededRandom } from '../fuzz/random.ts'
+import type { Form, History, PriceBlock, SentReading, SentRecord, SentRegister, TariffStep } from './history.ts'
+import { finalOf, readingName } from './history.ts'
+
+export type RecordForm = { readonly record: SentRecord; readonly form: Form }
+export type ReadingForm = { readonly reading: SentReading; readonly value: bigint }
+
+/** One request. `isAlone`: a record that asks for its cost at once. */
+export type Request =
+  | { readonly kind: 'records'; readonly records: readonly RecordForm[]; readonly isAlone: boolean }
+  | { readonly kind: 'readings'; readonly register: SentRegister; readonly readings: readonly ReadingForm[] }
+  | { readonly kind: 'tariff'; readonly step: TariffStep }
+  | { readonly kind: 'prices'; readonly block: PriceBlock; readonly prices: readonly bigint[] }
+
+/** Requests that are sent side by side, and how long it is waited behind them. */
+export type Wave = { readonly requests: readonly Request[]; readonly pauseMs: number }
+
+/** The smallest part of an arrival. Those of one `key` keep their order; those of one `lot` may share a request. */
+type Atom = { readonly key: string; readonly lot: string; readonly request: Request }
+
+const atomsOf = (history: History): readonly (readonly Atom[])[] => [
+  ...history.records.map(record =>
+    record.forms.map((form): Atom => {
+      const request = { kind: 'records' as const, records: [{ record, form }], isAlone: false }
+      return { key: record.name, lot: 'records', request }
+    }),
+  ),
+  ...history.registers.flatMap(register =>
+    register.readings.map(reading =>
+      reading.values.map((value): Atom => {
+        const request = { kind: 'readings' as const, register, readings: [{ reading, value }] }
+        return { key: readingName(register, reading), lot: register.name, request }
+      }),
+    ),
+  ),
+  ...history.tariffs.chains.map((chain, index) =>
+    chain.map((step): Atom => ({ key: `chain ${index}`, lot: '', request: { kind: 'tariff', step } })),
+  ),
+  ...(usesMarket(history) ? history.prices : []).map(block =>
+    block.forms.map((prices): Atom => ({ key: `prices ${block.start}`, lot: '', request: { kind: 'prices', block, prices } })),
+  ),
+]
+
+/** Whether some tariff of a history, a voided one too, has market prices. */
+export const usesMarket = ({ tariffs }: History): boolean =>
+  tariffs.chains.flat().some(step => step.kind === 'create' && step.tariff.marketRates)
+
+/** A chance that depends on the seed and a name alone, so that leaving out one thing moves no other. */
+const chance = (seed: number, name: string): ReturnType<typeof seededRandom> => {
+  let mixed = seed
+  for (let i = 0; i < name.length; i += 1) mixed = Math.imul(mixed ^ name.charCodeAt(i), 0x01000193)
+  return seededRandom(mixed)
+}
+
+/** Put all atoms in a random order that keeps the order within each key. */
+const shuffled = (history: History): readonly Atom[] =>
+  atomsOf(history)
+    .flatMap(atoms => {
+      const times = atoms.map(({ key }, index) => chance(history.seed, `${key} ${index}`).below(1e9)).sort((a, b) => a - b)
+      return atoms.map((atom, index) => ({ atom, time: times[index] ?? 0 }))
+    })
+    .sort((a, b) => a.time - b.time)
+    .map(({ atom }) => atom)
+
+type Joined = { request: Request; readonly keys: Set<string> }
+
+const mostTogether = 10
+
+const withAlso = (request: Request, other: Request): Request => {
+  if (request.kind === 'records' && other.kind === 'records') return { ...request, records: [...request.records, ...other.records] }
+  if (request.kind === 'readings' && other.kind === 'readings') return { ...request, readings: [...request.readings, ...other.readings] }
+  return request
+}
+
+/** Cut atoms into requests: what comes later may join the last request of its lot; `isStrict`: only if that is the last of all. */
+const cut = (atoms: readonly Atom[], seed: number, isStrict = false): readonly Joined[] => {
+  const requests: Joined[] = []
+  const open = new Map<string, Joined>()
+  for (const [index, { key, lot, request }] of atoms.entries()) {
+    const last = lot === '' ? undefined : open.get(lot)
+    const random = chance(seed, `cut ${index} ${key}`)
+    if (last !== undefined && !last.keys.has(key) && last.keys.size < mostTogether && !random.oneIn(6)) {
+      last.request = withAlso(last.request, request)
+      last.keys.add(key)
+      continue
+    }
+    const joined = { request, keys: new Set([key]) }
+    if (isStrict) open.clear()
+    requests.push(joined)
+    open.set(lot, joined)
+  }
+  return requests.map(({ request, keys }, index) => {
+    const alone = !isStrict && keys.size === 1 && chance(seed, `alone ${index}`).oneIn(3)
+    return { request: request.kind === 'records' ? { ...request, isAlone: alone } : request, keys }
+  })
+}
+
+const pauses = [0, 0, 0, 30, 60, 200] as const
+
+type Building = { readonly requests: Request[]; readonly keys: Set<string>; readonly most: number; readonly pauseMs: number }
+
+const isChange = ({ kind }: Request): boolean => kind === 'tariff' || kind === 'prices'
+const isAlone = (request: Request): boolean => request.kind === 'records' && request.isAlone
+
+/** Cost at once is that of the newest prices: where these change meanwhile the answer may wait for long, and says so. */
+const fits = ({ requests, keys, most }: Building, { request, keys: own }: Joined): boolean => {
+  if (requests.length === most || [...own].some(key => keys.has(key))) return false
+  return !(isAlone(request) && requests.some(isChange)) && !(isChange(request) && requests.some(isAlone))
+}
+
+/** Any order of a history's atoms and any cut into requests, some side by side: what a network makes of them. */
+export const anyArrival = (history: History): readonly Wave[] => {
+  const waves: Building[] = []
+  for (const [index, joined] of cut(shuffled(history), history.seed).entries()) {
+    let last = waves.at(-1)
+    if (last === undefined || !fits(last, joined)) {
+      const random = chance(history.seed, `wave ${index}`)
+      last = { requests: [], keys: new Set(), most: 1 + random.below(6), pauseMs: random.pick(pauses) }
+      waves.push(last)
+    }
+    last.requests.push(joined.request)
+    for (const key of joined.keys) last.keys.add(key)
+  }
+  return waves
+}
+
+const alone = (request: Request): Wave => ({ requests: [request], pauseMs: 0 })
+
+/** Tariffs and prices as they are in the end, then all records and readings in the order of time, each once in its last form. */
+export const arrivalInOrder = (history: History): readonly Wave[] => {
+  const tariffs = history.tariffs.final.map((tariff): Request => ({ kind: 'tariff', step: { kind: 'create', tariff } }))
+  const prices = (usesMarket(history) ? history.prices : []).map(
+    (block): Request => ({ kind: 'prices', block, prices: finalOf(block.forms) }),
+  )
+  const inTime: { at: number; end: number; atom: Atom }[] = [
+    ...history.records.map(record => {
+      const request: Request = { kind: 'records', records: [{ record, form: finalOf(record.forms) }], isAlone: false }
+      return { at: record.start, end: record.end, atom: { key: record.name, lot: 'records', request } }
+    }),
+    ...history.registers.flatMap(register =>
+      register.readings.map(reading => {
+        const request: Request = { kind: 'readings', register, readings: [{ reading, value: finalOf(reading.values) }] }
+        return { at: reading.time, end: reading.time, atom: { key: readingName(register, reading), lot: register.name, request } }
+      }),
+    ),
+  ]
+  inTime.sort((a, b) => a.at - b.at || a.end - b.end)
+  const metered = cut(
+    inTime.map(({ atom }) => atom),
+    history.seed,
+    true,
+  )
+  return [...tariffs, ...prices, ...metered.map(({ request }) => request)].map(alone)
+}

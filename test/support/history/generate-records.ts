@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import { certain, type FlowName, type Form, type SentRecord } from './history.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+const step = 5 * minuteMs
+
+/** Instants around which records lie. */
+export type Places = { readonly month: number; readonly clock: number; readonly contract: number; readonly anywhere: readonly number[] }
+
+const energies = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 200 }).map(hundreds => BigInt(hundreds) * 100_000_000n) },
+  { weight: 3, arbitrary: fc.bigInt({ min: 1n, max: 20_000_000_000n }) },
+  { weight: 1, arbitrary: fc.constant(0n) },
+)
+
+const forms = (confidence: fc.Arbitrary<number>): fc.Arbitrary<Form[]> => {
+  const form = fc.record({ energy: energies, confidence })
+  const sent = fc.oneof({ weight: 5, arbitrary: fc.tuple(form) }, { weight: 2, arbitrary: fc.array(form, { minLength: 2, maxLength: 3 }) })
+  // Some are sent again as they are.
+  return fc
+    .tuple(sent, fc.constantFrom(0, 0, 0, 1, 2))
+    .map(([all, again]) => [...all, ...Array.from({ length: again }, () => all.at(-1) as Form)])
+}
+
+const actual = fc.oneof({ weight: 12, arbitrary: fc.constant(certain) }, { weight: 1, arbitrary: fc.constant(700_000) })
+const estimate = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(500_000, 800_000) }, { weight: 1, arbitrary: fc.constant(certain) })
+/** A device of the three, or the location itself. */
+export const devices = fc.constantFrom(null, 0, 1, 2)
+export const sessions = fc.constantFrom(null, null, 's', 't')
+const flowNames: fc.Arbitrary<FlowName> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('bought' as const) },
+  fc.constantFrom('sold' as const, 'own' as const, 'supplied' as const),
+)
+
+const lengths = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(0) },
+  { weight: 4, arbitrary: fc.constantFrom(step, 15 * minuteMs, hourMs) },
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 60 }).map(steps => steps * step) },
+  { weight: 1, arbitrary: fc.integer({ min: 12, max: 60 }).map(hours => hours * hourMs) },
+)
+
+type Unnamed = Omit<SentRecord, 'name'>
+
+const near = (at: number, reach: number): fc.Arbitrary<number> =>
+  fc.integer({ min: -reach / step, max: reach / step }).map(steps => at + steps * step)
+
+const extents = (at: number, reach = 6 * hourMs): fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>> =>
+  fc.tuple(near(at, reach), lengths).map(([start, length]) => ({ start, end: start + length }))
+
+/** An extent that holds an instant within it. */
+const across = (at: number): fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>> =>
+  fc
+    .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }))
+    .map(([before, after]) => ({ start: at - before * step, end: at + after * step }))
+
+const records = (extent: fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>>, fixed: Partial<Unnamed> = {}): fc.Arbitrary<Unnamed> =>
+  fc
+    .record({ device: devices, flow: flowNames, session: sessions, forms: forms(actual), extent })
+    .map(({ extent: { start, end }, ...rest }) => ({ ...rest, start, end, ...fixed }))
+
+/** Records that begin together, some of which end together. */
+const together = (at: number): fc.Arbitrary<Unnamed[]> =>
+  fc.tuple(near(at, 4 * hourMs), lengths).chain(([start, length]) => {
+    const end = fc.oneof(
+      fc.constant(start + length),
+      fc.integer({ min: 1, max: 24 }).map(steps => start + steps * step),
+    )
+    return fc.array(
+      records(
+        end.map(found => ({ start, end: found })),
+        { flow: 'bought' },
+      ),
+      { minLength: 2, maxLength: 4 },
+    )
+  })
+
+/** An estimate, and actuals that cover parts of it; some of another session, some withdrawn. */
+const estimated = (at: number): fc.Arbitrary<Unnamed[]> =>
+  fc
+    .record({
+      device: devices,
+      session: sessions,
+      flow: flowNames,
+      start: near(at, 4 * hourMs),
+      hours: fc.integer({ min: 1, max: 12 }),
+      forms: forms(estimate),
+    })
+    .chain(({ hours, ...of }) => {
+      const whole: Unnamed = { ...of, end: of.start + hours * hourMs }
+      const part = fc.tuple(fc.integer({ min: -12, max: 12 * hours }), fc.integer({ min: 0, max: 72 })).map(([from, steps]) => ({
+        start: of.start + from * step,
+        end: of.start + (from + steps) * step,
+      }))
+      const { device, flow, session } = of
+      const same = records(part, { device, flow, session })
+      const other = records(part, { device, flow, session: 'u' })
+      return fc
+        .tuple(fc.constant(whole), same, fc.array(fc.oneof({ weight: 3, arbitrary: same }, other), { maxLength: 3 }))
+        .map(([one, first, more]) => [one, first, ...more])
+    })
+
+/** Rarely dropped, but dropped first when a failing history is made small. */
+export const keepable = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
+  const isKept = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 1, arbitrary: fc.constant(false) },
+    { weight: 400, arbitrary: fc.constant(true) },
+  )
+  return fc.tuple(isKept, arbitrary).map(([kept, value]) => (kept ? [value] : []))
+}
+
+const droppable = (group: fc.Arbitrary<Unnamed[]>): fc.Arbitrary<Unnamed[]> =>
+  group.chain(all => fc.tuple(...all.map(one => keepable(fc.constant(one)))).map(kept => kept.flat()))
+
+/** Records of every sort around the places. */
+export const sentRecords = ({ month, clock, contract, anywhere }: Places): fc.Arbitrary<SentRecord[]> => {
+  const alone = (extent: fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>>, fixed: Partial<Unnamed> = {}) => keepable(records(extent, fixed))
+  const somewhere = fc.constantFrom(month, clock, contract, ...anywhere)
+  const impulse = (at: number) => fc.constant({ start: at, end: at })
+  const long = fc
+    .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }))
+    .map(([before, after]) => ({ start: month - before * dayMs, end: month + after * dayMs + hourMs }))
+  return fc
+    .tuple(
+      droppable(somewhere.chain(together)),
+      droppable(together(month)),
+      alone(across(month), { flow: 'bought' }),
+      alone(across(month), { flow: 'bought' }),
+      alone(fc.constantFrom(month - hourMs, month - step).map(start => ({ start, end: month }))),
+      alone(extents(month, 0), { flow: 'bought' }),
+      alone(impulse(month), { flow: 'bought' }),
+      alone(across(clock), { flow: 'bought' }),
+      alone(extents(clock)),
+      alone(across(contract), { flow: 'bought' }),
+      alone(extents(contract, hourMs), { flow: 'bought' }),
+      ...(['sold', 'own', 'supplied'] as const).map(flow =>
+        alone(
+          somewhere.chain(at => extents(at)),
+          { flow },
+        ),
+      ),
+      alone(somewhere.chain(across), { flow: 'supplied' }),
+      droppable(somewhere.chain(estimated)),
+      droppable(estimated(month)),
+      fc.oneof(
+        { weight: 4, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: droppable(fc.array(records(long), { minLength: 1, maxLength: 2 })) },
+      ),
+      droppable(fc.array(records(somewhere.chain(at => extents(at, 20 * hourMs))), { maxLength: 8 })),
+    )
+    .map(groups => groups.flat().map((record, index) => ({ name: `r${index}`, ...record })))
+}

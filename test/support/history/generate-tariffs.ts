@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import type { Rate, ScheduleEntry, Tariff, TariffDirection, TariffType } from '../../../services/domain/tariff/tariff.ts'
+import type { TariffPlan, TariffStep } from './history.ts'
+
+const hour = 3600
+const dayMs = 86_400_000
+
+const cents = (least: number, most: number): fc.Arbitrary<bigint> =>
+  fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: least, max: most }).map(value => BigInt(value) * 10_000_000n) },
+    { weight: 1, arbitrary: fc.bigInt({ min: BigInt(least) * 10_000_000n, max: BigInt(most) * 10_000_000n }) },
+  )
+
+type Band = { readonly market: boolean; readonly tiers: readonly [least: number, most: number] }
+
+const rates = ({ market, tiers: [minLength, maxLength] }: Band): fc.Arbitrary<Rate[]> =>
+  fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength, maxLength }).chain(found => {
+    const bounds = [...found.sort((a, b) => a - b).map(kwh => BigInt(kwh) * 1_000_000_000n), null]
+    const each = bounds.map(to =>
+      fc.record({
+        fixed: market ? fc.constant(0n) : cents(-5, 60),
+        to: fc.constant(to),
+        surchargeFixed: cents(0, 10),
+        surchargePercentage: fc.constantFrom(0n, 190_000_000n, -250_000_000n),
+      }),
+    )
+    return fc.tuple(...each)
+  })
+
+const edges = [[0], [0, 6 * hour, 22 * hour], [7 * hour, 19 * hour + 1800], [0, 2 * hour + 1800], [2 * hour, 3 * hour]] as const
+
+const schedules = (band: Band): fc.Arbitrary<ScheduleEntry[]> =>
+  fc.constantFrom(...edges).chain(starts => {
+    const bands = starts.map((validFrom, index) => {
+      const validTo = starts[index + 1] ?? (starts[0] === 0 ? 24 * hour : starts[0])
+      return rates(index === 0 ? band : { ...band, tiers: [0, band.tiers[1]] }).map(rate => ({ validFrom, validTo, rate }))
+    })
+    return fc.tuple(...bands).map(hours => [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }])
+  })
+
+type Kind = { readonly direction: TariffDirection; readonly type: TariffType; readonly tiers: Band['tiers']; readonly market: boolean }
+
+const terms = (kind: Kind): fc.Arbitrary<Pick<Tariff, 'marketRates' | 'schedule'>> =>
+  (kind.market ? fc.constantFrom(false, false, true) : fc.constant(false)).chain(marketRates =>
+    schedules({ market: marketRates, tiers: kind.tiers }).map(schedule => ({ marketRates, schedule })),
+  )
+
+type Styled = { readonly first: Tariff; readonly second: Tariff; readonly wrong: Pick<Tariff, 'marketRates' | 'schedule'> }
+
+const create = (tariff: Tariff): TariffStep => ({ kind: 'create', tariff })
+const patch = ({ id, contractEnd }: Tariff): TariffStep => ({ kind: 'patch', id, contractEnd })
+
+/** Ways in which a change of contract comes about; each ends in the first and the second tariff. */
+const styles: Readonly<Record<string, (of: Styled) => TariffPlan['chains']>> = {
+  apart: ({ first, second }) => [[create(first)], [create(second)]],
+  patched: ({ first, second }) => [[create({ ...first, contractEnd: null }), patch(first), create(second)]],
+  moved: ({ first, second }) => {
+    const early = { ...first, contractEnd: (first.contractEnd ?? 0) - dayMs }
+    return [[create(early), patch(first)], [create(second)]]
+  },
+  voided: ({ first, second, wrong }) => {
+    const other = { ...second, ...wrong, id: `${second.id} wrong` }
+    return [[create(first)], [create(other), { kind: 'void', id: other.id }, create(second)]]
+  },
+  renewed: ({ first, second, wrong }) => {
+    const other = { ...first, ...wrong, id: `${first.id} wrong`, contractEnd: null }
+    return [[create(other), { kind: 'void', id: other.id }, create(first)], [create(second)]]
+  },
+}
+
+/** The wrong tariff that reaches to the end of time must be gone before the second one comes. */
+const inOneChain = (chains: TariffPlan['chains'], style: string): TariffPlan['chains'] => (style === 'renewed' ? [chains.flat()] : chains)
+
+/** Two contracts of a kind, one after the other, the change at one of some instants. */
+const changes = (kind: Kind, instants: readonly number[]): fc.Arbitrary<TariffPlan> =>
+  fc
+    .record({
+      lead: fc.constantFrom(null, null, 40 * dayMs, 3 * dayMs),
+      at: fc.constantFrom(...instants),
+      gapMs: fc.constantFrom(0, 0, 0, 7_200_000),
+      end: fc.constantFrom(null, null, 3 * dayMs),
+      terms: fc.tuple(terms(kind), terms(kind), terms(kind)),
+      style: fc.constantFrom(...Object.keys(styles)),
+    })
+    .map(({ lead, at, gapMs, end: last, terms: [one, other, wrong], style }) => {
+      const { direction, type } = kind
+      const id = `${direction} ${type}`
+      const start = lead === null ? null : at - lead
+      const end = last === null ? null : at + last
+      const first: Tariff = { id: `${id} 1`, direction, type, ...one, contractStart: start, contractEnd: at - gapMs, closedAt: null }
+      const second: Tariff = { id: `${id} 2`, direction, type, ...other, contractStart: at, contractEnd: end, closedAt: null }
+      const chains = styles[style]?.({ first, second, wrong }) ?? []
+      return { chains: inOneChain(chains, style), final: [first, second] }
+    })
+
+const single = (kind: Kind): fc.Arbitrary<TariffPlan> =>
+  terms(kind).map(found => {
+    const { direction, type } = kind
+    const tariff: Tariff = { id: `${direction} ${type}`, direction, type, ...found, contractStart: null, contractEnd: null, closedAt: null }
+    return { chains: [[create(tariff)]], final: [tariff] }
+  })
+
+const none: fc.Arbitrary<TariffPlan> = fc.constant({ chains: [], final: [] })
+
+/** A location's tariffs: what is bought has tiers and a change of contract at one of the instants, the rest may have. */
+export const tariffPlans = (instants: readonly number[]): fc.Arbitrary<TariffPlan> => {
+  const bought: Kind = { direction: 'IMPORT', type: 'COMMODITY', tiers: [1, 3], market: true }
+  const grid: Kind = { direction: 'IMPORT', type: 'NON_COMMODITY', tiers: [0, 2], market: false }
+  const sold: Kind = { direction: 'EXPORT', type: 'COMMODITY', tiers: [0, 2], market: true }
+  const own: Kind = { direction: 'LOCAL', type: 'COMMODITY', tiers: [0, 2], market: false }
+  const flat: Kind = { ...bought, tiers: [0, 0] }
+  const changing = (kind: Kind) => changes(kind, instants)
+  const ofBought = fc.oneof({ weight: 5, arbitrary: changing(bought) }, { weight: 1, arbitrary: changing(flat) })
+  return fc
+    .tuple(
+      ofBought,
+      fc.oneof(none, single(grid), changing(grid)),
+      fc.oneof(none, single(sold), changing(sold)),
+      fc.oneof(none, single(own), changing(own)),
+    )
+    .map(plans => ({ chains: plans.flatMap(({ chains }) => chains), final: plans.flatMap(({ final }) => final) }))
+}

@@ -1,0 +1,94 @@
+import type { Client } from '../client.ts'
+import { costOfSpan } from '../exact-answers.ts'
+import { readRecords, type StoredRecord } from '../ledger/read-back.ts'
+import { finalOf, flows, type History, instant } from './history.ts'
+import type { Played, Stage } from './play.ts'
+
+/** What is stored, in texts that do not hang on ids: by the name of what it is. */
+export type StoredState = ReadonlyMap<string, string>
+
+const readable = (value: unknown): string => JSON.stringify(value).replaceAll('"', '')
+
+/** The name of a stored row: that of the record or the closing reading, and its place. */
+export const rowName = (row: StoredRecord, deviceIds: readonly string[]): string => {
+  const { start_time: start, end_time: end, session_reference_id: session, record_reference_id: reference } = row.data
+  const device = row.device_id === null ? null : deviceIds.indexOf(row.device_id)
+  const object = `device ${device} session ${session} ${row.energy_flow_direction} ${row.tariff_direction}`
+  return `${reference?.split('~')[0]} ${object} ${instant(Date.parse(start))} ${instant(Date.parse(end))}`
+}
+
+const rowText = (row: StoredRecord, { tariffIds }: Played): string => {
+  const names = new Map([...tariffIds].map(([name, id]) => [id, name]))
+  const { energy, tariff } = row.data
+  return readable({
+    ...{ status: row.status, energy: energy.value, submitted: row.energy_submitted, confidence: row.confidence, cost: tariff.cost },
+    tariffs: row.tariff_ids.map(id => names.get(id) ?? id),
+    pieces: row.pieces.map(piece => Object.values(piece).join(' ')),
+  })
+}
+
+/** Read the rows of a location. */
+export const readRows = async ({ client, deviceIds }: Stage, played: Played): Promise<StoredState> => {
+  const rows = await readRecords(client, played.locationId)
+  const state = new Map<string, string>()
+  for (const row of rows) {
+    const name = rowName(row, deviceIds)
+    state.set(state.has(name) ? `${name} again` : name, rowText(row, played))
+  }
+  return state
+}
+
+const spanOf = ({ records, registers, monthStart }: History): readonly [string, string] => {
+  const times = registers.flatMap(({ readings }) => readings.map(({ time }) => time))
+  const instants = [monthStart, ...records.flatMap(({ start, end }) => [start, end]), ...times]
+  return [instant(Math.min(...instants) - 7_000), instant(Math.max(...instants) + 3_601_000)]
+}
+
+const usedFlows = ({ records, registers }: History): readonly (keyof typeof flows)[] => {
+  const used = new Set([...records, ...registers].map(({ flow }) => flow))
+  return (Object.keys(flows) as (keyof typeof flows)[]).filter(flow => used.has(flow))
+}
+
+/** Read what a location's days cost, of what was bought, and the months of another flow that it has; in other histories of other ones. */
+export const readCosts = async (client: Client, history: History, { locationId }: Played): Promise<StoredState> => {
+  const used = usedFlows(history)
+  const asked = [
+    ['bought', 'DAY'],
+    [used[history.seed % used.length] ?? 'bought', ['MONTH', 'DAY', 'MONTH', ''][history.seed % 4] ?? ''],
+    ...(history.seed % 3 === 0 ? ([['bought', 'MONTH']] as const) : []),
+  ] as const
+  const state = new Map<string, string>()
+  for (const [flow, aggregation] of asked) {
+    const { energyFlowDirection, tariffDirection } = flows[flow]
+    const query = `tariff_direction=${tariffDirection}&energy_flow_direction=${energyFlowDirection}&include_devices=true`
+    const { data } = await costOfSpan(client, locationId, spanOf(history), `${query}${aggregation && `&aggregation=${aggregation}`}`)
+    for (const { start_time: start, end_time: end, ...sums } of data) state.set(`${flow} ${aggregation} ${start} ${end}`, readable(sums))
+  }
+  return state
+}
+
+/** Tell in lines how two states differ; empty where they are the same. */
+export const differences = (expected: StoredState, found: StoredState, names: readonly [string, string]): readonly string[] =>
+  [...new Set([...expected.keys(), ...found.keys()])].sort().flatMap(name => {
+    const [wanted, given] = [expected.get(name) ?? 'nothing', found.get(name) ?? 'nothing']
+    return wanted === given ? [] : [`${name}\n    ${names[0]}: ${wanted}\n    ${names[1]}: ${given}`]
+  })
+
+/** A history in a line for each thing, for whoever has to understand a failure. */
+export const describeHistory = ({ zone, monthStart, seed, tariffs, records, registers }: History): string =>
+  [
+    `${zone}, month from ${instant(monthStart)}, seed ${seed}`,
+    ...tariffs.chains.map(chain => `tariffs ${readableBig(chain)}`),
+    ...records.map(({ name, start, end, device, flow, session, forms }) => {
+      const sent = forms.map(({ energy, confidence }) => `${Number(energy) / 1e6} Wh (${confidence / 1e6})`).join(', ')
+      return `${name} ${flow} device ${device} session ${session} ${instant(start)} ${instant(end)}: ${sent}`
+    }),
+    ...registers.map(({ name, device, flow, session, readings }) => {
+      const shown = readings.map(({ time, values }) => `${instant(time)} ${values.map(value => Number(value) / 1e6).join(' then ')}`)
+      return `${name} ${flow} device ${device} session ${session}: ${shown.join('; ')}`
+    }),
+    `last forms ${records.map(({ forms }) => Number(finalOf(forms).energy) / 1e6).join(' ')}`,
+  ].join('\n')
+
+const readableBig = (value: unknown): string =>
+  JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? Number(one) / 1e9 : one)).replaceAll('"', '')

@@ -1,0 +1,189 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CostWorker, startCostWorker } from '../../services/cost-worker/worker.ts'
+import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
+import { authenticator, operatorAuthenticator } from '../../services/platform/authenticate.ts'
+import { batchIds } from '../../services/platform/batch-id.ts'
+import { bearerTokens } from '../../services/platform/bearer-token.ts'
+import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
+import { presentInstant } from '../../services/platform/clock.ts'
+import { createApp } from '../../services/platform/http/app.ts'
+import { listen } from '../../services/platform/http/listen.ts'
+import { healthPages } from '../../services/platform/http/pages.ts'
+import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
+import { type Codec, openCodec } from '../../services/platform/log/codec.ts'
+import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
+import type { Log } from '../../services/platform/log/log.ts'
+import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
+import { createMetrics, type Metrics } from '../../services/platform/metrics.ts'
+import { isCurrency } from '../../services/platform/place/country.ts'
+import { placeOf } from '../../services/platform/place/place.ts'
+import { readKeyState } from '../../services/platform/postgres/api-keys.ts'
+import type { Database } from '../../services/platform/postgres/database.ts'
+import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { createLogger } from '../../services/platform/telemetry.ts'
+import { timeZone } from '../../services/platform/time-zone.ts'
+import { costOperations } from '../../services/query-service/cost-operations.ts'
+import { deadLetterOperations } from '../../services/query-service/dead-letters.ts'
+import { startErasureRelay } from '../../services/query-service/erasure-relay.ts'
+import { meteringFacts } from '../../services/query-service/metering-facts.ts'
+import { queryServiceOperations } from '../../services/query-service/operations.ts'
+import { putRePrice } from '../../services/query-service/order-lanes.ts'
+import { startOrderRelay } from '../../services/query-service/order-relay.ts'
+import { prepareSandbox, type Sandbox } from '../../services/sandbox.ts'
+import { type Client, login } from './client.ts'
+import { gatedClickHouse, gatedLog, gatedPricing, gates } from './gates.ts'
+import { makeTestFolder, openTestDatabase } from './postgres.ts'
+
+const topic = 'meter.records.v1'
+const secret = 'a secret of at least thirty-two characters'
+const operatorKey = 'ok_operator_key_of_the_tests'
+const partitions = 4
+
+type Stores = {
+  readonly database: Database
+  readonly log: Log
+  readonly codec: Codec
+  readonly clickHouse: ClickHouse
+  readonly metrics: Metrics
+}
+
+/**
+ * All roles on real stores in this process, called over HTTP, with a worker that the test starts and stops: what is sent while it is
+ * away is one step of its next start. `gate` holds or fails calls of the worker at the stores; the stores beside it are free.
+ */
+export const openLaneWorld = async () => {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))
+  for (const name of ['log', 'clickhouse']) mkdirSync(join(folder, name))
+  const { database, address } = stack.use(await openTestDatabase())
+  const log = await openLmdbLog({ folder: join(folder, 'log'), now: presentInstant, topics: { [topic]: { partitions } } })
+  stack.adopt(log, one => one.close())
+  const clickHouse = stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
+  await applySchemas(clickHouse, schemaFiles())
+  const codec = await openCodec(localSchemaIds())
+  const stores: Stores = { database, log, codec, clickHouse, metrics: createMetrics() }
+  const gate = gates()
+  const workers = openWorkers(stores, gate)
+  stack.defer(() => workers.stop())
+  const clock = { aheadMs: 0 }
+  const { sandbox } = await openHttp(stores, stack, {
+    isWell: workers.isLive,
+    at: () => presentInstant() + clock.aheadMs,
+    dataFolder: folder,
+  })
+  return {
+    ...stores,
+    ...workers,
+    folder,
+    /** For commands that open the database themselves. */
+    postgresUrl: `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`,
+    gate,
+    /** Callers find it so much later, in ms. */
+    clock,
+    sandbox,
+    client: await login(sandbox),
+    tenant: { accountId: sandbox.account_id, liveMode: false },
+    settled: (limitMs?: number) => settled(log, limitMs),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+export type LaneWorld = Awaited<ReturnType<typeof openLaneWorld>> & { readonly client: Client }
+
+/** Wait until all that stands in the lanes is handled. */
+const settled = async (log: Log, limitMs = 20_000): Promise<void> => {
+  for (const deadline = performance.now() + limitMs; ; await sleep(10)) {
+    const lags = await Promise.all(Array.from({ length: partitions }, (_, lane) => log.lag(topic, lane, 'cost-worker')))
+    if (lags.every(({ committed, end }) => committed === end)) return
+    if (performance.now() > deadline) throw new Error(`the lanes were not read within ${limitMs} ms: ${JSON.stringify(lags)}`)
+  }
+}
+
+const quiet = () => {
+  const logger = createLogger('error')
+  logger.level = 'silent'
+  return logger
+}
+
+const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
+  let worker: CostWorker | undefined
+  const { log, codec, database, clickHouse, metrics } = stores
+  const lanes = { log, codec, generation: () => 1 }
+  const unbound = { locationRevision: null, sourceId: null, priceRevision: null }
+  const gated = { ...stores, log: gatedLog(log, gate), clickHouse: gatedClickHouse(clickHouse, gate) }
+  const stop = async (): Promise<void> => {
+    const running = worker
+    worker = undefined
+    await running?.[Symbol.asyncDispose]()
+  }
+  return {
+    /** Start a worker that knows nothing yet, reading on from the committed offsets. */
+    start: async (failing = { share: 1, least: 1 }): Promise<void> => {
+      worker = await startCostWorker({
+        ...gated,
+        metrics,
+        pricing: gatedPricing(pricingBook(database, timeZone), gate),
+        costAgain: async lost => {
+          await Promise.all(lost.map(({ locationId, ...one }) => putRePrice(lanes, { ...unbound, ...one, locationIds: [locationId] })))
+        },
+        failing,
+        logger: quiet(),
+        at: presentInstant,
+      })
+    },
+    stop,
+    isLive: () => worker?.isLive() ?? true,
+  }
+}
+
+type HttpMeans = { readonly isWell: () => boolean; readonly at: () => number; readonly dataFolder: string }
+
+const openHttp = async (
+  stores: Stores,
+  stack: AsyncDisposableStack,
+  { isWell, at, dataFolder }: HttpMeans,
+): Promise<{ readonly sandbox: Sandbox }> => {
+  const { database, clickHouse } = stores
+  const logger = quiet()
+  const generation = () => 1
+  const lanes = { ...stores, generation }
+  const relay = stack.use(startOrderRelay({ ...lanes, logger }))
+  stack.use(startErasureRelay({ ...lanes, logger, at: presentInstant }))
+  const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
+  const idempotency = idempotencyKeys(database)
+  const tokens = bearerTokens(secret)
+  const registries = queryServiceOperations({
+    ...{ database, placeOf, isCurrency, timeZone, bearerTokens: tokens, idempotency, secret, requestsPerSecond: null },
+    metering: meteringFacts(clickHouse),
+    providersOf: async () => [],
+    publishOrders: relay.publish,
+    announcePrices: relay.announce,
+  })
+  const operations = [
+    ...ingestGatewayOperations({ ...lanes, pricing: pricingBook(database, timeZone), secret, counts }),
+    ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone }),
+    ...registries,
+    ...deadLetterOperations({ ...lanes, logger }),
+  ]
+  const ports = {
+    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    authenticateOperator: operatorAuthenticator(operatorKey),
+    idempotency,
+    at,
+    elapsed: () => performance.now(),
+    mintRequestId: () => 'req_test',
+    log: logger,
+    observe: () => undefined,
+  }
+  const app = createApp(operations, healthPages([{ name: 'cost-worker', isWell }], []), ports)
+  const { port } = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))
+  const made = await prepareSandbox(database, {
+    ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: presentInstant() },
+  })
+  if (made.sandbox === null) throw new Error('there is an account already')
+  return { sandbox: made.sandbox }
+}

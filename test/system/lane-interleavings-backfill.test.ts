@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bought, makeHome } from '../support/home.ts'
+import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
+import { addTiers } from '../support/tier-tariff.ts'
+
+let world: LaneWorld
+
+beforeAll(async () => {
+  world = await openLaneWorld()
+  await world.start()
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+const months = 300
+const longestMs = 60_000
+
+/** The month that begins so many months behind January 2000, in UTC as the location's zone is. */
+const monthStart = (month: number): number => Date.UTC(2000, month)
+const instant = (at: number): string => new Date(at).toISOString()
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/** 12 kWh in the middle of a month. */
+const monthly = (home: string, month: number) =>
+  bought(home, 12, instant(monthStart(month) + 14 * dayMs), instant(monthStart(month) + 15 * dayMs), { record_reference_id: `${month}` })
+
+/** 8 kWh, half of them in the month before. */
+const across = (home: string, month: number) =>
+  bought(home, 8, instant(monthStart(month) - 4 * hourMs), instant(monthStart(month) + 4 * hourMs), { record_reference_id: `to ${month}` })
+
+type Element = { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }
+
+const costByMonth = async (home: string): Promise<readonly number[]> => {
+  const ask = async (from: number, to: number) => {
+    const body = { start_time: instant(monthStart(from)), end_time: instant(monthStart(to)) }
+    const { data } = (await world.client.ask('POST', `/costs/interval/${home}?aggregation=MONTH`, body)) as {
+      readonly data: readonly Element[]
+    }
+    return data.map(element => element.tariff.cost.value)
+  }
+  // A request spans at most ten years.
+  return [...(await ask(0, 100)), ...(await ask(100, 200)), ...(await ask(200, 300))]
+}
+
+const makeBackfilled = async (): Promise<string> => {
+  const home = await makeHome(world.client, {}, { timezone: 'UTC' })
+  await addTiers(world.client, home)
+  return home
+}
+
+const all = Array.from({ length: months }, (_, month) => month)
+
+/** What each month costs where rows lie across the starts of some: of its 10 kWh at 0.1, what comes in takes 4; 0.5 for all else. */
+const expected = (crossed: (month: number) => boolean): readonly number[] =>
+  all.map(month => {
+    const [comesIn, goesOut] = [crossed(month) ? 4 : 0, crossed(month + 1) ? 4 : 0]
+    return Number((comesIn * 0.1 + (10 - comesIn) * 0.1 + (2 + comesIn) * 0.5 + goesOut * 0.5).toFixed(9))
+  })
+
+const only = (month: number): boolean => month === 150
+const every = (month: number): boolean => month > 0 && month < months
+
+/** Send all in one body; gives how long it took until it was stored, in ms. */
+const store = async (records: readonly object[]): Promise<number> => {
+  const startedAt = performance.now()
+  expect(await world.client.ask('PUT', '/meters/interval', records)).toMatchObject({ failed_records: [] })
+  await world.settled(longestMs)
+  return Math.round(performance.now() - startedAt)
+}
+
+const recordsOf = (home: string, crossed: (month: number) => boolean) =>
+  all.flatMap(month => [...(crossed(month) ? [across(home, month)] : []), monthly(home, month)])
+
+describe('a body of 300 months with tiers costs what it costs month by month', { timeout: 150_000 }, () => {
+  it.each([
+    ['in order, with one row across the start of a month', only, false],
+    ['reversed, with one row across the start of a month', only, true],
+  ] as const)('%s', async (_, crossed, isReversed) => {
+    const home = await makeBackfilled()
+    const records = recordsOf(home, crossed)
+    console.info(`${months} months were stored in ${await store(isReversed ? records.toReversed() : records)} ms`)
+    expect(await costByMonth(home)).toEqual(expected(crossed))
+  })
+
+  it('reversed, with a row across every one; a late record changes its month alone, another tariff all of them', async () => {
+    const home = await makeBackfilled()
+    await store(recordsOf(home, every).toReversed())
+    expect(await costByMonth(home)).toEqual(expected(every))
+    // On the 2nd of a month nothing crosses: 3 kWh more push 3 kWh from 0.1 to 0.5
+    const late = monthStart(160) + dayMs
+    expect(await store([bought(home, 3, instant(late), instant(late + hourMs))])).toBeLessThan(5_000)
+    const followed = expected(every).map((cost, month) => (month === 160 ? Number((cost + 1.5).toFixed(9)) : cost))
+    expect(await costByMonth(home)).toEqual(followed)
+    const { data } = (await world.client.ask('GET', `/tariffs?location_id=${home}`)) as {
+      readonly data: readonly { readonly id: string }[]
+    }
+    const changedAt = performance.now()
+    await world.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
+    await addTiers(world.client, home, [{ fixed: 0.2, to_kwh: 10 }, { fixed: 1 }])
+    await world.settled(longestMs)
+    console.info(`${months} months were priced anew, twice, in ${Math.round(performance.now() - changedAt)} ms`)
+    expect(await costByMonth(home)).toEqual(followed.map(cost => Number((cost * 2).toFixed(9))))
+  })
+})

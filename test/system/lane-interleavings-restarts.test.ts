@@ -1,0 +1,129 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { receiptOfBatch } from '../../services/platform/clickhouse/meter-object-reads.ts'
+import { Failure } from '../../services/platform/failure.ts'
+import { bought, makeHome } from '../support/home.ts'
+import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
+import { costsOf, recordsOf } from '../support/settled.ts'
+import { makeTieredHome } from '../support/tier-tariff.ts'
+import { until } from '../support/until.ts'
+
+let world: LaneWorld
+
+beforeAll(async () => {
+  world = await openLaneWorld()
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+beforeEach(() => world.start())
+afterEach(async () => {
+  world.gate.insert = null
+  world.gate.commit = null
+  await world.stop()
+})
+
+const killed = (): Failure => new Failure('killed', 'the process is gone', { retriable: true })
+
+const used = (home: string, number: number, kwh: number) => {
+  const day = `2025-06-${String(number).padStart(2, '0')}`
+  return bought(home, kwh, `${day}T08:00:00Z`, `${day}T09:00:00Z`, { record_reference_id: `d${number}` })
+}
+const put = (records: readonly object[]): Promise<{ readonly id: string }> => world.client.ask('PUT', '/meters/interval', records)
+
+/** The receipt as it stands, without waiting for it. */
+const receiptOf = (id: string) => receiptOfBatch(world.clickHouse, world.tenant, id)
+const processedOf = async (id: string): Promise<number> => (await receiptOf(id))?.recordsProcessed ?? 0
+
+const readings = (home: string, ...shown: readonly (readonly [hour: number, kwh: number])[]): Promise<{ readonly id: string }> => {
+  const data = shown.map(([hour, value]) => ({ time: Date.parse('2025-06-10T00:00:00Z') / 1000 + hour * 3600, value }))
+  return world.client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, units: 'KWH', data })
+}
+
+/** All rows of a location as they stand, with all that says why. */
+const rowsOf = async (home: string) =>
+  (await recordsOf(world.client, home)).map(record => ({ ...record })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+
+const tables = ['meter_cost', 'meter_batch_failures', 'meter_readings', 'meter_batch_parts', 'meter_batches'] as const
+
+/** Let the process die at its `at`th insert into a table: before it, or behind it, when the rows are stored. */
+const dieAt = (table: string, stored: boolean, at = 1): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let seen = 0
+  let isDead = false
+  world.gate.insert = async (rows, go) => {
+    if (rows.table === table) seen += 1
+    const isHere = rows.table === table && seen === at
+    if (isHere && stored && !isDead) await go()
+    if (isDead || isHere) {
+      isDead = true
+      resolve()
+      throw killed()
+    }
+    await go()
+  }
+  world.gate.commit = async (_, go) => {
+    if (isDead) throw killed()
+    await go()
+  }
+  return promise
+}
+
+/** Another process takes over from the committed offsets. */
+const takeOver = async (): Promise<void> => {
+  await world.stop()
+  world.gate.insert = null
+  world.gate.commit = null
+  await world.start()
+  await world.settled()
+}
+
+const points = [...tables.flatMap(table => [[table, false] as const, [table, true] as const])]
+
+describe.each(points)('a crash at the insert into %s, its rows stored: %s', (table, stored) => {
+  it('leaves the same rows and receipts, and nothing twice', async () => {
+    const [tiered, register] = [await makeTieredHome(world.client), await makeHome(world.client, { import: 0.5 })]
+    await world.client.submit([used(tiered, 1, 6), used(tiered, 2, 6)])
+    await readings(register, [0, 100], [1, 110])
+    await world.settled()
+    const died = dieAt(table, stored)
+    // The second reading falls; the third is the base of its own interval.
+    const [batch, fallen] = [await put([used(tiered, 3, 1), used(tiered, 1, 3)]), await readings(register, [2, 90], [3, 95])]
+    await died
+    const before = await processedOf(batch.id)
+    await takeOver()
+    // 3 × 0.1; 6 × 0.1; 1 × 0.1
+    expect(await costsOf(world.client, tiered)).toEqual({ d1: 0.3, d2: 0.6, d3: 0.1 })
+    expect(await recordsOf(world.client, tiered)).toHaveLength(3)
+    expect(await receiptOf(batch.id)).toMatchObject({ recordsSubmitted: 2, recordsProcessed: 2, failures: [] })
+    expect(before).toBeLessThanOrEqual(2)
+    expect(await receiptOf(fallen.id)).toMatchObject({ recordsProcessed: 1, failures: [{ recordNumber: 1 }] })
+    expect((await rowsOf(register)).map(({ data }) => data.energy.value).toSorted()).toEqual([10_000, 5000])
+    // Counted on from where it stands: 10 kWh, of which the next one fills nothing more.
+    await world.client.submit([used(tiered, 4, 1)])
+    expect(await costsOf(world.client, tiered)).toEqual({ d1: 0.3, d2: 0.6, d3: 0.1, d4: 0.5 })
+  })
+})
+
+it('a crash before the commit, again and again, changes nothing and lets no receipt fall', async () => {
+  const home = await makeTieredHome(world.client)
+  let commits = 0
+  world.gate.commit = async (_, go) => {
+    commits += 1
+    if (commits < 4) throw killed()
+    await go()
+  }
+  const ids: string[] = []
+  for (let number = 1; number <= 5; number += 1) ids.push((await put([used(home, number, 4)])).id)
+  const seen: number[][] = []
+  await until(
+    async () => {
+      seen.push(await Promise.all(ids.map(processedOf)))
+      return commits
+    },
+    count => count >= 4,
+  )
+  await world.settled()
+  for (const [index, receipts] of seen.entries())
+    for (const [one, processed] of receipts.entries()) expect(processed).toBeGreaterThanOrEqual(seen[index - 1]?.[one] ?? 0)
+  for (const id of ids) expect(await processedOf(id)).toBe(1)
+  // 4 × 0.1; 4 × 0.1; 2 × 0.1 + 2 × 0.5; 4 × 0.5 twice
+  expect(await costsOf(world.client, home)).toEqual({ d1: 0.4, d2: 0.4, d3: 1.2, d4: 2, d5: 2 })
+})
