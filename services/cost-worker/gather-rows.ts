@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { rowsOfSpan, type Span } from '../platform/clickhouse/meter-cost-reads.ts'
+import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import { mostSpans, rowsOfSpans } from '../platform/clickhouse/meter-cost-spans.ts'
 import { type Cluster, hullOf, isEstimate, isTiered, monthsOf, touches } from './lane-group.ts'
 
 /** Stored rows of clusters, by cluster. */
@@ -8,36 +9,31 @@ export type StoredRows = ReadonlyMap<Cluster, readonly MeterCostRow[]>
 
 type Ask = { readonly cluster: Cluster; readonly span: Span }
 
-/** A statement must stay below 256 KiB. */
-const mostLocations = 2_000
-const monthMs = 31 * 86_400_000
-/** Estimates that lie across an edge of what is read may follow each other; so many of them are followed. */
-const mostRounds = 6
-
 const placeOf = ({ locationId, tariffDirection }: MeterCostRow): string => `${locationId}/${tariffDirection}`
 
-/** Asks that one statement answers: of one account and mode, and of about the same months. */
+/** Cut the asks of one account and mode into as few statements as hold them. */
 const statementsOf = (asks: readonly Ask[]): readonly (readonly Ask[])[] => {
-  const alike = Map.groupBy(asks, ({ cluster: { group }, span }) => {
-    const { accountId, liveMode } = group.tenant
-    return `${accountId}/${liveMode}/${Math.floor(span.from / monthMs)}/${Math.ceil(span.to / monthMs)}`
-  })
-  return [...alike.values()].flatMap(all =>
-    Array.from({ length: Math.ceil(all.length / mostLocations) }, (_, i) => all.slice(i * mostLocations, (i + 1) * mostLocations)),
-  )
+  const statements: Ask[][] = []
+  let [locations, spans] = [new Set<string>(), new Set<string>()]
+  for (const ask of asks.toSorted((a, b) => a.span.from - b.span.from)) {
+    const { span, cluster } = ask
+    locations.add(cluster.group.locationId)
+    spans.add(`${span.from}/${span.to}`)
+    const last = statements.at(-1)
+    if (last !== undefined && locations.size <= mostSpans.locations && spans.size <= mostSpans.spans) last.push(ask)
+    else {
+      statements.push([ask])
+      locations = new Set([cluster.group.locationId])
+      spans = new Set([`${span.from}/${span.to}`])
+    }
+  }
+  return statements
 }
 
-const readStatement = async (db: ClickHouse, asks: readonly Ask[], stored: Map<Cluster, MeterCostRow[]>): Promise<void> => {
-  const [first] = asks
-  if (first === undefined) return
-  const { tenant, direction } = first.cluster.group
+const readStatement = async (db: ClickHouse, tenant: Tenant, asks: readonly Ask[], stored: Map<Cluster, MeterCostRow[]>): Promise<void> => {
   const byPlace = Map.groupBy(asks, ({ cluster: { group } }) => `${group.locationId}/${group.direction}`)
-  const hull = hullOf(asks.map(({ span }) => ({ start: span.from, end: span.to })))
-  const filter = {
-    locationIds: [...new Set(asks.map(({ cluster }) => cluster.group.locationId))],
-    ...(asks.every(({ cluster }) => cluster.group.direction === direction) ? { tariffDirection: direction } : {}),
-  }
-  for await (const rows of rowsOfSpan(db, tenant, filter, hull)) {
+  const spans = asks.map(({ cluster: { group }, span }) => ({ ...span, locationId: group.locationId }))
+  for await (const rows of rowsOfSpans(db, tenant, spans)) {
     for (const row of rows) {
       for (const { cluster, span } of byPlace.get(placeOf(row)) ?? []) if (touches(row, span)) stored.get(cluster)?.push(row)
     }
@@ -46,7 +42,11 @@ const readStatement = async (db: ClickHouse, asks: readonly Ask[], stored: Map<C
 
 const read = async (db: ClickHouse, asks: readonly Ask[]): Promise<StoredRows> => {
   const stored = new Map<Cluster, MeterCostRow[]>(asks.map(({ cluster }) => [cluster, []]))
-  for (const statement of statementsOf(asks)) await readStatement(db, statement, stored)
+  const tenants = Map.groupBy(asks, ({ cluster: { group } }) => `${group.tenant.accountId}/${group.tenant.liveMode}`)
+  for (const own of tenants.values()) {
+    const { tenant } = (own[0] as Ask).cluster.group
+    for (const statement of statementsOf(own)) await readStatement(db, tenant, statement, stored)
+  }
   return stored
 }
 
@@ -70,7 +70,7 @@ const neededSpan = (cluster: Cluster, span: Span, rows: readonly MeterCostRow[],
 export const gatherRows = async (db: ClickHouse, clusters: readonly Cluster[]): Promise<StoredRows> => {
   let asks: readonly Ask[] = clusters.map(cluster => ({ cluster, span: cluster.span }))
   const gathered = new Map<Cluster, readonly MeterCostRow[]>()
-  for (let round = 0; round < mostRounds && asks.length > 0; round += 1) {
+  for (let round = 0; asks.length > 0; round += 1) {
     const stored = await read(db, asks)
     const wider: Ask[] = []
     for (const { cluster, span } of asks) {

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type MonthCount, rowsByMonth } from '../platform/clickhouse/meter-cost-counts.ts'
 import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { Order } from '../platform/log/messages.ts'
-import type { HeldPricing, PricingBook } from '../platform/pricing-book.ts'
+import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
 import type { Cause } from './lane-group.ts'
 import type { Origin } from './settle.ts'
 
@@ -88,6 +88,50 @@ const joined = (rest: readonly LaneOrder[]): readonly LaneOrder[] => {
   return orders
 }
 
+/** An order of a step, and those of its locations that the step looks at. */
+type Look = { readonly one: LaneOrder; readonly tenant: Tenant; readonly ids: readonly string[] }
+
+/** Look at the first locations of a step's orders; a notice of a source's new revision has none. */
+const lookAt = (orders: readonly LaneOrder[], most: number): readonly Look[] => {
+  let room = most
+  return orders.flatMap(one => {
+    const { accountId, liveMode, locationIds } = one.order
+    if (accountId === null) return []
+    const ids = locationIds.slice(0, room)
+    room -= ids.length
+    return [{ one, tenant: { accountId, liveMode }, ids }]
+  })
+}
+
+const earliest = (bounds: readonly (number | null)[]): number | null =>
+  bounds.reduce((a, b) => (a === null || b === null ? null : Math.min(a, b)))
+const latest = (bounds: readonly (number | null)[]): number | null =>
+  bounds.reduce((a, b) => (a === null || b === null ? null : Math.max(a, b)))
+
+/** Count the rows of all locations that are looked at, by month: a statement for each account and mode. */
+const countMonths = async (db: ClickHouse, looks: readonly Look[]): Promise<ReadonlyMap<string, readonly MonthCount[]>> => {
+  const counts: MonthCount[] = []
+  for (const own of Map.groupBy(looks, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
+    const from = earliest(own.map(({ one }) => one.order.from))
+    const to = latest(own.map(({ one }) => one.order.to))
+    const ids = [...new Set(own.flatMap(look => look.ids))]
+    counts.push(...(await rowsByMonth(db, (own[0] as Look).tenant, ids, from, to)))
+  }
+  return Map.groupBy(counts, ({ locationId }) => locationId)
+}
+
+/** The prices of all locations that are looked at, each from the earliest start of its orders on. */
+const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look[]): ReturnType<PricingBook['gather']> => {
+  const asks = new Map<string, PricingAsk>()
+  for (const { one, tenant, ids } of looks) {
+    for (const locationId of ids) {
+      const from = Math.min(one.order.from ?? 0, asks.get(locationId)?.from ?? Number.POSITIVE_INFINITY)
+      asks.set(locationId, { ...tenant, locationId, from })
+    }
+  }
+  return pricing.gather([...asks.values()])
+}
+
 /**
  * Plan what a step does of its orders: location-months until about 5,000 rows, at least one; the rest goes back to the end of the lane,
  * so that fresh records never wait for long. `budget`: rows that may be taken at most, for a lane that takes no more messages.
@@ -98,47 +142,34 @@ export const planOrders = async (
   orders: readonly LaneOrder[],
   budget = budgetRows,
 ): Promise<OrderPlan> => {
+  const looks = lookAt(orders, budget === budgetRows ? mostLocations : Number.POSITIVE_INFINITY)
+  const [held, counts] = [await gatherPrices(pricing, looks), await countMonths(db, looks)]
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
   const months = new Set<string>()
   let left = budget
-  let looked = 0
-  for (const one of orders) {
+  for (const { one, tenant, ids } of looks) {
     const { order, version } = one
-    // The notice of a source's new revision.
-    if (order.accountId === null) continue
     const put = (locationIds: readonly string[], from: number | null): void => {
       if (locationIds.length > 0) rest.push({ ...one, order: { ...order, locationIds, from } })
     }
-    const room = budget === budgetRows ? mostLocations - looked : Number.POSITIVE_INFINITY
-    if (left <= 0 || room <= 0) {
-      put(order.locationIds, order.from)
-      continue
-    }
-    const ids = order.locationIds.slice(0, room)
-    looked += ids.length
-    const tenant = { accountId: order.accountId, liveMode: order.liveMode }
-    const held = await pricing.gather(ids.map(locationId => ({ ...tenant, locationId, from: order.from ?? 0 })))
-    const counts = Map.groupBy(await rowsByMonth(db, tenant, ids, order.from, order.to), ({ locationId }) => locationId)
-    for (const [index, locationId] of ids.entries()) {
+    const stopAt = ids.findIndex(locationId => {
+      if (left <= 0) return true
       const prices = held.get(locationId)
-      if (prices === undefined) continue
-      if (left <= 0) {
-        put(ids.slice(index), order.from)
-        break
-      }
+      if (prices === undefined) return false
       for (const { rows, ...span } of monthSpans(order, { locationId, held: prices, months: counts.get(locationId) ?? [] })) {
         if (left <= 0) {
           put([locationId], span.from)
-          break
+          return false
         }
         portions.push({ tenant, locationId, held: prices, cause: { ...span, version }, of: one })
         const month = monthOf(tenant, span)
         left -= rows + portionRows + (months.has(month) ? 0 : newMonthRows)
         months.add(month)
       }
-    }
-    put(order.locationIds.slice(room), order.from)
+      return false
+    })
+    put(order.locationIds.slice(stopAt < 0 ? ids.length : stopAt), order.from)
   }
   return { portions, rest: joined(rest) }
 }

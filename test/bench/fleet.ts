@@ -39,9 +39,9 @@ export const each = async <T>(items: readonly T[], width: number, work: (item: T
 const tariffOf = (pricing: Pricing, index: number): object => {
   if (pricing === 'time of use') return { schedule: dayAndNight(index % 16) }
   if (pricing !== 'tiers') return { market_rates: true, schedule: allDay([{ surcharge_fixed: 0.1 }]) }
-  const offset = (index % 16) / 1000
+  const price = (thousandths: number): number => (thousandths + (index % 16)) / 1000
   const bounds = [100, 250, 500]
-  return { schedule: allDay([...bounds.map((to_kwh, tier) => ({ fixed: 0.2 + tier / 20 + offset, to_kwh })), { fixed: 0.4 + offset }]) }
+  return { schedule: allDay([...bounds.map((to_kwh, tier) => ({ fixed: price(200 + tier * 50), to_kwh })), { fixed: price(400) }]) }
 }
 
 /** Make locations with a tariff each, and devices. */

@@ -41,7 +41,7 @@ const day = 86_400_000
 export const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
 const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
-const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
+export const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
 /** The one way to a cost row: settled by FINAL, bound to a tenant. */
 export const meterCost = (tenant: Tenant, condition: string): string => `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
@@ -72,7 +72,8 @@ const sharesTime = (tenant: Tenant, filter: RowFilter, { from, to }: Span): stri
     AND start_time < ${instantLiteral(to)} AND (end_time > ${instantLiteral(from)} OR start_time >= ${instantLiteral(from)})`
 }
 
-async function* rowsOf(db: ClickHouse, fromAndWhere: string, prologue = ''): AsyncIterable<readonly MeterCostRow[]> {
+/** Read what a statement selects, block by block. */
+export async function* rowsOf(db: ClickHouse, fromAndWhere: string, prologue = ''): AsyncIterable<readonly MeterCostRow[]> {
   for await (const block of db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${readSettings}`)) yield decodeMeterCostRows(block)
 }
 
