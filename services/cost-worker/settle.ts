@@ -1,8 +1,7 @@
 import { addToMean, meanOf, startMean } from '../domain/cost/confidence.ts'
 import { costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
-import type { Energy } from '../domain/quantity.ts'
 import { countsEnergy } from '../domain/tariff/snapshot.ts'
-import { compareInCount, countMoves } from '../domain/tariff/tier-count.ts'
+import { compareInCount } from '../domain/tariff/tier-count.ts'
 import type { CostPiece, MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import type { Lane, StoredMessage } from '../platform/log/log.ts'
 import type { AcceptedRecord, RecordPart } from '../platform/log/messages.ts'
@@ -97,13 +96,6 @@ export const isCounted = (held: HeldPricing, { record }: LaneRecord): boolean =>
 /** Cost a record that stands alone. */
 export const settleAlone = (entry: LaneRecord, held: HeldPricing): MeterCostRow =>
   rowOf(entry, costRecord(held.snapshot, entry.record), held)
-
-/** Cost a record on accumulators that stand where the records before it left them, and move them on. */
-export const settleCounted = (entry: LaneRecord, held: HeldPricing, counts: Map<number, Energy>): MeterCostRow => {
-  const cost = costRecord(held.snapshot, entry.record, counts)
-  countMoves(counts, cost.moves)
-  return rowOf(entry, cost, held)
-}
 
 /** Order records as accumulators count them: start, end, record id. */
 export const byCount = (a: LaneRecord, b: LaneRecord): number => compareInCount(a.record, b.record, Number.NEGATIVE_INFINITY)

@@ -1,0 +1,145 @@
+import { startOfLocalMonth } from '../domain/civil-time.ts'
+import { costRecord } from '../domain/cost/cost-record.ts'
+import type { Energy } from '../domain/quantity.ts'
+import { type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
+import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
+import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import type { LaneGroup } from './lane-group.ts'
+import type { Recosted } from './recost.ts'
+import { byCount, type LaneRecord, rowOf } from './settle.ts'
+
+/** A record that is counted, and what it adds to its accumulators, wherever it stands in their order. */
+type Counted = { readonly entry: LaneRecord; readonly moves: readonly TierMove[] }
+
+/**
+ * What the accumulators of a location and direction hold in the last month before `until`, which begins at `from`: `base` is what all up to
+ * `floor` (null: none) have counted, `tail` the records behind it, in order. `starts`: contract starts within the month. `crossed`: the
+ * latest counting start that a record lies across (-Infinity: none); a record that begins at or before it might have its place before that one.
+ */
+export type TailCount = {
+  readonly base: ReadonlyMap<number, Energy>
+  readonly floor: LaneRecord | null
+  readonly tail: readonly Counted[]
+  readonly from: number
+  readonly until: number
+  readonly starts: readonly number[]
+  readonly crossed: number
+}
+
+/** Devices of one location often tell of the same quarter hour, one after the other, in any order. */
+const longestTail = 24
+
+const contractStarts = ({ held, direction }: LaneGroup, { from, to }: Span): readonly number[] =>
+  held.snapshot.directions[direction].eras
+    .flatMap(era => [era.commodityStart, era.nonCommodityStart])
+    .filter((start, index, all) => start > from && start < to && all.indexOf(start) === index)
+
+const add = (counts: Map<number, Energy>, moves: readonly TierMove[], sign: 1n | -1n = 1n): void => {
+  for (const { type, direction, countingStart, before, after } of moves) {
+    const key = tierKey(type, direction, countingStart)
+    counts.set(key, (counts.get(key) ?? 0n) + sign * (after - before))
+  }
+}
+
+/** What is kept of a record must not hold on to the message that it came with. */
+const light = ({ entry, moves }: Counted): Counted => {
+  if (entry.origin === null) return { entry, moves }
+  const { accountId, liveMode, batchId, receivedAt } = entry.part
+  return { entry: { ...entry, part: { accountId, liveMode, batchId, receivedAt }, origin: null }, moves }
+}
+
+/** Move what is too long of a tail into the base. */
+const shortened = (count: TailCount): TailCount => {
+  const { length } = count.tail
+  if (length <= longestTail) return count
+  const base = new Map(count.base)
+  const gone = count.tail.slice(0, length - longestTail)
+  for (const { moves } of gone) add(base, moves)
+  return { ...count, base, floor: gone.at(-1)?.entry ?? null, tail: count.tail.slice(gone.length) }
+}
+
+/** What is known of the last month of a span once all of it is counted; null where it has no record. */
+export const countAfter = (group: LaneGroup, { to: until }: Span, { entries, total }: Recosted): TailCount | null => {
+  const from = startOfLocalMonth(group.held.snapshot.timeZone, until - 1)
+  let crossed = Number.NEGATIVE_INFINITY
+  const counted: Counted[] = []
+  for (const { entry, moves } of entries) {
+    if (entry.record.start >= until) continue
+    counted.push({ entry, moves })
+    for (const { countingStart } of moves) {
+      if (countingStart > entry.record.start && countingStart < until) crossed = Math.max(crossed, countingStart)
+    }
+  }
+  if (counted.length === 0) return null
+  counted.sort((a, b) => byCount(a.entry, b.entry))
+  const tail = counted.slice(-longestTail).map(light)
+  const base = new Map(total)
+  for (const { moves } of tail) add(base, moves, -1n)
+  const floor = counted.at(-longestTail - 1)?.entry ?? null
+  return {
+    base,
+    floor: floor === null ? null : light({ entry: floor, moves: [] }).entry,
+    tail,
+    from,
+    until,
+    crossed,
+    starts: contractStarts(group, { from, to: until }),
+  }
+}
+
+/** Tell whether all of some records has its place in the tail or behind it, and none of them stands in two orders. */
+export const isNear = ({ floor, tail, from, until, starts, crossed }: TailCount, records: readonly LaneRecord[]): boolean => {
+  const twins = new Map(tail.map(({ entry }) => [entry.record.recordId, entry]))
+  return records.every(entry => {
+    const { start, end, recordId } = entry.record
+    if (start < from || start >= until || end > until || start <= crossed) return false
+    if (floor !== null && byCount(floor, entry) >= 0) return false
+    // A register's interval keeps its start but not its end: an earlier form of it may be in the base.
+    if (entry.isWithdrawn !== undefined && floor !== null && start <= floor.record.start) return false
+    const twin = twins.get(recordId)
+    if (twin !== undefined && (twin.sourceVersion > entry.sourceVersion || twin.record.end > until)) return false
+    return !starts.some(at => start < at && at < end)
+  })
+}
+
+/** Cost records that are near, and those behind them in the tail, each with the highest version of what changed before it. */
+export const settleNear = (
+  { held }: LaneGroup,
+  records: readonly LaneRecord[],
+  count: TailCount,
+): { readonly rows: readonly MeterCostRow[]; readonly count: TailCount } => {
+  const renewed = new Map(records.map(entry => [entry.record.recordId, entry]))
+  const rows: MeterCostRow[] = []
+  let cause = 0n
+  let first = count.tail.length
+  const kept = count.tail.filter(({ entry }, index) => {
+    const twin = renewed.get(entry.record.recordId)
+    if (twin === undefined) return true
+    first = Math.min(first, index)
+    if (twin.version > cause) cause = twin.version
+    return false
+  })
+  const waiting: Counted[] = []
+  for (const entry of records) {
+    if (entry.isWithdrawn === true) rows.push(rowOf(entry, costRecord(held.snapshot, entry.record), held))
+    else waiting.push({ entry, moves: [] })
+  }
+  const merged = [...kept, ...waiting].sort((a, b) => byCount(a.entry, b.entry))
+  const isNew = ({ entry }: Counted): boolean => renewed.has(entry.record.recordId)
+  const firstNew = merged.findIndex(isNew)
+  first = Math.min(first, firstNew < 0 ? merged.length : firstNew)
+  const counts = new Map(count.base)
+  const tail = merged.map((one, index): Counted => {
+    if (index < first) {
+      add(counts, one.moves)
+      return one
+    }
+    if (isNew(one) && one.entry.version > cause) cause = one.entry.version
+    const entry = one.entry.version < cause ? { ...one.entry, version: cause } : one.entry
+    const cost = costRecord(held.snapshot, entry.record, counts)
+    rows.push(rowOf(entry, cost, held))
+    add(counts, cost.moves)
+    return light({ entry, moves: cost.moves })
+  })
+  return { rows, count: shortened({ ...count, tail }) }
+}
