@@ -66,8 +66,9 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   let isFull = false
   let hasStopped = false
 
-  /** Let a few more records gather behind a step that has just begun. */
+  /** Let a few more records gather behind a step that has just begun: what is taken early waits until that step is stored. */
   const pace = async (): Promise<void> => {
+    if (buffer.readyBytes() < smallStepBytes) await storing
     const wait = steppedAt + smallStepEveryMs - performance.now()
     if (wait > 0 && buffer.readyBytes() < smallStepBytes) {
       await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined)
