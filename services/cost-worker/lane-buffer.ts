@@ -1,7 +1,7 @@
 import type { Lane, Log, StoredMessage, Subscription } from '../platform/log/log.ts'
 import type { Taken } from './step.ts'
 
-/** What was read ahead of each lane, so that one step can take from all of them. Bounded per lane by one read. */
+/** What was read ahead of each lane, so that one step can take from all of them. Bounded per lane by twice what one read may bring. */
 export type LaneBuffer = {
   /** Wait until something is there, then take up to about so many bytes of it, lane by lane; empty only when `signal` aborts. */
   readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
@@ -25,6 +25,9 @@ const bounds = { maxMessages: 64, maxBytes: 512 * 1024 }
 
 const sizeOf = (message: StoredMessage): number => message.value.length
 
+const isFull = ({ messages }: Source): boolean =>
+  messages.length >= bounds.maxMessages || messages.reduce((bytes, message) => bytes + sizeOf(message), 0) >= bounds.maxBytes
+
 /** Take from the front of what was read of one lane. */
 const takeFrom = (source: Source, room: number): readonly StoredMessage[] => {
   let count = 0
@@ -45,14 +48,16 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
   let wake = Promise.withResolvers<void>()
   let turn = 0
 
+  /** Go on reading until the bounds are full, so that a step finds all that came while the one before it worked. */
   const readAhead = (source: Source): void => {
-    if (source.messages.length > 0 || source.reading !== null || source.lane.lost.aborted) return
+    if (isFull(source) || source.reading !== null || source.failed !== undefined || source.lane.lost.aborted) return
     const stop = new AbortController()
     const done = source.lane.read({ ...bounds, signal: stop.signal }).then(
       messages => {
-        source.messages = messages
+        source.messages = source.messages.length === 0 ? messages : [...source.messages, ...messages]
         source.reading = null
         wake.resolve()
+        if (messages.length > 0) readAhead(source)
       },
       error => {
         source.failed = error
@@ -117,8 +122,11 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
     },
     rewind: async () => {
       for (const source of sources) {
-        source.reading?.stop.abort()
-        await source.reading?.done
+        // A read that ended just now has begun the next one.
+        while (source.reading !== null) {
+          source.reading.stop.abort()
+          await source.reading.done
+        }
         source.failed = undefined
         source.messages = []
         await source.lane.rewind()
