@@ -19,8 +19,15 @@ export type Portion = {
   readonly of: LaneOrder
 }
 
+/** An order that cannot be done at a location. */
+export type FailedOrder = { readonly of: LaneOrder; readonly reason: string }
+
 /** What a step does of its orders, and what goes back to the end of the lane. */
-export type OrderPlan = { readonly portions: readonly Portion[]; readonly rest: readonly LaneOrder[] }
+export type OrderPlan = {
+  readonly portions: readonly Portion[]
+  readonly rest: readonly LaneOrder[]
+  readonly failed: readonly FailedOrder[]
+}
 
 /** A step takes location-months until about so many rows. */
 const budgetRows = 5_000
@@ -138,7 +145,7 @@ const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look
  */
 export const planOrders = async (
   db: ClickHouse,
-  pricing: Pick<PricingBook, 'gather'>,
+  pricing: Pick<PricingBook, 'gather' | 'faultOf'>,
   orders: readonly LaneOrder[],
   budget = budgetRows,
 ): Promise<OrderPlan> => {
@@ -146,6 +153,7 @@ export const planOrders = async (
   const [held, counts] = [await gatherPrices(pricing, looks), await countMonths(db, looks)]
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
+  const failed: FailedOrder[] = []
   const months = new Set<string>()
   let left = budget
   for (const { one, tenant, ids } of looks) {
@@ -156,7 +164,11 @@ export const planOrders = async (
     const stopAt = ids.findIndex(locationId => {
       if (left <= 0) return true
       const prices = held.get(locationId)
-      if (prices === undefined) return false
+      if (prices === undefined) {
+        const fault = pricing.faultOf(locationId)
+        if (fault !== undefined) failed.push({ of: one, reason: `${locationId}: ${fault}` })
+        return false
+      }
       for (const { rows, ...span } of monthSpans(order, { locationId, held: prices, months: counts.get(locationId) ?? [] })) {
         if (left <= 0) {
           put([locationId], span.from)
@@ -171,5 +183,5 @@ export const planOrders = async (
     })
     put(order.locationIds.slice(stopAt < 0 ? ids.length : stopAt), order.from)
   }
-  return { portions, rest: joined(rest) }
+  return { portions, rest: joined(rest), failed }
 }

@@ -3,7 +3,7 @@ import { coveredIntervals } from '../domain/cost/estimate.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import { type CountedRecord, type CountOrder, countInOrder } from '../domain/tariff/count-order.ts'
-import { compareInCount, type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
+import { compareInCount, countingStartOf, type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { type Cluster, isEstimate, isTiered, newestOf, touches } from './lane-group.ts'
 import { type LaneRecord, rowOf } from './settle.ts'
@@ -108,7 +108,7 @@ const behindChanges = (cluster: Cluster, { orders }: CountOrder<Entry>, former: 
   }
   const behind = new Set<Entry>()
   for (const [key, order] of orders) {
-    const first = firstChanged(order, formerOf.get(key) ?? [], Math.floor(key / 8))
+    const first = firstChanged(order, formerOf.get(key) ?? [], countingStartOf(key))
     for (const entry of order.slice(first)) behind.add(entry)
   }
   return behind

@@ -7,7 +7,7 @@ import { countBook } from './count-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import { estimateBook } from './estimate-book.ts'
 import type { Cause, LaneGroup } from './lane-group.ts'
-import { type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
+import { type FailedOrder, type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
 import { isCounted, type LaneRecord, settleAlone } from './settle.ts'
 import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
 
@@ -21,9 +21,6 @@ export type Settled = {
   readonly rest: readonly LaneOrder[]
   readonly failedOrders: readonly FailedOrder[]
 }
-
-/** An order at which the pure code threw. */
-export type FailedOrder = { readonly of: LaneOrder; readonly reason: string }
 
 /** What a step brings. */
 export type Arrived = {
@@ -42,17 +39,18 @@ export type Settler = {
 
 type Records = Arrived['records']
 type Held = ReadonlyMap<string, HeldPricing>
+type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
+type Building = { readonly rows: MeterCostRow[]; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
+
+const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
+
+/** Why the records of a location have no prices. */
 const unpriceable = (pricing: PricingBook, locationId: string): { readonly code: string; readonly reason: string } => {
   const fault = pricing.faultOf(locationId)
   return fault === undefined
     ? { code: 'location_unknown', reason: `${locationId} is not in the registry` }
     : { code: 'prices_failed', reason: `${locationId}: ${fault}` }
 }
-
-type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
-type Building = { readonly rows: MeterCostRow[]; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
-
-const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 
 const asksOf = (records: Records): readonly PricingAsk[] =>
   [...records].map(([locationId, entries]) => {
@@ -138,7 +136,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
   }
 
   const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, budget?: number): Promise<OrderPlan> => {
-    if (orders.length === 0) return { portions: [], rest: [] }
+    if (orders.length === 0) return { portions: [], rest: [], failed: [] }
     await stored
     const planned = await planOrders(db, pricing, orders, budget)
     for (const { tenant, locationId, held, cause } of planned.portions) {
@@ -157,7 +155,8 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
       const settled: Building = { rows: [], poison: [], failedOrders: [] }
       const groups: Groups = new Map()
       settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
-      const { portions, rest } = await plan(orders, stored, groups, budget)
+      const { portions, rest, failed } = await plan(orders, stored, groups, budget)
+      settled.failedOrders.push(...failed)
       await settleGroups(groups, portions, stored, settled)
       return { ...settled, readings: metered.readings, failures: metered.failures, rest }
     },

@@ -5,12 +5,13 @@ import { toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Log } from '../platform/log/log.ts'
 import type { DeadLetter } from '../platform/log/messages.ts'
+import { versionParts } from '../platform/log/version.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import { deadLetterOf, deadLetterOfRecord } from './dead-letter.ts'
-import type { LaneOrder } from './plan-orders.ts'
+import type { FailedOrder, LaneOrder } from './plan-orders.ts'
 import { writeFailures } from './receipt.ts'
-import type { FailedOrder, Settled } from './settle-step.ts'
+import type { Settled } from './settle-step.ts'
 import type { Step } from './step.ts'
 
 export type StoreOptions = {
@@ -38,7 +39,7 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
   const putBack = async (rest: readonly LaneOrder[]): Promise<void> => {
     await Promise.all(
       rest.map(({ order, version, origin: { lane, message } }) => {
-        const headers = toHeaders({ generation: Number(version >> 54n), chunkId: order.orderId, batches: [] })
+        const headers = toHeaders({ generation: versionParts(version).generation, chunkId: order.orderId, batches: [] })
         return log.append(lane.topic, lane.partition, { key: message.key, value: codec.encodeLane(order), headers })
       }),
     )

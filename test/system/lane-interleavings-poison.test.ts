@@ -100,6 +100,9 @@ describe('poison among thousands of records', () => {
 const addTariff = (home: string, fixed: number) =>
   makeOne(world.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(fixed) })
 
+const tariffOf = async (home: string): Promise<string | undefined> =>
+  ((await world.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }).data[0]?.id
+
 describe('what the pure code fails at', () => {
   it('as the zone of one location costs only its own records', async () => {
     const [bad, good] = [await makeHome(world.client, { import: 0.5 }), await makeHome(world.client, { import: 0.5 })]
@@ -115,6 +118,14 @@ describe('what the pure code fails at', () => {
     expect(letter?.reason).toContain('Mars/Olympus')
     const receipt = { records_processed: 1, failed_records: [{ record_num: 1, error: expect.stringContaining('Mars/Olympus') }] }
     expect(await world.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject(receipt)
+    // An order over it is put aside as well.
+    const before = (await letters('order_failed')).length
+    await world.client.ask('PATCH', `/tariffs/${await tariffOf(bad)}`, { contract_end_date: day(20) })
+    const failed = await until(
+      () => letters('order_failed'),
+      all => all.length > before,
+    )
+    expect(failed.map(({ reason }) => reason)).toContainEqual(expect.stringContaining(`${bad}: `))
   })
 
   it.each([

@@ -25,6 +25,9 @@ const directionCode: Record<TariffDirection, number> = { IMPORT: 0, EXPORT: 1, L
 export const tierKey = (type: TariffType, direction: TariffDirection, countingStart: number): number =>
   countingStart * 8 + directionCode[direction] * 2 + (type === 'COMMODITY' ? 0 : 1)
 
+/** The counting start of an accumulator: what `tierKey` was given. */
+export const countingStartOf = (key: number): number => Math.floor(key / 8)
+
 /** Write what a record has counted into the counts, which the caller owns. */
 export const countMoves = (counts: Map<number, Energy>, moves: readonly TierMove[]): void => {
   for (const move of moves) counts.set(tierKey(move.type, move.direction, move.countingStart), move.after)

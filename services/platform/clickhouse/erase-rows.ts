@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, listLiteral, textLiteral } from './literals.ts'
-import type { Tenant } from './meter-cost-reads.ts'
+import { type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** Objects of one account and mode of which no row may stay. `receiptsBefore` (ms): receipts of submissions before go too. */
 export type RowsToErase = Tenant & {
@@ -28,8 +28,6 @@ const accountTables = async (db: ClickHouse): Promise<readonly Table[]> => {
     GROUP BY table HAVING has(groupArray(name), 'account_id') AND has(groupArray(name), 'live_mode') ORDER BY table`)
   return rows.map(([name, columns]) => ({ name: String(name), columns: new Set(columns as readonly string[]) }))
 }
-
-const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
 /** Begin to change rows; parts that have none are not rewritten, and tables that have none are left alone. */
 const mutate = async (db: ClickHouse, table: string, change: string, condition: string): Promise<void> => {

@@ -1,12 +1,10 @@
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, listLiteral } from './literals.ts'
-import type { Tenant } from './meter-cost-reads.ts'
+import { type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 const settings = 'SETTINGS max_execution_time=25, max_threads=2'
 
 const deviceOf = (digits: unknown): string | null => (digits === '0'.repeat(24) ? null : `dev_${digits}`)
-
-const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
 /** A device at a location, or (`deviceId` null) the location itself. Bounds are outer ones. */
 export type MeteredObject = {

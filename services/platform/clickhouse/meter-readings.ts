@@ -2,7 +2,7 @@ import type { RegisterIdentity } from '../../domain/identifier.ts'
 import type { Energy } from '../../domain/quantity.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from './literals.ts'
-import type { Tenant } from './meter-cost-reads.ts'
+import { type Tenant, tenantIs } from './meter-cost-reads.ts'
 import { type BlockColumn, type BlockReader, column, decodeBlocks, encodeBlock, type Kind, readColumn } from './native-block.ts'
 import { bool, choice, decimal128, id, instant, text, uint32, uint64 } from './native-kinds.ts'
 
@@ -103,8 +103,6 @@ const readSettings =
   'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1, optimize_move_to_prewhere_if_final=1'
 const names = meterReadingColumns.map(({ name }) => name)
 const key = ['location_id', 'device_id', 'energy_flow_direction', 'tariff_direction'].join(', ')
-
-const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
 /** The one way to a reading: settled by FINAL, bound to a tenant. */
 const meterReadings = (tenant: Tenant, condition: string): string => `FROM meter_readings FINAL WHERE ${tenantIs(tenant)} AND ${condition}`

@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Cluster, clustersOf, type LaneGroup } from '../../services/cost-worker/lane-group.ts'
+import { recost } from '../../services/cost-worker/recost.ts'
+import type { LaneRecord } from '../../services/cost-worker/settle.ts'
+import { countAfter, isNear, settleNear, type TailCount } from '../../services/cost-worker/tail-count.ts'
+import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
+import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import { allDay, kwh, pricing, rate, tariff } from '../support/oracle/tables.ts'
+
+const tenant = { accountId: `acc_${'0'.repeat(23)}1`, liveMode: true }
+const held = {
+  snapshot: compileSnapshot(pricing('Europe/Berlin', [tariff(allDay([rate(0.1, 20), rate(0.3, 45), rate(0.7)]))]), pricingPool()),
+  ...{ accountId: tenant.accountId, revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null },
+}
+const base = Date.parse('2026-03-10T00:00:00Z')
+
+/** A quarter hour of a device; `slot` counts from the base. */
+const recordOf = (slot: number, device: number, energy: bigint, version: bigint): LaneRecord => ({
+  record: {
+    ...{ locationId: 'loc_1', deviceId: `dev_${device}`, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
+    ...{ start: base + slot * 900_000, end: base + (slot + 1) * 900_000, energy, confidence: 1_000_000 },
+    ...{ sessionReferenceId: null, recordReferenceId: null, recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}` },
+  },
+  part: { ...tenant, batchId: null, receivedAt: base },
+  version,
+  sourceVersion: version,
+  origin: null,
+})
+
+const groupOf = (records: readonly LaneRecord[]): LaneGroup => ({
+  ...{ tenant, locationId: 'loc_1', direction: 'IMPORT', held, records, causes: [], hasEstimates: false },
+})
+
+/** What is stored of a location, and what is held of it: the way of a worker with all its reads at hand. */
+const worker = () => {
+  const stored = new Map<string, MeterCostRow>()
+  let count: TailCount | null = null
+  const keep = (rows: readonly MeterCostRow[]): void => {
+    for (const row of rows) if ((stored.get(row.recordId)?.version ?? 0n) <= row.version) stored.set(row.recordId, row)
+  }
+  const settle = (records: readonly LaneRecord[]): 'near' | 'far' => {
+    const group = groupOf(records)
+    if (count !== null && isNear(count, records)) {
+      const near = settleNear(group, records, count)
+      keep(near.rows)
+      count = near.count
+      return 'near'
+    }
+    const [cluster] = clustersOf(group) as [Cluster]
+    const recosted = recost(cluster, [...stored.values()])
+    keep(recosted.rows)
+    count = countAfter(group, cluster.span, recosted)
+    return 'far'
+  }
+  return { settle, stored }
+}
+
+const costsOf = (stored: ReadonlyMap<string, MeterCostRow>) =>
+  [...stored.values()].map(({ recordId, energy, cost }) => [recordId, energy, cost]).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+
+const arrivals = fc.array(
+  fc.uniqueArray(fc.record({ slot: fc.nat(30), device: fc.nat(3), energy: fc.integer({ min: 0, max: 5_000 }) }), {
+    selector: ({ slot, device }) => `${slot}/${device}`,
+    minLength: 1,
+    maxLength: 6,
+  }),
+  { minLength: 2, maxLength: 14 },
+)
+
+describe('records near the end of an accumulator', () => {
+  it('and those behind them cost what they cost in order, whatever came late, twice or corrected', () => {
+    let near = 0
+    fc.assert(
+      fc.property(arrivals, steps => {
+        const { settle, stored } = worker()
+        const last = new Map<string, LaneRecord>()
+        let version = 0n
+        for (const step of steps) {
+          const records = step.map(({ slot, device, energy }) => recordOf(slot, device, kwh(energy / 1000), ++version))
+          for (const entry of records) last.set(entry.record.recordId, entry)
+          if (settle(records) === 'near') near += 1
+        }
+        const inOrder = worker()
+        inOrder.settle([...last.values()])
+        expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
+      }),
+      { numRuns: 300 },
+    )
+    expect(near).toBeGreaterThan(100)
+  })
+
+  it('are the last 24: the place before them is read again', () => {
+    const { settle } = worker()
+    settle(Array.from({ length: 30 }, (_, slot) => recordOf(slot, 1, kwh(1), BigInt(slot + 1))))
+    // Behind the sixth of thirty begins the tail; the seventh is its first.
+    expect(settle([recordOf(6, 1, kwh(2), 100n)])).toBe('near')
+    expect(settle([recordOf(5, 1, kwh(2), 101n)])).toBe('far')
+  })
+
+  it('yield to a stored one of the same identity that came later', () => {
+    const { settle } = worker()
+    settle([recordOf(1, 1, kwh(1), 50n)])
+    expect(settle([recordOf(1, 1, kwh(9), 40n)])).toBe('far')
+  })
+})
