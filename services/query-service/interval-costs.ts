@@ -3,7 +3,7 @@ import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, offsetAt, type TimeZone } from '../domain/civil-time.ts'
 import { costBetween } from '../domain/cost/energy-cost.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { type RowFilter, rowsAcrossBuckets, sumsOfBuckets } from '../platform/clickhouse/meter-cost-reads.ts'
+import { type CostSum, type RowFilter, rowsAcrossBuckets, sumsOfBuckets } from '../platform/clickhouse/meter-cost-reads.ts'
 import { placesOfDevices } from '../platform/clickhouse/meter-object-reads.ts'
 import { mint } from '../platform/mint.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../platform/postgres/costed-locations.ts'
@@ -109,12 +109,14 @@ const groupsOf = (locations: readonly CostedLocation[]): readonly (readonly stri
 const elementsOf = async ({ clickHouse }: CostReads, request: Asked, scope: Scope, edges: readonly number[]) => {
   const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultFlow(tariffDirection) } = request.query
   const tenant = tenantOf(request)
-  const sums: Awaited<ReturnType<typeof sumsOfBuckets>>[number][] = []
+  const sums: CostSum[] = []
   const rows: ReturnType<typeof costRowOf>[] = []
   for (const locationIds of scope.isWhole ? [null] : groupsOf(scope.locations)) {
     const devices = scope.deviceIds === null ? {} : { deviceIds: scope.deviceIds }
     const filter: RowFilter = { locationIds, ...devices, tariffDirection, energyFlowDirection: flow }
-    sums.push(...(await sumsOfBuckets(clickHouse, tenant, filter, edges)))
+    const whole = await sumsOfBuckets(clickHouse, tenant, filter, edges)
+    sums.push(...whole.sums)
+    if (!whole.isCrossed) continue
     for await (const crossing of rowsAcrossBuckets(clickHouse, tenant, filter, edges)) for (const row of crossing) rows.push(costRowOf(row))
   }
   return costBetween(edges, rows, sums)

@@ -78,7 +78,7 @@ describe('cost rows', () => {
       expect(await pageOfRows(db, stranger, { ...anything, recordReferenceId: 'r' }, firstPage)).toEqual([])
       expect(await placesOfSession(db, stranger, 's')).toEqual([])
       expect(await objectsOfLocations(db, stranger, [location])).toEqual([])
-      expect(await sumsOfBuckets(db, stranger, { locationIds: [location] }, [0, always.to])).toEqual([])
+      expect(await sumsOfBuckets(db, stranger, { locationIds: [location] }, [0, always.to])).toEqual({ sums: [], isCrossed: false })
     }
   })
 })
@@ -162,8 +162,9 @@ describe('sums of buckets', () => {
         const inside = rows.filter(row => sharesTime(row, edges[0] ?? 0, edges.at(-1) ?? 0))
         const bucketOf = (row: MeterCostRow): number =>
           edges.findIndex((edge, i) => edge <= row.start && row.start < (edges[i + 1] ?? 0) && row.end <= (edges[i + 1] ?? 0))
-        const sums = await sumsOfBuckets(db, mine, { locationIds: [location] }, edges)
+        const { sums, isCrossed } = await sumsOfBuckets(db, mine, { locationIds: [location] }, edges)
         const across = await all(rowsAcrossBuckets(db, mine, { locationIds: [location] }, edges))
+        expect(isCrossed).toBe(across.length > 0)
         expect(recordIds(across)).toEqual(recordIds(inside.filter(row => bucketOf(row) === -1)))
         const buckets = [...new Set(inside.map(bucketOf))].filter(bucket => bucket !== -1).sort((a, b) => a - b)
         expect(sums).toEqual(

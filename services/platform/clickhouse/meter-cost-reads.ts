@@ -103,47 +103,49 @@ export const rowsAcrossBuckets = (
     : rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
 }
 
+/** Sums of buckets, and whether rows cross their edges, which `rowsAcrossBuckets` then reads. */
+export type BucketSums = { readonly sums: readonly CostSum[]; readonly isCrossed: boolean }
+
 /**
  * Sum the rows that lie in one bucket as a whole; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
  * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
  */
-export const sumsOfBuckets = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  filter: RowFilter,
-  edges: readonly number[],
-): Promise<readonly CostSum[]> => {
-  if (isEmpty(filter)) return []
-  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND ${isWhole(edges)}`
+export const sumsOfBuckets = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
+  if (isEmpty(filter)) return { sums: [], isCrossed: false }
+  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))}`
   const priced = "status != 'UNPRICED'"
   // Integers of the smallest units, wide enough to add up: decimals would be checked for overflow row by row.
   const energy = 'toInt128(reinterpretAsInt64(energy))'
   const length = 'toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time)'
   const weight = 'toInt64(record_confidence) * confidence'
-  const answer = await db.rows(`${withEdges(edges)}SELECT indexOf(edges, ${bucketOf('start_time')}) - 1 AS bucket, currency,
+  const answer =
+    await db.rows(`${withEdges(edges)}SELECT if(${isWhole(edges)}, indexOf(edges, ${bucketOf('start_time')}), 0) - 1 AS bucket, currency,
     countIf(${priced}), toString(sumIf(${energy}, ${priced})), toString(toInt256(toDecimal256(sum(coalesce(cost, 0)), 9) * 1000000000)),
     toString(sumIf(${energy} * (${weight}), ${priced})),
     toString(sumIf(${length}, ${priced})), toString(sumIf(toInt128(${length}) * (${weight}), ${priced})), toString(sumIf(${weight}, ${priced})),
     countIf(NOT (${priced})), toString(sumIf(${energy}, NOT (${priced})))
     ${meterCost(tenant, condition)} GROUP BY bucket, currency ORDER BY bucket, currency ${readSettings}`)
-  return answer.map(([bucket, currency, records, ...sums]) => {
-    const [energy, cost, weightedEnergy, time, weightedTime, weightedRecords, unpricedRecords, unpricedEnergy] = sums.map(sum =>
-      BigInt(String(sum)),
-    )
-    return {
-      bucket: Number(bucket),
-      currency: String(currency),
-      records: Number(records),
-      energy: energy ?? 0n,
-      cost: cost ?? 0n,
-      weightedEnergy: weightedEnergy ?? 0n,
-      time: time ?? 0n,
-      weightedTime: weightedTime ?? 0n,
-      weightedRecords: weightedRecords ?? 0n,
-      unpricedRecords: Number(unpricedRecords),
-      unpricedEnergy: unpricedEnergy ?? 0n,
-    }
-  })
+  const sums = answer.map(costSumOf)
+  return { sums: sums.filter(({ bucket }) => bucket >= 0), isCrossed: sums.some(({ bucket }) => bucket < 0) }
+}
+
+const costSumOf = ([bucket, currency, records, ...sums]: readonly unknown[]): CostSum => {
+  const [energy, cost, weightedEnergy, time, weightedTime, weightedRecords, unpricedRecords, unpricedEnergy] = sums.map(sum =>
+    BigInt(String(sum)),
+  )
+  return {
+    bucket: Number(bucket),
+    currency: String(currency),
+    records: Number(records),
+    energy: energy ?? 0n,
+    cost: cost ?? 0n,
+    weightedEnergy: weightedEnergy ?? 0n,
+    time: time ?? 0n,
+    weightedTime: weightedTime ?? 0n,
+    weightedRecords: weightedRecords ?? 0n,
+    unpricedRecords: Number(unpricedRecords),
+    unpricedEnergy: unpricedEnergy ?? 0n,
+  }
 }
 
 const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
