@@ -3,7 +3,7 @@ import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
 import { gatherRows, type StoredRows } from './gather-rows.ts'
-import { type Cluster, clustersOf, isTiered, type LaneGroup } from './lane-group.ts'
+import { type Cluster, clustersOf, directions, isTiered, type LaneGroup } from './lane-group.ts'
 import { type Recosted, recost } from './recost.ts'
 import { countAfter, isNear, settleNear, type TailCount } from './tail-count.ts'
 
@@ -145,7 +145,7 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
       counted = 0
     },
     dropLocation: locationId => {
-      for (const direction of ['IMPORT', 'EXPORT', 'LOCAL'] as const) forget(keyOf({ locationId, direction }))
+      for (const direction of directions) forget(keyOf({ locationId, direction }))
     },
   }
 }

@@ -6,6 +6,9 @@ import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { HeldPricing } from '../platform/pricing-book.ts'
 import type { LaneRecord } from './settle.ts'
 
+/** All that a location has groups for. */
+export const directions: readonly TariffDirection[] = ['IMPORT', 'EXPORT', 'LOCAL']
+
 /** Rows that share time with the span are costed again, because of the message of that version. */
 export type Cause = Span & { readonly version: bigint }
 

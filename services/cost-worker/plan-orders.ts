@@ -1,10 +1,11 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
+import { countsEnergy } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { type MonthCount, rowsByMonth } from '../platform/clickhouse/meter-cost-counts.ts'
+import { type MonthCount, rowsByMonth, startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
 import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { Order } from '../platform/log/messages.ts'
 import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
-import type { Cause } from './lane-group.ts'
+import { type Cause, directions } from './lane-group.ts'
 import type { Origin } from './settle.ts'
 
 /** An order as it stands in its lane. */
@@ -29,10 +30,17 @@ export type OrderPlan = {
   readonly failed: readonly FailedOrder[]
 }
 
-/** A step takes location-months until about so many rows. */
-const budgetRows = 5_000
-/** Locations that are looked at in one step. */
-const mostLocations = 200
+/** How much a step does of its orders: location-months until about so many rows, of so many locations at most. */
+export type OrderBudget = { readonly rows: number; readonly locations: number }
+
+/** Fresh records wait for such a step; a smaller one costs nearly as much. */
+export const orderBudget: OrderBudget = { rows: 5_000, locations: 200 }
+
+/** For a lane that takes no more messages, so that nothing can be put back. */
+export const noOrderBudget: OrderBudget = { rows: Number.POSITIVE_INFINITY, locations: Number.POSITIVE_INFINITY }
+
+/** Of a location-month without tiers so many rows are taken at a time. */
+const mostSliceRows = 10_000
 /** Locations in a message. */
 const mostInOrder = 500
 /** A location-month costs about as much as so many rows, however few it has. */
@@ -42,8 +50,10 @@ const newMonthRows = 150
 
 type Target = { readonly locationId: string; readonly held: HeldPricing; readonly months: readonly MonthCount[] }
 
+type Counted = Span & { readonly rows: number }
+
 /** The local months of a location that have rows in the order's span, with about how many; the one that holds the span's start always. */
-const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly (Span & { readonly rows: number })[] => {
+const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly Counted[] => {
   const zone = held.snapshot.timeZone
   const rowsOf = new Map<number, number>()
   const bound = from ?? months[0]?.month
@@ -62,6 +72,20 @@ const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly (Sp
       rows,
     }))
     .filter(span => span.from < span.to)
+}
+
+/** Where a slice of a long span ends: behind so many rows. With tiers each slice would read the whole month, so it is one. */
+const endOfSlice = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  { locationId, held }: Target,
+  span: Counted,
+  budget: OrderBudget,
+): Promise<number> => {
+  const isTiered = directions.some(direction => countsEnergy(held.snapshot, direction))
+  if (span.rows <= mostSliceRows || isTiered || budget === noOrderBudget) return span.to
+  const start = await startOfRow(db, tenant, locationId, span, mostSliceRows)
+  return start === null ? span.to : Math.max(start, span.from + 1)
 }
 
 /** Rows of months that have this in common are read and written together. */
@@ -140,48 +164,52 @@ const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look
 }
 
 /**
- * Plan what a step does of its orders: location-months until about 5,000 rows, at least one; the rest goes back to the end of the lane,
- * so that fresh records never wait for long. `budget`: rows that may be taken at most, for a lane that takes no more messages.
+ * Plan what a step does of its orders: location-months until the budget is used up, at least one; the rest goes back to the end of the
+ * lane, so that fresh records never wait for long.
  */
 export const planOrders = async (
   db: ClickHouse,
   pricing: Pick<PricingBook, 'gather' | 'faultOf'>,
   orders: readonly LaneOrder[],
-  budget = budgetRows,
+  budget: OrderBudget,
 ): Promise<OrderPlan> => {
-  const looks = lookAt(orders, budget === budgetRows ? mostLocations : Number.POSITIVE_INFINITY)
+  const looks = lookAt(orders, budget.locations)
   const [held, counts] = [await gatherPrices(pricing, looks), await countMonths(db, looks)]
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
   const failed: FailedOrder[] = []
   const months = new Set<string>()
-  let left = budget
-  for (const { one, tenant, ids } of looks) {
-    const { order, version } = one
-    const put = (locationIds: readonly string[], from: number | null): void => {
-      if (locationIds.length > 0) rest.push({ ...one, order: { ...order, locationIds, from } })
+  let left = budget.rows
+
+  const put = (one: LaneOrder, locationIds: readonly string[], from: number | null): void => {
+    if (locationIds.length > 0) rest.push({ ...one, order: { ...one.order, locationIds, from } })
+  }
+
+  /** Take months of a location until the budget is used up. */
+  const take = async ({ one, tenant }: Look, target: Target): Promise<void> => {
+    const { locationId, held } = target
+    for (const span of monthSpans(one.order, target)) {
+      if (left <= 0) return put(one, [locationId], span.from)
+      const to = await endOfSlice(db, tenant, target, span, budget)
+      portions.push({ tenant, locationId, held, cause: { from: span.from, to, version: one.version }, of: one })
+      const month = monthOf(tenant, span)
+      left -= Math.min(span.rows, mostSliceRows) + portionRows + (months.has(month) ? 0 : newMonthRows)
+      months.add(month)
+      if (to < span.to) return put(one, [locationId], to)
     }
-    const stopAt = ids.findIndex(locationId => {
-      if (left <= 0) return true
+  }
+
+  for (const look of looks) {
+    const { one, ids } = look
+    let done = 0
+    for (; done < ids.length && left > 0; done += 1) {
+      const locationId = ids[done] as string
       const prices = held.get(locationId)
-      if (prices === undefined) {
-        const fault = pricing.faultOf(locationId)
-        if (fault !== undefined) failed.push({ of: one, reason: `${locationId}: ${fault}` })
-        return false
-      }
-      for (const { rows, ...span } of monthSpans(order, { locationId, held: prices, months: counts.get(locationId) ?? [] })) {
-        if (left <= 0) {
-          put([locationId], span.from)
-          return false
-        }
-        portions.push({ tenant, locationId, held: prices, cause: { ...span, version }, of: one })
-        const month = monthOf(tenant, span)
-        left -= rows + portionRows + (months.has(month) ? 0 : newMonthRows)
-        months.add(month)
-      }
-      return false
-    })
-    put(order.locationIds.slice(stopAt < 0 ? ids.length : stopAt), order.from)
+      const fault = prices === undefined ? pricing.faultOf(locationId) : undefined
+      if (prices !== undefined) await take(look, { locationId, held: prices, months: counts.get(locationId) ?? [] })
+      else if (fault !== undefined) failed.push({ of: one, reason: `${locationId}: ${fault}` })
+    }
+    put(one, one.order.locationIds.slice(done), one.order.from)
   }
   return { portions, rest: joined(rest), failed }
 }

@@ -6,8 +6,8 @@ import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-b
 import { countBook } from './count-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import { estimateBook } from './estimate-book.ts'
-import type { Cause, LaneGroup } from './lane-group.ts'
-import { type FailedOrder, type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
+import { type Cause, directions, type LaneGroup } from './lane-group.ts'
+import { type FailedOrder, type LaneOrder, type OrderBudget, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
 import { isCounted, type LaneRecord, settleAlone } from './settle.ts'
 import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
 
@@ -32,7 +32,7 @@ export type Arrived = {
 /** Settles steps one after the other. */
 export type Settler = {
   /** `stored` settles once the rows of the step before are stored: rows are read after it. `budget`: see `planOrders`. */
-  readonly settle: (arrived: Arrived, stored: Promise<void>, budget?: number) => Promise<Settled>
+  readonly settle: (arrived: Arrived, stored: Promise<void>, budget: OrderBudget) => Promise<Settled>
   /** Forget what was gathered: the last step did not reach the store. */
   readonly drop: () => void
 }
@@ -41,8 +41,6 @@ type Records = Arrived['records']
 type Held = ReadonlyMap<string, HeldPricing>
 type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
 type Building = { readonly rows: MeterCostRow[]; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
-
-const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 
 /** Why the records of a location have no prices. */
 const unpriceable = (pricing: PricingBook, locationId: string): { readonly code: string; readonly reason: string } => {
@@ -135,7 +133,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
     }
   }
 
-  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, budget?: number): Promise<OrderPlan> => {
+  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, budget: OrderBudget): Promise<OrderPlan> => {
     if (orders.length === 0) return { portions: [], rest: [], failed: [] }
     await stored
     const planned = await planOrders(db, pricing, orders, budget)

@@ -7,6 +7,7 @@ import type { PoisonRecord } from './dead-letter.ts'
 import { createEraser, type EraserOptions } from './erase.ts'
 import { type FailingLimits, type FailingWindow, judgeFailing, laneOutcomes, slideWindow } from './failing-share.ts'
 import { openLaneBuffer } from './lane-buffer.ts'
+import { noOrderBudget, orderBudget } from './plan-orders.ts'
 import { writeReceipts } from './receipt.ts'
 import { createSettler, type Settled } from './settle-step.ts'
 import { readStep, type Step, type Taken } from './step.ts'
@@ -139,7 +140,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     const startedAt = performance.now()
     steppedAt = startedAt
     const step = await readLiving(taken)
-    const settled = await settler.settle(step, storing, isFull ? Number.POSITIVE_INFINITY : undefined)
+    const settled = await settler.settle(step, storing, isFull ? noOrderBudget : orderBudget)
     await storing
     await settleIfDue(receiptEveryMs)
     if (mustStop(step, settled)) return

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bought, makeHome } from '../support/home.ts'
+import { bought, makeHome, priceSchedule } from '../support/home.ts'
 import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
 import { addTiers } from '../support/tier-tariff.ts'
 
@@ -100,5 +100,29 @@ describe('a body of 300 months with tiers costs what it costs month by month', {
     await world.settled(longestMs)
     console.info(`${months} months were priced anew, twice, in ${Math.round(performance.now() - changedAt)} ms`)
     expect(await costByMonth(home)).toEqual(followed.map(cost => Number((cost * 2).toFixed(9))))
+  })
+})
+
+describe('a month of 22,000 rows at one location', () => {
+  it('is priced anew in slices, each row once', async () => {
+    const home = await makeHome(world.client, { import: 0.2 }, { timezone: 'UTC' })
+    const minuteMs = 60_000
+    const records = Array.from({ length: 22_000 }, (_, index) => {
+      const start = Date.UTC(2025, 4, 1) + index * minuteMs
+      return bought(home, 0.06, instant(start), instant(start + minuteMs))
+    })
+    for (let from = 0; from < records.length; from += 10_000) await store(records.slice(from, from + 10_000))
+    const [tariff] = (
+      (await world.client.ask('GET', `/tariffs?location_id=${home}`)) as { readonly data: readonly { readonly id: string }[] }
+    ).data
+    await world.client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
+    await world.client.ask('POST', '/tariffs', {
+      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
+    })
+    await world.settled(longestMs)
+    const [counts] = await world.clickHouse.rows(`SELECT toUInt32(sum(rows)), toString(sum(sum)), max(rows) < 12000 FROM (
+      SELECT version, count() AS rows, sum(cost) AS sum FROM meter_cost FINAL
+      WHERE account_id = unhex('${world.tenant.accountId.slice(4)}') AND live_mode = false AND location_id = unhex('${home.slice(4)}') GROUP BY version)`)
+    expect(counts).toEqual([22_000, '396', 1])
   })
 })

@@ -1,6 +1,6 @@
 import type { ClickHouse } from './clickhouse.ts'
-import { idLiteral, instantLiteral, listLiteral } from './literals.ts'
-import { meterCost, readSettings, type Tenant } from './meter-cost-reads.ts'
+import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from './literals.ts'
+import { meterCost, readSettings, type Span, type Tenant } from './meter-cost-reads.ts'
 
 /** So many rows of a location start in a month of UTC, which begins at `month` (ms). */
 export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number }
@@ -22,6 +22,20 @@ export const rowsByMonth = async (
   const answer = await db.rows(`SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count()
     ${meterCost(tenant, condition)} GROUP BY location_id, month ORDER BY location_id, month ${readSettings}`)
   return answer.map(([location, month, rows]) => ({ locationId: `loc_${location}`, month: Number(month) * 1000, rows: Number(rows) }))
+}
+
+/** Tell when the row behind the first `count` ones of a location that start in a span does; null where there are not so many. */
+export const startOfRow = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationId: string,
+  { from, to }: Span,
+  count: number,
+): Promise<number | null> => {
+  const condition = `location_id = ${idLiteral(locationId)} AND start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)}`
+  const [row] = await db.rows(`SELECT toUnixTimestamp64Milli(start_time) ${meterCost(tenant, condition)}
+    ORDER BY start_time LIMIT 1 OFFSET ${wholeLiteral(count)} ${readSettings}`)
+  return row === undefined ? null : Number(row[0])
 }
 
 /** An object that has or had estimates. */
