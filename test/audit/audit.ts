@@ -17,7 +17,8 @@ const run = async (options: AuditOptions): Promise<boolean> => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void audit[Symbol.asyncDispose]().then(() => process.exit(130)))
   }
-  if (options.isKept) print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
+  const tellWhere = (): void => print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
+  if (options.isKept) tellWhere()
   await audit.load()
   let verdict = await audit.judge()
   if (options.isAltered && isClean(verdict)) {
@@ -25,6 +26,10 @@ const run = async (options: AuditOptions): Promise<boolean> => {
     verdict = await audit.judge()
   }
   reportVerdict(verdict, audit.progress)
+  if (!isClean(verdict) && !options.isAltered && !options.isKept) {
+    audit.keep()
+    tellWhere()
+  }
   print(`  after ${whole((performance.now() - startedAt) / 1_000)} s`)
   return isClean(verdict)
 }

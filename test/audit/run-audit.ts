@@ -26,6 +26,8 @@ export type Audit = AsyncDisposable & {
   readonly judge: () => Promise<Judged>
   /** Alter one stored row by hand while the system is stopped; gives the record's id. */
   readonly alter: () => Promise<string>
+  /** Leave data and journal where they are when the audit is closed. */
+  readonly keep: () => void
 }
 
 type Killing = {
@@ -69,6 +71,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
   const folder = dataFolder()
   const journalFile = join(folder, '..', 'ledger.ndjson')
   const { kills, connections, records, locations, seed, without } = options
+  let { isKept } = options
   const has = (kind: Kind): boolean => !without.has(kind)
   const hasRepricing = has('repricing')
   const system = auditedSystem(folder)
@@ -98,6 +101,9 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
   return {
     ...{ folder, journalFile, progress, load },
     judge: () => judge({ client: clientOf(system), world, journalFile, hasRepricing, refused: progress.refused, observe }),
+    keep: () => {
+      isKept = true
+    },
     alter: async () => {
       await system.stop()
       const id = alterRow(folder)
@@ -106,7 +112,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
     },
     [Symbol.asyncDispose]: async () => {
       await system[Symbol.asyncDispose]()
-      if (!options.isKept) removeData(folder)
+      if (!isKept) removeData(folder)
     },
   }
 }
