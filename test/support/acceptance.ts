@@ -69,18 +69,24 @@ const scheduleOf = (tariff: CaseTariff) =>
     })),
   }))
 
+/** Make the tariffs of a case at a location. */
+export const addTariffs = async (client: Client, locationId: string, tariffs: readonly CaseTariff[], layout: Layout): Promise<void> => {
+  const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
+  for (const tariff of tariffs) {
+    const { direction, type, market_rates, contract_start_date, contract_end_date } = tariff
+    const schedule = scheduleOf(tariff)
+    const terms = { direction, type, market_rates, contract_start_date, contract_end_date, schedule }
+    await client.ask('POST', path, { location_id: locationId, ...terms })
+  }
+}
+
 /** Make the location and tariffs of a case; gives the location's id. */
 export const prepareCase = async (client: Client, tariffs: readonly CaseTariff[], layout: Layout): Promise<string> => {
   const [first] = tariffs as [CaseTariff]
   const { id } = (await client.ask('POST', '/locations', { timezone: first.timezone, currency_code: first.currency_code })) as {
     id: string
   }
-  const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
-  for (const tariff of tariffs) {
-    const { direction, type, market_rates, contract_start_date, contract_end_date } = tariff
-    const schedule = scheduleOf(tariff)
-    await client.ask('POST', path, { location_id: id, direction, type, market_rates, contract_start_date, contract_end_date, schedule })
-  }
+  await addTariffs(client, id, tariffs, layout)
   return id
 }
 

@@ -5,7 +5,7 @@ import { asMarkup, type Html, html } from './html.ts'
 
 const textOf = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-const style = ['base.css', 'side.css', 'text.css', 'fields.css', 'small.css'].map(textOf).join('\n')
+const style = ['base.css', 'side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(textOf).join('\n')
 const script = textOf('page.js')
 
 const icon =

@@ -1,4 +1,5 @@
 import type { Described, Parameter, Reference } from './document.ts'
+import { exampleChart } from './example-chart.ts'
 import { fieldList, schemaFields } from './field-list.ts'
 import { type Html, html } from './html.ts'
 import { jsonMarkup, jsonText } from './json-text.ts'
@@ -94,6 +95,7 @@ ${errorsPart(operation)}
 </div>
 <div class="examples">
 ${codeBlock('Request', shellMarkup(curlOf(operation, layout, version)))}
+${exampleChart(operation)}
 ${answer.example === undefined ? null : codeBlock(`Answer ${answer.status}`, jsonMarkup(jsonText(answer.example)))}
 </div>
 </section>`

@@ -12,12 +12,14 @@ const examplePath = ({ path, parameters }: Described): string =>
     String(parameters.find(one => one.in === 'path' && one.name === name)?.example ?? whole),
   )
 
-/** Lists that need one of several filters are shown with a location. */
-const isShown = ({ name, required }: Parameter, method: string): boolean =>
-  required === true || (method === 'GET' && name === 'location_id')
+/** Lists that need one of several filters are shown with a location, and spans with both of their ends. */
+const isShown = ({ name, required }: Parameter, { method, parameters }: Described): boolean => {
+  const isSpan = parameters.some(one => one.name === 'end_time' && one.required === true)
+  return required === true || (method === 'GET' && (name === 'location_id' || (name === 'start_time' && isSpan)))
+}
 
-const exampleQuery = ({ method, parameters }: Described): string => {
-  const shown = parameters.filter(one => one.in === 'query' && one.example !== undefined && isShown(one, method))
+const exampleQuery = (operation: Described): string => {
+  const shown = operation.parameters.filter(one => one.in === 'query' && one.example !== undefined && isShown(one, operation))
   return shown.length === 0 ? '' : `?${shown.map(one => `${one.name}=${String(one.example)}`).join('&')}`
 }
 

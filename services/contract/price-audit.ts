@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { writeInstant } from '../domain/instant.ts'
+import type { PriceAuditElement } from '../domain/price/price-series.ts'
+import { idText, instantText, stored } from './answer-field.ts'
+import { defineOperation } from './operation.ts'
+import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
+import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
+
+const breakdownShape = z.object({
+  commodity: z.object({
+    market: seriesNumber.describe('The market price; 0 on tariffs that do not follow the market.'),
+    fixed: seriesNumber.describe('The fixed price and the fixed surcharge together.'),
+    percentage: seriesNumber.describe('What the percentage adds: aggregate - market - fixed.'),
+    tier: seriesNumber.describe('Where the tier in force begins, in kWh of the local month.'),
+    aggregate: seriesNumber,
+  }),
+  non_commodity: z.object({
+    fixed: seriesNumber,
+    tier: seriesNumber.describe('Where the tier in force begins, in kWh of the local month.'),
+  }),
+  total: seriesNumber.describe('What a kWh costs: commodity.aggregate + non_commodity.fixed, to the last digit.'),
+  confidence: seriesNumber.describe('0 to 1; 1 is known.'),
+})
+
+const priceAuditShape = z.object({
+  id: idText('tra'),
+  object: z.literal('price_audit'),
+  ...priceHead,
+  request: z.object(requestShape),
+  market_sources: z.array(idText('mrs')).describe('Whose market prices are in it.'),
+  data: z.array(z.object({ valid_from: instantText, valid_to: instantText, price_breakdown: breakdownShape })),
+  time_created: stored.time_created,
+  account_id: stored.account_id,
+})
+
+type AuditAnswer = PriceView<PriceAuditElement> & { readonly marketSourceIds: readonly string[] }
+
+const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, write: PriceWriter) => ({
+  commodity: {
+    market: write.price(breakdown.commodity.market),
+    fixed: write.price(breakdown.commodity.fixed),
+    percentage: write.price(breakdown.commodity.percentage),
+    tier: write.kwh(breakdown.commodity.tier),
+    aggregate: write.price(breakdown.commodity.aggregate),
+  },
+  non_commodity: { fixed: write.price(breakdown.nonCommodity.fixed), tier: write.kwh(breakdown.nonCommodity.tier) },
+  total: write.price(price),
+  confidence: write.confidence(confidence),
+})
+
+/** Write the prices of a span with their parts. */
+export const priceAuditToWire = (view: AuditAnswer): z.input<typeof priceAuditShape> => {
+  const write = priceWriter(view.span.endOffset)
+  return {
+    id: view.id,
+    object: 'price_audit',
+    ...priceHeadToWire(view),
+    request: requestToWire(view.span),
+    market_sources: [...view.marketSourceIds],
+    data: view.elements.map(element => ({
+      valid_from: write.instant(element.start),
+      valid_to: write.instant(element.end),
+      price_breakdown: breakdownToWire(element, write),
+    })),
+    time_created: writeInstant(view.createdAt),
+    account_id: view.accountId,
+  }
+}
+
+const start = 1_757_844_000_000
+
+const example = priceAuditToWire({
+  id: 'tra_0198c0ffee00112233445566',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  locationId: 'loc_0198c0ffee00112233445566',
+  timezone: 'Europe/Berlin',
+  currencyCode: 'EUR',
+  span: { start, end: start + 3_600_000, startOffset: 0, endOffset: 0, direction: 'IMPORT' },
+  lastUpdated: 1_757_765_000_000,
+  marketSourceIds: ['mrs_0198c0ffee00112233445566'],
+  elements: [
+    {
+      ...{ start, end: start + 3_600_000, price: 224_163_700n, confidence: 10_000 },
+      // (0.08123 + 0.0125) × 1.19 = 0.1115387; with the grid fee 0.224163700
+      breakdown: {
+        commodity: { market: 81_230_000n, fixed: 12_500_000n, percentage: 17_808_700n, tier: 0n, aggregate: 111_538_700n },
+        nonCommodity: { fixed: 112_625_000n, tier: 0n },
+      },
+    },
+  ],
+  createdAt: 1_757_844_100_000,
+})
+
+export const priceAuditRetrieve = defineOperation({
+  id: 'price_audit_retrieve',
+  summary: 'Audit energy prices',
+  description:
+    'Gives the prices of a span with the parts that they are made of: one element for each stretch in which no part changes. The sums hold to the last digit. What may be asked, and which time is left out, is as for prices.',
+  tag: 'Prices',
+  access: 'read',
+  routes: {
+    current: [{ method: 'POST', path: '/audits/prices/{id}' }],
+    earlier: [
+      { method: 'GET', path: '/tariffs/audits/{id}', bodyInQuery: { numbers: [] } },
+      { method: 'GET', path: '/tariffs/audit/{id}', bodyInQuery: { numbers: [] } },
+    ],
+  },
+  body: priceBody,
+  answer: { name: 'PriceAudit', shape: priceAuditShape },
+  status: 200,
+  renames: {
+    body: directionRenames.body,
+    answer: [
+      { current: 'object', earlier: 'object', values: { price_audit: 'tariff_rate_audit' } },
+      ...directionRenames.answer,
+      { current: 'data.price_breakdown', earlier: 'data.tariff_rate' },
+    ],
+  },
+  refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
+  examples: { body: { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z' }, answer: example },
+})

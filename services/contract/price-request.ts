@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import type { TariffDirection } from '../domain/tariff/tariff.ts'
+import { idText, instantText, stored } from './answer-field.ts'
+import type { Rename } from './earlier.ts'
+import { fields, instant, optional, word } from './field.ts'
+import type { Layout } from './layout.ts'
+
+/** The longest span of prices. Source: contract decisions 11. */
+export const priceLimits = { days: 90 } as const
+const longestSpanMs = priceLimits.days * 86_400_000
+
+const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
+
+/** What is asked of a price or an audit. */
+export const priceBody = fields({
+  start_time: optional(instant).describe('The present when left out; may be in the past.'),
+  end_time: instant.describe(`At most ${priceLimits.days} days after start_time.`),
+  tariff_direction: optional(word(...directions)).describe('IMPORT when left out.'),
+})
+
+/** A half-open span (ms) that is asked for, with the offsets (minutes) in which its ends are written; answers are in that of the end. */
+export type PriceSpan = {
+  readonly start: number
+  readonly end: number
+  readonly startOffset: number
+  readonly endOffset: number
+  readonly direction: TariffDirection
+}
+
+type SpanBody = {
+  readonly start_time?: OffsetInstant | undefined
+  readonly end_time: OffsetInstant
+  readonly tariff_direction?: TariffDirection | undefined
+}
+
+/**
+ * Read the span of a request that arrived at `at` (ms). The earlier layout knows whole seconds.
+ * Refuses `end_before_start` for an empty span and `interval_too_long` for one above 90 days. Source: contract decisions 11 and 17.
+ */
+export const readPriceSpan = (body: SpanBody, layout: Layout, at: number): Result<PriceSpan> => {
+  const known = (instantAt: number): number => (layout === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt)
+  const {
+    start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes },
+    end_time: to,
+    tariff_direction: direction = 'IMPORT',
+  } = body
+  const [start, end] = [known(from.at), known(to.at)]
+  if (end <= start) {
+    const than = body.start_time === undefined ? 'the present, for start_time is left out' : 'start_time'
+    return refused('end_before_start', `end_time must be after ${than}`, 'end_time')
+  }
+  if (end - start > longestSpanMs) {
+    return refused('interval_too_long', `end_time must be at most ${priceLimits.days} days after start_time`, 'end_time')
+  }
+  return accepted({ start, end, startOffset: from.offsetMinutes, endOffset: to.offsetMinutes, direction })
+}
+
+/** The members that prices and audits share; `request` is the request, what it left out filled in. */
+export const priceHead = {
+  live_mode: stored.live_mode,
+  location_id: idText('loc'),
+  location_timezone: z.string(),
+  currency_code: z.string(),
+  tariff_direction: z.enum(directions),
+  last_updated: instantText.describe('When the location, its tariffs or its market prices last changed.'),
+} as const
+
+export const requestShape = { start_time: instantText, end_time: instantText, tariff_direction: z.enum(directions) } as const
+
+/** What prices and audits are answered with; times in ms. */
+export type PriceView<Element> = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly locationId: string
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly span: PriceSpan
+  readonly lastUpdated: number
+  readonly elements: readonly Element[]
+  readonly createdAt: number
+}
+
+/** Write the members that prices and audits share. */
+export const priceHeadToWire = (view: PriceView<unknown>) => ({
+  live_mode: view.liveMode,
+  location_id: view.locationId,
+  location_timezone: view.timezone,
+  currency_code: view.currencyCode,
+  tariff_direction: view.span.direction,
+  last_updated: writeInstant(view.lastUpdated),
+})
+
+/** Write the request of a span: each end in the offset it was written in. */
+export const requestToWire = ({ start, end, startOffset, endOffset, direction }: PriceSpan) => ({
+  start_time: writeInstant(start, startOffset),
+  end_time: writeInstant(end, endOffset),
+  tariff_direction: direction,
+})
+
+/** The names of the direction in the earlier layout. */
+export const directionRenames = {
+  body: [{ current: 'tariff_direction', earlier: 'direction' }],
+  answer: [
+    { current: 'tariff_direction', earlier: 'direction' },
+    { current: 'request.tariff_direction', earlier: 'request.direction' },
+  ],
+} as const satisfies Readonly<Record<string, readonly Rename[]>>

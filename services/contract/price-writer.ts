@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { dayMs } from '../domain/civil-date.ts'
+import { writeInstant } from '../domain/instant.ts'
+import type { Energy, Price } from '../domain/quantity.ts'
+import { isJsonNumber, type JsonNumber, scaledNumber } from './exact-number.ts'
+import { confidenceScale } from './instant-cost.ts'
+
+/** A decimal number of a long series: written exactly, as a double where that has the same text. */
+export const seriesNumber = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'number' })
+
+/** Writes a long series: what neighbours have in common is made once. */
+export type PriceWriter = {
+  /** Write an instant in the offset of the answer. */
+  readonly instant: (at: number) => string
+  /** Write a price in major units per kWh. */
+  readonly price: (price: Price) => JsonNumber
+  /** Write a confidence of 1e-4. */
+  readonly confidence: (confidence: number) => JsonNumber
+  /** Write an energy in kWh. */
+  readonly kwh: (energy: Energy) => JsonNumber
+}
+
+/** Digits after the point of a price, and of an energy in kWh. */
+const scale = 9
+
+/**
+ * A double keeps 15 significant digits, so its shortest text is the decimal that it was made from; below 1e-6 that text would have an
+ * exponent.
+ */
+const isPlain = (value: bigint): boolean =>
+  value === 0n || (value < 1_000_000_000_000_000n && value >= 1000n) || (value > -1_000_000_000_000_000n && value <= -1000n)
+
+const decimal = (value: bigint): JsonNumber => (isPlain(value) ? Number(value) / 1e9 : scaledNumber(value, scale))
+
+/** Date and clock of neighbours recur, so each is written once for the whole series. */
+const instantWriter = (offsetMinutes: number): ((at: number) => string) => {
+  const clocks = new Map<number, string>()
+  let lastDay = Number.NaN
+  let date = ''
+  return at => {
+    const local = at + offsetMinutes * 60_000
+    const day = Math.floor(local / dayMs)
+    const clock = clocks.get(local - day * dayMs)
+    if (day === lastDay && clock !== undefined) return date + clock
+    const text = writeInstant(at, offsetMinutes)
+    const place = text.indexOf('T')
+    lastDay = day
+    date = text.slice(0, place)
+    clocks.set(local - day * dayMs, text.slice(place))
+    return text
+  }
+}
+
+/** Make a writer for one answer. */
+export const priceWriter = (offsetMinutes: number): PriceWriter => ({
+  instant: instantWriter(offsetMinutes),
+  price: decimal,
+  confidence: confidence => (confidence >= 1 ? confidence / 10 ** confidenceScale : 0),
+  kwh: decimal,
+})

@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { writeInstant } from '../domain/instant.ts'
+import type { PriceElement } from '../domain/price/price-series.ts'
+import { idText, instantText, stored } from './answer-field.ts'
+import { defineOperation } from './operation.ts'
+import { flag, parameters } from './parameter.ts'
+import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
+import { priceWriter, seriesNumber } from './price-writer.ts'
+
+const elementShape = z.object({
+  valid_from: instantText,
+  valid_to: instantText,
+  price: z
+    .object({
+      value: seriesNumber.describe('Major units of the currency per kWh, exact.'),
+      confidence: seriesNumber.describe('0 to 1; 1 is known.'),
+    })
+    .optional(),
+})
+
+const priceShape = z.object({
+  id: idText('prs'),
+  object: z.literal('price'),
+  ...priceHead,
+  next_update: instantText.optional(),
+  request: z.object({ ...requestShape, include_tariff: z.boolean().optional(), include_carbon: z.boolean().optional() }),
+  data: z.array(elementShape).describe('In the order of time; the one before ends where the next begins.'),
+  time_created: stored.time_created,
+  account_id: stored.account_id,
+})
+
+/** What the earlier layout asks and tells besides; `nextUpdate` in ms. */
+export type EarlierPrice = { readonly includeTariff: boolean; readonly includeCarbon: boolean; readonly nextUpdate: number }
+
+/** A price as it is answered; `earlier` is null in the current layout. */
+type PriceAnswer = PriceView<PriceElement> & { readonly earlier: EarlierPrice | null }
+
+/** Write the prices of a span. */
+export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
+  const { earlier, span } = view
+  const write = priceWriter(span.endOffset)
+  const hasPrice = earlier?.includeTariff !== false
+  return {
+    id: view.id,
+    object: 'price',
+    ...priceHeadToWire(view),
+    ...(earlier === null ? {} : { next_update: writeInstant(earlier.nextUpdate) }),
+    request: {
+      ...requestToWire(span),
+      ...(earlier === null ? {} : { include_tariff: earlier.includeTariff, include_carbon: earlier.includeCarbon }),
+    },
+    data: view.elements.map(({ start, end, price, confidence }) => ({
+      valid_from: write.instant(start),
+      valid_to: write.instant(end),
+      ...(hasPrice ? { price: { value: write.price(price), confidence: write.confidence(confidence) } } : {}),
+    })),
+    time_created: writeInstant(view.createdAt),
+    account_id: view.accountId,
+  }
+}
+
+const hourMs = 3_600_000
+const midnight = 1_757_800_800_000
+const exampleHours: readonly (readonly [number, bigint])[] = [
+  [6, 214_500_000n],
+  [9, 318_200_000n],
+  [12, 197_400_000n],
+  [15, 61_900_000n],
+  [17, 182_300_000n],
+  [20, 402_750_000n],
+  [22, 296_100_000n],
+  [24, 221_800_000n],
+]
+
+const example = priceToWire({
+  id: 'prs_0198c0ffee00112233445566',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  locationId: 'loc_0198c0ffee00112233445566',
+  timezone: 'Europe/Berlin',
+  currencyCode: 'EUR',
+  span: { start: midnight, end: midnight + 24 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
+  lastUpdated: 1_757_765_000_000,
+  earlier: null,
+  elements: exampleHours.map(([until, price], index) => ({
+    start: midnight + (exampleHours[index - 1]?.[0] ?? 0) * hourMs,
+    end: midnight + until * hourMs,
+    price,
+    confidence: 10_000,
+  })),
+  createdAt: 1_757_801_000_000,
+})
+
+export const priceRetrieve = defineOperation({
+  id: 'price_retrieve',
+  summary: 'Retrieve energy prices',
+  description:
+    'Gives what a kWh costs at a location in every moment of a span of at most 90 days, grid fees included: one element for each stretch at one price and confidence. Time before the first contract is left out. With tiers, the price at an instant is that of the next energy then: all records that start up to it are counted. Prices that are not published yet are forecast up to 5 days ahead, with a confidence below 1; after a contract ends its pattern goes on, less and less certain.',
+  tag: 'Prices',
+  access: 'read',
+  routes: {
+    current: [{ method: 'POST', path: '/prices/{id}' }],
+    earlier: [{ method: 'GET', path: '/tariffs/rates/{id}', bodyInQuery: { numbers: [] } }],
+  },
+  query: parameters({
+    include_tariff: flag.default(true).describe('False leaves the price out.'),
+    include_carbon: flag.default(false).describe('Taken and echoed; there is no carbon data.'),
+  }),
+  body: priceBody,
+  answer: { name: 'Price', shape: priceShape },
+  status: 200,
+  renames: {
+    query: [
+      { earlier: 'include_tariff', inRequest: true },
+      { earlier: 'include_carbon', inRequest: true },
+    ],
+    body: directionRenames.body,
+    answer: [
+      { current: 'object', earlier: 'object', values: { price: 'tariff_rate' } },
+      ...directionRenames.answer,
+      { earlier: 'next_update', inRequest: true },
+      { earlier: 'request.include_tariff', inRequest: true },
+      { earlier: 'request.include_carbon', inRequest: true },
+      { current: 'data.price.value', earlier: 'data.tariff.rate' },
+      { current: 'data.price.confidence', earlier: 'data.tariff.confidence' },
+    ],
+  },
+  refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
+  examples: { body: { start_time: '2025-09-14T00:00:00+02:00', end_time: '2025-09-15T00:00:00+02:00' }, answer: example },
+})

@@ -1,0 +1,74 @@
+import type { Energy } from '../quantity.ts'
+import type { CountedStep } from '../tariff/evaluate.ts'
+import { countingStartOf } from '../tariff/tier-count.ts'
+import type { CountingCell } from './counting-cell.ts'
+
+/** The energy of the records that start in a half-open span and lie in one cell as a whole, and how many they are. */
+export type EnergyBucket = { readonly start: number; readonly end: number; readonly energy: Energy; readonly records: number }
+
+/** What a record that lies across cells brings to one accumulator: it counts from `at` on, its start or the counting start, if later. */
+export type CrossingEnergy = { readonly key: number; readonly at: number; readonly energy: Energy }
+
+/** What is known of the records at a location: buckets in order, apart from each other, each within one cell, and what lies across cells. */
+export type CountedRecords = {
+  readonly cells: readonly CountingCell[]
+  readonly buckets: readonly EnergyBucket[]
+  readonly crossing: readonly CrossingEnergy[]
+}
+
+/** The steps of each accumulator by key, and the buckets that must be told more finely before the steps are right. */
+export type TierSteps = { readonly steps: ReadonlyMap<number, readonly CountedStep[]>; readonly coarse: readonly EnergyBucket[] }
+
+/** What one accumulator gains within a span of instants. */
+type Gain = { readonly start: number; readonly end: number; readonly bucket: EnergyBucket | null; energy: Energy }
+
+/** The gains of an accumulator in order; what lies across cells is told with the bucket that it falls into. */
+const gainsOf = (key: number, { cells, buckets, crossing }: CountedRecords): readonly Gain[] => {
+  const own = cells.filter(({ keys }) => keys.includes(key))
+  const isOwn = ({ start }: EnergyBucket): boolean => own.some(cell => cell.start <= start && start < cell.end)
+  const gains: Gain[] = buckets.filter(isOwn).map(bucket => ({ ...bucket, bucket }))
+  const alone: Gain[] = []
+  for (const { at, energy } of crossing.filter(one => one.key === key)) {
+    const within = gains.find(({ start, end }) => start <= at && at < end)
+    if (within === undefined) alone.push({ start: at, end: at + 1, bucket: null, energy })
+    else within.energy += energy
+  }
+  return [...gains, ...alone].sort((a, b) => a.start - b.start)
+}
+
+/** The steps of one accumulator; what it has gained by `from` is its first step. */
+const stepsOf = (
+  key: number,
+  gains: readonly Gain[],
+  bounds: readonly Energy[],
+  from: number,
+  coarse: Set<EnergyBucket>,
+): readonly CountedStep[] => {
+  let counted = 0n
+  let first: CountedStep | null = null
+  const steps: CountedStep[] = []
+  for (const { start, end, bucket, energy } of gains) {
+    const before = counted
+    counted += energy
+    if (end <= from + 1) first = { from: Math.min(from, countingStartOf(key)), counted }
+    else if (bounds.some(bound => before < bound && bound <= counted)) {
+      if (bucket !== null && end > start + 1) coarse.add(bucket)
+      steps.push({ from: start, counted })
+    }
+  }
+  return first === null ? steps : [first, ...steps]
+}
+
+/**
+ * Tell from when on accumulators have counted how much: what is counted at `from`, and each instant behind it at which a tier's bound is
+ * met. A record counts from its start on, so of those that start at an instant a further one would come last.
+ * A bucket that ends by `from + 1` need not be told more finely. Source: contract decisions 10 and 11.
+ */
+export const tierSteps = (records: CountedRecords, bounds: readonly Energy[], from: number): TierSteps => {
+  const coarse = new Set<EnergyBucket>()
+  const steps = new Map<number, readonly CountedStep[]>()
+  for (const key of new Set(records.cells.flatMap(({ keys }) => keys))) {
+    steps.set(key, stepsOf(key, gainsOf(key, records), bounds, from, coarse))
+  }
+  return { steps, coarse: [...coarse] }
+}

@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readPriceSpan } from '../../services/contract/price-request.ts'
+import { priceWriter } from '../../services/contract/price-writer.ts'
+import { writeInstant } from '../../services/domain/instant.ts'
+import { formatDecimal } from '../../services/domain/quantity.ts'
+
+const day = 86_400_000
+const at = Date.parse('2026-03-01T12:00:00.250Z')
+const instant = (of: number, offsetMinutes = 0) => ({ at: of, offsetMinutes })
+
+describe('a series', () => {
+  it('has every price to the last digit, written without an exponent', () => {
+    const tenths = fc.tuple(fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n }), fc.integer({ min: 0, max: 17 }))
+    const prices = fc.oneof(
+      tenths.map(([value, zeros]) => value / 10n ** BigInt(zeros)),
+      fc.bigInt({ min: -2000n, max: 2000n }),
+      fc.bigInt({ min: 10n ** 15n - 50n, max: 10n ** 15n + 50n }),
+    )
+    fc.assert(
+      fc.property(prices, price => {
+        expect(JSON.stringify(priceWriter(0).price(price))).toBe(formatDecimal(price, 9))
+        expect(JSON.stringify(priceWriter(0).kwh(price))).toBe(formatDecimal(price, 9))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('has confidences to four places', () => {
+    for (let confidence = 0; confidence <= 10_000; confidence += 1)
+      expect(JSON.stringify(priceWriter(0).confidence(confidence))).toBe(formatDecimal(BigInt(confidence), 4))
+  })
+
+  it('has every instant as it is written alone', () => {
+    const instants = fc.array(
+      fc.oneof(
+        fc.integer({ min: 0, max: 4_000_000_000_000 }),
+        fc.integer({ min: 0, max: 400 }).map(quarter => quarter * 900_000),
+      ),
+      { maxLength: 12 },
+    )
+    fc.assert(
+      fc.property(instants, fc.integer({ min: -1439, max: 1439 }), (found, offset) => {
+        const write = priceWriter(offset)
+        expect(found.map(write.instant)).toEqual(found.map(one => writeInstant(one, offset)))
+      }),
+    )
+  })
+})
+
+describe('the span of a request', () => {
+  it('begins with the present where nothing else is said, and is priced as IMPORT', () => {
+    expect(readPriceSpan({ end_time: instant(at + day, 60) }, 'current', at)).toEqual({
+      ok: true,
+      value: { start: at, end: at + day, startOffset: 60, endOffset: 60, direction: 'IMPORT' },
+    })
+  })
+
+  it.each([
+    ['current', 0, 90 * day, true],
+    ['current', 0, 90 * day + 1, false],
+    // Both ends are cut to whole seconds first: from 12:00:00 to 12:00:00
+    ['earlier', 0, 90 * day + 749, true],
+    ['earlier', 0, 90 * day + 750, false],
+    ['current', 0, 1, true],
+    ['current', 0, 0, false],
+    ['earlier', 0, 749, false],
+    ['earlier', 0, 750, true],
+  ] as const)('in the %s layout from %i to %i ms later is accepted: %s', (layout, from, to, isAccepted) => {
+    const body = { start_time: instant(at + from), end_time: instant(at + to) }
+    expect(readPriceSpan(body, layout, at).ok).toBe(isAccepted)
+  })
+})
