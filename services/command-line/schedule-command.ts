@@ -1,0 +1,101 @@
+import { writeInstant } from '../domain/instant.ts'
+import { timeZone } from '../platform/time-zone.ts'
+import { type Command, done, type Input, UsageError } from './command.ts'
+import { columnChart, instantWords } from './price-chart.ts'
+import { logIn } from './service-client.ts'
+import { columns } from './table.ts'
+import { readTarget, targetOptions } from './target.ts'
+
+const hourMs = 3_600_000
+const mostHours = 7 * 24
+
+type Prices = {
+  readonly data: readonly {
+    readonly valid_from: string
+    readonly valid_to: string
+    readonly price: { readonly value: number; readonly confidence: number }
+  }[]
+}
+
+type Piece = { readonly start_time: string; readonly end_time: string; readonly power: { readonly value: number } }
+
+type Plan = {
+  readonly id: string
+  readonly location_id: string
+  readonly location_timezone: string
+  readonly currency_code: string
+  readonly cost: { readonly value: number }
+  readonly savings: { readonly value: number; readonly percentage: number | null }
+  readonly data: readonly { readonly device_id: string; readonly energy: { readonly value: number }; readonly schedule: readonly Piece[] }[]
+}
+
+/** Lay out the plan of one device for a terminal: the prices, under them when it runs, and what that costs. */
+export const planText = (plan: Plan, prices: Prices): string => {
+  const zone = timeZone(plan.location_timezone)
+  if (zone === null) throw new RangeError(`this machine does not know the time zone ${plan.location_timezone}`)
+  const values = prices.data.map(({ valid_from: from, valid_to: to, price }) => ({
+    ...{ start: Date.parse(from), end: Date.parse(to) },
+    ...{ value: price.value, faint: price.confidence < 1 },
+  }))
+  const [device] = plan.data
+  const pieces = device?.schedule ?? []
+  const marks = pieces.map(({ start_time: start, end_time: end }) => ({ start: Date.parse(start), end: Date.parse(end) }))
+  const title = `  Plan of ${device?.device_id} at ${plan.location_id}, ${plan.currency_code} per kWh, time of ${plan.location_timezone}`
+  const runs = pieces.map((piece, index) => {
+    const { start, end } = marks[index] ?? { start: 0, end: 0 }
+    return [`${instantWords(start, zone)} to ${instantWords(end, zone)}`, `${piece.power.value} kW`]
+  })
+  const { value, percentage } = plan.savings
+  const saved = percentage === null ? `${value} ${plan.currency_code}` : `${value} ${plan.currency_code} (${percentage} %)`
+  const facts = [
+    ['energy', `${device?.energy.value} kWh`],
+    ['cost', `${plan.cost.value} ${plan.currency_code}`],
+    ['saved', `${saved} against running at once`],
+  ]
+  return [title, '', columnChart(values, zone, marks), '', columns(runs), '', columns(facts)].join('\n')
+}
+
+const numberOf = (name: string, text: string): number => {
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0) throw new UsageError(`--${name} is a number above 0, not "${text}"`)
+  return value
+}
+
+const hoursOf = (text: string): number => {
+  const hours = numberOf('hours', text)
+  if (!Number.isInteger(hours) || hours > mostHours) throw new UsageError(`--hours is a whole number from 1 to ${mostHours}, not "${text}"`)
+  return hours
+}
+
+/** What is asked of the service, from the next whole minute on. */
+const requestOf = ({ options, at }: Pick<Input, 'options' | 'at'>) => {
+  const start = Math.ceil(at / 60_000) * 60_000
+  const span = { start_time: writeInstant(start), end_time: writeInstant(start + hoursOf(options['hours'] ?? '24') * hourMs) }
+  const energy = { units: 'KWH', value: numberOf('energy', options['energy'] ?? '') }
+  const power = { units: 'KW', value: numberOf('power', options['power'] ?? '') }
+  return { span, body: { data: [{ device_id: options['device'] ?? '', ...span, max_power: power, energy }] } }
+}
+
+export const scheduleCommand: Command = {
+  name: 'schedule',
+  operands: ['LOCATION'],
+  summary: 'Plan when a device takes its energy, and show the plan.',
+  details:
+    'Asks the running system for the cheapest plan of one device from now on and draws it under the prices. Works in test mode: address\nand key come from sandbox.json in the data folder, unless they are named.',
+  options: {
+    device: { value: 'DEVICE', summary: 'The device that takes the energy.', required: true },
+    energy: { value: 'KWH', summary: 'How much it takes.', required: true },
+    power: { value: 'KW', summary: 'The most that it takes at once.', required: true },
+    hours: { value: 'N', summary: `Within how many hours, up to ${mostHours}; 24 when left out.` },
+    ...targetOptions,
+  },
+  run: async input => {
+    const location = encodeURIComponent(input.operands[0] ?? '')
+    const { span, body } = requestOf(input)
+    const target = readTarget(input)
+    const client = await logIn(target.baseUrl, target.account, target.key)
+    const plan = await client.ask<Plan>('POST', `/schedules/amount/${location}`, body)
+    const prices = await client.ask<Prices>('POST', `/prices/${location}`, span)
+    return done(planText(plan, prices), plan)
+  },
+}

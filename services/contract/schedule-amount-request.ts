@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { divideHalfEven, type Energy, readDecimal } from '../domain/quantity.ts'
+import type { Power } from '../domain/schedule/amount-request.ts'
+import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
+import { fields, identifier, instant, listOf, optional, refuseField, word } from './field.ts'
+import { boundBody, scheduleLimits } from './schedule-window.ts'
+
+/** A power (1e-6 W) or an energy (1e-6 Wh), and the units in which it was written. */
+export type WrittenPower = { readonly power: Power; readonly units: 'W' | 'KW' }
+export type WrittenEnergy = { readonly energy: Energy; readonly units: 'WH' | 'KWH' }
+
+const number = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' })
+const described = { type: 'number', minimum: 0, maximum: 100_000_000_000 }
+const scale = 9
+const most = 100_000_000_000n * 10n ** BigInt(scale)
+
+/** Read a quantity at nine digits: in thousands these are the domain's units, else three are rounded away. */
+const readQuantity = (context: z.core.$RefinementCtx<unknown>, value: JsonNumber, isThousands: boolean, isPositive: boolean): bigint => {
+  const read = readDecimal(numberText(value), { scale, min: 0n, max: most, round: true }, '')
+  if (!read.ok) return refuseField(context, read.refusal.code, read.refusal.message.trim(), ['value'])
+  const quantity = isThousands ? read.value : divideHalfEven(read.value, 1000n)
+  return isPositive && quantity === 0n ? refuseField(context, 'value_out_of_range', 'must be above 0', ['value']) : quantity
+}
+
+const powerBody = fields({ units: word('W', 'KW'), value: number.meta(described) }).transform(
+  ({ units, value }, context): WrittenPower => ({ units, power: readQuantity(context, value, units === 'KW', true) }),
+)
+
+const energyBody = fields({ units: word('WH', 'KWH'), value: number.meta(described) }).transform(
+  ({ units, value }, context): WrittenEnergy => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }),
+)
+
+const windowBody = fields({
+  device_id: identifier('dev').describe('A device of the account; it may have several windows, each planned with its own max_power.'),
+  tariff_direction: optional(word('IMPORT', 'EXPORT')).describe('IMPORT, the default, takes energy; EXPORT gives it.'),
+  start_time: instant.describe('May be in the past.'),
+  end_time: instant,
+  max_power: optional(powerBody).describe('The most that the device takes or gives; that of the location when left out.'),
+  energy: energyBody,
+})
+
+/** What is asked of a schedule by amount. */
+export const amountBody = fields({
+  max_power: optional(powerBody).describe('Caps the sum of imports at every instant.'),
+  shaving_threshold: optional(
+    fields(boundBody).superRefine(({ absolute, relative }, context) => {
+      if (absolute === undefined && relative === undefined) {
+        refuseField(context, 'field_required', 'is required, unless relative is given', ['absolute'])
+      }
+    }),
+  ).describe('Nothing is imported above this price or exported below it; then less energy may be planned than asked for.'),
+  data: listOf(windowBody, { min: 1, max: scheduleLimits.windows }).describe(
+    `Up to ${scheduleLimits.windows.toLocaleString('en')} windows of ${scheduleLimits.devices.toLocaleString('en')} devices, within ${scheduleLimits.amountDays} days.`,
+  ),
+}).superRefine(({ data, max_power: sitePower }, context) => {
+  for (const [index, { start_time: start, end_time: end, max_power: power }] of data.entries()) {
+    if (end.at <= start.at) refuseField(context, 'end_before_start', 'must be after start_time', ['data', index, 'end_time'])
+    if (power === undefined && sitePower === undefined) {
+      refuseField(context, 'field_required', 'is required, unless the location has a max_power', ['data', index, 'max_power'])
+    }
+  }
+  if (new Set(data.map(one => one.device_id)).size > scheduleLimits.devices) {
+    refuseField(context, 'value_out_of_range', `must have at most ${scheduleLimits.devices} devices`, ['data'])
+  }
+  const first = data.reduce((earliest, { start_time: start }) => Math.min(earliest, start.at), Number.POSITIVE_INFINITY)
+  const late = data.findIndex(({ end_time: end }) => end.at - first > scheduleLimits.amountDays * 86_400_000)
+  if (late !== -1) {
+    const message = `must be at most ${scheduleLimits.amountDays} days after the first start_time`
+    refuseField(context, 'interval_too_long', message, ['data', late, 'end_time'])
+  }
+})
+
+/** A schedule by amount as it was asked for. */
+export type AmountBody = z.output<typeof amountBody>

@@ -1,0 +1,186 @@
+import { z } from 'zod'
+import { writeInstant } from '../domain/instant.ts'
+import { divideHalfEven, energyScale, type Money, moneyScale } from '../domain/quantity.ts'
+import type { AmountPlan, DevicePlan } from '../domain/schedule/amount.ts'
+import { exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { scaledNumber } from './exact-number.ts'
+import { costShape, costToWire } from './instant-cost.ts'
+import { defineOperation } from './operation.ts'
+import { type AmountBody, amountBody, type WrittenEnergy, type WrittenPower } from './schedule-amount-request.ts'
+import { boundShape, boundToWire, exampleView, type ScheduleView, spansToWire, unpricedShape } from './schedule-window.ts'
+
+const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exact })
+
+const savingsShape = z
+  .object({
+    value: exact.describe('What the same energy would cost more if every device ran at full power from its start, without a cap.'),
+    percentage: orNull(exact).describe('Percent of that cost; null where it is not above 0.'),
+  })
+  .describe('Compared with running at once.')
+
+const elementShape = z.object({
+  device_id: idText('dev'),
+  tariff_direction: z.enum(['IMPORT', 'EXPORT']),
+  start_time: instantText,
+  end_time: instantText,
+  max_power: powerShape,
+  energy: z.object({ units: z.enum(['WH', 'KWH']), value: exact.describe('What is planned.') }),
+  cost: costShape.describe('Below 0 where it earns.'),
+  savings: savingsShape,
+  schedule: z.array(z.object({ start_time: instantText, end_time: instantText, power: powerShape })),
+})
+
+const amountShape = z.object({
+  id: idText('sae'),
+  object: z.literal('schedule_amount'),
+  live_mode: stored.live_mode,
+  location_id: idText('loc'),
+  location_timezone: z.string(),
+  currency_code: z.string(),
+  max_power: orNull(powerShape),
+  shaving_threshold: orNull(z.object(boundShape)),
+  cost: costShape.describe('Imports less exports: the sum of all elements.'),
+  savings: savingsShape,
+  data: z.array(elementShape),
+  unpriced: unpricedShape,
+  time_created: stored.time_created,
+  account_id: stored.account_id,
+})
+
+/** A schedule by amount as it is answered; `body` is what was asked for, element by element of the plan. */
+type AmountView = ScheduleView & { readonly body: AmountBody; readonly plan: AmountPlan }
+
+const percentScale = 4
+
+const savingsToWire = (baseline: Money, cost: Money) => ({
+  value: scaledNumber(baseline - cost, moneyScale),
+  percentage: baseline <= 0n ? null : scaledNumber(divideHalfEven((baseline - cost) * 1_000_000n, baseline), percentScale),
+})
+
+const powerToWire = (power: bigint, units: WrittenPower['units']) => ({
+  units,
+  value: scaledNumber(power, units === 'KW' ? energyScale + 3 : energyScale),
+})
+
+const energyToWire = (energy: bigint, units: WrittenEnergy['units']) => ({
+  units,
+  value: scaledNumber(energy, units === 'KWH' ? energyScale + 3 : energyScale),
+})
+
+const elementToWire = (plan: DevicePlan, asked: AmountBody['data'][number], site: WrittenPower | undefined) => {
+  const { offsetMinutes } = asked.end_time
+  const units = (asked.max_power ?? site)?.units ?? 'W'
+  const write = (at: number): string => writeInstant(at, offsetMinutes)
+  return {
+    device_id: plan.device.deviceId,
+    tariff_direction: plan.device.direction,
+    start_time: write(plan.device.start),
+    end_time: write(plan.device.end),
+    max_power: powerToWire(plan.device.power, units),
+    energy: energyToWire(plan.energy, asked.energy.units),
+    cost: costToWire(plan),
+    savings: savingsToWire(plan.baseline, plan.cost),
+    schedule: plan.pieces.map(({ start, end, power }) => ({
+      start_time: write(start),
+      end_time: write(end),
+      power: powerToWire(power, units),
+    })),
+  }
+}
+
+/** Write a schedule by amount: elements in the order of the request, each in the offset of its own end_time. */
+export const scheduleAmountToWire = ({ body, plan, ...view }: AmountView): z.input<typeof amountShape> => ({
+  id: view.id,
+  object: 'schedule_amount',
+  live_mode: view.liveMode,
+  location_id: view.locationId,
+  location_timezone: view.timezone,
+  currency_code: view.currencyCode,
+  max_power: body.max_power === undefined ? null : powerToWire(body.max_power.power, body.max_power.units),
+  shaving_threshold:
+    body.shaving_threshold === undefined
+      ? null
+      : boundToWire({ absolute: body.shaving_threshold.absolute ?? null, relative: body.shaving_threshold.relative ?? null }),
+  cost: costToWire(plan),
+  savings: savingsToWire(plan.baseline, plan.cost),
+  data: body.data.flatMap((asked, index) => {
+    const planned = plan.devices[index]
+    return planned === undefined ? [] : [elementToWire(planned, asked, body.max_power)]
+  }),
+  unpriced: spansToWire(view.unpriced, body.data[0]?.end_time.offsetMinutes ?? 0),
+  time_created: writeInstant(view.createdAt),
+  account_id: view.accountId,
+})
+
+const car = { device_id: 'dev_0198c0ffee00112233445566', tariff_direction: 'IMPORT', max_power: { units: 'KW', value: 7.4 } }
+const exampleBody = {
+  max_power: { units: 'KW', value: 11 },
+  data: [
+    {
+      ...car,
+      start_time: '2025-09-14T18:00:00+02:00',
+      end_time: '2025-09-15T07:00:00+02:00',
+      energy: { units: 'KWH', value: 22.2 },
+    },
+    {
+      ...car,
+      start_time: '2025-09-15T09:00:00+02:00',
+      end_time: '2025-09-15T16:00:00+02:00',
+      energy: { units: 'KWH', value: 14.8 },
+    },
+  ],
+}
+
+/** What each window of the example runs at in the end, in hours from its start and 1e-4 per kWh, and what it would pay at once. */
+const exampleRuns = [
+  { from: 8, to: 11, price: 2_125n, atOnce: 3_800n },
+  { from: 3, to: 5, price: 950n, atOnce: 2_400n },
+]
+
+const example = (): z.input<typeof amountShape> => {
+  const body = amountBody.parse(exampleBody)
+  const devices = body.data.map((asked, index): DevicePlan => {
+    const { from, to, price, atOnce } = exampleRuns[index] ?? { from: 0, to: 0, price: 0n, atOnce: 0n }
+    const start = asked.start_time.at
+    const { energy } = asked.energy
+    const power = asked.max_power?.power ?? 0n
+    return {
+      device: { deviceId: asked.device_id, direction: 'IMPORT', start, end: asked.end_time.at, power, energy },
+      pieces: [{ start: start + from * 3_600_000, end: start + to * 3_600_000, power }],
+      energy,
+      cost: (energy * price) / 10_000n,
+      baseline: (energy * atOnce) / 10_000n,
+      confidence: 10_000,
+    }
+  })
+  const sumOf = (name: 'cost' | 'baseline'): Money => devices.reduce((sum, one) => sum + one[name], 0n)
+  const plan = { devices, cost: sumOf('cost'), baseline: sumOf('baseline'), confidence: 10_000, unpriced: [] }
+  return scheduleAmountToWire({ ...exampleView, id: 'sae_0198c0ffee00112233445566', body, plan })
+}
+
+export const scheduleAmount = defineOperation({
+  id: 'schedule_amount_create',
+  summary: 'Schedule by amount of energy',
+  description:
+    'Plans when the devices of a location take or give their energy, at the least cost of all of them together, under the power of each and of the location. The plan is the exact optimum, and the same request gives the same plan. Estimates of own generation (LOCAL records with a confidence below 1) supply imports outside the cap. A plan that cannot be is refused, naming the devices and hours that bind. The event schedule.created tells of the plan.',
+  tag: 'Schedules',
+  access: 'read',
+  routes: {
+    current: [{ method: 'POST', path: '/schedules/amount/{id}' }],
+    earlier: [{ method: 'POST', path: '/schedules', parametersInBody: { id: 'location_id' } }],
+  },
+  body: amountBody,
+  answer: { name: 'ScheduleAmount', shape: amountShape },
+  status: 200,
+  idempotent: true,
+  renames: {
+    body: [{ current: 'data.tariff_direction', earlier: 'data.direction' }],
+    answer: [
+      { current: 'cost', earlier: 'tariff' },
+      { current: 'data.tariff_direction', earlier: 'data.direction' },
+      { current: 'data.cost', earlier: 'data.tariff' },
+    ],
+  },
+  refusals: ['device_not_found', 'end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'schedule_infeasible'],
+  examples: { body: exampleBody, answer: example() },
+})

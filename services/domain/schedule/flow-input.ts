@@ -1,0 +1,24 @@
+import type { Price } from '../quantity.ts'
+import type { Power } from './amount-request.ts'
+import type { Flow, FlowProblem } from './flow-problem.ts'
+import { onScale, type PlanScale, type PlanSlot } from './plan-slots.ts'
+
+/** Slots and jobs of one direction; `sign` turns prices into costs (−1n for exports), `isAllowed` holds against the threshold. */
+export type FlowInput = {
+  readonly slots: readonly PlanSlot[]
+  readonly problem: FlowProblem
+  readonly scale: PlanScale
+  readonly sitePower: Power | null
+  readonly sign: 1n | -1n
+  readonly isAllowed: (price: Price) => boolean
+}
+
+/** A flow, and how much of each slot's energy is its own generation. */
+export type AmountFlow = { readonly flow: Flow; readonly generated: Float64Array }
+
+/** Give the energy that all jobs want. */
+export const totalDemand = ({ demand }: FlowProblem): number => demand.reduce((sum, one) => sum + one, 0)
+
+/** Give the most that one slot can take from the grid. */
+export const gridCapacity = ({ problem, scale, sitePower }: Pick<FlowInput, 'problem' | 'scale' | 'sitePower'>, slot: number): number =>
+  sitePower === null ? totalDemand(problem) : onScale(scale, sitePower * BigInt(scale.timeUnit)) * (problem.length[slot] as number)

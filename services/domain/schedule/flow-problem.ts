@@ -1,0 +1,60 @@
+/**
+ * Energy to be brought from slots to jobs, in whole units of one kind, as plain numbers.
+ * Job j wants `demand[j]` in the slots from `first[j]` up to `last[j]` (exclusive), at most `rate[j]` × `length[t]` in slot t.
+ * `grain` is the least energy that is told apart.
+ */
+export type FlowProblem = {
+  readonly length: Float64Array
+  readonly first: Int32Array
+  readonly last: Int32Array
+  readonly rate: Float64Array
+  readonly demand: Float64Array
+  readonly grain: number
+}
+
+/** What a slot can draw on: so much energy, at a price that gives its rank among all supplies. */
+export type Supply = { readonly slot: number; readonly capacity: number }
+
+/**
+ * Who gets what: job j gets `energy[row[j] + t - first[j]]` in slot t. `unmet[j]` is what it lacks.
+ * `used` is what was drawn from each supply, in the order of the supplies given.
+ */
+export type Flow = { readonly row: Int32Array; readonly energy: Float64Array; readonly unmet: Float64Array; readonly used: Float64Array }
+
+/** Give an empty flow: all demand is unmet. */
+export const emptyFlow = (problem: FlowProblem, supplies: number): Flow => {
+  const jobs = problem.demand.length
+  const row = new Int32Array(jobs)
+  let cells = 0
+  for (let job = 0; job < jobs; job += 1) {
+    row[job] = cells
+    cells += (problem.last[job] as number) - (problem.first[job] as number)
+  }
+  return { row, energy: new Float64Array(cells), unmet: problem.demand.slice(), used: new Float64Array(supplies) }
+}
+
+/** Give the place of a job's energy in a slot of its window. */
+export const cellOf = (problem: FlowProblem, flow: Flow, job: number, slot: number): number =>
+  (flow.row[job] as number) + slot - (problem.first[job] as number)
+
+/** Give how much more energy a job can take in a slot; 0 outside its window. */
+export const roomOf = (problem: FlowProblem, flow: Flow, job: number, slot: number): number => {
+  if (slot < (problem.first[job] as number) || slot >= (problem.last[job] as number)) return 0
+  const most = (problem.rate[job] as number) * (problem.length[slot] as number)
+  return most - (flow.energy[cellOf(problem, flow, job, slot)] as number)
+}
+
+/** Tell whether a job gets energy in a slot, of its window or not. */
+export const runsIn = (problem: FlowProblem, flow: Flow, job: number, slot: number): boolean =>
+  slot >= (problem.first[job] as number) &&
+  slot < (problem.last[job] as number) &&
+  (flow.energy[cellOf(problem, flow, job, slot)] as number) > 0
+
+/** List the jobs whose windows hold each slot, ascending. */
+export const takersOf = ({ length, first, last }: FlowProblem): number[][] => {
+  const takers = Array.from(length, (): number[] => [])
+  for (const [job, start] of first.entries()) {
+    for (let slot = start; slot < (last[job] as number); slot += 1) takers[slot]?.push(job)
+  }
+  return takers
+}

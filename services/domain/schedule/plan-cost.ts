@@ -1,0 +1,80 @@
+import { costOf, divideHalfEven, type Energy, type Money, mulDivHalfEven, type Price } from '../quantity.ts'
+import type { PlanSlot } from './plan-slots.ts'
+import { priceAfter, type TierBounds } from './tiered-flow.ts'
+
+/** Energy (1e-6 Wh) of a slot's jobs, of which `own` comes from generation. Jobs in ascending order, energies above 0. */
+export type SlotUse = { readonly jobs: readonly number[]; readonly energies: readonly Energy[]; readonly own: Energy }
+
+/** What each job costs, and its confidence in 1e-4 by energy (1 without energy). */
+export type PlanCost = { readonly costs: readonly Money[]; readonly confidences: readonly number[]; readonly confidence: number }
+
+/** Energy at one price and confidence (1e-4). */
+type Part = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
+
+/**
+ * Cost the use of slots, which come in order of time. What comes from the grid counts in its accumulator in that order and pays the
+ * tiers that it meets. A slot with one price costs each job price × energy; what a slot with several costs is shared by energy, and
+ * shares add up to it. Source: contract decisions 10.
+ */
+export const costPlan = (slots: readonly PlanSlot[], uses: readonly SlotUse[], jobs: number, bounds: TierBounds): PlanCost => {
+  const costs = new Array<Money>(jobs).fill(0n)
+  const [energies, weighted] = [new Array<Energy>(jobs).fill(0n), new Array<bigint>(jobs).fill(0n)]
+  const counted = new Map<string, Energy>()
+  for (const [index, slot] of slots.entries()) {
+    const use = uses[index] as SlotUse
+    if (use.jobs.length === 0) continue
+    const parts = partsOf(slot, use, counted, bounds)
+    const confidence = meanConfidence(parts)
+    const shares = parts.length === 1 ? use.energies.map(energy => costOf(energy, (parts[0] as Part).price)) : sharesOf(use, parts)
+    for (const [place, job] of use.jobs.entries()) {
+      const energy = use.energies[place] as Energy
+      costs[job] = (costs[job] as Money) + (shares[place] as Money)
+      energies[job] = (energies[job] as Energy) + energy
+      weighted[job] = (weighted[job] as bigint) + energy * BigInt(confidence)
+    }
+  }
+  const confidences = energies.map((energy, job) => meanOf(weighted[job] as bigint, energy))
+  const [allWeighted, all] = [weighted, energies].map(list => list.reduce((sum, one) => sum + one, 0n)) as [bigint, bigint]
+  return { costs, confidences, confidence: meanOf(allWeighted, all) }
+}
+
+const meanOf = (weighted: bigint, energy: Energy): number => (energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)))
+
+const meanConfidence = (parts: readonly Part[]): number =>
+  parts.length === 1
+    ? (parts[0] as Part).confidence
+    : meanOf(
+        parts.reduce((sum, { energy, confidence }) => sum + energy * BigInt(confidence), 0n),
+        parts.reduce((sum, { energy }) => sum + energy, 0n),
+      )
+
+const sharesOf = ({ energies }: SlotUse, parts: readonly Part[]): Money[] => {
+  const cost = parts.reduce((sum, { energy, price }) => sum + costOf(energy, price), 0n)
+  const total = energies.reduce((sum, energy) => sum + energy, 0n)
+  let [passed, shared] = [0n, 0n]
+  return energies.map(energy => {
+    passed += energy
+    const upTo = mulDivHalfEven(cost, passed, total)
+    const share = upTo - shared
+    shared = upTo
+    return share
+  })
+}
+
+/** What a slot's energy costs: its own generation, and the grid's tier by tier, which is counted. */
+const partsOf = ({ price, generated }: PlanSlot, use: SlotUse, counted: Map<string, Energy>, bounds: TierBounds): Part[] => {
+  const parts: Part[] = use.own === 0n ? [] : [{ energy: use.own, price: generated.price, confidence: generated.confidence }]
+  let left = use.energies.reduce((sum, energy) => sum + energy, 0n) - use.own
+  const { accumulator, confidence } = price
+  let at = accumulator === null ? 0n : (counted.get(accumulator) ?? 0n)
+  const edges = accumulator === null ? [] : (bounds.get(accumulator) ?? []).filter(bound => bound > at)
+  for (const edge of [...edges, null]) {
+    if (left === 0n) break
+    const energy = edge === null || left < edge - at ? left : edge - at
+    parts.push({ energy, price: priceAfter(price, at), confidence })
+    at += energy
+    left -= energy
+  }
+  if (accumulator !== null) counted.set(accumulator, at)
+  return parts
+}

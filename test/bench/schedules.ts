@@ -1,0 +1,112 @@
+import { type AmountMarket, type AmountPlan, planAmount } from '../../services/domain/schedule/amount.ts'
+import type { AmountDevice, AmountRequest } from '../../services/domain/schedule/amount-request.ts'
+import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
+import type { Rate } from '../../services/domain/tariff/tariff.ts'
+import { zoneOf } from '../support/oracle/zone.ts'
+
+/** How long a plan took on one core, and the longest stretch of it without a pause. */
+export type PlanFigure = { readonly name: string; readonly ms: number; readonly longestMs: number; readonly energyKwh: number }
+
+const quarterMs = 900_000
+const start = Date.UTC(2026, 2, 10)
+const slots = 288
+
+/** A sequence that is the same in every run. */
+const sequence = (): (() => number) => {
+  let state = 20_260_310
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+const fleet = (count: number): AmountDevice[] => {
+  const next = sequence()
+  return Array.from({ length: count }, (_, index) => {
+    const first = Math.floor(next() * (slots - 16))
+    const length = 16 + Math.floor(next() * Math.min(96, slots - first - 16))
+    const watts = [3700, 7400, 11_000, 22_000][Math.floor(next() * 4)] ?? 11_000
+    const wattHours = Math.floor(watts * length * 0.25 * (0.1 + next() * 0.5))
+    return {
+      deviceId: `dev_${index}`,
+      direction: 'IMPORT',
+      start: start + first * quarterMs,
+      end: start + (first + length) * quarterMs,
+      power: BigInt(watts) * 1_000_000n,
+      energy: BigInt(wattHours) * 1_000_000n,
+    }
+  })
+}
+
+const quarterPrices = (): AmountMarket => {
+  const next = sequence()
+  const starts = Array.from({ length: slots }, (_, index) => start + index * quarterMs)
+  const rate: Rate = { fixed: 0n, to: null, surchargeFixed: 120_000_000n, surchargePercentage: 190_000_000n }
+  const daily = (index: number): number => 90 - 70 * Math.cos((index / 96) * 4 * Math.PI) + 40 * (next() - 0.5)
+  const hours = [{ validFrom: 0, validTo: 86_400, rate: [rate] }]
+  return {
+    counted: () => [],
+    generation: [],
+    snapshot: compileSnapshot(
+      {
+        locationId: 'loc_bench',
+        currencyCode: 'EUR',
+        timeZone: zoneOf('Europe/Berlin'),
+        tariffs: [
+          {
+            ...{ id: 'trf_bench', direction: 'IMPORT', type: 'COMMODITY', marketRates: true },
+            ...{ contractStart: null, contractEnd: null, closedAt: null },
+            schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }],
+          },
+        ],
+        importMarket: {
+          sourceId: 'mrs_bench',
+          starts,
+          ends: starts.map(at => at + quarterMs),
+          prices: starts.map((_, index) => BigInt(Math.round(daily(index) * 1000)) * 1000n),
+          confidences: starts.map(() => 1),
+        },
+        exportMarket: null,
+      },
+      pricingPool(),
+    ),
+  }
+}
+
+/** A cap that leaves little room: `share` of the mean power that all devices need is added to it. */
+const capOf = (devices: readonly AmountDevice[], share: number): bigint => {
+  const wattHours = devices.reduce((sum, { energy }) => sum + Number(energy) / 1e6, 0)
+  return BigInt(Math.ceil((wattHours / (slots / 4)) * (1 + share))) * 1_000_000n
+}
+
+const planOnce = (request: AmountRequest): { readonly plan: AmountPlan; readonly ms: number; readonly longestMs: number } => {
+  const market = quarterPrices()
+  const began = process.cpuUsage()
+  const planning = planAmount(request, market, 0)
+  let longestMs = 0
+  for (;;) {
+    const from = performance.now()
+    const step = planning.next()
+    longestMs = Math.max(longestMs, performance.now() - from)
+    if (step.done !== true) continue
+    const { user, system } = process.cpuUsage(began)
+    if (!step.value.ok) throw new Error(step.value.refusal.message)
+    return { plan: step.value.value, ms: (user + system) / 1000, longestMs }
+  }
+}
+
+/** Plan fleets of devices over three days of quarter hours, without a cap and with caps down to `tightest`; the median of five plans by processor time. */
+export const planFigures = (): PlanFigure[] =>
+  [100, 1000].flatMap(count => {
+    const devices = fleet(count)
+    return [null, 1, 0.5, 0.3].map(share => {
+      const request = { devices, sitePower: share === null ? null : capOf(devices, share), threshold: null }
+      const runs = Array.from({ length: 5 }, () => planOnce(request)).sort((a, b) => a.ms - b.ms)
+      const { plan, ms, longestMs } = runs[2] as ReturnType<typeof planOnce>
+      const name = `${count} devices × ${slots} slots, ${share === null ? 'no cap' : `cap ${Math.round(share * 100)} % above the mean`}`
+      return { name, ms, longestMs, energyKwh: plan.devices.reduce((sum, { energy }) => sum + Number(energy) / 1e9, 0) }
+    })
+  })
+
+if (import.meta.main) for (const figure of planFigures()) console.log(JSON.stringify(figure))

@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { expectFeasible, money, plan } from './plan.ts'
+import { hourMs, monthEnd, type Site, sites } from './site.ts'
+import { optimumOf } from './site-lp.ts'
+
+/** How near a plan must come to the optimum. Source: contract decisions 13. */
+const tolerance = (optimum: number): number => Math.max(1e-6, 1e-6 * Math.abs(optimum))
+
+/** The part of a site that lies in one month, where all energy counts in one accumulator. */
+const withinMonth = (site: Site): Site => ({ ...site, devices: site.devices.filter(({ end }) => end <= monthEnd) })
+
+/** The same site with powers, times and energies that no grid divides. */
+const offGrid = (site: Site): Site => ({
+  ...site,
+  devices: site.devices.map((device, index) => ({
+    ...device,
+    start: device.start + 12_347 * (index + 1),
+    end: device.end - 7919 * (index + 1),
+    power: device.power + 123_457n * BigInt(index + 1),
+    energy: (device.energy * 9n) / 10n + 12_345_677n,
+  })),
+})
+
+const kinds: readonly (readonly [string, fc.Arbitrary<Site>])[] = [
+  ['windows, powers, caps and exports', sites()],
+  ['devices that ask for nearly all they can have', sites({ fullest: 100 })],
+  ['own generation', sites({ generating: true })],
+  ['rising tiers over two months', sites({ tiered: true })],
+  ['rising tiers within a month', sites({ tiered: true }).map(withinMonth)],
+  ['own generation and rising tiers', sites({ tiered: true, generating: true })],
+  ['numbers that fit no grid', sites({ generating: true, fullest: 70 }).map(offGrid)],
+]
+
+/** What the devices that a refusal names could have at most in all, by power and cap alone. */
+const mostFor = (site: Site, ids: readonly string[]): number => {
+  const named = site.devices.filter(({ deviceId }) => ids.includes(deviceId))
+  const edges = [...new Set([...named, ...site.generation].flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b)
+  return edges.slice(1).reduce((sum, end, index) => {
+    const start = edges[index] as number
+    const hours = (end - start) / hourMs
+    const wanted = named.filter(one => one.start <= start && end <= one.end).reduce((power, one) => power + Number(one.power) / 1e9, 0)
+    const own = site.generation
+      .filter(one => one.start < end && one.end > start)
+      .reduce((energy, one) => energy + (Number(one.energy) / 1e9) * ((end - start) / (one.end - one.start)), 0)
+    return sum + (site.sitePower === null ? wanted * hours : Math.min(wanted * hours, (Number(site.sitePower) / 1e9) * hours + own))
+  }, 0)
+}
+
+describe.each(kinds)('plans with %s', (_, arbitrary) => {
+  it('cost what the linear program says, or name devices that no plan can serve', { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(arbitrary, site => {
+        const [made, optimum] = [plan(site), optimumOf(site)]
+        expect(made.ok).toBe(optimum.isComplete)
+        if (made.ok) {
+          expectFeasible(site, made.value)
+          for (const { device, energy } of made.value.devices) expect(energy).toBe(device.energy)
+          expect(Math.abs(money(made.value.cost) - optimum.cost)).toBeLessThanOrEqual(tolerance(optimum.cost))
+          return
+        }
+        const { code, message } = made.refusal
+        expect(code).toBe('schedule_infeasible')
+        const ids: readonly string[] = message.match(/dev_\d+/g) ?? []
+        const asked = site.devices
+          .filter(({ deviceId }) => ids.includes(deviceId))
+          .reduce((sum, { energy }) => sum + Number(energy) / 1e9, 0)
+        expect(ids.length).toBeGreaterThan(0)
+        expect(mostFor(site, ids)).toBeLessThan(asked)
+        expect(message).toMatch(/from 2026-0[12]-\d\dT\d\d:\d\d:[\d.]+Z to 2026-0[12]-/)
+      }),
+      { numRuns: 75 },
+    )
+  })
+})
+
+describe('plans under a price threshold', () => {
+  it.each([
+    ['alone', {}],
+    ['with own generation and tiers', { tiered: true, generating: true }],
+  ])('%s hold the most energy and cost the least of that', { timeout: 60_000 }, (_, options) => {
+    fc.assert(
+      fc.property(sites({ ...options, limited: true, fullest: 100 }), site => {
+        const made = plan(site)
+        const optimum = optimumOf(site)
+        if (!made.ok) throw new Error(made.refusal.message)
+        expectFeasible(site, made.value)
+        const energy = made.value.devices.reduce((sum, one) => sum + Number(one.energy) / 1e9, 0)
+        expect(Math.abs(energy - optimum.energy)).toBeLessThan(1e-6)
+        expect(Math.abs(money(made.value.cost) - optimum.cost)).toBeLessThanOrEqual(tolerance(optimum.cost) + 1e-8)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
