@@ -6,6 +6,9 @@ const currencies: Readonly<Record<string, string>> = countryToCurrency
 /** Tell whether a text in capitals is an ISO 3166-1 alpha-2 code (or XK, which stands in for Kosovo everywhere). */
 export const isCountry = (code: string): boolean => /^[A-Z]{2}$/.test(code) && countries.isValid(code)
 
+/** List the ISO 3166-1 alpha-2 codes of all countries. */
+export const countryCodes = (): readonly string[] => Object.keys(countries.getAlpha2Codes())
+
 /** Give the ISO 4217 code of the currency that is legal tender in a country, or undefined if it has none. */
 export const currencyOf = (country: string): string | undefined => (isCountry(country) ? currencies[country] : undefined)
 

@@ -1,0 +1,31 @@
+import { awattar } from './awattar.ts'
+import { energiDataService } from './energi-data-service.ts'
+import { energyCharts } from './energy-charts.ts'
+import { entsoe } from './entsoe.ts'
+import type { Feed, FeedSeries, FeedSettings } from './feed.ts'
+import type { ChosenFeed, FeedChoice, FeedName } from './feed-choice.ts'
+import { octopusAgile } from './octopus-agile.ts'
+import { elprisetJustNu, hvaKosterStrommen } from './spot-of-the-day.ts'
+
+/** The public feeds by their names. */
+export const feeds: Readonly<Record<FeedName, Feed>> = {
+  entsoe,
+  'energy-charts': energyCharts,
+  'energi-data-service': energiDataService,
+  'elpriset-just-nu': elprisetJustNu,
+  'hva-koster-strommen': hvaKosterStrommen,
+  awattar,
+  'octopus-agile': octopusAgile,
+}
+
+/** A feed ready to be asked. */
+export type OpenFeed = { readonly name: FeedName; readonly feed: Feed; readonly settings: FeedSettings }
+
+const openFeed = ({ entsoeToken, octopus }: FeedChoice, { name, baseUrl }: ChosenFeed): OpenFeed => {
+  const feed = feeds[name]
+  return { name, feed, settings: { baseUrl: (baseUrl ?? feed.baseUrl).replace(/\/+$/, ''), entsoeToken, octopus } }
+}
+
+/** Give the chosen feeds that publish a series, in order of preference. */
+export const feedsFor = (choice: FeedChoice, series: FeedSeries): readonly OpenFeed[] =>
+  choice.chosen.map(one => openFeed(choice, one)).filter(({ feed, settings }) => feed.serves(series, settings))

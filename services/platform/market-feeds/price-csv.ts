@@ -1,0 +1,87 @@
+import { parseInstant } from '../../domain/instant.ts'
+import { type FeedPrice, intervalsFrom, type PriceUnit, priceOf } from './feed-price.ts'
+
+/** A line that cannot be used: its number from 1, and what to change. */
+export type CsvFault = { readonly line: number; readonly message: string }
+
+/** What a file says: its prices in the order of time where it has no fault, else its first faults. */
+export type PriceCsv =
+  | { readonly ok: true; readonly prices: readonly FeedPrice[] }
+  | { readonly ok: false; readonly faults: readonly CsvFault[] }
+
+const mostFaults = 10
+const longestMs = 24 * 3_600_000
+
+type Row = { readonly line: number; readonly start: number; readonly end: number | null; readonly value: bigint }
+type Columns = { readonly separator: string; readonly start: number; readonly end: number; readonly value: number }
+
+const names = {
+  start: new Set(['start_time', 'start', 'valid_from']),
+  end: new Set(['end_time', 'end', 'valid_to']),
+  value: new Set(['value', 'price']),
+} as const
+
+const fault = (line: number, message: string): CsvFault => ({ line, message })
+const failed = (...faults: readonly CsvFault[]): PriceCsv => ({ ok: false, faults: faults.slice(0, mostFaults) })
+
+const cellsOf = (text: string, separator: string): readonly string[] =>
+  text.split(separator).map(cell =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .trim(),
+  )
+
+/** The head names the columns; that of ends may be left out. */
+const readHead = (head: string): Columns | null => {
+  const separator = [';', '\t', ','].find(mark => head.includes(mark)) ?? ','
+  const cells = cellsOf(head.toLowerCase(), separator)
+  const place = (kind: keyof typeof names): number => cells.findIndex(cell => names[kind].has(cell))
+  const columns = { separator, start: place('start'), end: place('end'), value: place('value') }
+  return columns.start < 0 || columns.value < 0 ? null : columns
+}
+
+/** A decimal comma is one only where commas part no columns. */
+const decimalOf = (text: string, separator: string): string => (separator === ',' ? text : text.replace(/^(-?\d+),(\d+)$/, '$1.$2'))
+
+const readRow = (text: string, line: number, columns: Columns, unit: PriceUnit): Row | CsvFault => {
+  const cells = cellsOf(text, columns.separator)
+  const [startText = '', endText = '', valueText = ''] = [cells[columns.start], cells[columns.end], cells[columns.value]]
+  const start = parseInstant(startText)
+  if (start === undefined) return fault(line, `"${startText}" is no time with an offset, such as 2026-03-29T01:00:00+01:00`)
+  const end = columns.end < 0 ? null : parseInstant(endText)
+  if (end === undefined) return fault(line, `"${endText}" is no time with an offset, such as 2026-03-29T02:00:00+01:00`)
+  if (end !== null && end <= start) return fault(line, 'the end must be after the start')
+  const value = priceOf(decimalOf(valueText, columns.separator), unit)
+  return value === null ? fault(line, `"${valueText}" is no price`) : { line, start, end, value }
+}
+
+/**
+ * Read prices from CSV text: a head that names the columns start_time, value and perhaps end_time, in any order, parted by comma,
+ * semicolon or tab. Without ends each price lasts to the next, as long as the one before it at most. Lines that are empty or begin with #
+ * are passed over. Every faulty line is named, the first ten of them; two prices must not share time.
+ */
+export const readPriceCsv = (text: string, unit: PriceUnit): PriceCsv => {
+  const lines = text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .map((content, index) => ({ content, line: index + 1 }))
+    .filter(({ content }) => content.trim() !== '' && !content.startsWith('#'))
+  const [head, ...body] = lines
+  const columns = head === undefined ? null : readHead(head.content)
+  if (columns === null) return failed(fault(head?.line ?? 1, 'the first line must name the columns: start_time,end_time,value'))
+  const read = body.map(({ content, line }) => readRow(content, line, columns, unit))
+  const faults = read.filter((row): row is CsvFault => 'message' in row)
+  if (faults.length > 0) return failed(...faults)
+  const rows = read.filter((row): row is Row => 'value' in row).toSorted((a, b) => a.start - b.start)
+  const shared = rows.flatMap((row, index) => {
+    const next = rows[index + 1]
+    return next !== undefined && next.start < (row.end ?? row.start + 1) ? [fault(next.line, `it shares time with line ${row.line}`)] : []
+  })
+  if (shared.length > 0) return failed(...shared)
+  const lengths = intervalsFrom(
+    rows.map(({ start }) => start),
+    longestMs,
+  )
+  return { ok: true, prices: rows.map(({ start, end, value }, index) => ({ start, end: end ?? lengths[index]?.end ?? start, value })) }
+}

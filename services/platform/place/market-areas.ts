@@ -1,0 +1,52 @@
+import { areaOfRegion, gridRegions } from '../market-feeds/octopus-agile.ts'
+import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
+import { type PostalAddress, placeOf } from './place.ts'
+import { territoryOf } from './region.ts'
+
+/** The areas of countries whose places tell them apart; islands may lie outside. */
+const severalAreas: Readonly<Record<string, readonly string[]>> = {
+  DK: ['DK1', 'DK2'],
+  IT: ['IT-NORD', 'IT-CNOR', 'IT-CSUD', 'IT-SUD', 'IT-CALA', 'IT-SICI', 'IT-SARD'],
+  PT: ['PT'],
+  NO: ['NO1', 'NO2', 'NO3', 'NO4', 'NO5'],
+  SE: ['SE1', 'SE2', 'SE3', 'SE4'],
+}
+
+/** Countries with a bidding zone of their own that no location is mapped to unasked: not all of them have an auction every day. */
+const onRequest: ReadonlySet<string> = new Set('AL BA CY GE MD ME MK MT RS TR UA XK'.split(' '))
+
+const areasOfCountry = (country: string): readonly string[] => {
+  const one = marketAreaOfCountry(country)
+  return severalAreas[country] ?? (one !== null ? [one] : onRequest.has(country) ? [country] : [])
+}
+
+/** About 20 km north and east, which is as well as the drawn borders are known. */
+const nearLat = 0.18
+const nearLng = 0.36
+const drawnBorders: ReadonlySet<string> = new Set(['NO', 'SE'])
+
+const aroundOf = (country: string, { lat, lng }: { readonly lat: number; readonly lng: number }): readonly string[] =>
+  [-1, 0, 1].flatMap(north =>
+    [-1, 0, 1].flatMap(east => {
+      const spot = { country, admin: '', timeZone: '', lat: lat + north * nearLat, lng: lng + east * nearLng }
+      return marketAreaOf(spot) ?? []
+    }),
+  )
+
+/**
+ * Name all market areas that an address may lie in, the likeliest first, each once.
+ * One where the place decides it; near a border that is known to some 20 km (Norway, Sweden) those beside it too; where the address tells
+ * only the country all of that country; in Great Britain the whole and every grid region, whose retail prices differ. None where no area
+ * is mapped. Source: contract decisions 12.
+ */
+export const marketAreasOf = (address: PostalAddress): readonly string[] => {
+  const written = address.country_code.trim().toUpperCase()
+  const country = territoryOf(written, address.state?.trim() ?? '', address.post_code?.trim() ?? '')
+  const place = placeOf(address)
+  if (!place.ok) return areasOfCountry(country)
+  const { marketArea, geoLocation } = place.value
+  if (marketArea === null) return geoLocation === null || onRequest.has(country) ? areasOfCountry(country) : []
+  if (marketArea === 'GB') return ['GB', ...gridRegions.map(areaOfRegion)]
+  const around = geoLocation !== null && drawnBorders.has(country) ? aroundOf(country, geoLocation) : []
+  return [...new Set([marketArea, ...around])]
+}

@@ -1,0 +1,72 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What a feed does with a request: answer, or misbehave. */
+export type FeedAnswer =
+  | { readonly status?: number; readonly text: string; readonly headers?: Readonly<Record<string, string>> }
+  | 'hang'
+  | 'cut'
+  | 'endless'
+
+/** A feed on the loopback; `answer` may be changed at any time, `asked` gathers what was asked for. */
+export type FeedServer = AsyncDisposable & {
+  readonly baseUrl: string
+  readonly asked: string[]
+  answer: (url: URL) => FeedAnswer
+}
+
+const misbehave = (how: 'hang' | 'cut' | 'endless', response: ServerResponse): void => {
+  if (how === 'hang') return
+  response.writeHead(200, { 'Content-Type': 'application/json' })
+  if (how === 'cut') {
+    response.write('{"license_info":', () => response.destroy())
+    return
+  }
+  const block = 'x'.repeat(65_536)
+  const more = (): void => {
+    while (!response.destroyed && response.write(block));
+  }
+  response.on('drain', more)
+  more()
+}
+
+/** Start a feed that answers 404 until told otherwise. */
+export const startFeedServer = async (): Promise<FeedServer> => {
+  const asked: string[] = []
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const url = new URL(request.url ?? '/', 'http://feed.test')
+    asked.push(`${url.pathname}${url.search}`)
+    const answer = feed.answer(url)
+    if (typeof answer === 'string') misbehave(answer, response)
+    else response.writeHead(answer.status ?? 200, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.text)
+  }
+  const server = createServer(handle)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const feed: FeedServer = {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    answer: () => ({ status: 404, text: '' }),
+    [Symbol.asyncDispose]: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return feed
+}
+
+const quarter = 900
+
+/**
+ * Answer as Energy-Charts does: quarter hours of what was asked for, published until an instant (ms). The price of a quarter hour in
+ * EUR/MWh is its number of the day in UTC, 0 … 95, plus `more`.
+ */
+export const energyChartsUntil =
+  (publishedUntil: number, more = 0) =>
+  (url: URL): FeedAnswer => {
+    const from = Date.parse((url.searchParams.get('start') ?? '').replace('Z', ':00Z')) / 1000
+    const to = Math.min(Date.parse((url.searchParams.get('end') ?? '').replace('Z', ':00Z')), publishedUntil) / 1000
+    const starts = Array.from({ length: Math.max(0, (to - from) / quarter) }, (_, index) => from + index * quarter)
+    const prices = starts.map(start => ((start / quarter) % 96) + more)
+    return { text: JSON.stringify({ license_info: '', unix_seconds: starts, price: prices, unit: 'EUR / MWh', deprecated: false }) }
+  }
