@@ -1,4 +1,5 @@
 import type { TimeZone } from '../domain/civil-time.ts'
+import { provisionalSeries } from '../domain/forecast/provisional-series.ts'
 import { pricingPool } from '../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { MarketSeries } from '../domain/tariff/tariff.ts'
@@ -54,13 +55,7 @@ const day = 86_400_000
 const leadMs = 35 * day
 const endOfTime = 4_102_444_800_000
 
-const seriesOf = (prices: SourcePrices): MarketSeries => ({
-  sourceId: prices.sourceId,
-  starts: prices.published.starts,
-  ends: prices.published.ends,
-  prices: prices.published.values,
-  confidences: prices.published.starts.map(() => 1),
-})
+const seriesOf = ({ sourceId, published, forecast }: SourcePrices): MarketSeries => provisionalSeries(sourceId, published, forecast)
 
 /** The sources that a location's market tariffs use. */
 const usedSources = ({ tariffs, importSource, exportSource }: LocationPricing) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../services/domain/refusal.ts'
+import { storeForecasts } from '../../services/platform/postgres/forecasts.ts'
 import { createLocation, deleteLocation } from '../../services/platform/postgres/locations.ts'
 import { putMarketPrices, readMarketPrices } from '../../services/platform/postgres/market-prices.ts'
 import { createMarket, deleteMarket, listMarkets, marketOfArea, retrieveMarket } from '../../services/platform/postgres/markets.ts'
@@ -19,7 +20,7 @@ import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
 const hour = 3_600_000
-const published = { published: true }
+const published = { published: true } as const
 const opened = await openTestDatabase()
 const { database } = opened
 const { live, test } = await makeTenants(database)
@@ -222,7 +223,9 @@ describe('what prices a location', () => {
   it('gives the prices that reach into a span, both layers, and how far prices are known', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n), published, at))
-    await change(tx => putMarketPrices(tx, own.id, hours(2, 30n, 40n), { published: false }, at))
+    const due = { sourceId: own.id, revision: 1, area: null, from: at }
+    const forecasts = hours(2, 30n, 40n).map(one => ({ ...one, confidence: 8_500 }))
+    await withOperator(database, tx => storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hour, next: null }, at))
     const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + hour / 2, to: at + 2.5 * hour }])
     expect(loaded).toEqual({
       sourceId: own.id,
@@ -230,7 +233,7 @@ describe('what prices a location', () => {
       currencyCode: 'EUR',
       knownUntil: at + 3 * hour,
       published: { starts: [at, at + hour, at + 2 * hour], ends: [at + hour, at + 2 * hour, at + 3 * hour], values: [1n, 2n, 3n] },
-      forecast: { starts: [at + 2 * hour], ends: [at + 3 * hour], values: [30n] },
+      forecast: { starts: [at + 2 * hour], ends: [at + 3 * hour], values: [30n], confidences: [0.85] },
     })
     const [beyond] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + 3 * hour, to: at + 9 * hour }])
     expect(beyond).toMatchObject({ published: { starts: [] }, forecast: { starts: [at + 3 * hour] }, knownUntil: at + 3 * hour })

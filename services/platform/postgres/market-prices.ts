@@ -13,7 +13,7 @@ import {
 } from './markets.ts'
 import { isLiving } from './page.ts'
 import { type PriceChangeSpan, writePriceFanOut } from './price-fan-outs.ts'
-import { type PriceInterval, type Replacement, replacePrices } from './price-overlap.ts'
+import { type PriceInterval, replacePrices } from './price-overlap.ts'
 import type { Tables } from './tables.ts'
 
 export type PriceChange = {
@@ -26,15 +26,15 @@ export type PriceChange = {
 }
 
 /**
- * Store prices of one source in one layer, published or forecast, over those that are there: the later hold on shared time. A change
- * raises the source's price revision and writes one fan-out over what is priced again. `prices` must not overlap. Refuses `not_found`.
- * Source: contract decisions 12.
+ * Store published prices of one source over those that are there: the later hold on shared time. A change raises the source's price
+ * revision, writes one fan-out over what is priced again, and leaves its forecasts to be made anew. `prices` must not overlap.
+ * Refuses `not_found`. Source: contract decisions 12.
  */
 export const putMarketPrices = async (
   keeper: MarketKeeper,
   sourceId: string,
   prices: readonly PriceInterval[],
-  layer: { readonly published: boolean },
+  layer: { readonly published: true },
   at: number,
 ): Promise<Result<PriceChange>> => {
   const { query } = keeper
@@ -49,14 +49,13 @@ export const putMarketPrices = async (
   await removePrices(query, sourceId, layer.published, removed)
   await insertPrices(query, sourceId, layer.published, added)
   const revision = market.priceRevision + 1
-  await sql`update market_sources set price_revision = ${revision} where id = ${sourceId}`.execute(query)
-  const fanOut = { sourceId, revision, ...repricedSpan(changed) }
+  // Forecasts follow from here on; where they are behind already, from the earlier of both.
+  await sql`update market_sources set price_revision = ${revision}, forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
+    where id = ${sourceId}`.execute(query)
+  const fanOut = { sourceId, revision, ...changed }
   await writePriceFanOut(query, fanOut, at)
   return accepted({ market: { ...market, priceRevision: revision }, stored, replaced, unchanged, fanOut })
 }
-
-/** The time whose costs a change of prices can alter. What is derived from stored prices, and so changes with them, widens it here. */
-const repricedSpan = (changed: NonNullable<Replacement['changed']>): Pick<PriceChangeSpan, 'from' | 'to'> => changed
 
 /**
  * Read the prices of a source that share time with a span, in the order of time, whole; published ones hide none of the forecasts here.

@@ -94,7 +94,8 @@ export type PriceColumns = { readonly starts: readonly number[]; readonly ends: 
 export type SourcePrices = SourceRevision & {
   readonly currencyCode: string
   readonly published: PriceColumns
-  readonly forecast: PriceColumns
+  /** With the confidence of each, above 0 and below 1. Where a published price shares its time, that one holds. */
+  readonly forecast: PriceColumns & { readonly confidences: readonly number[] }
   readonly knownUntil: number | null
 }
 
@@ -109,7 +110,8 @@ type SourceRow = {
 
 const pricesOf = (published: boolean) => sql`
   (select json_build_array(json_agg(extract(epoch from p.start_time) * 1000 order by p.start_time),
-     json_agg(extract(epoch from p.end_time) * 1000 order by p.start_time), json_agg(trim_scale(p.value * 1000000000)::bigint order by p.start_time))
+     json_agg(extract(epoch from p.end_time) * 1000 order by p.start_time), json_agg(trim_scale(p.value * 1000000000)::bigint order by p.start_time)
+     ${published ? sql`` : sql`, json_agg(p.confidence order by p.start_time)`})
    from market_prices p
    where p.source_id = s.id and p.published = ${published} and p.start_time < r.b
      and p.start_time >= coalesce((select q.start_time from market_prices q
@@ -128,13 +130,18 @@ export const loadSourcePrices = async (
     from unnest(${spans.map(({ sourceId }) => sourceId)}::text[], ${spans.map(({ from }) => toTimestamp(from))}::timestamptz[],
       ${spans.map(({ to }) => toTimestamp(to))}::timestamptz[]) as r(id, a, b)
     join market_sources s on s.id = r.id`.execute(query)
-  return rows.map(row => ({ ...row, published: toColumns(row.published), forecast: toColumns(row.forecast) }))
+  return rows.map(row => ({ ...row, published: toColumns(row.published), forecast: toForecast(row.forecast) }))
 }
 
 /** Values are below 2^53 (a million per kWh in 1e-9), so JSON numbers carry them exactly. */
 const toColumns = (text: string | null): PriceColumns => {
   const [starts, ends, values] = JSON.parse(text ?? '[]') as (readonly number[] | null)[]
   return { starts: starts ?? [], ends: ends ?? [], values: (values ?? []).map(BigInt) }
+}
+
+const toForecast = (text: string | null): SourcePrices['forecast'] => {
+  const confidences = (JSON.parse(text ?? '[]') as (readonly number[] | null)[])[3] ?? []
+  return { ...toColumns(text), confidences }
 }
 
 /** Whether a tariff of a location `l` is priced from a source; one that ended counts, a voided one does not. */

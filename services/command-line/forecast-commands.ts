@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import { type Backtest, backtest, backtestMidnights } from '../domain/forecast/backtest.ts'
+import { hourGrid, hourMs } from '../domain/forecast/hour-grid.ts'
+import { writeInstant } from '../domain/instant.ts'
+import { timeZone } from '../platform/time-zone.ts'
+import { type Command, CommandError, done, type Input, UsageError } from './command.ts'
+import { type PriceFile, readPriceFile } from './forecast-csv.ts'
+import { columns, table } from './table.ts'
+
+const hoursOfDay = 24
+const defaultDays = 364
+const leastDays = 14
+/** Forecasts between two lines of progress. */
+const progressStep = 60
+
+const readText = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    throw new CommandError(code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read (${code})`, { cause: error })
+  }
+}
+
+const zoneOf = (name: string | undefined, { clock }: PriceFile) => {
+  if (name === undefined) return clock
+  const zone = timeZone(name)
+  if (zone === null) throw new UsageError(`--zone is an IANA name such as Europe/Berlin, not "${name}"`)
+  return zone
+}
+
+const daysOf = (text: string | undefined): number => {
+  if (text === undefined) return defaultDays
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--days is a number of days, not "${text}"`)
+  return Number(text)
+}
+
+const runBacktest = (steps: Generator<number, Backtest>, count: number, tell: Input['tell']): Backtest => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+    if (step.value % progressStep === 0) tell(`  ${step.value} of ${count} days are forecast`)
+  }
+}
+
+const fixed = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
+
+const present = (result: Backtest, rows: readonly (readonly [string, string])[]): string => {
+  const head = ['day ahead', 'hours', 'mae', 'naive mae', 'rmae', 'mean confidence']
+  const lines = result.days.map(day => [
+    String(day.ahead),
+    String(day.hours),
+    fixed(day.mae, 3),
+    fixed(day.naiveMae, 3),
+    fixed(day.rmae, 3),
+    fixed(day.meanConfidence, 3),
+  ])
+  return `${columns(rows)}\n\n${table(head, lines, '')}`
+}
+
+const toJson = ({ forecasts, days, doubtCorrelation }: Backtest, span: { readonly from: string; readonly to: string }) => ({
+  ...span,
+  forecasts,
+  days: days.map(day => ({
+    day_ahead: day.ahead,
+    hours: day.hours,
+    mae: day.mae,
+    naive_mae: day.naiveMae,
+    rmae: day.rmae,
+    mean_confidence: day.meanConfidence,
+  })),
+  doubt_correlation: doubtCorrelation,
+})
+
+const backtestCommand: Command = {
+  name: 'forecast backtest',
+  operands: ['FILE.csv'],
+  summary: 'Measure price forecasts on prices of the past.',
+  details:
+    'Reads a time and a price a row (any unit; hours or finer steps, which are taken as their hourly mean) and forecasts five days from each\nmidnight, from the prices before it alone. Shows the mean absolute error of each day ahead, that of the naive forecast (the same hour a\nweek before), their quotient rmae (below 1 is better than naive), and the mean confidence. Doubt and error is the rank correlation of\n1 − confidence with the absolute error: above 0 where the confidence tells something. Midnights are those of the offsets in the file,\nor of --zone.',
+  options: {
+    days: { value: 'DAYS', summary: `Forecast from each of the last so many days (${defaultDays}, or what a short file leaves).` },
+    zone: { value: 'ZONE', summary: 'The zone of the market, such as Europe/Berlin.' },
+    'time-column': { value: 'COLUMN', summary: 'Name or number of the column with the start of an interval.' },
+    'price-column': { value: 'COLUMN', summary: 'Name or number of the column with the price.' },
+  },
+  run: async ({ operands, options, tell }) => {
+    const [path = ''] = operands
+    const days = daysOf(options['days'])
+    const file = readPriceFile(readText(path), { time: options['time-column'], price: options['price-column'] })
+    const { starts, ends } = file.history
+    const [start, end] = [starts[0] ?? 0, ends.at(-1) ?? 0]
+    const grid = hourGrid(file.history, zoneOf(options['zone'], file), end)
+    if (grid === null || grid.values.length < leastDays * hoursOfDay) {
+      throw new CommandError(`at least ${leastDays} days of prices are needed: a week to learn from and a week to compare with`)
+    }
+    const hours = grid.values.length
+    const places = backtestMidnights(grid, Math.max(hours - days * hoursOfDay, Math.min(8 * 7 * hoursOfDay, Math.floor(hours / 2))))
+    const result = runBacktest(backtest(grid, places), places.length, tell)
+    const filled = grid.known.reduce((count, isKnown) => count + 1 - isKnown, 0)
+    const rows: [string, string][] = [
+      ['prices', `${starts.length}, ${file.stepMs / 60_000} minutes each, ${writeInstant(start)} to ${writeInstant(end)}`],
+      ['hours without a price', String(filled)],
+      ['forecasts', `${result.forecasts}, one a day, over ${Math.ceil(hours / hoursOfDay)} days of prices`],
+      ['clock', options['zone'] ?? (file.hasOffsets ? 'as in the file' : 'as in the file, whose times have no offset')],
+      ['doubt and error', fixed(result.doubtCorrelation, 3)],
+    ]
+    return done(present(result, rows), toJson(result, { from: writeInstant(start), to: writeInstant(start + hours * hourMs) }))
+  },
+}
+
+/** Commands on price forecasts. */
+export const forecastCommands: readonly Command[] = [backtestCommand]

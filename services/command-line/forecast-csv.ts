@@ -1,0 +1,132 @@
+import type { TimeZone } from '../domain/civil-time.ts'
+import type { PriceHistory } from '../domain/forecast/hour-grid.ts'
+import { CommandError } from './command.ts'
+
+/** Prices of a file in the order of time, and the wall clock that its times are written in. */
+export type PriceFile = { readonly history: PriceHistory; readonly clock: TimeZone; readonly stepMs: number; readonly hasOffsets: boolean }
+
+/** Which columns to read, by name or by number from 1; undefined: those whose names tell, or else the first two. */
+export type ColumnChoice = { readonly time?: string | undefined; readonly price?: string | undefined }
+
+type Row = { readonly line: number; readonly at: number; readonly offset: number | null; readonly price: number }
+
+const hourMs = 3_600_000
+const shortestMs = 60_000
+
+const cellsOf = (line: string, separator: string): readonly string[] =>
+  line.split(separator).map(cell =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .trim(),
+  )
+
+/** A separator that can stand in no time or number comes first. */
+const separatorOf = (line: string): string => [';', '\t', ','].find(separator => line.includes(separator)) ?? ','
+
+const timePattern = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i
+
+/** Read a time as an instant and the offset it is written in, both in ms; without an offset it is taken as UTC. Null for what is none. */
+const readTime = (text: string): Pick<Row, 'at' | 'offset'> | null => {
+  const [, year, month, date, hour = '0', minute = '0', second = '0', zone] = timePattern.exec(text) ?? []
+  if (year === undefined) return null
+  const local = Date.UTC(Number(year), Number(month) - 1, Number(date), Number(hour), Number(minute), Number(second))
+  const isReal =
+    new Date(local).toISOString().slice(0, 16) === `${year}-${month}-${date}T${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`
+  if (!isReal) return null
+  if (zone === undefined) return { at: local, offset: null }
+  const digits = /^([+-])(\d{2}):?(\d{2})$/.exec(zone)
+  const offset = digits === null ? 0 : (digits[1] === '-' ? -1 : 1) * (Number(digits[2]) * hourMs + Number(digits[3]) * 60_000)
+  return { at: local - offset, offset }
+}
+
+const readPrice = (text: string, separator: string): number | null => {
+  const plain = separator === ',' ? text : text.replace(',', '.')
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(plain) ? Number(plain) : null
+}
+
+const columnOf = (head: readonly string[], choice: string | undefined, known: RegExp, otherwise: number, option: string): number => {
+  if (choice === undefined) {
+    const found = head.findIndex(name => known.test(name))
+    return found < 0 ? otherwise : found
+  }
+  const named = head.findIndex(name => name.toLowerCase() === choice.toLowerCase())
+  const place = named >= 0 ? named : /^[1-9]\d*$/.test(choice) ? Number(choice) - 1 : -1
+  if (place < 0 || place >= head.length)
+    throw new CommandError(`there is no column "${choice}"; ${option} is one of ${head.join(', ')}, or a number`)
+  return place
+}
+
+const readRows = (text: string, choice: ColumnChoice): readonly Row[] => {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  const separator = separatorOf(lines[0] ?? '')
+  const first = cellsOf(lines[0] ?? '', separator)
+  const hasHead = first.every(cell => readTime(cell) === null)
+  const timeColumn = columnOf(first, choice.time, hasHead ? /time|date|start|begin/i : /^$/, 0, '--time-column')
+  const priceColumn = columnOf(first, choice.price, hasHead ? /price|value/i : /^$/, timeColumn === 1 ? 0 : 1, '--price-column')
+  const rows: Row[] = []
+  for (const [index, content] of lines.entries()) {
+    if (content.trim() === '' || (hasHead && index === 0)) continue
+    const cells = cellsOf(content, separator)
+    const [when, what] = [cells[timeColumn] ?? '', cells[priceColumn] ?? '']
+    const time = readTime(when)
+    if (time === null) throw new CommandError(`line ${index + 1}: "${when}" is no time such as 2025-09-14T10:00:00+02:00`)
+    // A price that is not there is a gap, as in many published files.
+    if (what === '' || /^(nan|null|n\/a|-)$/i.test(what)) continue
+    const price = readPrice(what, separator)
+    if (price === null) throw new CommandError(`line ${index + 1}: "${what}" is no price`)
+    rows.push({ line: index + 1, ...time, price })
+  }
+  return rows.sort((a, b) => a.at - b.at)
+}
+
+/** The wall clock that rows are written in: a change where the offset changes. */
+const clockOf = (rows: readonly Row[]): TimeZone => {
+  const changes: number[] = []
+  const offsets = [rows[0]?.offset ?? 0]
+  for (const { at, offset } of rows) {
+    if ((offset ?? 0) === offsets.at(-1)) continue
+    changes.push(at)
+    offsets.push(offset ?? 0)
+  }
+  return { name: 'file', changes, offsets }
+}
+
+const stepOf = (rows: readonly Row[]): number => {
+  let step = Number.POSITIVE_INFINITY
+  for (const [index, { at }] of rows.entries()) {
+    const gap = at - (rows[index - 1]?.at ?? Number.NEGATIVE_INFINITY)
+    if (gap > 0) step = Math.min(step, gap)
+  }
+  return step
+}
+
+const refuseTwins = (rows: readonly Row[]): void => {
+  for (const [index, { at, offset, line }] of rows.entries()) {
+    const before = rows[index - 1]
+    // Without offsets the hour that the clock repeats stands twice; it is taken as its mean.
+    if (before !== undefined && before.at === at && offset !== null) {
+      throw new CommandError(`line ${line}: the time of line ${before.line} again`)
+    }
+  }
+}
+
+/**
+ * Read prices from the text of a CSV file: a time and a price a row, in any order and unit, with or without a head. Times carry an offset, whose
+ * wall clock then holds; without any they are wall-clock times of their own. Rows without a price are gaps.
+ * Throws `CommandError`, naming the line, for what cannot be read.
+ */
+export const readPriceFile = (text: string, choice: ColumnChoice): PriceFile => {
+  const rows = readRows(text, choice)
+  if (rows.length < 2)
+    throw new CommandError('the file has no prices: a time and a price a row are expected, such as 2025-09-14T10:00:00+02:00,81.23')
+  const hasOffsets = rows.some(({ offset }) => offset !== null)
+  const bare = rows.find(({ offset }) => offset === null)
+  if (hasOffsets && bare !== undefined) throw new CommandError(`line ${bare.line}: the time has no offset, others do`)
+  refuseTwins(rows)
+  const stepMs = stepOf(rows)
+  if (stepMs < shortestMs || stepMs > hourMs) throw new CommandError('prices must be an hour apart or less, and no less than a minute')
+  const starts = rows.map(({ at }) => at)
+  const history = { starts, ends: starts.map(at => at + stepMs), values: rows.map(({ price }) => price) }
+  return { history, clock: clockOf(rows), stepMs, hasOffsets }
+}

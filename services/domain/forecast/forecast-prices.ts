@@ -1,0 +1,66 @@
+import { offsetAt, type TimeZone } from '../civil-time.ts'
+import { horizonDays, hoursOfBlock } from './blocks.ts'
+import { forecastHours, leastKnownHours } from './hour-forecast.ts'
+import { hourGrid, hourMs, type PriceHistory } from './hour-grid.ts'
+import { slotShape } from './slot-shape.ts'
+
+/** A price that is expected over a half-open interval (ms), in the unit of the past ones; 0 < confidence < 1. */
+export type ForecastPrice = { readonly start: number; readonly end: number; readonly value: number; readonly confidence: number }
+
+/** What is forecast: the time from the end of known prices to `until` (exclusive, ms). */
+export type ForecastSpan = { readonly from: number; readonly until: number }
+
+/** How far past a known price there are forecasts. Source: contract decisions 12. */
+export const forecastMs = horizonDays * hoursOfBlock * hourMs
+
+/** How far back prices are looked at: a year to learn from, weeks that describe its first day, and what a clock change takes. */
+export const lookBackMs = 436 * hoursOfBlock * hourMs
+
+const shortestSlotMs = 300_000
+
+/** The length in which the market publishes, where it divides the hour; else the hour. */
+const slotLength = ({ starts, ends }: PriceHistory, until: number): number => {
+  const last = starts.findLastIndex(start => start < until)
+  const length = last < 0 ? hourMs : (ends[last] as number) - (starts[last] as number)
+  return length >= shortestSlotMs && hourMs % length === 0 ? length : hourMs
+}
+
+/** The step to which prices are rounded: five digits of a typical one, so that forecasts look like prices. */
+const roundingStep = (prices: Float64Array): number => {
+  const largest = prices.reduce((most, price) => Math.max(most, Math.abs(price)), 0)
+  return largest === 0 ? 1 : 10 ** (Math.floor(Math.log10(largest)) - 4)
+}
+
+/**
+ * Forecast the prices of a market behind known ones, in the market's own intervals, cut at the hours of its wall clock: each hour as
+ * `forecastHours` says, and within it what the intervals usually stand above or below their hour. Contiguous, from `span.from` to
+ * `span.until`, 5 days at most; empty with less than 7 days of history. Prices at or after `span.from` are not looked at. Yields between
+ * slices of some milliseconds. The same prices give the same forecast; a shorter span gives the beginning of a longer one's.
+ * Source: contract decisions 12.
+ */
+export function* forecastPrices(history: PriceHistory, zone: TimeZone, span: ForecastSpan): Generator<void, readonly ForecastPrice[]> {
+  const until = Math.min(span.until, span.from + forecastMs)
+  const grid = hourGrid(history, zone, span.from)
+  const known = grid === null ? 0 : grid.known.reduce((sum, isKnown) => sum + isKnown, 0)
+  if (grid === null || until <= span.from || known < leastKnownHours || grid.values.length < 7 * hoursOfBlock) return []
+  yield
+  const firstHour = grid.firstHour + grid.values.length
+  const hourOf = (at: number): number => Math.floor((at + offsetAt(zone, at)) / hourMs) - firstHour
+  const daysAhead = Math.min(horizonDays, Math.floor(hourOf(until - 1) / hoursOfBlock) + 1)
+  const hours = yield* forecastHours(grid, grid.values.length, daysAhead)
+  const length = slotLength(history, span.from)
+  const within = slotShape(history, zone, span.from, length)
+  const step = roundingStep(grid.values.subarray(-7 * hoursOfBlock))
+  const forecast: ForecastPrice[] = []
+  for (let start = span.from; start < until; ) {
+    const local = start + offsetAt(zone, start)
+    const end = Math.min(until, start + length - (local % length))
+    // What the clock brings beyond the last day is as that day.
+    const hour = Math.max(0, hourOf(start))
+    const place = hour < hours.prices.length ? hour : hours.prices.length - hoursOfBlock + (hour % hoursOfBlock)
+    const value = (hours.prices[place] as number) + within(local)
+    forecast.push({ start, end, value: Math.round(value / step) * step, confidence: hours.confidences[place] as number })
+    start = end
+  }
+  return forecast
+}

@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { provisionalSeries } from '../../../services/domain/forecast/provisional-series.ts'
+
+type Interval = { readonly start: number; readonly end: number; readonly value: bigint }
+
+const layer = fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 14 }).chain(edges => {
+  const sorted = edges.toSorted((a, b) => a - b)
+  return fc
+    .array(fc.record({ used: fc.boolean(), value: fc.bigInt({ min: -9n, max: 9n }) }), { minLength: edges.length, maxLength: edges.length })
+    .map(cells =>
+      cells.flatMap(({ used, value }, place): Interval[] => {
+        const end = sorted[place + 1]
+        return used && end !== undefined ? [{ start: sorted[place] ?? 0, end, value }] : []
+      }),
+    )
+})
+
+const columns = (intervals: readonly Interval[]) => ({
+  starts: intervals.map(({ start }) => start),
+  ends: intervals.map(({ end }) => end),
+  values: intervals.map(({ value }) => value),
+})
+
+it('at each instant the published price holds, then the forecast, then none; intervals are in order and apart', () => {
+  fc.assert(
+    fc.property(layer, layer, (published, forecast) => {
+      const confidences = forecast.map((_, place) => 0.9 - place / 100)
+      const series = provisionalSeries('mrs_1', columns(published), { ...columns(forecast), confidences })
+      const seen = series.starts.map((start, place) => ({ start, end: series.ends[place] ?? 0, place }))
+      for (const { start, end, place } of seen) {
+        expect(start).toBeLessThan(end)
+        expect(start).toBeGreaterThanOrEqual(seen[place - 1]?.end ?? 0)
+      }
+      for (let at = 0; at <= 40; at += 1) {
+        const holds = ({ start, end }: { readonly start: number; readonly end: number }): boolean => start <= at && at < end
+        const certain = published.find(holds)
+        const expected = forecast.findIndex(holds)
+        const place = seen.find(holds)?.place
+        const wanted =
+          certain !== undefined
+            ? [certain.value, 1]
+            : expected >= 0
+              ? [forecast[expected]?.value, confidences[expected]]
+              : [undefined, undefined]
+        expect([series.prices[place ?? -1], series.confidences[place ?? -1]]).toEqual(wanted)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
