@@ -1,0 +1,24 @@
+/** A secret and until when (ms, exclusive) it signs; null is without end. The newest one comes first. */
+export type SecretInUse<Secret> = { readonly secret: Secret; readonly until: number | null }
+
+/** How long a secret goes on signing beside the one that replaced it, in ms. Source: contract decisions 14. */
+export const rotationWindowMs = 86_400_000
+
+const mostFormer = 10
+
+/** Give the secrets that sign at `at`, newest first. */
+export const secretsInUse = <Secret>(secrets: readonly SecretInUse<Secret>[], at: number): readonly SecretInUse<Secret>[] =>
+  secrets.filter(({ until }) => until === null || at < until)
+
+/**
+ * Put a fresh secret in front. The one before it signs for another 24 h, those before that one until their own end; ten former ones at
+ * most are kept.
+ */
+export const rotateSecret = <Secret>(
+  secrets: readonly SecretInUse<Secret>[],
+  fresh: Secret,
+  at: number,
+): readonly SecretInUse<Secret>[] => {
+  const former = secretsInUse(secrets, at).map(({ secret, until }) => ({ secret, until: until ?? at + rotationWindowMs }))
+  return [{ secret: fresh, until: null }, ...former.slice(0, mostFormer)]
+}

@@ -1,0 +1,53 @@
+import type { Codec } from './codec.ts'
+import type { Message, TopicName } from './log.ts'
+import type { EventEnvelope } from './messages.ts'
+import { partitionOf } from './partition.ts'
+
+/** Where events travel from the outbox to those who deliver them. */
+export const eventTopic: TopicName = 'webhook.events.v1'
+
+/** The key of an event: account and object, so that the events of one object share a partition, in order. */
+export const eventKey = ({ accountId, objectId, eventId }: Pick<EventEnvelope, 'accountId' | 'objectId' | 'eventId'>): string =>
+  `${accountId}:${objectId ?? eventId}`
+
+/** Put an event into a message. The value is Avro with the schema's number; the headers are empty. */
+export const eventMessage = (codec: Pick<Codec, 'encodeEvent'>, event: EventEnvelope): Message => ({
+  key: eventKey(event),
+  value: codec.encodeEvent(event),
+  headers: {},
+})
+
+/** The partition of an event among `partitions`. */
+export const eventPartition = (event: EventEnvelope, partitions: number): number => partitionOf(eventKey(event), partitions)
+
+/** An event as the outbox holds it; `data` is what the change wrote. */
+type Payload = {
+  readonly id: string
+  readonly type: string
+  readonly account_id: string
+  readonly live_mode: boolean
+  readonly object_id: string | null
+  readonly time_created: number
+}
+
+const dataMember = /"data"\s*:\s*/
+
+/**
+ * Read an event from its payload in the outbox, JSON whose last member is `data`. `data` stays the text that was written, so that its
+ * numbers keep their digits. Throws on a payload of another form.
+ */
+export const eventOfPayload = (payload: string): EventEnvelope => {
+  const place = dataMember.exec(payload)
+  if (place === null) throw new SyntaxError('an event of the outbox has no data')
+  const data = payload.slice(place.index + place[0].length, payload.lastIndexOf('}')).trim()
+  const head = JSON.parse(`${payload.slice(0, place.index)}"data":null}`) as Payload
+  return {
+    eventId: head.id,
+    type: head.type,
+    accountId: head.account_id,
+    liveMode: head.live_mode,
+    objectId: head.object_id,
+    timeCreated: head.time_created,
+    data,
+  }
+}

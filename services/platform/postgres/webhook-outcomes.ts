@@ -1,0 +1,115 @@
+import { type Kysely, sql } from 'kysely'
+import { appendAudit } from './audit-log.ts'
+import { toTimestamp, toTimestampOrNull } from './column.ts'
+import type { Tables } from './tables.ts'
+import type { OperatorTransaction, Tenant } from './transaction.ts'
+import type { DeliveryStatus } from './webhook-deliveries.ts'
+import type { DisabledReason } from './webhook-endpoints.ts'
+import { mintWebhookId } from './webhook-secret.ts'
+
+type Operator = Kysely<Tables>
+
+/** What an attempt brought, and what it makes of its delivery. `attempts` with this one; `at`: its end (ms). */
+export type Outcome = Tenant & {
+  readonly deliveryId: string
+  readonly endpointId: string
+  readonly round: number
+  readonly attempts: number
+  readonly status: DeliveryStatus
+  readonly dueAt: number | null
+  readonly statusCode: number | null
+  readonly error: string | null
+  readonly durationMs: number
+  /** No more than what is kept of it. */
+  readonly responseBody: string
+  readonly at: number
+}
+
+/**
+ * Write attempts with what they make of their deliveries, all in one statement. Where a delivery was sent again meanwhile, or another
+ * worker has made the same attempt, the attempt is kept and decides nothing.
+ */
+export const recordOutcomes = async (operator: Operator, outcomes: readonly Outcome[]): Promise<void> => {
+  if (outcomes.length === 0) return
+  const column = <T>(read: (outcome: Outcome) => T): readonly T[] => outcomes.map(read)
+  await sql`
+    with made as materialized (
+      select * from unnest(${column(one => one.accountId)}::text[], ${column(one => one.liveMode)}::boolean[],
+        ${column(({ at }) => mintWebhookId('attempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
+        ${column(one => one.endpointId)}::text[], ${column(one => one.round)}::integer[], ${column(one => one.attempts)}::integer[],
+        ${column(one => one.status)}::text[], ${column(({ dueAt }) => toTimestampOrNull(dueAt))}::timestamptz[],
+        ${column(one => one.statusCode)}::integer[], ${column(one => one.error)}::text[], ${column(one => one.durationMs)}::integer[],
+        ${column(one => one.responseBody)}::text[], ${column(({ at }) => toTimestamp(at))}::timestamptz[])
+        as m(account_id, live_mode, id, delivery_id, endpoint_id, round, attempts, status, due_at, status_code, error, duration_ms,
+          response_body, at)
+    ), kept as (
+      insert into webhook_attempts
+        (account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, time_created)
+      select account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, at from made
+    )
+    update webhook_deliveries d set status = m.status, attempts = m.attempts, due_at = m.due_at, last_attempt_at = m.at from made m
+    where d.account_id = m.account_id and d.live_mode = m.live_mode and d.id = m.delivery_id and d.round = m.round
+      and d.attempts = m.attempts - 1`.execute(operator)
+}
+
+/**
+ * How an endpoint fared in some attempts: whether any succeeded, and when the first one failed after the last success (ms); null where the
+ * last one succeeded.
+ */
+export type Fared = Tenant & { readonly endpointId: string; readonly succeeded: boolean; readonly failedAt: number | null }
+
+/** Keep since when endpoints have given nothing but failures. */
+export const recordHealth = async (operator: Operator, fared: readonly Fared[]): Promise<void> => {
+  if (fared.length === 0) return
+  await sql`
+    update webhook_endpoints e set failing_since = case when f.succeeded then f.failed_at else coalesce(e.failing_since, f.failed_at) end
+    from unnest(${fared.map(({ accountId }) => accountId)}::text[], ${fared.map(({ liveMode }) => liveMode)}::boolean[],
+      ${fared.map(({ endpointId }) => endpointId)}::text[], ${fared.map(({ succeeded }) => succeeded)}::boolean[],
+      ${fared.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, succeeded, failed_at)
+    where e.account_id = f.account_id and e.live_mode = f.live_mode and e.id = f.id
+      and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`.execute(operator)
+}
+
+/**
+ * Disable an endpoint that still takes events, with an audit entry. For `FAILING` only where it has failed since `failingSince` without one
+ * success. Tells whether it did.
+ */
+export const disableEndpoint = async (
+  { query }: OperatorTransaction,
+  endpoint: Tenant & { readonly endpointId: string },
+  why: { readonly reason: Exclude<DisabledReason, 'CALLER'>; readonly failingSince: number | null },
+  at: number,
+): Promise<boolean> => {
+  const { accountId, liveMode, endpointId } = endpoint
+  const { rows } = await sql`
+    update webhook_endpoints set disabled_at = ${toTimestamp(at)}, disabled_reason = ${why.reason}
+    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${endpointId} and disabled_at is null and deleted_at is null
+      and (${why.reason} = 'GONE' or failing_since = ${toTimestampOrNull(why.failingSince)}::timestamptz)
+    returning 1`.execute(query)
+  if (rows.length === 0) return false
+  await appendAudit(query, endpoint, {
+    actor: 'system',
+    action: 'webhook_endpoint.disable',
+    objectId: endpointId,
+    detail: { reason: why.reason },
+    at,
+  })
+  return true
+}
+
+const attemptsKeptMs = 30 * 86_400_000
+const deliveriesKeptMs = 90 * 86_400_000
+
+/**
+ * Delete attempts older than 30 days and settled deliveries older than 90 days, as old as the oldest event, up to `limit` of each. Tells
+ * whether more may be left.
+ */
+export const deleteExpiredWebhooks = async (operator: Operator, at: number, limit: number): Promise<boolean> => {
+  const attempts = await sql`delete from webhook_attempts where ctid = any(array(
+    select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptsKeptMs)} limit ${limit}))`.execute(operator)
+  const deliveries = await sql`delete from webhook_deliveries where ctid = any(array(
+    select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveriesKeptMs)} and due_at is null limit ${limit}))`.execute(
+    operator,
+  )
+  return [attempts, deliveries].some(({ numAffectedRows }) => Number(numAffectedRows ?? 0) >= limit)
+}

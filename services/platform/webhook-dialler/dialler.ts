@@ -1,0 +1,139 @@
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent, buildConnector } from 'undici'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import { Failure } from '../failure.ts'
+import { attemptError, readAnswer } from './answer.ts'
+import { type AddressRule, addressRule } from './judge-address.ts'
+import { forbiddenHost, hostOf, judgeUrlText } from './judge-url.ts'
+import { type ResolveHost, systemResolver } from './resolve-host.ts'
+
+/** A POST to a subscriber. */
+export type Post = {
+  readonly url: string
+  readonly liveMode: boolean
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** What came of a POST: a status, or an `error` and no status. `body`: the first 16 KiB of the answer, as text without NUL. */
+export type PostOutcome = {
+  readonly status: number | null
+  readonly error: string | null
+  readonly retryAfter: string | null
+  readonly body: string
+  readonly durationMs: number
+}
+
+export type WebhookDialler = AsyncDisposable & {
+  /** Judge an address before it is kept, with all that its host resolves to now. A host that nobody resolves now is judged when it is dialled. */
+  readonly judge: (url: string, liveMode: boolean) => Promise<Result<string>>
+  /** Send a POST to an address that is judged again, and no further than its first answer. Never rejects. */
+  readonly post: (request: Post) => Promise<PostOutcome>
+}
+
+export type WebhookDiallerOptions = {
+  /** Networks (CIDR) that may be dialled besides public addresses. */
+  readonly allowedNetworks: readonly string[]
+  readonly resolve?: ResolveHost
+  /** All of a POST: look-up, connection, request, answer. */
+  readonly timeoutMs?: number
+}
+
+const defaultTimeoutMs = 15_000
+const connectTimeoutMs = 10_000
+const judgePatienceMs = 2_000
+
+const forbidden = (host: string): Failure =>
+  new Failure('address_forbidden', `${host} has no address that may be dialled`, { retriable: false })
+
+/** Look a host up for a connection that is being made: what may not be dialled is left out. */
+const guardedLookup =
+  (resolve: ResolveHost, mayDial: AddressRule): LookupFunction =>
+  (hostname, options, callback) => {
+    resolve(hostname.replace(/\.$/, ''))
+      .then(found => {
+        const addresses = found.filter(mayDial).map(address => ({ address, family: isIP(address) }))
+        const [first] = addresses
+        if (first === undefined) throw forbidden(hostname)
+        if (options.all === true) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      })
+      .catch((error: Error) => callback(error, ''))
+  }
+
+const guardedConnector = (resolve: ResolveHost, mayDial: AddressRule): buildConnector.connector => {
+  const connect = buildConnector({
+    lookup: guardedLookup(resolve, mayDial),
+    timeout: connectTimeoutMs,
+    rejectUnauthorized: true,
+    allowH2: false,
+  } as buildConnector.BuildOptions)
+  return (options, callback) => {
+    // An address as text is dialled without look-up.
+    if (isIP(options.hostname) !== 0 && !mayDial(options.hostname)) {
+      callback(forbidden(options.hostname), null)
+      return
+    }
+    connect(options, (...outcome) => {
+      const [error, socket] = outcome
+      if (error === null && !mayDial(socket.remoteAddress ?? '')) {
+        socket.destroy()
+        callback(forbidden(options.hostname), null)
+        return
+      }
+      callback(...outcome)
+    })
+  }
+}
+
+/**
+ * Open the one way out to subscribers. Connections are kept and are made to addresses that were judged as they were dialled; certificates are
+ * checked, redirects are answers like others, and no proxy of the environment is used. Source: contract decisions 14.
+ */
+export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDialler => {
+  const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs } = options
+  const mayDial = addressRule(options.allowedNetworks)
+  const agent = new Agent({
+    connect: guardedConnector(resolve, mayDial),
+    connections: null,
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxHeaderSize: 16_384,
+  })
+  const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
+    const judged = judgeUrlText(request.url, request.liveMode, mayDial)
+    if (!judged.ok) throw new Failure('address_forbidden', judged.refusal.message, { retriable: false })
+    const { origin, pathname, search } = judged.value
+    const signal = AbortSignal.timeout(timeoutMs)
+    const { headers, body } = request
+    const answer = await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
+    return readAnswer(answer)
+  }
+  return {
+    judge: async (text, liveMode) => {
+      const judged = judgeUrlText(text, liveMode, mayDial)
+      if (!judged.ok) return judged
+      const host = hostOf(judged.value)
+      const known = isIP(host) === 0 ? await within(resolve(host), judgePatienceMs) : null
+      return known === null || known.every(mayDial) ? accepted(judged.value.href) : forbiddenHost
+    },
+    post: async request => {
+      const startedAt = performance.now()
+      const outcome = await send(request).catch(error => ({ status: null, error: attemptError(error), retryAfter: null, body: '' }))
+      return { ...outcome, durationMs: Math.round(performance.now() - startedAt) }
+    },
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  }
+}
+
+/** What a promise gives within a time, else null; also where it rejects. */
+const within = async <T>(promise: Promise<T>, ms: number): Promise<T | null> => {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(resolve, ms, null)
+  try {
+    return await Promise.race([promise.catch(() => null), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { mustDisable } from '../domain/webhook/retry.ts'
+import type { Database } from '../platform/postgres/database.ts'
+import { withOperator } from '../platform/postgres/transaction.ts'
+import { disableEndpoint, type Fared, recordHealth, recordOutcomes } from '../platform/postgres/webhook-outcomes.ts'
+import type { Logger } from '../platform/telemetry.ts'
+import type { Attempt } from './attempt.ts'
+
+/** Keeps what attempts brought, many in a statement. */
+export type OutcomeWriter = {
+  /** Hand an attempt over; it is kept soon. */
+  readonly put: (attempt: Attempt) => void
+  /** How many wait to be kept. */
+  readonly waiting: () => number
+  /** Resolve once all that was handed over is kept; gives up where the database is away. */
+  readonly close: () => Promise<void>
+}
+
+export type OutcomeWriterOptions = {
+  readonly database: Database
+  readonly logger: Pick<Logger, 'error' | 'warn'>
+  /** Called after each write: there is room again. */
+  readonly written: () => void
+}
+
+const mostInStatement = 500
+const mostBackoffMs = 5_000
+
+/** How endpoints fared in attempts that ended in this order. */
+const faredIn = (attempts: readonly Attempt[]): readonly Fared[] => {
+  const fared = new Map<string, Fared>()
+  for (const { outcome } of attempts) {
+    const { accountId, liveMode, endpointId, status, at } = outcome
+    const before = fared.get(endpointId)
+    if (outcome.error === 'event_expired') continue
+    const succeeded = status === 'DELIVERED'
+    fared.set(endpointId, {
+      accountId,
+      liveMode,
+      endpointId,
+      succeeded: succeeded || before?.succeeded === true,
+      failedAt: succeeded ? null : (before?.failedAt ?? at),
+    })
+  }
+  return [...fared.values()]
+}
+
+/** The last attempt of each endpoint that asks for its end: by 410, or after days of nothing but failure. */
+const endings = (attempts: readonly Attempt[]): readonly Attempt[] => {
+  const ends = attempts.filter(({ claim, judgement, outcome }) => {
+    if (judgement === 'GONE') return true
+    return outcome.status !== 'DELIVERED' && claim.failingSince !== null && mustDisable(claim.failingSince, outcome.at)
+  })
+  return [...new Map(ends.map(one => [one.claim.endpointId, one])).values()]
+}
+
+const write = async ({ database, logger }: OutcomeWriterOptions, attempts: readonly Attempt[]): Promise<void> => {
+  await recordOutcomes(
+    database.operator,
+    attempts.map(({ outcome }) => outcome),
+  )
+  await recordHealth(database.operator, faredIn(attempts))
+  for (const { claim, judgement, outcome } of endings(attempts)) {
+    const reason = judgement === 'GONE' ? 'GONE' : 'FAILING'
+    const why = { reason, failingSince: claim.failingSince } as const
+    const isNew = await withOperator(database, transaction => disableEndpoint(transaction, claim, why, outcome.at))
+    if (isNew) logger.warn({ endpoint: claim.endpointId, account: claim.accountId, reason }, 'a webhook endpoint was disabled')
+  }
+}
+
+/**
+ * Start to keep outcomes: one statement is under way at a time, and what comes meanwhile goes with the next. While the database is away they
+ * wait; where the process ends before they are kept, their deliveries are attempted again.
+ */
+export const outcomeWriter = (options: OutcomeWriterOptions): OutcomeWriter => {
+  let waiting: Attempt[] = []
+  let running: Promise<void> | undefined
+  let isClosing = false
+
+  const run = async (): Promise<void> => {
+    let backoffMs = 0
+    while (waiting.length > 0) {
+      const taken = waiting.slice(0, mostInStatement)
+      try {
+        await write(options, taken)
+        waiting = waiting.slice(taken.length)
+        backoffMs = 0
+        options.written()
+      } catch (error) {
+        options.logger.error({ err: error, waiting: waiting.length }, 'outcomes of webhooks wait to be kept')
+        if (isClosing) break
+        backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
+        await sleep(backoffMs)
+      }
+    }
+    running = undefined
+  }
+
+  return {
+    put: attempt => {
+      waiting.push(attempt)
+      running ??= run()
+    },
+    waiting: () => waiting.length,
+    close: async () => {
+      isClosing = true
+      await running
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../platform/postgres/database.ts'
+import { withOperator } from '../platform/postgres/transaction.ts'
+import { deleteExpiredWebhooks } from '../platform/postgres/webhook-outcomes.ts'
+import { stepResend } from '../platform/postgres/webhook-resends.ts'
+import { webhookSeal } from '../platform/postgres/webhook-secret.ts'
+import type { Logger } from '../platform/telemetry.ts'
+import type { WebhookDialler } from '../platform/webhook-dialler/dialler.ts'
+import type { Attempt } from './attempt.ts'
+import { startDispatcher } from './dispatcher.ts'
+import { type FanOutOptions, startFanOut } from './fan-out.ts'
+import { outcomeWriter } from './outcome-writer.ts'
+
+export type WebhookWorkerOptions = Pick<FanOutOptions, 'log' | 'codec' | 'at'> & {
+  readonly database: Database
+  readonly dialler: Pick<WebhookDialler, 'post'>
+  /** Secret of the installation, under which those of the endpoints are sealed. */
+  readonly secret: string
+  readonly logger: Pick<Logger, 'error' | 'warn'>
+  /** Told of each attempt as it ends. */
+  readonly attempted: (attempt: Attempt) => void
+  /** A number of 0 … 1 that nobody foresees. */
+  readonly chance?: () => number
+}
+
+/** A worker that runs; it is live as long as it looks for what is due. */
+export type WebhookWorker = AsyncDisposable & { readonly isLive: () => boolean }
+
+const stuckMs = 60_000
+const resendPage = 500
+const resendRestMs = 500
+const sweepEveryMs = 600_000
+const sweepLimit = 5_000
+
+const chanceOf32Bits = (): number => randomBytes(4).readUInt32BE(0) / 2 ** 32
+
+/** Do a thing again and again until the signal aborts: at once while it says that more waits, else after a rest. Failures are logged. */
+const repeat = async (turn: () => Promise<boolean>, restMs: number, signal: AbortSignal, logger: Pick<Logger, 'error'>): Promise<void> => {
+  while (!signal.aborted) {
+    const more = await turn().catch(error => {
+      logger.error({ err: error }, 'a part of the webhook worker waits for its next turn')
+      return false
+    })
+    if (!more) await sleep(restMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/**
+ * Start the worker: events become deliveries, deliveries that are due are sent, what came of them is kept. The order in which events of one
+ * object are sent is their own as far as each is delivered at its first attempt.
+ */
+export const startWebhookWorker = async (options: WebhookWorkerOptions): Promise<WebhookWorker> => {
+  const { database, logger, at, log, codec, dialler, attempted, chance = chanceOf32Bits } = options
+  const stopping = new AbortController()
+  const writer = outcomeWriter({ database, logger, written: () => dispatcher.wake() })
+  const dispatcher = startDispatcher({ database, logger, writer, dialler, at, chance, attempted, seal: webhookSeal(options.secret) })
+  const fanOut = await startFanOut({ log, codec, database, logger, at, queued: dispatcher.note })
+  const sides = Promise.all([
+    repeat(() => withOperator(database, transaction => stepResend(transaction, at(), resendPage)), resendRestMs, stopping.signal, logger),
+    repeat(() => deleteExpiredWebhooks(database.operator, at(), sweepLimit), sweepEveryMs, stopping.signal, logger),
+  ])
+  return {
+    isLive: () => performance.now() - dispatcher.lookedAt() < stuckMs,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort()
+      await fanOut[Symbol.asyncDispose]()
+      await dispatcher[Symbol.asyncDispose]()
+      await writer.close()
+      await sides
+    },
+  }
+}

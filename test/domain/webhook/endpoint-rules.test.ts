@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isEventFilter, takesEvent } from '../../../services/domain/webhook/event-filter.ts'
+import { firstPace, mostPace, paceAfter } from '../../../services/domain/webhook/pace.ts'
+import { rotateSecret, rotationWindowMs, type SecretInUse, secretsInUse } from '../../../services/domain/webhook/secret-rotation.ts'
+
+describe('a filter of events', () => {
+  it.each([
+    ['*', 'customer.create', true],
+    ['customer.*', 'customer.create', true],
+    ['customer.*', 'customer.create.failed', true],
+    ['customer.*', 'customers.create', false],
+    ['customer.*', 'customer', false],
+    ['customer.create', 'customer.create', true],
+    ['customer.create', 'customer.create.failed', false],
+    ['tariff.fetch.*', 'tariff.fetch.failed', true],
+    ['tariff.fetch.*', 'tariff.expired', false],
+  ])('%s and %s: %s', (filter, type, takes) => {
+    expect(isEventFilter(filter)).toBe(true)
+    expect(takesEvent([filter], type)).toBe(takes)
+    expect(takesEvent(['device.delete', filter], type)).toBe(takes)
+  })
+
+  it.each(['', '*.*', '.create', 'customer.', 'customer..create', 'customer.*.failed', 'custom*', 'a b', 'customer.create\n', '*.create'])(
+    'is none of %j',
+    text => {
+      expect(isEventFilter(text)).toBe(false)
+    },
+  )
+})
+
+describe('the secrets of an endpoint', () => {
+  const rotated = (times: readonly number[]): readonly SecretInUse<string>[] =>
+    times.reduce<readonly SecretInUse<string>[]>(
+      (secrets, at, index) => rotateSecret(secrets, `secret ${index + 1}`, at),
+      [{ secret: 'secret 0', until: null }],
+    )
+
+  it('both sign for 24 h after a rotation', () => {
+    const secrets = rotated([1_000])
+    const namesAt = (at: number) => secretsInUse(secrets, at).map(({ secret }) => secret)
+    expect(namesAt(1_000)).toEqual(['secret 1', 'secret 0'])
+    expect(namesAt(1_000 + rotationWindowMs - 1)).toEqual(['secret 1', 'secret 0'])
+    expect(namesAt(1_000 + rotationWindowMs)).toEqual(['secret 1'])
+  })
+
+  it('each sign until 24 h after the rotation that replaced them, ten former ones at most', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 3 * rotationWindowMs }), { maxLength: 20 }),
+        fc.nat(4 * rotationWindowMs),
+        (gaps, later) => {
+          let now = 0
+          const times = gaps.map(gap => (now += gap))
+          const at = now + later
+          const names = secretsInUse(rotated(times), at).map(({ secret }) => Number(secret.split(' ')[1]))
+          const expected = times.flatMap((time, index) => (at < time + rotationWindowMs ? [index] : [])).toReversed()
+          expect(names).toEqual([times.length, ...expected.slice(0, 10)])
+        },
+      ),
+    )
+  })
+})
+
+describe('the pace of an endpoint', () => {
+  it('stays between one and its most, falls to one after a few failures, and comes back', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean()), outcomes => {
+        const pace = outcomes.reduce(paceAfter, firstPace)
+        expect(pace).toBeGreaterThanOrEqual(1)
+        expect(pace).toBeLessThanOrEqual(mostPace)
+      }),
+    )
+    expect([false, false, false].reduce(paceAfter, firstPace)).toBe(1)
+    expect(Array.from({ length: 100 }, () => true).reduce(paceAfter, 1)).toBe(mostPace)
+  })
+})

@@ -1,0 +1,238 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, describe, expect, it } from 'vitest'
+import { takesEvent } from '../../services/domain/webhook/event-filter.ts'
+import type { EventEnvelope } from '../../services/platform/log/messages.ts'
+import { writeEvents } from '../../services/platform/postgres/events.ts'
+import { changeTenant, type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { listAttempts, listDeliveries } from '../../services/platform/postgres/webhook-deliveries.ts'
+import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../services/platform/postgres/webhook-endpoints.ts'
+import { deleteExpiredWebhooks, recordOutcomes } from '../../services/platform/postgres/webhook-outcomes.ts'
+import {
+  claimDeliveries,
+  closeDeliveries,
+  insertDeliveries,
+  readDueEndpoints,
+  readSubscriptions,
+  type Subscription,
+} from '../../services/platform/postgres/webhook-queue.ts'
+import { deliveriesOf } from '../../services/webhook-worker/fan-out.ts'
+import { openSubscribers } from '../../services/webhook-worker/subscribers.ts'
+import { makeTenants, openTestDatabase } from '../support/postgres.ts'
+
+const at = 1_760_000_000_000
+const day = 86_400_000
+const opened = await openTestDatabase()
+const { database } = opened
+const { operator } = database
+afterAll(() => opened[Symbol.asyncDispose]())
+
+const page = { limit: 1_000, startingAfter: null, endingBefore: null }
+
+const makeEndpoint = async (tenant: Tenant): Promise<string> => {
+  const draft = {
+    url: 'https://example.com/',
+    eventTypes: ['*'],
+    description: null,
+    layout: 'current',
+    sealedSecret: () => 'sealed',
+  } as const
+  const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))
+  if (!made.ok) throw new Error(made.refusal.message)
+  return made.value.id
+}
+
+/** An account with an endpoint and so many deliveries, due at `at`. */
+const makeBacklog = async (count: number) => {
+  const { test: tenant } = await makeTenants(database)
+  const endpointId = await makeEndpoint(tenant)
+  const drafts = Array.from({ length: count }, (_, place) => ({ type: 'customer.create', objectId: `cus_${place}`, data: { place } }))
+  const events = await withTenant(database, tenant, transaction => writeEvents(transaction, drafts, at))
+  const deliveries = events.map(({ id, type }) => ({ ...tenant, endpointId, eventId: id, eventType: type, bytes: 100 }))
+  await insertDeliveries(operator, deliveries, at)
+  return { tenant, endpointId, deliveries }
+}
+
+const stored = async (tenant: Tenant, endpointId: string) => {
+  const list = await withTenant(database, tenant, transaction =>
+    listDeliveries(transaction, endpointId, { status: null, eventId: null }, page),
+  )
+  return list.ok ? list.value.items : []
+}
+
+const claim = (endpointId: string, room: number, more: object = {}) =>
+  claimDeliveries(operator, [{ endpointId, room }], { at, leaseUntil: at + 25_000, bytes: 1_000_000, ...more })
+
+describe('deliveries', () => {
+  it('stand once for each event and endpoint, however often an event is read', async () => {
+    const { tenant, endpointId, deliveries } = await makeBacklog(20)
+    await Promise.all([insertDeliveries(operator, deliveries, at + 1), insertDeliveries(operator, deliveries.toReversed(), at + 2)])
+    const kept = await stored(tenant, endpointId)
+    expect(kept.map(({ eventId }) => eventId).toReversed()).toEqual(deliveries.map(({ eventId }) => eventId))
+    expect(kept.every(({ createdAt }) => createdAt === at)).toBe(true)
+  })
+
+  it('are claimed by one of many at once, and again once a lease has run out', async () => {
+    const { endpointId, deliveries } = await makeBacklog(60)
+    const claims = (await Promise.all(Array.from({ length: 6 }, () => claim(endpointId, 10)))).flat()
+    const ids = claims.map(({ id }) => id)
+    expect([new Set(ids).size, ids.length]).toEqual([ids.length, ids.length])
+    const rest = await claim(endpointId, 100)
+    expect(new Set([...ids, ...rest.map(({ id }) => id)]).size).toBe(deliveries.length)
+    expect(await claim(endpointId, 100, { at: at + 24_999, leaseUntil: at + 50_000 })).toEqual([])
+    expect(await claim(endpointId, 100, { at: at + 25_000, leaseUntil: at + 50_000 })).toHaveLength(60)
+  })
+
+  it('are claimed oldest first, within the room of their endpoint and the bytes of all', async () => {
+    const [one, other] = [await makeBacklog(10), await makeBacklog(10)]
+    const asked = [
+      { endpointId: one.endpointId, room: 3 },
+      { endpointId: other.endpointId, room: 2 },
+    ]
+    const claims = await claimDeliveries(operator, asked, { at, leaseUntil: at + 1, bytes: 1_000_000 })
+    const eventsOf = (id: string) => claims.filter(({ endpointId }) => endpointId === id).map(({ eventId }) => eventId)
+    expect(eventsOf(one.endpointId)).toEqual(one.deliveries.slice(0, 3).map(({ eventId }) => eventId))
+    expect(eventsOf(other.endpointId)).toEqual(other.deliveries.slice(0, 2).map(({ eventId }) => eventId))
+    expect(claims[0]).toMatchObject({ data: '{"place":0}', attempts: 0, round: 1, isClosed: false, url: 'https://example.com/' })
+    // The one that passes the bound still goes, so that a large one is never left behind.
+    expect(await claim(one.endpointId, 10, { bytes: 250 })).toHaveLength(3)
+    expect(await claim(other.endpointId, 10, { bytes: 0 })).toHaveLength(1)
+  })
+
+  it('are found by their endpoints where any is due, whatever backlog another one has', async () => {
+    const [long, short] = [await makeBacklog(300), await makeBacklog(1)]
+    await claim(short.endpointId, 1, { leaseUntil: at + 1_000 })
+    const due = await readDueEndpoints(operator, at)
+    expect([due.includes(long.endpointId), due.includes(short.endpointId)]).toEqual([true, false])
+    expect(await readDueEndpoints(operator, at + 1_000)).toContain(short.endpointId)
+    expect(await readDueEndpoints(operator, at - 1)).toEqual([])
+  })
+
+  it('are put aside where their endpoint is disabled or deleted, and nowhere else', async () => {
+    const [disabled, deleted, well] = [await makeBacklog(3), await makeBacklog(3), await makeBacklog(3)]
+    await changeTenant(database, disabled.tenant, tx => updateEndpoint(tx, disabled.endpointId, { isEnabled: false }, at))
+    await changeTenant(database, deleted.tenant, tx => deleteEndpoint(tx, deleted.endpointId, at))
+    expect((await claim(disabled.endpointId, 1)).map(({ isClosed }) => isClosed)).toEqual([true])
+    await closeDeliveries(
+      operator,
+      [disabled, deleted, well].map(({ endpointId }) => endpointId),
+      100,
+    )
+    const statuses = async ({ tenant, endpointId }: typeof well) => new Set((await stored(tenant, endpointId)).map(({ status }) => status))
+    expect(await statuses(disabled)).toEqual(new Set(['FAILED']))
+    expect(await statuses(deleted)).toEqual(new Set(['FAILED']))
+    expect(await statuses(well)).toEqual(new Set(['PENDING']))
+    expect(await readSubscriptions(operator, [disabled.tenant, deleted.tenant])).toEqual([])
+  })
+
+  it('take the outcome of an attempt once, and keep every attempt for 30 days', async () => {
+    const { tenant, endpointId } = await makeBacklog(1)
+    const [claimed] = await claim(endpointId, 1)
+    if (claimed === undefined) throw new Error('nothing was claimed')
+    const ended = { statusCode: 500, error: null, durationMs: 3, responseBody: 'no' }
+    const outcome = {
+      ...tenant,
+      endpointId,
+      deliveryId: claimed.id,
+      round: 1,
+      attempts: 1,
+      status: 'PENDING',
+      dueAt: at + 5_000,
+      ...ended,
+      at,
+    } as const
+    await recordOutcomes(operator, [outcome])
+    // Another worker made the same attempt, for the lease had run out.
+    await recordOutcomes(operator, [{ ...outcome, status: 'DELIVERED', dueAt: null, statusCode: 200 }])
+    expect(await stored(tenant, endpointId)).toMatchObject([{ status: 'PENDING', attempts: 1, dueAt: at + 5_000, lastAttemptAt: at }])
+    const attempts = async () => {
+      const list = await withTenant(database, tenant, transaction => listAttempts(transaction, claimed.id, page))
+      return list.ok ? list.value.items.length : 0
+    }
+    expect(await attempts()).toBe(2)
+    await deleteExpiredWebhooks(operator, at + 30 * day, 1_000)
+    expect(await attempts()).toBe(2)
+    await deleteExpiredWebhooks(operator, at + 30 * day + 1, 1_000)
+    expect([await attempts(), (await stored(tenant, endpointId)).length]).toEqual([0, 1])
+  })
+
+  it('are read by their index, also where one endpoint has most of them', async () => {
+    const { endpointId } = await makeBacklog(1)
+    await sql`analyze webhook_deliveries`.execute(operator).catch(() => undefined)
+    const { rows } = await sql<{ 'QUERY PLAN': string }>`
+      explain select 1 from webhook_deliveries where endpoint_id = ${endpointId} and due_at <= ${new Date(at).toISOString()} order by due_at, id limit 8`.execute(
+      operator,
+    )
+    expect(rows.map(row => row['QUERY PLAN']).join('\n')).toContain('webhook_deliveries_due_place')
+  })
+})
+
+describe('the fan-out', () => {
+  const event = fc.record({
+    eventId: fc.string(),
+    type: fc.constantFrom('customer.create', 'customer.create.failed', 'device.delete', 'tariff.expired'),
+    accountId: fc.constantFrom('acc_1', 'acc_2'),
+    liveMode: fc.boolean(),
+    objectId: fc.constant(null),
+    timeCreated: fc.integer({ min: 0, max: 20_000 }),
+    data: fc.constant('{}'),
+  })
+  const subscription = fc.record({
+    accountId: fc.constantFrom('acc_1', 'acc_2'),
+    liveMode: fc.boolean(),
+    endpointId: fc.string(),
+    eventTypes: fc.array(fc.constantFrom('*', 'customer.*', 'device.delete'), { minLength: 1 }),
+    since: fc.integer({ min: 0, max: 20_000 }),
+  })
+
+  it('owes each event to each endpoint of its account and mode that takes its type and was there, once, in order', () => {
+    fc.assert(
+      fc.property(fc.array(event), fc.array(subscription), (events: readonly EventEnvelope[], subscriptions: readonly Subscription[]) => {
+        const owed = events.flatMap(({ accountId, liveMode, type, timeCreated, eventId }) =>
+          subscriptions
+            .filter(one => one.accountId === accountId && one.liveMode === liveMode && one.since <= timeCreated + 5_000)
+            .filter(one => takesEvent(one.eventTypes, type))
+            .map(({ endpointId }) => [eventId, endpointId]),
+        )
+        expect(deliveriesOf(events, subscriptions).map(({ eventId, endpointId }) => [eventId, endpointId])).toEqual(owed)
+      }),
+    )
+  })
+})
+
+describe('what is under way', () => {
+  it('is never more than an endpoint may have, nor than is asked for in all', () => {
+    const subscribers = openSubscribers()
+    subscribers.note(['a', 'b'])
+    const first = subscribers.choose(1_000)
+    expect(first).toEqual([
+      { endpointId: 'a', room: 8 },
+      { endpointId: 'b', room: 8 },
+    ])
+    for (const { endpointId, room } of first) for (let count = 0; count < room; count += 1) subscribers.begin(endpointId, false)
+    subscribers.note(['a', 'b', 'c', 'd'])
+    expect(subscribers.choose(10)).toEqual([
+      { endpointId: 'c', room: 8 },
+      { endpointId: 'd', room: 2 },
+    ])
+    // One that fails keeps one connection, one that succeeds has room for more.
+    for (let count = 0; count < 8; count += 1) {
+      subscribers.end('a', false)
+      subscribers.end('b', true)
+    }
+    expect(subscribers.underWay()).toBe(0)
+    expect(subscribers.choose(1_000)).toEqual([
+      { endpointId: 'a', room: 1 },
+      { endpointId: 'b', room: 16 },
+    ])
+  })
+
+  it('begins with one for an endpoint that has been failing', () => {
+    const subscribers = openSubscribers()
+    subscribers.begin('a', true)
+    subscribers.note(['a'])
+    expect(subscribers.choose(100)).toEqual([])
+    subscribers.end('a', true)
+    expect(subscribers.choose(100)).toEqual([{ endpointId: 'a', room: 2 }])
+  })
+})

@@ -1,0 +1,126 @@
+import { rmSync } from 'node:fs'
+import { type Codec, openCodec } from '../../../services/platform/log/codec.ts'
+import { openLmdbLog } from '../../../services/platform/log/lmdb-log.ts'
+import type { Log } from '../../../services/platform/log/log.ts'
+import { localSchemaIds } from '../../../services/platform/log/schema-ids.ts'
+import type { Database } from '../../../services/platform/postgres/database.ts'
+import { writeEvents } from '../../../services/platform/postgres/events.ts'
+import { changeTenant, type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import {
+  listAttempts,
+  listDeliveries,
+  type StoredAttempt,
+  type StoredDelivery,
+} from '../../../services/platform/postgres/webhook-deliveries.ts'
+import { createEndpoint, retrieveEndpoint, type StoredEndpoint } from '../../../services/platform/postgres/webhook-endpoints.ts'
+import { mintWebhookSecret, webhookSeal } from '../../../services/platform/postgres/webhook-secret.ts'
+import { openWebhookDialler } from '../../../services/platform/webhook-dialler/dialler.ts'
+import { publishEvents } from '../../../services/query-service/event-relay.ts'
+import { startWebhookWorker } from '../../../services/webhook-worker/worker.ts'
+import { makeTenants, makeTestFolder, openTestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
+
+const installationSecret = 'a secret of at least thirty-two characters'
+
+/** A clock that stands still until it is set. */
+export type Clock = { readonly at: () => number; readonly set: (at: number) => void }
+
+export const openClock = (start: number): Clock => {
+  let present = start
+  return {
+    at: () => present,
+    set: at => {
+      present = at
+    },
+  }
+}
+
+export type MadeEndpoint = { readonly id: string; readonly secret: string }
+
+/** The webhook worker on a real database and a real log, with the relay that feeds it; nothing runs but what a test starts. */
+export type WebhookWorld = AsyncDisposable & {
+  readonly database: Database
+  readonly tenant: Tenant
+  /** Lines that the worker logged as errors. */
+  readonly errors: unknown[]
+  readonly subscribe: (url: string, eventTypes?: readonly string[]) => Promise<MadeEndpoint>
+  readonly endpoint: (id: string) => Promise<StoredEndpoint>
+  /** Write events in one change and publish them; gives their ids. */
+  readonly emit: (count: number, type?: string) => Promise<readonly string[]>
+  /** The deliveries of an endpoint, oldest first. */
+  readonly deliveries: (endpointId: string) => Promise<readonly StoredDelivery[]>
+  /** The attempts of a delivery once there are so many, oldest first. */
+  readonly attempts: (deliveryId: string, count: number) => Promise<readonly StoredAttempt[]>
+}
+
+type WorldOptions = { readonly at: () => number; readonly chance?: () => number; readonly timeoutMs?: number }
+
+const page = { limit: 1_000, startingAfter: null, endingBefore: null }
+
+type Parts = { readonly database: Database; readonly tenant: Tenant; readonly log: Log; readonly codec: Codec }
+
+const actionsOf = ({ database, tenant, log, codec }: Parts, at: () => number) => ({
+  subscribe: async (url: string, eventTypes: readonly string[] = ['*']): Promise<MadeEndpoint> => {
+    const secret = mintWebhookSecret()
+    const sealedSecret = (id: string) => webhookSeal(installationSecret).seal(secret, id)
+    const draft = { url, eventTypes, description: null, layout: 'current', sealedSecret } as const
+    const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at()))
+    if (!made.ok) throw new Error(made.refusal.message)
+    return { id: made.value.id, secret }
+  },
+  endpoint: async (id: string): Promise<StoredEndpoint> => {
+    const found = await withTenant(database, tenant, transaction => retrieveEndpoint(transaction, id))
+    if (found === null) throw new Error(`no endpoint ${id}`)
+    return found
+  },
+  emit: async (count: number, type = 'customer.create'): Promise<readonly string[]> => {
+    const drafts = Array.from({ length: count }, (_, place) => ({
+      type,
+      objectId: `cus_${place}`,
+      data: { id: `cus_${place}`, object: 'customer' },
+    }))
+    const events = await withTenant(database, tenant, transaction => writeEvents(transaction, drafts, at()))
+    while (await publishEvents({ database, log, codec, published: () => undefined }));
+    return events.map(({ id }) => id)
+  },
+  deliveries: async (endpointId: string): Promise<readonly StoredDelivery[]> => {
+    const filter = { status: null, eventId: null }
+    const list = await withTenant(database, tenant, transaction => listDeliveries(transaction, endpointId, filter, page))
+    return list.ok ? list.value.items.toReversed() : []
+  },
+  attempts: (deliveryId: string, count: number): Promise<readonly StoredAttempt[]> =>
+    until(
+      async () => {
+        const list = await withTenant(database, tenant, transaction => listAttempts(transaction, deliveryId, page))
+        return list.ok ? list.value.items.toReversed() : []
+      },
+      seen => seen.length >= count,
+    ),
+})
+
+export const openWebhookWorld = async ({ at, chance, timeoutMs }: WorldOptions): Promise<WebhookWorld> => {
+  const stack = new AsyncDisposableStack()
+  const { database } = stack.use(await openTestDatabase())
+  const { test: tenant } = await makeTenants(database)
+  const folder = stack.adopt(makeTestFolder(), one => rmSync(one, { recursive: true, force: true }))
+  const log = stack.adopt(await openLmdbLog({ folder, now: at }), one => one.close())
+  const codec = await openCodec(localSchemaIds())
+  const errors: unknown[] = []
+  const dialler = stack.use(
+    openWebhookDialler({ allowedNetworks: ['127.0.0.0/8', '::1/128'], ...(timeoutMs === undefined ? {} : { timeoutMs }) }),
+  )
+  const keep = (line: unknown): void => {
+    errors.push(line)
+  }
+  const shared = { log, codec, at, database, dialler, secret: installationSecret, attempted: () => undefined }
+  stack.use(
+    await startWebhookWorker({ ...shared, logger: { error: keep, warn: () => undefined }, ...(chance === undefined ? {} : { chance }) }),
+  )
+  return {
+    database,
+    tenant,
+    errors,
+    ...actionsOf({ database, tenant, log, codec }, at),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
