@@ -2,11 +2,15 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { idText, instantText } from './answer-field.ts'
+import { connectTokenRetrieve } from './connect.ts'
+import { answerToEarlier, type Rename } from './earlier.ts'
 import { parseExactJson } from './exact-json.ts'
 import { text } from './field.ts'
+import type { Layout } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { isMembers } from './member-path.ts'
 import { defineOperation, sameRoute } from './operation.ts'
+import { scheduleAmount } from './schedule-amount.ts'
 
 const eventShape = z.object({
   id: idText('evt'),
@@ -30,6 +34,12 @@ export type Event = {
   readonly createdAt: number
 }
 
+/** The objects of events that are named otherwise in the earlier layout; all others are alike in both. */
+const renamesOf: Readonly<Record<string, readonly Rename[] | undefined>> = {
+  schedule_amount: scheduleAmount.renames?.answer,
+  connect_session: connectTokenRetrieve.renames?.answer,
+}
+
 /** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
 const dataOf = ({ id, data }: Event): EventWire['data'] => {
   const parsed = parseExactJson(data, Number.POSITIVE_INFINITY)
@@ -37,16 +47,20 @@ const dataOf = ({ id, data }: Event): EventWire['data'] => {
   return parsed.value.value
 }
 
-/** Write an event for the wire. */
-export const eventToWire = (event: Event): EventWire => ({
-  id: event.id,
-  object: 'event',
-  type: event.type,
-  live_mode: event.liveMode,
-  data: dataOf(event),
-  time_created: writeInstant(event.createdAt),
-  account_id: event.accountId,
-})
+/** Write an event for the wire; what it is about is in the names of the layout. */
+export const eventToWire = (event: Event, layout: Layout = 'current'): EventWire => {
+  const data = dataOf(event)
+  const renames = typeof data['object'] === 'string' ? renamesOf[data['object']] : undefined
+  return {
+    id: event.id,
+    object: 'event',
+    type: event.type,
+    live_mode: event.liveMode,
+    data: layout === 'current' || renames === undefined ? data : (answerToEarlier(data, renames) as EventWire['data']),
+    time_created: writeInstant(event.createdAt),
+    account_id: event.accountId,
+  }
+}
 
 /** The data of a `*.failed` event: what was asked for, and why it was refused. Source: contract decisions 14. */
 export const failedEventData = (
@@ -58,6 +72,19 @@ export const failedEventData = (
   ...(asked.id === null ? {} : { id: asked.id }),
   error: { code: refusal.code, message: refusal.message },
   request_id: requestId,
+})
+
+/** The data of a `tariff.*` event. Source: contract decisions 14. */
+export const tariffEventData = (tariff: {
+  readonly liveMode: boolean
+  readonly tariffId: string
+  readonly locationId: string
+  readonly accountId: string
+}): Readonly<Record<string, unknown>> => ({
+  live_mode: tariff.liveMode,
+  tariff_id: tariff.tariffId,
+  location_id: tariff.locationId,
+  account_id: tariff.accountId,
 })
 
 const example: EventWire = {

@@ -4,6 +4,7 @@ import type { IdempotencyStore, KeptAnswer } from './http/binding.ts'
 import type { Database } from './postgres/database.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from './postgres/idempotency.ts'
 import { type Tenant, type TenantTransaction, withTenant } from './postgres/transaction.ts'
+import type { Seal } from './seal.ts'
 
 /** Idempotency keys in PostgreSQL, which an operation may finish together with its change. */
 export type IdempotencyKeys = IdempotencyStore & {
@@ -16,15 +17,28 @@ export type IdempotencyKeys = IdempotencyStore & {
 
 type StoredAnswer = Parameters<typeof finishIdempotent>[2]
 
-const toStored = ({ status, layout, body }: KeptAnswer): StoredAnswer => ({ status, headers: { 'Api-Version': versionOf[layout] }, body })
+/** An answer that shows a secret once is kept sealed, for the repeats of its request alone. */
+const showsSecret = (body: string): boolean => body.includes('"whsec_') || body.includes('"cot_')
 
-const fromStored = ({ status, headers, body }: StoredAnswer): KeptAnswer => {
-  const layout = layoutFromHeader(headers['Api-Version'])
-  return { status, layout: (layout.ok ? layout.value : null) ?? 'current', body }
+const ownerOf = ({ accountId, liveMode, key }: IdempotencyClaim): string => `${accountId} ${liveMode} ${key}`
+
+const toStored = ({ status, layout, body }: KeptAnswer, claim: IdempotencyClaim, seal: Seal | null): StoredAnswer => {
+  const headers = { 'Api-Version': versionOf[layout] }
+  if (seal === null || !showsSecret(body)) return { status, headers, body }
+  return { status, headers: { ...headers, Sealed: 'body' }, body: seal.seal(body, ownerOf(claim)) }
 }
 
-/** Make the store of idempotency keys. Source: contract decisions 2. */
-export const idempotencyKeys = (database: Database): IdempotencyKeys => {
+const fromStored = ({ status, headers, body }: StoredAnswer, claim: IdempotencyClaim, seal: Seal | null): KeptAnswer => {
+  const layout = layoutFromHeader(headers['Api-Version'])
+  const opened = headers['Sealed'] === undefined || seal === null ? body : seal.open(body, ownerOf(claim))
+  return { status, layout: (layout.ok ? layout.value : null) ?? 'current', body: opened }
+}
+
+/**
+ * Make the store of idempotency keys. `holder` is the lock by which others tell whether this process lives; `seal` keeps answers that show
+ * a secret. Source: contract decisions 2.
+ */
+export const idempotencyKeys = (database: Database, holder: number | null = null, seal: Seal | null = null): IdempotencyKeys => {
   /** The attempts that run in this process, by the claim that each request holds. */
   const tokens = new WeakMap<IdempotencyClaim, string>()
   const tenantOf = ({ accountId, liveMode }: IdempotencyClaim): Tenant => ({ accountId, liveMode })
@@ -35,19 +49,21 @@ export const idempotencyKeys = (database: Database): IdempotencyKeys => {
   return {
     begin: async (claim, at) => {
       const found = await withTenant(database, tenantOf(claim), transaction =>
-        beginIdempotent(transaction, { key: claim.key, hash: claim.fingerprint }, at),
+        beginIdempotent(transaction, { key: claim.key, hash: claim.fingerprint }, at, holder),
       )
       if (found.kind === 'begun') tokens.set(claim, found.token)
-      if (found.kind === 'answered') return { state: 'done', answer: fromStored(found.answer) }
+      if (found.kind === 'answered') return { state: 'done', answer: fromStored(found.answer, claim, seal) }
       return { state: found.kind === 'begun' ? 'new' : found.kind === 'mismatch' ? 'mismatch' : 'running' }
     },
     finish: async (claim, answer) => {
-      await within(claim, false, (transaction, token) => finishIdempotent(transaction, { key: claim.key, token }, toStored(answer)))
+      await within(claim, false, (transaction, token) =>
+        finishIdempotent(transaction, { key: claim.key, token }, toStored(answer, claim, seal)),
+      )
     },
     abandon: claim => within(claim, undefined, (transaction, token) => abandonIdempotent(transaction, { key: claim.key, token })),
     finishWithin: async (transaction, claim, answer) => {
       const token = tokens.get(claim)
-      return token !== undefined && (await finishIdempotent(transaction, { key: claim.key, token }, toStored(answer)))
+      return token !== undefined && (await finishIdempotent(transaction, { key: claim.key, token }, toStored(answer, claim, seal)))
     },
   }
 }

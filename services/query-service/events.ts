@@ -19,11 +19,11 @@ export const eventOperations = (dependencies: QueryServiceDependencies): readonl
         const { event_type: type = null, object_id: objectId = null } = request.query
         return listEvents(transaction, { type, objectId }, page)
       },
-      events => events.map(eventToWire),
+      events => events.map(event => eventToWire(event, request.layout)),
     ),
   ),
   bind(eventRetrieve, async request => {
     const event = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveEvent(transaction, request.id))
-    return event === null ? refused('not_found', 'No event has this id') : accepted(eventToWire(event))
+    return event === null ? refused('not_found', 'No event has this id') : accepted(eventToWire(event, request.layout))
   }),
 ]

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeStranger, openRecords } from '../support/accounts.ts'
 import { type Client, login, type Reply } from '../support/client.ts'
+import { makeHome } from '../support/home.ts'
 import { operationsOf, readDocument } from '../support/openapi.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { flatSchedule, makePlace } from '../support/small-world.ts'
@@ -50,11 +52,38 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     type: 'COMMODITY',
     schedule: flatSchedule,
   }),
+  connect_token_create: async () => ({
+    connect_url: 'https://app.example.com/connect',
+    callback_url: 'https://app.example.com/done',
+    location_id: await makePlace(clients().client),
+    postal_address: { country_code: 'GB' },
+  }),
+  webhook_create: async count => ({ url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'], description: `hook-${count}` }),
+  webhook_secret_rotate: async () => ({}),
+  webhook_test: async () => ({}),
+  webhook_delivery_resend: async () => ({}),
+  webhook_resend_create: async () => ({ start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }),
+  schedule_amount_create: async count => {
+    const { id } = (await clients().client.ask('POST', '/devices', { reference_id: `planned-${count}` })) as { readonly id: string }
+    const span = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T12:00:00Z' }
+    return { data: [{ device_id: id, ...span, max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 1 } }] }
+  },
   instant_cost_calculate: async () => {
     const location_id = await makePlace(clients().client)
     await clients().client.ask('POST', '/tariffs', { location_id, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
     return { location_id, units: 'KWH', value: 1, start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z' }
   },
+}
+
+/** A path with the ids of objects that are made for it. */
+const pathOf = async (path: string): Promise<string> => {
+  const { client } = clients()
+  if (path.startsWith('/schedules/')) return path.replace('{id}', await makeHome(client, { import: 0.3 }))
+  if (!path.startsWith('/webhooks/{id}/')) return path
+  const made = async (at: string, body: object) => ((await client.ask('POST', at, body)) as { readonly id: string }).id
+  const endpoint = await made('/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'] })
+  const delivery = path.includes('{delivery_id}') ? await made(`/webhooks/${endpoint}/test`, {}) : ''
+  return path.replace('{id}', endpoint).replace('{delivery_id}', delivery)
 }
 
 const twins = 12
@@ -65,8 +94,9 @@ describe('an Idempotency-Key', () => {
     const document = await readDocument(system?.sandbox.base_url ?? '', 'current')
     const operations = operationsOf(document).filter(one => one.takesIdempotencyKey)
     expect(operations.map(({ id }) => id).toSorted()).toEqual(Object.keys(bodies).toSorted())
-    for (const [index, { id, method, path, success }] of operations.entries()) {
+    for (const [index, { id, method, path: documented, success }] of operations.entries()) {
       const body = await bodies[id]?.(index)
+      const path = await pathOf(documented)
       const send = () => client.send(method, path, body, keyed(`twins-${id}`))
       const replies = await Promise.all(Array.from({ length: twins }, send))
       const made = replies.filter(({ status }) => status === success.status)
@@ -80,6 +110,20 @@ describe('an Idempotency-Key', () => {
     }
     const { data } = (await client.ask('GET', '/customers')) as { readonly data: readonly unknown[] }
     expect(data).toHaveLength(1)
+  })
+
+  it('gives a secret that is shown once to the repeats of its request alone, and keeps it sealed', async () => {
+    const { client } = clients()
+    const body = { url: 'https://1.1.1.1/sealed', event_types: ['schedule.created'] }
+    const send = () => client.send('POST', '/webhooks', body, keyed('sealed'))
+    const [first, again] = [await send(), await send()]
+    expect([first.status, again.text, isReplay(again)]).toEqual([201, first.text, true])
+    const { secret } = first.json as { readonly secret: string }
+    const { rows } = await sql<{ text: string }>`select k::text as text from idempotency_keys k`.execute(
+      (records ?? expect.fail('no system runs')).operator,
+    )
+    expect(rows.some(({ text }) => text.includes('sealed'))).toBe(true)
+    for (const { text } of rows) for (const part of [secret, secret.slice(6, 30)]) expect(text).not.toContain(part)
   })
 
   it('belongs to one request, down to its query, layout and path', async () => {

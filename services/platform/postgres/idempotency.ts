@@ -19,25 +19,30 @@ const keptMs = 86_400_000
 /** A request has 30 s; an attempt that is older and has not finished belongs to a process that is gone. */
 const attemptMs = 60_000
 
+/** Nobody holds the lock of the attempt's process: it has died, or lost its connection. */
+const isOfNobody = sql`(idempotency_keys.holder is not null and pg_try_advisory_xact_lock_shared(idempotency_keys.holder))`
+
 /**
- * Claim a key for a request at `at` (ms); commit before the work, so that a twin sees it. A key is free again after 24 h, and an attempt
- * whose process died is taken over after 60 s by the same request. Source: contract decisions 2.
+ * Claim a key for a request at `at` (ms); commit before the work, so that a twin sees it. A key is free again after 24 h. An attempt whose
+ * process died is taken over at once, or after 60 s where no `holder` tells of its process. Source: contract decisions 2.
  */
 export const beginIdempotent = async (
   transaction: TenantTransaction,
   request: { readonly key: string; readonly hash: string },
   at: number,
+  holder: number | null = null,
 ): Promise<IdempotencyClaim> => {
   const { accountId, liveMode, query } = transaction
   for (;;) {
     const token = randomUUID()
     const claimed = await sql`
-      insert into idempotency_keys (account_id, live_mode, key, request_hash, token, started_at)
-      values (${accountId}, ${liveMode}, ${request.key}, ${request.hash}, ${token}, ${toTimestamp(at)})
+      insert into idempotency_keys (account_id, live_mode, key, request_hash, token, holder, started_at)
+      values (${accountId}, ${liveMode}, ${request.key}, ${request.hash}, ${token}, ${holder}, ${toTimestamp(at)})
       on conflict (account_id, live_mode, key) do update
-        set request_hash = excluded.request_hash, token = excluded.token, started_at = excluded.started_at, answer = null
+        set request_hash = excluded.request_hash, token = excluded.token, holder = excluded.holder, started_at = excluded.started_at,
+          answer = null
         where idempotency_keys.started_at <= ${toTimestamp(at - keptMs)}
-          or idempotency_keys.answer is null and idempotency_keys.started_at <= ${toTimestamp(at - attemptMs)}
+          or idempotency_keys.answer is null and (idempotency_keys.started_at <= ${toTimestamp(at - attemptMs)} or ${isOfNobody})
       returning 1`.execute(query)
     if (claimed.rows.length > 0) return { kind: 'begun', token }
     const { rows } = await sql<{ request_hash: string; answer: string | null }>`

@@ -1,0 +1,66 @@
+import { exactNumber } from '../../contract/exact-number.ts'
+import type { TokenSubject } from '../../platform/bearer-token.ts'
+
+/** What the interface answered: its object, or the words of its refusal. Numbers keep their texts, so that no digit is lost. */
+export type Answered<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly status: number; readonly fault: Fault }
+
+/** Why something was not done, in a sentence for the person who asked; `field` names what to change. */
+export type Fault = { readonly code: string; readonly message: string; readonly field: string | null }
+
+/** Asks the interface of this service in the name of who is signed in. */
+export type Api = <T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<Answered<T>>
+
+/** A list as the interface gives it. */
+export type ListOf<T> = { readonly has_more: boolean; readonly data: readonly T[] }
+
+type Means = {
+  readonly fetch: (request: Request) => Response | Promise<Response>
+  /** Sign a bearer token for a subject. */
+  readonly sign: (subject: TokenSubject) => Promise<string>
+}
+
+/** No request leaves the process: the address is only there because a request has one. */
+const address = 'http://service.internal'
+
+/** Read JSON; every number keeps its text. */
+const parse = (text: string): unknown => {
+  const keep = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
+    typeof value === 'number' ? exactNumber(context?.source ?? String(value)) : value
+  return JSON.parse(text, keep)
+}
+
+const faultOf = (body: unknown): Fault => {
+  const member = (name: string): string | null => {
+    const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
+    return typeof value === 'string' ? value : null
+  }
+  return {
+    code: member('code') ?? 'internal_error',
+    message: member('message') ?? 'The service gave no answer; try again later',
+    field: member('field'),
+  }
+}
+
+const read = async <T>(response: Response): Promise<Answered<T>> => {
+  const body = parse(await response.text())
+  return response.ok ? { ok: true, value: body as T } : { ok: false, status: response.status, fault: faultOf(body) }
+}
+
+/** Give the interface as a key sees it: its scope, limits, events and audit hold for the console as for any other caller. */
+export const apiOf = ({ fetch, sign }: Means, subject: TokenSubject): Api => {
+  return async (method, path, body) => {
+    const headers = { Authorization: `Bearer ${await sign(subject)}`, 'Api-Version': '2025-09-14', 'Content-Type': 'application/json' }
+    const content = body === undefined ? {} : { body: JSON.stringify(body) }
+    return read(await fetch(new Request(address + path, { method, headers, ...content })))
+  }
+}
+
+/** Log in with an account id and a key; what is wrong is told in the words of the login, whose limit on failures holds here too. */
+export const logIn = async (
+  { fetch }: Pick<Means, 'fetch'>,
+  accountId: string,
+  key: string,
+): Promise<Answered<{ bearer_token: string }>> => {
+  const credentials = Buffer.from(`${accountId}:${key}`).toString('base64')
+  return read(await fetch(new Request(`${address}/login`, { headers: { Authorization: `Basic ${credentials}` } })))
+}

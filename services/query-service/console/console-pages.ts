@@ -1,0 +1,113 @@
+import type { BearerTokens } from '../../platform/bearer-token.ts'
+import { isFailure } from '../../platform/failure.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import type { Logger } from '../../platform/telemetry.ts'
+import { answerOf, fileAnswer, pageAnswer, redirect } from './answer.ts'
+import { apiOf } from './api.ts'
+import { assetOf, assetPath } from './assets.ts'
+import { eventRoutes } from './events.ts'
+import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
+import { signOutPath } from './frame.ts'
+import { keyRoutes } from './keys.ts'
+import { locationRoutes } from './locations.ts'
+import { overviewRoutes } from './overview.ts'
+import { foreignForm, problem } from './parts.ts'
+import { cookieFor, formToken, signOut, tokenOf, whoIs } from './session.ts'
+import { answerSignIn, signInPath } from './sign-in.ts'
+import type { Route, Visit } from './visit.ts'
+import { webhookRoutes } from './webhooks.ts'
+
+export type ConsoleMeans = {
+  readonly database: Database
+  readonly bearerTokens: BearerTokens
+  /** Secret under which sessions and keys are hashed. */
+  readonly secret: string
+  /** The interface of this service. */
+  readonly fetch: (request: Request) => Response | Promise<Response>
+  /** The present instant in ms. */
+  readonly at: () => number
+  readonly logger: Pick<Logger, 'error' | 'warn'>
+}
+
+const nothingHere = problem('Nothing here', 'There is no such page. Choose one of the places of the console.', 404)
+const alreadySent = problem('Sent before', 'This form was sent before. Go back to its page to see how things stand.', 409)
+
+/** Find the route of a path, and the ids that stand in it. */
+const find = (routes: readonly Route[], method: string, path: string) => {
+  for (const route of routes) {
+    const match = route.method === method ? new RegExp(`^${route.path.replaceAll('{}', '([\\w-]{1,64})')}$`).exec(path) : null
+    if (match !== null) return { route, ids: match.slice(1) }
+  }
+  return null
+}
+
+/** A request of somebody who is signed in. */
+type Call = Omit<Visit, 'ids' | 'api'> & { readonly method: 'GET' | 'POST' }
+
+/** Show the page of a path, or do what its form asks for; a form that was sent before is not done again. */
+const visit = async (means: ConsoleMeans, routes: readonly Route[], forms: SentForms, call: Call): Promise<Response> => {
+  const { method, path, form, signedIn, at } = call
+  const found = find(routes, method, path)
+  if (found === null) return pageAnswer(nothingHere, path, call)
+  const name = form.get('form') ?? ''
+  if (method === 'POST' && !forms.begin(name)) return pageAnswer(alreadySent, path, call)
+  try {
+    const api = apiOf({ fetch: means.fetch, sign: subject => means.bearerTokens.sign(subject, at) }, signedIn)
+    const shown = await found.route.show({ ...call, api, ids: found.ids })
+    if ('status' in shown && (shown.status ?? 200) >= 400) forms.forget(name)
+    return answerOf(shown, path, call)
+  } catch (error) {
+    forms.forget(name)
+    throw error
+  }
+}
+
+/** Answer a request: the way in where nobody is signed in, else its page. Forms are taken from pages of this console alone. */
+const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: SentForms, request: Request): Promise<Response> => {
+  const [url, at] = [new URL(request.url), means.at()]
+  const path = url.pathname.replace(/\/+$/, '')
+  const method = request.method === 'POST' ? 'POST' : 'GET'
+  const token = tokenOf(request, 'session')
+  const signedIn = token === null ? null : await whoIs(means, token, at)
+  if (path === signInPath) return signedIn !== null && method === 'GET' ? redirect('/console') : answerSignIn(means, request, url, at)
+  if (token === null || signedIn === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
+  const audience = { signedIn, csrf: formToken(means.secret, token) }
+  const form = method === 'POST' ? await readOwnForm(request, means.secret, token) : new URLSearchParams()
+  if (form === null) return pageAnswer(foreignForm, path, audience)
+  if (method === 'POST' && path === signOutPath) {
+    await signOut(means, token)
+    return redirect(signInPath, { cookie: cookieFor('session', '', { secure: isSecure(request, url), seconds: 0 }) })
+  }
+  return visit(means, routes, forms, { ...audience, method, path, query: url.searchParams, form, at })
+}
+
+/**
+ * Make the console: pages over the interface of this service for people with a key. Everything they do goes through the interface under
+ * their key, but for the keys themselves, which the interface has no operations for.
+ * Source: contract decisions 4 and 14.
+ */
+export const createConsole = (means: ConsoleMeans): ((request: Request) => Promise<Response>) => {
+  const routes = [...overviewRoutes, ...locationRoutes, ...eventRoutes, ...webhookRoutes, ...keyRoutes(means)]
+  const forms = sentForms()
+  return async request => {
+    const { pathname } = new URL(request.url)
+    if (!['GET', 'HEAD', 'POST'].includes(request.method)) return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD, POST' } })
+    const asset = pathname.startsWith(assetPath) ? assetOf(pathname.slice(assetPath.length)) : null
+    if (asset !== null) return fileAnswer(asset.body, asset.mediaType)
+    try {
+      return await answer(means, routes, forms, request)
+    } catch (error) {
+      return failed(error, pathname, means.logger)
+    }
+  }
+}
+
+const failed = (error: unknown, path: string, logger: ConsoleMeans['logger']): Response => {
+  const nobody = { signedIn: null, csrf: '' }
+  if (isFailure(error) && error.retriable) {
+    logger.warn({ err: error, path }, 'a page of the console could not be shown')
+    return pageAnswer(problem('Not now', 'The service cannot show this at the moment. Load the page again soon.', 503), path, nobody)
+  }
+  logger.error({ err: error, path }, 'a page of the console met a fault of the program')
+  return pageAnswer(problem('A fault', 'The service met a fault of its own. Tell the operator.', 500), path, nobody)
+}

@@ -1,0 +1,73 @@
+import { html } from '../reference/html.ts'
+import type { ListOf } from './api.ts'
+import { facts, field, instant, listQuery, pager, shown, table } from './parts.ts'
+import { get, type Route, type Visit } from './visit.ts'
+
+export type Event = {
+  readonly id: string
+  readonly type: string
+  readonly time_created: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** How many events the live tail shows at first, and asks for each time. */
+const tailSize = 50
+
+const objectOf = ({ data }: Event): string => {
+  for (const name of ['id', 'tariff_id', 'reference_id']) {
+    const value = data[name]
+    if (typeof value === 'string') return value
+  }
+  return ''
+}
+
+const rowOf = (event: Event) =>
+  html`<tr data-id="${event.id}"><td>${instant(event.time_created)}</td><td><code>${event.type}</code></td><td>${objectOf(event)}</td><td><a href="/console/events/${event.id}">${event.id}</a></td></tr>`
+
+const filters = ['event_type', 'object_id']
+
+const events = async ({ api, query }: Visit) => {
+  const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  const isTail = !query.has('starting_after') && !query.has('ending_before')
+  const tail = `/console/events/tail${listQuery(query, filters, tailSize).replace(/^\?limit=\d+&?/, '?')}`
+  return {
+    title: 'Events',
+    status: list.ok ? 200 : list.status,
+    body: html`<h1>Events</h1>
+<p class="lead">What changed in this mode, newest first. Events are kept for 90 days.</p>
+<form class="filter" method="get" action="/console/events">${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}${field('object_id', 'Object', { value: query.get('object_id') ?? '' })}<button type="submit">Show</button></form>
+${isTail ? html`<p class="tail"><button type="button" class="quiet" id="live" hidden aria-pressed="true">Live</button><span id="news" role="status"></span></p>` : null}
+<div id="tail" data-address="${isTail && list.ok ? tail : ''}">${shown(list, ({ data }) =>
+      table('Events', ['Time', 'Type', 'Object', 'Event'], data.map(rowOf), 'There is no such event yet.'),
+    )}</div>
+${list.ok ? pager('/console/events', query, filters, list.value) : null}`,
+  }
+}
+
+/** The newest rows again, for the live tail: it adds those that it does not have. */
+const tail = async ({ api, query }: Visit) => {
+  const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  return { fragment: html`${list.ok ? list.value.data.map(rowOf) : null}` }
+}
+
+const event = async ({ api, ids }: Visit) => {
+  const found = await api<Event & { readonly live_mode: boolean }>('GET', `/events/${ids[0]}`)
+  return {
+    title: 'Event',
+    status: found.ok ? 200 : found.status,
+    body: html`<h1>Event</h1>
+${shown(
+  found,
+  one =>
+    html`${facts(['Id', html`<code>${one.id}</code>`], ['Type', html`<code>${one.type}</code>`], ['Time', instant(one.time_created)], ['About', objectOf(one)])}
+<h2>Data</h2><pre class="block" tabindex="0">${JSON.stringify(one.data, null, 2)}</pre>`,
+)}
+<p><a href="/console/events">All events</a></p>`,
+  }
+}
+
+export const eventRoutes: readonly Route[] = [
+  get('/console/events', events),
+  get('/console/events/tail', tail),
+  get('/console/events/{}', event),
+]

@@ -1,0 +1,71 @@
+import { brand } from '../reference/frame.ts'
+import { asMarkup, type Content, type Html, html } from '../reference/html.ts'
+import type { SignedIn } from './session.ts'
+
+/** A page of the console, before its frame; with `charts` it loads what draws them. */
+export type View = { readonly title: string; readonly body: Html; readonly status?: number; readonly charts?: boolean }
+
+/** Scripts and styles come from this service alone; nothing stands inline. */
+export const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const places = [
+  ['/console', 'Overview'],
+  ['/console/locations', 'Locations'],
+  ['/console/events', 'Events'],
+  ['/console/webhooks', 'Webhooks'],
+  ['/console/keys', 'Keys'],
+] as const
+
+const isHere = (place: string, path: string): boolean =>
+  place === '/console' ? path === place : path === place || path.startsWith(`${place}/`)
+
+const navigation = (path: string): Html =>
+  html`<nav class="places" aria-label="Console"><ul>${places.map(
+    ([place, name]) => html`<li><a href="${place}"${isHere(place, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
+  )}</ul></nav>`
+
+/** Say in which world a page is. */
+export const modeBadge = ({ liveMode }: Pick<SignedIn, 'liveMode'>): Html =>
+  liveMode ? html`<span class="mode live">Live mode</span>` : html`<span class="mode test">Test mode</span>`
+
+/** A form that changes something: it carries the token of its visitor, and a name of its own, so that sending it twice does it once. */
+export const form = (csrf: string, action: string, content: Content, kind = 'form'): Html =>
+  html`<form class="${kind}" method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="form" value="${crypto.randomUUID()}">${content}</form>`
+
+export const signOutPath = '/console/sign-out'
+
+const signOutForm = (csrf: string): Html => form(csrf, signOutPath, html`<button class="quiet" type="submit">Sign out</button>`, 'inline')
+
+const headerOf = (signedIn: SignedIn, csrf: string): Html =>
+  html`<header class="bar">${brand}<span class="place">Console</span>${modeBadge(signedIn)}<span class="account">${signedIn.accountId}</span>${signOutForm(csrf)}</header>`
+
+/** Put a view into a whole page; for nobody signed in, without places. */
+export const pageOf = (view: View, path: string, csrf: string, signedIn: SignedIn | null): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${view.title} · Wattledger console</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="/console/assets/icon.svg">
+<link rel="stylesheet" href="/console/assets/page.css">
+${view.charts === true ? html`<link rel="stylesheet" href="/console/assets/uplot.css"><script src="/console/assets/uplot.js" defer></script>` : null}
+<script src="/console/assets/page.js" defer></script>
+</head>
+<body class="console">
+<a class="skip" href="#content">Skip to the contents</a>
+${signedIn === null ? html`<header class="bar">${brand}<span class="place">Console</span></header>` : headerOf(signedIn, csrf)}
+<div class="${signedIn === null ? 'alone' : 'with-places'}">${signedIn === null ? null : navigation(path)}<main id="content" tabindex="-1">${view.body}</main></div>
+</body>
+</html>
+`.markup

@@ -1,0 +1,57 @@
+import { html } from '../reference/html.ts'
+import type { ListOf } from './api.ts'
+import type { Event } from './events.ts'
+import { modeBadge } from './frame.ts'
+import { facts, instant, row, shown, table } from './parts.ts'
+import { get, type Route, type Visit } from './visit.ts'
+
+type Account = { readonly id: string; readonly default_version: string; readonly limits?: Readonly<Record<string, string | null>> }
+type Endpoint = { readonly id: string; readonly url: string; readonly status: string; readonly failing_since: string | null }
+
+const scopes: Readonly<Record<string, string>> = { all: 'everything', read: 'reading', metering: 'sending records' }
+
+const overview = async ({ api, signedIn }: Visit) => {
+  const [account, events, endpoints] = await Promise.all([
+    api<Account>('GET', '/account'),
+    api<ListOf<Event>>('GET', '/events?limit=8'),
+    api<ListOf<Endpoint>>('GET', '/webhooks?limit=5'),
+  ])
+  return {
+    title: 'Overview',
+    body: html`<h1>Overview</h1>
+${shown(account, one =>
+  facts(
+    ['Account', html`<code>${one.id}</code>`],
+    ['Mode', modeBadge(signedIn)],
+    ['Key', html`<code>${signedIn.keyId}</code>, good for ${scopes[signedIn.scope] ?? signedIn.scope}`],
+    ['Version of the interface', html`${one.default_version}, where a request names none`],
+  ),
+)}
+<section aria-labelledby="latest"><h2 id="latest">Latest events</h2>
+${shown(events, list =>
+  table(
+    'Latest events',
+    ['Time', 'Type', 'Event'],
+    list.data.map(({ id, type, time_created }) =>
+      row(instant(time_created), html`<code>${type}</code>`, html`<a href="/console/events/${id}">${id}</a>`),
+    ),
+    'Nothing has changed in this mode yet.',
+  ),
+)}
+<p><a href="/console/events">All events, live</a></p></section>
+<section aria-labelledby="endpoints"><h2 id="endpoints">Webhook endpoints</h2>
+${shown(endpoints, list =>
+  table(
+    'Webhook endpoints',
+    ['Address', 'State', 'Failing since'],
+    list.data.map(({ id, url, status, failing_since }) =>
+      row(html`<a href="/console/webhooks/${id}">${url}</a>`, status.toLowerCase(), failing_since === null ? 'no' : instant(failing_since)),
+    ),
+    'Nobody is told of events yet.',
+  ),
+)}
+<p><a href="/console/webhooks">All endpoints</a></p></section>`,
+  }
+}
+
+export const overviewRoutes: readonly Route[] = [get('/console', overview)]

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { connectTokenRetrieve } from '../../services/contract/connect.ts'
+import { eventToWire } from '../../services/contract/event.ts'
+import { answerInLayout } from '../../services/contract/exchange.ts'
+import { layouts } from '../../services/contract/layout.ts'
+import type { Operation } from '../../services/contract/operation.ts'
+import { scheduleAmount } from '../../services/contract/schedule-amount.ts'
+
+const event = { id: 'evt_1', accountId: 'acc_1', liveMode: true, type: 'any', createdAt: 0 }
+const session = { id: 'cot_1', object: 'connect_session', live_mode: true, price_available: true }
+
+describe.each(layouts)('what an event is about, in the %s layout', layout => {
+  it.each([
+    [scheduleAmount, scheduleAmount.examples?.answer],
+    [connectTokenRetrieve, session],
+  ] as readonly (readonly [Operation, unknown])[])('is named as the answer of $id', (operation, answer) => {
+    const written = eventToWire({ ...event, data: JSON.stringify(answer) }, layout)
+    expect(JSON.stringify(written.data)).toBe(JSON.stringify(answerInLayout(operation, answer, layout)))
+  })
+
+  it('stays as it is where both layouts name it alike', () => {
+    const data = { id: 'dev_1', object: 'device', live_mode: true, metadata: { cost: 'a' } }
+    expect(JSON.stringify(eventToWire({ ...event, data: JSON.stringify(data) }, layout).data)).toBe(JSON.stringify(data))
+  })
+})
