@@ -4,7 +4,7 @@ import type { StoredTariff } from '../platform/postgres/tariff-row.ts'
 import { listTariffs } from '../platform/postgres/tariffs.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
-import { forEachKind, speakingTariff, statusOfKind, structureType } from './location-tariffs.ts'
+import { forEachKind, locationView, speakingTariff, structureType } from './location-tariffs.ts'
 
 /** More than any location has. */
 const everyTariff = { limit: 10_000, startingAfter: null, endingBefore: null }
@@ -38,10 +38,11 @@ export const locationStatus = async (
   const { location, tariffs } = found
   const providerIds = tariffs.map(({ providerId }) => providerId).filter(providerId => providerId !== null)
   const providers = new Map((providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]))
+  const { tariffStatus } = locationView(location, at)
   const kinds = forEachKind(kind => {
     const speaking = speakingTariff(tariffs, kind, at)
     const shown = speaking === undefined ? nothing : statusOf(speaking, providers.get(speaking.providerId ?? ''))
-    return { status: statusOfKind(kind, speaking), ...shown }
+    return { status: tariffStatus[kind], ...shown }
   })
   return locationStatusToWire({ ...location, kinds })
 }

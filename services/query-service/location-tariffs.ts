@@ -27,6 +27,21 @@ export const speakingTariff = <T extends Termed>(tariffs: readonly T[], kind: Ta
 export const statusOfKind = (kind: TariffKind, speaking: { readonly status: 'CONNECTED' | 'ERROR' } | undefined): TariffStatus =>
   kind === 'non_commodity_export' ? 'NOT_SUPPORTED' : (speaking?.status ?? 'NOT_CONNECTED')
 
+/** How long a provider may fail to give a tariff before it counts as failed, in ms. Source: Connect reference 7. */
+export const providerPatienceMs = 48 * 3_600_000
+
+/** Tell the status of a kind of tariff at a location at `at` (ms); where none lives, one may be on its way from its provider. */
+const statusAt = (
+  { tariffs, onTheirWay = [] }: Pick<StoredLocation, 'tariffs' | 'onTheirWay'>,
+  kind: TariffKind,
+  at: number,
+): TariffStatus => {
+  const speaking = speakingTariff(tariffs, kind, at)
+  const coming = speaking === undefined ? onTheirWay.find(one => kindOf(one) === kind) : undefined
+  if (coming === undefined) return statusOfKind(kind, speaking)
+  return coming.failingSince !== null && at - coming.failingSince >= providerPatienceMs ? 'ERROR' : 'PENDING'
+}
+
 /** Build a record with one member for each kind of tariff. */
 export const forEachKind = <T>(give: (kind: TariffKind) => T): Record<TariffKind, T> =>
   Object.fromEntries(tariffKinds.map(kind => [kind, give(kind)])) as Record<TariffKind, T>
@@ -53,7 +68,7 @@ export const locationView = (location: StoredLocation, at: number): LocationView
   currencyCode: location.currencyCode,
   postalAddress: location.postalAddress as PostalAddress | null,
   geoLocation: location.geoLocation,
-  tariffStatus: forEachKind(kind => statusOfKind(kind, speakingTariff(location.tariffs, kind, at))),
+  tariffStatus: forEachKind(kind => statusAt(location, kind, at)),
   tariffIds: location.tariffs.map(({ id }) => id),
   importSourceId: location.importSourceId,
   exportSourceId: location.exportSourceId,

@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { errorObject, statusOf } from '../../contract/error.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
@@ -138,12 +138,17 @@ export const createApp = (bindings: readonly Binding[], pages: readonly Page[], 
     ports.observe({ operation: trace.operation?.id ?? 'none', status, layout, durationMs: ports.elapsed() - started })
     return toResponse(written, trace.requestId, request.headers.get('accept-encoding'))
   }
-  for (const path of routeTable(bindings)) {
+  const paths = routeTable(bindings)
+  const show = (page: Page) => (context: Context) => answer(context.req.raw, trace => answerPage(context.req.raw, page, trace, ports))
+  const isShared = ({ path }: Page): boolean => paths.some(one => one.path === path)
+  // A page may stand at the path of operations; what is no reading goes on to them.
+  for (const page of pages.filter(isShared)) app.get(page.path, show(page))
+  for (const path of paths) {
     app.all(honoPath(path.path), context =>
       answer(context.req.raw, trace => answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits })),
     )
   }
-  for (const page of pages) app.all(page.path, context => answer(context.req.raw, trace => answerPage(context.req.raw, page, trace, ports)))
+  for (const page of pages) app.all(page.path, show(page))
   app.notFound(context => answer(context.req.raw, trace => refusalAnswer(nothingHere, trace)))
   app.onError((error, context) => answer(context.req.raw, trace => refusalAnswer(refusalOfThrown(error, trace, ports), trace)))
   return app

@@ -36,12 +36,17 @@ export type LocationTariff = {
   readonly contractEnd: number | null
 }
 
+/** A tariff that is on its way from its provider; `failingSince` (ms): first of nothing but failures, null while none came. */
+export type TariffOnItsWay = { readonly direction: TariffDirection; readonly type: TariffType; readonly failingSince: number | null }
+
 /** A location as it is kept, with its living tariffs in the order of their ids; `createdAt` in ms. */
 export type StoredLocation = LocationDraft & {
   readonly id: string
   readonly accountId: string
   readonly liveMode: boolean
   readonly tariffs: readonly LocationTariff[]
+  /** Absent where nothing is. */
+  readonly onTheirWay?: readonly TariffOnItsWay[]
   readonly pricingRevision: number
   readonly createdAt: number
 }
@@ -64,6 +69,7 @@ export type LocationRow = {
   pricing_revision: number
   time_created: number
   tariffs: string
+  on_their_way: string
 }
 
 /** An instant as JSON: integer ms. */
@@ -75,7 +81,11 @@ export const locationColumns = sql`id, account_id, live_mode, reference_id, cust
       'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}) order by t.id), '[]')
    from tariffs t
    where t.account_id = locations.account_id and t.live_mode = locations.live_mode and t.location_id = locations.id
-     and t.closed_at is null and t.voided_at is null) as tariffs`
+     and t.closed_at is null and t.voided_at is null) as tariffs,
+  (select coalesce(json_agg(json_build_object('direction', c.direction, 'type', c.type, 'failingSince', ${epochMs('c.failing_since')})), '[]')
+   from tariff_credentials c
+   where c.account_id = locations.account_id and c.live_mode = locations.live_mode and c.location_id = locations.id
+     and c.consented_at is not null and c.fetched_at is null) as on_their_way`
 
 export const locationFromRow = (row: LocationRow): StoredLocation => ({
   id: row.id,
@@ -92,6 +102,7 @@ export const locationFromRow = (row: LocationRow): StoredLocation => ({
   exportSourceId: row.export_market_source_id,
   metadata: row.metadata,
   tariffs: JSON.parse(row.tariffs),
+  ...(row.on_their_way === '[]' ? {} : { onTheirWay: JSON.parse(row.on_their_way) }),
   pricingRevision: row.pricing_revision,
   createdAt: row.time_created,
 })

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import type { PageData } from '../domain/connect/read-page.ts'
+import type { ContractTerm } from '../domain/connect/session.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { exactNumber, isNumberText } from './exact-number.ts'
+import { instant, optional } from './field.ts'
+import { readShape } from './read-shape.ts'
+import { scheduleFrame } from './tariff-schedule.ts'
+
+/** The page gives and takes more than it needs, so unknown members are left out here; the schedule is read as POST /tariffs does. */
+const advancedTariff = z.object({
+  tariff: z.object({
+    market_rates: optional(z.boolean()),
+    contract_start_date: optional(instant),
+    contract_end_date: optional(instant),
+    schedule: scheduleFrame,
+  }),
+})
+
+const numberMembers: readonly string[] = ['fixed', 'to_kwh', 'surcharge_fixed', 'surcharge_percentage']
+
+/** Texts of numbers back into numbers, where the shape of a schedule has numbers. */
+const withNumbers = (value: unknown, name = ''): unknown => {
+  if (Array.isArray(value)) return value.map(one => withNumbers(one, name))
+  if (typeof value === 'string')
+    return (numberMembers.includes(name) || name === 'dates') && isNumberText(value) ? exactNumber(value) : value
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, withNumbers(one, member)]))
+}
+
+export type AdvancedWire = { readonly marketRates: boolean; readonly schedule: unknown; readonly term: ContractTerm }
+
+/** Read the tariff of the page for advanced ones. Refuses `data_json_invalid` with the place. */
+export const readAdvancedTariff = (data: PageData): Result<AdvancedWire> => {
+  const read = readShape(advancedTariff, withNumbers(data), 'body')
+  if (!read.ok) {
+    const { message, field } = read.refusal
+    return refused('data_json_invalid', message, field === undefined ? 'data' : `data.${field}`)
+  }
+  const { market_rates: marketRates = false, contract_start_date: start, contract_end_date: end, schedule } = read.value.tariff
+  const term = { start: start?.at ?? null, end: end?.at ?? null, type: end === undefined ? 'UNTIL_TERMINATED' : 'FIXED' } as const
+  return accepted({ marketRates, schedule, term })
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import type { PageData } from '../domain/connect/read-page.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { connectTag } from './connect.ts'
+import { isJsonNumber, numberText } from './exact-number.ts'
+import { isMembers } from './member-path.ts'
+import { defineOperation, sameRoute } from './operation.ts'
+import { parseJson } from './strict-json.ts'
+import { tariffDirections, tariffTypes } from './tariff-draft.ts'
+
+/** One call of a client: whatever it sends besides is not looked at. */
+export type ConnectCall = {
+  readonly token: string | null
+  readonly route: string | null
+  readonly action: string | null
+  /** Null where there is none. */
+  readonly data: PageData | null
+  /** The same with its numbers as numbers, to be handed on as it came. */
+  readonly sent: Readonly<Record<string, unknown>> | null
+}
+
+/** Numbers as the texts that were sent: the pages judge them, and no digit is lost. */
+const withNumberTexts = (value: unknown): unknown => {
+  if (isJsonNumber(value)) return numberText(value)
+  if (Array.isArray(value)) return value.map(withNumberTexts)
+  if (!isMembers(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withNumberTexts(member)]))
+}
+
+type Text = string | null
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null)
+
+/** What of a call could be read, for the error that answers it. */
+export type ReadCall = { readonly call: ConnectCall; readonly fault: Result<null> }
+
+const nothing: ConnectCall = { token: null, route: null, action: null, data: null, sent: null }
+
+/**
+ * Read a call, leniently: its media type says nothing, and unknown members are left out.
+ * The fault is `body_invalid` for what is no JSON object, `data_json_invalid` where `data` is none.
+ */
+export const readConnectCall = (bytes: Uint8Array): ReadCall => {
+  const parsed = parseJson(bytes)
+  if (!parsed.ok) return { call: nothing, fault: parsed }
+  const body = parsed.value
+  if (!isMembers(body)) return { call: nothing, fault: refused('body_invalid', 'The body must be an object') }
+  const [token, route, action] = ['connect_token', 'route', 'action'].map(name => textOrNull(body[name])) as [Text, Text, Text]
+  const call = { token, route, action, data: null, sent: null }
+  const data = body['data'] ?? null
+  if (data === null) return { call, fault: accepted(null) }
+  if (!isMembers(data)) return { call, fault: refused('data_json_invalid', 'data must be an object', 'data') }
+  return { call: { ...call, data: withNumberTexts(data) as PageData, sent: data }, fault: accepted(null) }
+}
+
+const pageShape = z.object({
+  connect_token: z.string().describe('The token for the next call.'),
+  route: z.string().describe('The page that the person is on now.'),
+  type: z.enum(tariffTypes),
+  direction: z.enum(tariffDirections).optional(),
+  live_mode: z.boolean(),
+  actions: z.array(z.string()).describe('The buttons of the page.'),
+  data: z.record(z.string(), z.unknown()).describe('What the page shows.'),
+})
+
+export type ConnectPage = z.input<typeof pageShape>
+
+const token = 'cot_0198c0ffee00112233445566778899aa'
+
+export const connectStep = defineOperation({
+  id: 'connect_step',
+  summary: 'Take a step in a Connect session',
+  description:
+    'Begin with the route session_start; each answer names the page that follows, its data and its buttons. Post the data of a page under its route, or an action such as BACK or CLOSE. The token is all the authority that a call needs.',
+  tag: connectTag,
+  access: 'open',
+  routes: sameRoute('POST', '/connect'),
+  body: 'raw',
+  bodyLimit: 262_144,
+  anyMediaType: true,
+  cors: true,
+  bodyDocument: z.looseObject({
+    connect_token: z.string(),
+    route: z.string().optional(),
+    action: z.string().optional(),
+    data: z.looseObject({}).optional(),
+  }),
+  answer: { name: 'ConnectPage', shape: pageShape },
+  status: 200,
+  refusals: ['connect_token_missing', 'connect_token_invalid', 'route_invalid', 'action_invalid', 'action_missing', 'data_json_invalid'],
+  examples: {
+    body: { connect_token: token, route: 'session_start' },
+    answer: {
+      connect_token: token,
+      route: 'postal_address_capture',
+      type: 'COMMODITY',
+      live_mode: false,
+      actions: ['BACK', 'CLOSE'],
+      data: { postal_address: { country_code: 'GB' } },
+    },
+  },
+})

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import type { ConnectAddress, ConnectRequest } from '../domain/connect/session.ts'
+import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
+import { connectUrl } from './connect-url.ts'
+import type { Rename } from './earlier.ts'
+import { fields, identifier, optional, referenceId, refuseField, text, word } from './field.ts'
+import { tariffDirections, tariffTypes } from './tariff-draft.ts'
+
+const flagged = (...names: readonly string[]) => fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
+
+const addressFields = fields({
+  address_line1: optional(text({ min: 0 })),
+  address_line2: optional(text({ min: 0 })),
+  city: optional(text({ min: 0 })),
+  state: optional(text({ min: 0 })),
+  post_code: optional(text({ min: 0 })),
+  country_code: z
+    .string()
+    .transform((value, context) =>
+      /^[A-Za-z]{2}$/.test(value.trim())
+        ? value.trim().toUpperCase()
+        : refuseField(context, 'field_invalid', 'must be a two-letter country code of ISO 3166-1, such as DE'),
+    )
+    .meta({ type: 'string', examples: ['GB'] }),
+})
+
+type AddressOnWire = z.output<typeof addressFields>
+
+/** Take an address as far as it is known: blank parts are absent. */
+export const knownAddress = (wire: AddressOnWire | undefined): ConnectAddress =>
+  Object.fromEntries(Object.entries(wire ?? {}).flatMap(([part, value]) => ((value ?? '').trim() === '' ? [] : [[part, value?.trim()]])))
+
+const choice = 'Not together with the reference.'
+const addressDescription = 'Complete: its page is skipped. With country_code alone the rest is asked for.'
+
+/** The members of a session as a caller asks for it, in the names of the current layout. */
+const sessionFields = {
+  connect_url: optional(connectUrl).describe('Where the browser returns after a login at a provider; required in the current layout.'),
+  callback_url: connectUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
+  customer_id: optional(identifier('cus')).describe(choice),
+  customer_reference_id: optional(referenceId).describe('The customer that has it, else the one to create.'),
+  location_id: optional(identifier('loc')).describe(choice),
+  location_reference_id: optional(referenceId).describe('The location that has it, else the one to create.'),
+  tariff_direction: optional(word(...tariffDirections)),
+  tariff_type: optional(word(...tariffTypes)),
+  tariff_id: optional(identifier('trf')).describe('A tariff to renew: its values are filled in, and it ends where the new one starts.'),
+  actions: optional(flagged('disconnect_tariff', 'edit_tariff')),
+  route_options: optional(flagged('advanced_tariff_capture', 'tariff_name_capture', 'contract_term_capture')),
+  postal_address_type: optional(word('RESIDENTIAL', 'COMMERCIAL')),
+  postal_address: optional(addressFields).describe(addressDescription),
+}
+
+/** A session as a caller asks for it. */
+export type ConnectDraft = {
+  readonly request: Omit<ConnectRequest, 'callbackUrl'> & { readonly callbackUrl: string | null }
+  readonly direction: TariffDirection | null
+  readonly type: TariffType | null
+  readonly options: Readonly<Record<ConnectOption, boolean>>
+  readonly address: ConnectAddress
+}
+
+type ConnectOption = 'disconnect_tariff' | 'edit_tariff' | 'advanced_tariff_capture' | 'tariff_name_capture' | 'contract_term_capture'
+
+type SessionOnWire = { readonly [Name in keyof typeof sessionFields]?: z.output<(typeof sessionFields)[Name]> | undefined }
+
+const pairs = [
+  ['customer_id', 'customer_reference_id'],
+  ['location_id', 'location_reference_id'],
+] as const
+
+const toDraft = (wire: SessionOnWire, context: z.core.$RefinementCtx<unknown>): ConnectDraft => {
+  for (const [id, reference] of pairs) {
+    if (wire[id] !== undefined && wire[reference] !== undefined) {
+      return refuseField(context, 'field_invalid', `must be left out where ${id} is given`, [reference])
+    }
+  }
+  const [direction, type] = [wire.tariff_direction ?? null, wire.tariff_type ?? null]
+  if (type === 'NON_COMMODITY' && direction !== null && direction !== 'IMPORT') {
+    return refuseField(context, 'field_invalid', 'must be IMPORT for a NON_COMMODITY tariff', ['tariff_direction'])
+  }
+  const flags = { ...wire.actions, ...wire.route_options } as Readonly<Record<string, boolean | undefined>>
+  const isSet = (name: ConnectOption): boolean => flags[name] === true
+  return {
+    request: {
+      connectUrl: wire.connect_url ?? null,
+      callbackUrl: wire.callback_url ?? null,
+      customerId: wire.customer_id ?? null,
+      customerReferenceId: wire.customer_reference_id ?? null,
+      locationId: wire.location_id ?? null,
+      locationReferenceId: wire.location_reference_id ?? null,
+      tariffId: wire.tariff_id ?? null,
+      addressType: wire.postal_address_type ?? null,
+    },
+    direction,
+    type,
+    options: {
+      disconnect_tariff: isSet('disconnect_tariff'),
+      edit_tariff: isSet('edit_tariff'),
+      advanced_tariff_capture: isSet('advanced_tariff_capture'),
+      tariff_name_capture: isSet('tariff_name_capture'),
+      contract_term_capture: isSet('contract_term_capture'),
+    },
+    address: knownAddress(wire.postal_address),
+  }
+}
+
+/** Read the body that asks for a session. */
+export const sessionDraft = fields(sessionFields).transform(toDraft)
+
+/** The session of an import: nobody visits it, so it needs no address to go to. */
+export const importedSession = fields({ ...sessionFields, callback_url: optional(connectUrl) }).transform(toDraft)
+export const importedAddress = addressFields
+
+/** The names of the earlier layout; both spellings of an address are taken and given. */
+export const sessionRenames = (prefix = ''): readonly Rename[] => [
+  { current: `${prefix}tariff_direction`, earlier: `${prefix}direction` },
+  { current: `${prefix}tariff_type`, earlier: `${prefix}type` },
+  { current: `${prefix}callback_url`, earlier: `${prefix}callback_url` },
+  { current: `${prefix}callback_url`, earlier: `${prefix}callback_uri` },
+  { current: `${prefix}connect_url`, earlier: `${prefix}connect_url` },
+  { current: `${prefix}connect_url`, earlier: `${prefix}connect_web_url` },
+  { current: `${prefix}connect_url`, earlier: `${prefix}connect_web_uri` },
+]

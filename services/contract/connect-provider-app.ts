@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { parseInstant } from '../domain/instant.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import type { ScheduleEntryInput } from '../domain/tariff/validate-schedule.ts'
+import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
+import { readShape } from './read-shape.ts'
+import { parseJson } from './strict-json.ts'
+
+const number = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' }).transform(numberText)
+const texts = z.array(z.string()).nullish()
+
+/** What a provider's app answers; members that we do not know are left out. */
+const planShape = z.object({
+  display_name: z.string().max(255).nullish(),
+  contract_end_date: z.string().nullish(),
+  data: z.array(
+    z.object({
+      months: texts,
+      dates: z.array(number.transform(Number)).nullish(),
+      days_and_hours: z.array(
+        z.object({
+          days: texts,
+          hours: z.array(
+            z.object({
+              valid_from: z.string(),
+              valid_to: z.string(),
+              rate: z.array(z.object({ value: number, to_kwh: number.nullish() })),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+
+const accountsShape = z.object({
+  accounts: z.array(z.object({ id: z.string(), name: z.string(), description: z.string().nullish() })),
+})
+
+/** A tariff as its provider tells it; the end of its contract in ms. */
+export type TariffPlan = {
+  readonly displayName: string | null
+  readonly contractEnd: number | null
+  readonly schedule: readonly ScheduleEntryInput[]
+}
+
+export type ProviderAccount = { readonly id: string; readonly name: string; readonly description: string }
+
+/** Several accounts, of which the person must choose one; or the tariff. */
+export type PlanAnswer = { readonly accounts: readonly ProviderAccount[] } | { readonly plan: TariffPlan }
+
+/** Read what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts. Source: Connect reference 7. */
+export const readPlanAnswer = (bytes: Uint8Array): Result<PlanAnswer> => {
+  const parsed = parseJson(bytes)
+  if (!parsed.ok) return parsed
+  const accounts = readShape(accountsShape, parsed.value, 'body')
+  if (accounts.ok) return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
+  const read = readShape(planShape, parsed.value, 'body')
+  if (!read.ok) return read
+  const { display_name: displayName = null, contract_end_date: end = null, data } = read.value
+  const contractEnd = end === null ? null : parseInstant(end)
+  if (contractEnd === undefined) return refused('date_format_invalid', 'contract_end_date must be an RFC 3339 date and time')
+  const schedule = data.map(({ months = null, dates = null, days_and_hours }) => ({
+    months,
+    dates,
+    days_and_hours: days_and_hours.map(({ days = null, hours }) => ({
+      days,
+      hours: hours.map(({ rate, ...band }) => ({
+        ...band,
+        rate: rate.map(({ value, to_kwh }) => ({ fixed: value, to_kwh: to_kwh ?? null })),
+      })),
+    })),
+  }))
+  return accepted({ plan: { displayName, contractEnd, schedule } })
+}
+
+/** What a message of an app says to the person; null where it says nothing. */
+export const readProviderMessage = (bytes: Uint8Array): string | null => {
+  const parsed = parseJson(bytes)
+  const read = parsed.ok ? readShape(z.object({ message: z.string().min(1).max(500) }), parsed.value, 'body') : parsed
+  return read.ok ? read.value.message : null
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import type { ConnectRequest } from '../domain/connect/session.ts'
+import { writeInstant } from '../domain/instant.ts'
+import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
+import { idText, instantText, orNull, stored } from './answer-field.ts'
+import { sessionDraft, sessionRenames } from './connect-draft.ts'
+import type { Rename } from './earlier.ts'
+import { text } from './field.ts'
+import type { Layout } from './layout.ts'
+import { defineOperation } from './operation.ts'
+import { parameters } from './parameter.ts'
+import { tariffDirections, tariffTypes } from './tariff-draft.ts'
+
+const objectRename: Rename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
+
+const answerShape = z.object({
+  connect_token: idText('cot'),
+  object: z.literal('connect_session'),
+  expires_in: z.int(),
+  live_mode: stored.live_mode,
+  customer_id: orNull(idText('cus')),
+  customer_reference_id: orNull(z.string()),
+  location_id: orNull(idText('loc')),
+  location_reference_id: orNull(z.string()),
+  tariff_direction: z.enum(tariffDirections),
+  tariff_type: z.enum(tariffTypes),
+  connect_url: orNull(z.string()),
+  callback_url: z.string(),
+  time_created: instantText,
+  time_expiry: instantText,
+  account_id: stored.account_id,
+})
+
+export const connectTokenAnswer = { name: 'ConnectToken', shape: answerShape }
+
+const sessionShape = z.object({
+  id: idText('cot'),
+  object: z.literal('connect_session'),
+  live_mode: stored.live_mode,
+  customer_id: orNull(idText('cus')),
+  customer_reference_id: orNull(z.string()),
+  location_id: orNull(idText('loc')),
+  location_reference_id: orNull(z.string()),
+  price_available: z.boolean().describe('Whether the tariff has prices by now.'),
+  complete_action: z.enum(['SAVE', 'DISCONNECT']).optional().describe('What finished it; in the earlier layout.'),
+  time_created: instantText,
+  time_expiry: instantText,
+  account_id: stored.account_id,
+})
+
+/** A session as callers see it; `token` is its id. Instants in ms. */
+export type SessionView = {
+  readonly token: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly request: ConnectRequest
+  readonly config: { readonly direction: TariffDirection; readonly type: TariffType }
+  readonly customerId: string | null
+  readonly locationId: string | null
+  readonly completeAction: 'SAVE' | 'DISCONNECT' | null
+  readonly isPriced: boolean
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+const shared = (view: SessionView) => ({
+  live_mode: view.liveMode,
+  customer_id: view.customerId ?? view.request.customerId,
+  customer_reference_id: view.request.customerReferenceId,
+  location_id: view.locationId ?? view.request.locationId,
+  location_reference_id: view.request.locationReferenceId,
+})
+
+const times = (view: SessionView) => ({
+  time_created: writeInstant(view.createdAt),
+  time_expiry: writeInstant(view.expiresAt),
+  account_id: view.accountId,
+})
+
+/** Write what a caller gets for a new session. */
+export const connectTokenToWire = (view: SessionView): z.input<typeof answerShape> => ({
+  connect_token: view.token,
+  object: 'connect_session',
+  expires_in: Math.round((view.expiresAt - view.createdAt) / 1000),
+  ...shared(view),
+  tariff_direction: view.config.direction,
+  tariff_type: view.config.type,
+  connect_url: view.request.connectUrl,
+  callback_url: view.request.callbackUrl,
+  ...times(view),
+})
+
+/** Write a session that has done what it was made for: the answer of its retrieval, and the data of its event. */
+export const sessionToWire = (view: SessionView, layout: Layout = 'current'): z.input<typeof sessionShape> => ({
+  id: view.token,
+  object: 'connect_session',
+  ...shared(view),
+  price_available: view.isPriced,
+  ...(layout === 'current' || view.completeAction === null ? {} : { complete_action: view.completeAction }),
+  ...times(view),
+})
+
+export const connectTag = 'Connect'
+const token = 'cot_0198c0ffee00112233445566778899aa'
+export const connectRefusals = ['customer_not_found', 'location_not_found', 'tariff_not_found'] as const
+
+const exampleAnswer = {
+  connect_token: token,
+  object: 'connect_session',
+  expires_in: 86_400,
+  live_mode: false,
+  customer_id: null,
+  customer_reference_id: 'household-17',
+  location_id: null,
+  location_reference_id: 'home-17',
+  tariff_direction: 'IMPORT',
+  tariff_type: 'COMMODITY',
+  connect_url: 'https://app.example.com/connect',
+  callback_url: 'https://app.example.com/done',
+  time_created: '2025-09-14T10:00:00Z',
+  time_expiry: '2025-09-15T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+export const connectTokenCreate = defineOperation({
+  id: 'connect_token_create',
+  summary: 'Create a Connect token',
+  description:
+    'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request.',
+  tag: connectTag,
+  access: 'all',
+  routes: { current: [{ method: 'POST', path: '/connect/token' }], earlier: [{ method: 'POST', path: '/connect/tariff/token' }] },
+  body: sessionDraft,
+  answer: connectTokenAnswer,
+  status: 200,
+  idempotent: true,
+  renames: { body: sessionRenames(), answer: [...sessionRenames(), objectRename] },
+  refusals: ['field_required', ...connectRefusals],
+  examples: {
+    body: {
+      connect_url: 'https://app.example.com/connect',
+      callback_url: 'https://app.example.com/done',
+      customer_reference_id: 'household-17',
+      location_reference_id: 'home-17',
+      route_options: { contract_term_capture: true },
+      postal_address: { country_code: 'GB' },
+    },
+    answer: exampleAnswer,
+  },
+})
+
+export const connectTokenRetrieve = defineOperation({
+  id: 'connect_token_retrieve',
+  summary: 'Retrieve a Connect session',
+  description: 'Gives what a session has connected. While it is not finished this is pending_connect; after its 24 hours it is gone.',
+  tag: connectTag,
+  access: 'read',
+  routes: { current: [{ method: 'GET', path: '/connect/token' }], earlier: [{ method: 'GET', path: '/connect/tariff/token' }] },
+  query: parameters({ connect_token: text() }),
+  answer: { name: 'ConnectSession', shape: sessionShape },
+  status: 200,
+  renames: { answer: [objectRename, { current: 'price_available', earlier: 'is_tariff_processed' }] },
+  refusals: ['pending_connect', 'not_found'],
+})

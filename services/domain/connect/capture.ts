@@ -1,0 +1,107 @@
+import { accepted, type Result, refused } from '../refusal.ts'
+import {
+  type AdvancedTariff,
+  type ChosenProvider,
+  type ConnectAddress,
+  type ConnectConfig,
+  type ConnectState,
+  type ContractTerm,
+  type CostPeriod,
+  followsMarket,
+  mayFollowMarket,
+  type Structure,
+  type Surcharge,
+  structuresOf,
+} from './session.ts'
+
+/** What came of a login at a provider: `again` for one that may be tried once more, `another` where the person wants another provider. */
+export type LoginOutcome = 'connected' | 'pending' | 'skipped' | 'again' | 'another'
+
+/** What is captured on each page, read and looked up. A `null` is a page that was skipped. */
+export type Captured =
+  | {
+      readonly page: 'address'
+      readonly address: ConnectAddress
+      readonly regions: readonly string[]
+      readonly hasMarketSource: boolean
+      readonly currencyCode: string
+    }
+  | { readonly page: 'provider' | 'provider_name'; readonly provider: ChosenProvider }
+  | { readonly page: 'library'; readonly tariffId: string; readonly name: string }
+  | { readonly page: 'structure'; readonly structure: Structure }
+  | { readonly page: 'fixed'; readonly cost: string }
+  | { readonly page: 'time_of_day'; readonly hours: readonly CostPeriod[] }
+  | { readonly page: 'advanced'; readonly advanced: AdvancedTariff; readonly term: ContractTerm }
+  | { readonly page: 'region'; readonly region: string | null }
+  | { readonly page: 'surcharge'; readonly surcharge: Surcharge; readonly region: string | null }
+  | { readonly page: 'name'; readonly name: string | null }
+  | { readonly page: 'term'; readonly term: ContractTerm | null }
+  | { readonly page: 'login'; readonly outcome: LoginOutcome }
+
+/**
+ * Write down what was captured. Prices that are captured anew take the place of a library's, a provider's or a stored tariff.
+ * Refuses `option_not_supported` and `market_region_invalid`.
+ */
+export const take = (config: ConnectConfig, state: ConnectState, captured: Captured): Result<ConnectState> => {
+  const captures = (more: Partial<ConnectState>): Result<ConnectState> => accepted({ ...state, source: 'captured', ...more })
+  switch (captured.page) {
+    case 'address': {
+      const { page: _, ...place } = captured
+      const region = state.region !== null && place.regions.includes(state.region) ? state.region : null
+      return accepted({ ...state, ...place, region, isPlaced: true })
+    }
+    case 'provider':
+    case 'provider_name':
+      return accepted({ ...state, provider: captured.provider, source: null, libraryTariffId: null })
+    case 'library':
+      return accepted({ ...state, source: 'library', libraryTariffId: captured.tariffId, name: captured.name })
+    case 'structure':
+      return structuresOf(config, state).includes(captured.structure)
+        ? accepted({ ...state, source: null, structure: captured.structure })
+        : notOffered(captured.structure)
+    case 'fixed':
+      return captures({ structure: 'FIXED', cost: captured.cost })
+    case 'time_of_day':
+      return captures({ structure: 'TIME_OF_DAY', hours: captured.hours })
+    case 'advanced':
+      if (captured.advanced.marketRates && !mayFollowMarket(config, state)) return notOffered('MARKET')
+      return captures({ structure: 'ADVANCED', advanced: captured.advanced, term: captured.term })
+    case 'region':
+      return takeRegion(config, state, captured.region)
+    case 'surcharge':
+      return takeSurcharge(config, state, captured)
+    case 'name':
+      return accepted({ ...state, name: captured.name ?? state.name })
+    case 'term':
+      return accepted({ ...state, term: captured.term ?? state.term })
+    case 'login':
+      return accepted({ ...state, source: captured.outcome === 'connected' ? 'direct' : null })
+  }
+}
+
+const notOffered = (structure: Structure) =>
+  refused('option_not_supported', `${structure} is not offered here; choose another structure`, 'data.options[0]')
+
+const wrongRegion = ({ regions }: ConnectState) =>
+  refused('market_region_invalid', `Choose one of the regions ${regions.join(', ')}`, 'data.region')
+
+/** Whoever chooses a region wants market prices, whatever a page in another tab has chosen since. */
+const takeRegion = (config: ConnectConfig, state: ConnectState, region: string | null): Result<ConnectState> => {
+  if (!mayFollowMarket(config, state)) return notOffered('MARKET')
+  if (region !== null && !state.regions.includes(region)) return wrongRegion(state)
+  return accepted({ ...state, region, structure: followsMarket(state) ? state.structure : 'MARKET' })
+}
+
+/** A surcharge belongs to market prices; where others were captured and its page was never shown there is nothing to add to. */
+const takeSurcharge = (
+  config: ConnectConfig,
+  state: ConnectState,
+  captured: Extract<Captured, { page: 'surcharge' }>,
+): Result<ConnectState> => {
+  if (state.structure !== 'MARKET' && !state.trail.includes('surcharge')) return accepted(state)
+  if (!mayFollowMarket(config, state)) return notOffered('MARKET')
+  const isAsked = !state.hasMarketSource && state.regions.length > 1
+  const region = isAsked ? (captured.region ?? state.region) : state.region
+  if (isAsked && (region === null || !state.regions.includes(region))) return wrongRegion(state)
+  return accepted({ ...state, source: 'captured', structure: 'MARKET', region, surcharge: captured.surcharge })
+}

@@ -1,0 +1,149 @@
+import { type Kysely, sql } from 'kysely'
+import type { ConnectConfig, ConnectRequest, ConnectState } from '../../domain/connect/session.ts'
+import { toTimestamp, toTimestampOrNull } from './column.ts'
+import { ownedBy } from './page.ts'
+import type { Tables } from './tables.ts'
+import type { Tenant, TenantTransaction } from './transaction.ts'
+
+/** A Connect session as it is kept; `id` is the keyed hash of its token, instants in ms. */
+export type StoredSession = Tenant & {
+  readonly id: string
+  readonly sealedToken: string
+  readonly keyId: string
+  readonly config: ConnectConfig
+  readonly request: ConnectRequest
+  readonly state: ConnectState
+  readonly customerId: string | null
+  readonly locationId: string | null
+  readonly tariffId: string | null
+  readonly savedPrint: string | null
+  readonly completeAction: 'SAVE' | 'DISCONNECT' | null
+  readonly completedAt: number | null
+  readonly announcedAt: number | null
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+const columns = sql`account_id as "accountId", live_mode as "liveMode", id, sealed_token as "sealedToken", key_id as "keyId", config, request,
+  state, customer_id as "customerId", location_id as "locationId", tariff_id as "tariffId", saved_print as "savedPrint",
+  complete_action as "completeAction", completed_at as "completedAt", announced_at as "announcedAt", time_created as "createdAt",
+  expires_at as "expiresAt"`
+
+/** Write a new session. */
+export const createSession = async ({ query }: Pick<TenantTransaction, 'query'>, session: StoredSession): Promise<void> => {
+  await sql`
+    insert into connect_sessions (account_id, live_mode, id, sealed_token, key_id, config, request, state, customer_id, location_id, tariff_id,
+      saved_print, complete_action, completed_at, announced_at, time_created, expires_at)
+    values (${session.accountId}, ${session.liveMode}, ${session.id}, ${session.sealedToken}, ${session.keyId},
+      ${JSON.stringify(session.config)}, ${JSON.stringify(session.request)}, ${JSON.stringify(session.state)}, ${session.customerId},
+      ${session.locationId}, ${session.tariffId}, ${session.savedPrint}, ${session.completeAction}, ${toTimestampOrNull(session.completedAt)},
+      ${toTimestampOrNull(session.announcedAt)}, ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`.execute(query)
+}
+
+/**
+ * Find whose a session is, by the hash of its token; null when there is none, it has expired by `at` (ms), or its account is disabled.
+ * Operator: a token names no account.
+ */
+export const findSessionOwner = async (operator: Kysely<Tables>, id: string, at: number): Promise<Tenant | null> => {
+  const { rows } = await sql<Tenant>`
+    select account_id as "accountId", live_mode as "liveMode" from connect_sessions
+    where id = ${id} and expires_at > ${toTimestamp(at)}
+      and not exists (select from accounts a where a.id = account_id and a.disabled_at is not null)`.execute(operator)
+  return rows[0] ?? null
+}
+
+/** Retrieve a session; null when there is none. `forUpdate` keeps others from it until the transaction ends. */
+export const retrieveSession = async (
+  transaction: TenantTransaction,
+  id: string,
+  { forUpdate = false }: { readonly forUpdate?: boolean } = {},
+): Promise<StoredSession | null> => {
+  const { rows } = await sql<StoredSession>`
+    select ${columns} from connect_sessions where ${ownedBy(transaction)} and id = ${id} ${forUpdate ? sql`for update` : sql``}`.execute(
+    transaction.query,
+  )
+  return rows[0] ?? null
+}
+
+/** Write what has changed of a session: where it is, and what it has done. */
+export const updateSession = async (transaction: TenantTransaction, session: StoredSession): Promise<void> => {
+  await sql`
+    update connect_sessions set state = ${JSON.stringify(session.state)}, customer_id = ${session.customerId},
+      location_id = ${session.locationId}, tariff_id = ${session.tariffId}, saved_print = ${session.savedPrint},
+      complete_action = ${session.completeAction}, completed_at = ${toTimestampOrNull(session.completedAt)},
+      announced_at = ${toTimestampOrNull(session.announcedAt)}
+    where ${ownedBy(transaction)} and id = ${session.id}`.execute(transaction.query)
+}
+
+export type SessionKey = Tenant & { readonly id: string }
+
+/** List sessions that have kept a tariff of which nobody was told yet, the oldest first, not those from before `since` (ms). Operator. */
+export const unannouncedSessions = async (operator: Kysely<Tables>, since: number, limit: number): Promise<readonly SessionKey[]> => {
+  const { rows } = await sql<SessionKey>`
+    select account_id as "accountId", live_mode as "liveMode", id from connect_sessions
+    where announced_at is null and complete_action = 'SAVE' and completed_at > ${toTimestamp(since)}
+    order by completed_at limit ${limit}`.execute(operator)
+  return rows
+}
+
+/**
+ * Remove sessions that expired before an instant (ms), with all that people typed in them; those that have kept a tariff of which nobody was
+ * told yet stay as long as they completed after `since`. Gives how many. Operator.
+ */
+export const removeSessions = async (operator: Kysely<Tables>, before: number, since: number): Promise<number> => {
+  const removed = await sql`
+    delete from connect_sessions where expires_at < ${toTimestamp(before)}
+      and not (announced_at is null and complete_action is not distinct from 'SAVE' and completed_at > ${toTimestamp(since)})`.execute(
+    operator,
+  )
+  return Number(removed.numAffectedRows ?? 0)
+}
+
+/** Tell how the account of a transaction wants the summary to be called. */
+export const summaryNameOf = async ({ query, accountId }: TenantTransaction): Promise<'tariffs_summary' | 'tariff_summary'> => {
+  const { rows } = await sql<{ name: 'tariffs_summary' | 'tariff_summary' }>`
+    select summary_route as name from accounts where id = ${accountId}`.execute(query)
+  return rows[0]?.name ?? 'tariffs_summary'
+}
+
+/** Set how an account wants the summary to be called; false when there is no such account. Operator. */
+export const setSummaryName = async (operator: Kysely<Tables>, accountId: string, name: string): Promise<boolean> => {
+  const changed = await sql`update accounts set summary_route = ${name} where id = ${accountId}`.execute(operator)
+  return Number(changed.numAffectedRows ?? 0) > 0
+}
+
+/** Note that a person calls the tariff on the summary wrong. */
+export const reportTariff = async (
+  transaction: TenantTransaction,
+  report: {
+    readonly sessionId: string
+    readonly locationId: string | null
+    readonly tariffId: string | null
+    readonly providerName: string | null
+  },
+  at: number,
+): Promise<void> => {
+  const { accountId, liveMode, query } = transaction
+  await sql`
+    insert into tariff_reports (account_id, live_mode, session_id, location_id, tariff_id, provider_name, time_created)
+    values (${accountId}, ${liveMode}, ${report.sessionId}, ${report.locationId}, ${report.tariffId}, ${report.providerName}, ${toTimestamp(at)})`.execute(
+    query,
+  )
+}
+
+/** A tariff that a person called wrong; `at` in ms. */
+export type TariffReport = Tenant & {
+  readonly locationId: string | null
+  readonly tariffId: string | null
+  readonly providerName: string | null
+  readonly at: number
+}
+
+/** List what was reported as wrong, newest first. Operator. */
+export const listTariffReports = async (operator: Kysely<Tables>, limit: number): Promise<readonly TariffReport[]> => {
+  const { rows } = await sql<TariffReport>`
+    select account_id as "accountId", live_mode as "liveMode", location_id as "locationId", tariff_id as "tariffId",
+      provider_name as "providerName", time_created as at
+    from tariff_reports order by id desc limit ${limit}`.execute(operator)
+  return rows
+}

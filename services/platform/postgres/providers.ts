@@ -1,0 +1,65 @@
+import { type Kysely, sql } from 'kysely'
+import { toTimestamp } from './column.ts'
+import type { Tables } from './tables.ts'
+
+export type AddressType = 'RESIDENTIAL' | 'COMMERCIAL'
+
+/** How a person logs in at a provider: the page, and the address of the app that gives tariffs. */
+export type DirectConnection = { readonly loginUrl: string; readonly appUrl: string; readonly accentColor: string | null }
+
+/** A supplier of energy, the same for all accounts. Without address types it serves all. */
+export type StoredProvider = {
+  readonly id: string
+  readonly displayName: string
+  readonly logoUrl: string | null
+  readonly countries: readonly string[]
+  readonly addressTypes: readonly AddressType[]
+  readonly direct: DirectConnection | null
+}
+
+const columns = sql`id, display_name as "displayName", logo_url as "logoUrl", countries, address_types as "addressTypes", direct`
+
+/** Tell whether a provider serves addresses of a country and type; null is any type. */
+export const serves = ({ countries, addressTypes }: StoredProvider, country: string, type: AddressType | null): boolean =>
+  countries.includes(country) && (type === null || addressTypes.length === 0 || addressTypes.includes(type))
+
+/** List the providers of a country that serve a type of address (null: any), by name. */
+export const listProviders = async (
+  query: Kysely<Tables>,
+  { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
+): Promise<readonly StoredProvider[]> => {
+  const { rows } = await sql<StoredProvider>`
+    select ${columns} from providers
+    where (${country}::text is null or ${country} = any(countries))
+      and (${addressType}::text is null or address_types = '{}' or ${addressType} = any(address_types))
+    order by lower(display_name), id`.execute(query)
+  return rows
+}
+
+/** Find providers by their ids; unknown ones are left out. */
+export const findProviders = async (query: Kysely<Tables>, ids: readonly string[]): Promise<readonly StoredProvider[]> => {
+  const { rows } = await sql<StoredProvider>`select ${columns} from providers where id = any(${ids}) order by id`.execute(query)
+  return rows
+}
+
+/** Write providers; those that are there are written anew, or stay as they are where `keep` says so. Gives how many were written. Operator. */
+export const putProviders = async (
+  operator: Kysely<Tables>,
+  providers: readonly StoredProvider[],
+  at: number,
+  { keep = false }: { readonly keep?: boolean } = {},
+): Promise<number> => {
+  if (providers.length === 0) return 0
+  const written = await sql`
+    insert into providers (id, display_name, logo_url, countries, address_types, direct, time_created)
+    select p ->> 'id', p ->> 'displayName', p ->> 'logoUrl', array(select jsonb_array_elements_text(p -> 'countries')),
+      array(select jsonb_array_elements_text(p -> 'addressTypes')), nullif(p -> 'direct', 'null'), ${toTimestamp(at)}
+    from jsonb_array_elements(${JSON.stringify(providers)}::jsonb) as p
+    on conflict (id) do ${
+      keep
+        ? sql`nothing`
+        : sql`update set display_name = excluded.display_name, logo_url = excluded.logo_url, countries = excluded.countries,
+            address_types = excluded.address_types, direct = excluded.direct`
+    }`.execute(operator)
+  return Number(written.numAffectedRows ?? 0)
+}

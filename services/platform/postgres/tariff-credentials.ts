@@ -1,0 +1,116 @@
+import { type Kysely, sql } from 'kysely'
+import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { toTimestamp, toTimestampOrNull } from './column.ts'
+import { ownedBy } from './page.ts'
+import type { Tables } from './tables.ts'
+import type { Tenant, TenantTransaction } from './transaction.ts'
+
+/** How the tariff of a location is fetched from its provider; `sealed` is what the person gave, encrypted. Instants in ms. */
+export type TariffCredentials = Tenant & {
+  readonly id: string
+  readonly sessionId: string
+  readonly providerId: string
+  readonly sealed: string
+  /** Which of several accounts at the provider is meant. */
+  readonly referenceId: string | null
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly consentedAt: number | null
+  readonly locationId: string | null
+  readonly tariffId: string | null
+  readonly fetchedAt: number | null
+  readonly failingSince: number | null
+  readonly failureToldAt: number | null
+  readonly dueAt: number | null
+  readonly createdAt: number
+}
+
+const columns = sql`account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", provider_id as "providerId", sealed,
+  reference_id as "referenceId", direction, type, consented_at as "consentedAt", location_id as "locationId", tariff_id as "tariffId",
+  fetched_at as "fetchedAt", failing_since as "failingSince", failure_told_at as "failureToldAt", due_at as "dueAt",
+  time_created as "createdAt"`
+
+/** Write credentials, new ones or what has changed of them. */
+export const putCredentials = async ({ query }: Pick<TenantTransaction, 'query'>, one: TariffCredentials): Promise<void> => {
+  await sql`
+    insert into tariff_credentials (account_id, live_mode, id, session_id, provider_id, sealed, reference_id, direction, type, consented_at,
+      location_id, tariff_id, fetched_at, failing_since, failure_told_at, due_at, time_created)
+    values (${one.accountId}, ${one.liveMode}, ${one.id}, ${one.sessionId}, ${one.providerId}, ${one.sealed}, ${one.referenceId},
+      ${one.direction}, ${one.type}, ${toTimestampOrNull(one.consentedAt)}, ${one.locationId}, ${one.tariffId},
+      ${toTimestampOrNull(one.fetchedAt)}, ${toTimestampOrNull(one.failingSince)}, ${toTimestampOrNull(one.failureToldAt)},
+      ${toTimestampOrNull(one.dueAt)}, ${toTimestamp(one.createdAt)})
+    on conflict (account_id, live_mode, id) do update set sealed = excluded.sealed, reference_id = excluded.reference_id,
+      consented_at = excluded.consented_at, location_id = excluded.location_id, tariff_id = excluded.tariff_id,
+      fetched_at = excluded.fetched_at, failing_since = excluded.failing_since, failure_told_at = excluded.failure_told_at,
+      due_at = excluded.due_at`.execute(query)
+}
+
+/** Retrieve credentials by their id; null when there are none. `forUpdate` keeps others from them until the transaction ends. */
+export const retrieveCredentials = async (
+  transaction: TenantTransaction,
+  id: string,
+  { forUpdate = false }: { readonly forUpdate?: boolean } = {},
+): Promise<TariffCredentials | null> => {
+  const { rows } = await sql<TariffCredentials>`
+    select ${columns} from tariff_credentials where ${ownedBy(transaction)} and id = ${id} ${forUpdate ? sql`for update` : sql``}`.execute(
+    transaction.query,
+  )
+  return rows[0] ?? null
+}
+
+/** What names the tariff of a kind at a location. */
+export type LocationKind = { readonly locationId: string; readonly direction: TariffDirection; readonly type: TariffType }
+
+const ofKind = (transaction: TenantTransaction, { locationId, direction, type }: LocationKind) =>
+  sql`${ownedBy(transaction)} and location_id = ${locationId} and direction = ${direction} and type = ${type} and consented_at is not null`
+
+/** Find what fetches the tariff of a kind at a location; null where nothing does. */
+export const credentialsOf = async (transaction: TenantTransaction, kind: LocationKind): Promise<TariffCredentials | null> => {
+  const { rows } = await sql<TariffCredentials>`
+    select ${columns} from tariff_credentials where ${ofKind(transaction, kind)} order by time_created desc limit 1`.execute(
+    transaction.query,
+  )
+  return rows[0] ?? null
+}
+
+/**
+ * Tell whether the tariff of a kind is still on its way from its provider: nothing was fetched yet. Such a location has no price, and callers
+ * are told `pending_connect`. Source: Connect reference 7.
+ */
+export const isTariffPending = async (transaction: TenantTransaction, kind: LocationKind): Promise<boolean> => {
+  const { rows } = await sql`
+    select 1 from tariff_credentials where ${ofKind(transaction, kind)} and fetched_at is null limit 1`.execute(transaction.query)
+  return rows.length > 0
+}
+
+/** Forget what fetches the tariffs of a kind at a location, but for one. */
+export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind, butFor: string | null): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ofKind(transaction, kind)} and id is distinct from ${butFor}`.execute(transaction.query)
+}
+
+/** List credentials whose tariff is to be fetched by `at` (ms), those that wait longest first. Operator. */
+export const dueCredentials = async (
+  operator: Kysely<Tables>,
+  at: number,
+  limit: number,
+): Promise<readonly (Tenant & { id: string })[]> => {
+  const { rows } = await sql<Tenant & { id: string }>`
+    select account_id as "accountId", live_mode as "liveMode", id from tariff_credentials
+    where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`.execute(operator)
+  return rows
+}
+
+/** Remove credentials without consent from before an instant (ms). Operator. */
+export const removeUnused = async (operator: Kysely<Tables>, before: number): Promise<void> => {
+  await sql`delete from tariff_credentials where consented_at is null and time_created < ${toTimestamp(before)}`.execute(operator)
+}
+
+/** Show a fetched tariff as one whose fetching has failed for long, or as well again. */
+export const setTariffStatus = async (transaction: TenantTransaction, tariffId: string, status: 'CONNECTED' | 'ERROR'): Promise<void> => {
+  await sql`update tariffs set status = ${status} where ${ownedBy(transaction)} and id = ${tariffId}`.execute(transaction.query)
+}
+
+/** Remove credentials that lead to nothing. */
+export const removeCredentials = async (transaction: TenantTransaction, id: string): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+}

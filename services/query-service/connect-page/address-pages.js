@@ -1,0 +1,121 @@
+import { choice, chosenIn, element, field, textInput } from './element.js'
+
+const parts = [
+  ['address_line1', 'Street and number', 'address-line1'],
+  ['address_line2', 'Flat, building (optional)', 'address-line2'],
+  ['post_code', 'Postcode', 'postal-code'],
+  ['city', 'Town or city', 'address-level2'],
+  ['state', 'State or province (if there is one)', 'address-level1'],
+]
+
+const countries = JSON.parse(document.querySelector('#countries').textContent)
+
+const countrySelect = chosen => {
+  const names = new Intl.DisplayNames(undefined, { type: 'region' })
+  const all = countries.map(code => [code, names.of(code) ?? code]).sort(([, a], [, b]) => a.localeCompare(b))
+  return element(
+    'select',
+    { autocomplete: 'country' },
+    element('option', { value: '' }, 'Choose a country'),
+    ...all.map(([code, name]) => element('option', { value: code, selected: code === chosen }, name)),
+  )
+}
+
+const addressPage = ({ postal_address: known = {} }) => {
+  const inputs = Object.fromEntries(parts.map(([name, , autocomplete]) => [name, textInput(known[name], { autocomplete })]))
+  const country = countrySelect((known.country_code ?? '').toUpperCase())
+  return {
+    title: 'Where is your electricity used?',
+    text: 'We need the address to find the suppliers and prices there.',
+    fields: [...parts.map(([name, label]) => field(label, inputs[name], { name })), field('Country', country, { name: 'country_code' })],
+    read: () => ({
+      postal_address: {
+        ...Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value.trim()])),
+        country_code: country.value,
+      },
+    }),
+  }
+}
+
+const initialOf = name => element('span', { class: 'sign', 'aria-hidden': 'true' }, [...name.trim()][0] ?? '?')
+
+/** A provider's sign: its logo where we serve one ourselves, else its first letter. */
+export const providerSign = ({ display_name: name, logo_url: logo }) =>
+  logo?.startsWith('data:image/') ? element('img', { class: 'sign', src: logo, alt: '' }) : initialOf(name)
+
+const mostShown = 60
+
+const providerPage = ({ providers }, { act }) => {
+  const search = textInput('', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false' })
+  const found = element('p', { class: 'hint', role: 'status' })
+  const list = element('div', { class: 'scroll' })
+  const show = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const fitting = providers.filter(one => words.every(word => one.display_name.toLowerCase().includes(word)))
+    found.textContent =
+      fitting.length > mostShown
+        ? `${fitting.length} suppliers; type to see fewer`
+        : `${fitting.length} supplier${fitting.length === 1 ? '' : 's'}`
+    const options = fitting.slice(0, mostShown).map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
+    list.replaceChildren(choice('Suppliers', 'provider', options))
+  }
+  search.addEventListener('input', show)
+  show()
+  return {
+    title: 'Who is your supplier?',
+    fields: [
+      field('Find your supplier', search),
+      found,
+      list,
+      element('button', { type: 'button', class: 'link', onclick: () => act('PROVIDER_MISSING') }, 'My supplier is not listed'),
+      element('button', { type: 'button', class: 'link', onclick: () => act('ADDRESS_CHANGE') }, 'Change the address'),
+    ],
+    read: form => ({ provider: { id: chosenIn(form, 'provider') } }),
+  }
+}
+
+const providerNamePage = ({ provider = {} }) => {
+  const name = textInput(provider.name ?? provider.display_name, { autocomplete: 'off' })
+  return {
+    title: 'What is your supplier called?',
+    fields: [field('Name of the supplier', name, { name: 'name' })],
+    read: () => ({ provider: { name: name.value } }),
+  }
+}
+
+const tariffPage = ({ tariffs }, { act }) => ({
+  title: 'Which tariff do you have?',
+  text: 'It stands on your bill or your contract.',
+  fields: [
+    choice(
+      'Tariffs',
+      'tariff',
+      tariffs.map(({ id, name, description }) => ({ value: id, title: name, text: description })),
+    ),
+    element('button', { type: 'button', class: 'link', onclick: () => act('TARIFF_MISSING') }, 'My tariff is not listed'),
+  ],
+  read: form => ({ tariff: { id: chosenIn(form, 'tariff') } }),
+})
+
+const regionPage = ({ regions, region }) => ({
+  title: 'Which market area are you in?',
+  text: 'Prices differ between these areas. Your bill or your grid operator tells which one is yours.',
+  fields: [
+    choice(
+      'Market areas',
+      'region',
+      regions.map(one => (typeof one === 'string' ? { value: one, title: one } : { value: one.id, title: one.name ?? one.id })),
+      region,
+    ),
+  ],
+  read: form => ({ region: chosenIn(form, 'region') || null }),
+})
+
+/** Pages about where and from whom, by route. */
+export const addressPages = {
+  postal_address_capture: addressPage,
+  provider_select: providerPage,
+  provider_name_capture: providerNamePage,
+  tariff_select: tariffPage,
+  region_select: regionPage,
+}

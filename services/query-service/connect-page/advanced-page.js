@@ -1,0 +1,106 @@
+import { element, field, numberInput } from './element.js'
+import { priceText, priceUnit, readNumber, readPrice } from './money.js'
+
+const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const dayChoices = ['All', 'Weekdays', 'Weekend', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+const dayTitles = { All: 'Every day', Weekdays: 'Monday to Friday', Weekend: 'Saturday and Sunday' }
+
+const select = (values, titles, chosen) =>
+  element('select', {}, ...values.map(value => element('option', { value, selected: value === chosen }, titles[value] ?? value)))
+
+const emptyRow = { from: 'Jan', to: 'Dec', days: 'All', validFrom: '00:00', validTo: '00:00', price: 0, upTo: '', above: 0 }
+
+/** The months from one to another, over the end of the year if need be; `All` for a whole year. */
+const monthsBetween = (from, to) => {
+  const [first, last] = [monthNames.indexOf(from), monthNames.indexOf(to)]
+  const count = ((last - first + 12) % 12) + 1
+  return count === 12 ? ['All'] : Array.from({ length: count }, (_, index) => monthNames[(first + index) % 12])
+}
+
+const rateOf = ({ price, upTo, above }) => (upTo === undefined ? [{ fixed: price }] : [{ fixed: price, to_kwh: upTo }, { fixed: above }])
+
+/** Put rows together as a schedule: by months, then by days. */
+const scheduleOf = rows =>
+  [...Map.groupBy(rows, row => monthsBetween(row.from, row.to).join()).values()].map(ofMonths => ({
+    months: monthsBetween(ofMonths[0].from, ofMonths[0].to),
+    days_and_hours: [...Map.groupBy(ofMonths, row => row.days).entries()].map(([days, ofDays]) => ({
+      days: [days],
+      hours: ofDays.map(row => ({ valid_from: `${row.validFrom}:00`, valid_to: `${row.validTo}:00`, rate: rateOf(row) })),
+    })),
+  }))
+
+/** Take a schedule apart into rows, as far as rows can say it. */
+const rowsOf = (schedule, currency) =>
+  (schedule ?? []).flatMap(({ months = [], days_and_hours: blocks = [] }) =>
+    blocks.flatMap(({ days = ['All'], hours = [] }) =>
+      days.flatMap(day =>
+        hours.map(({ valid_from: from = '00:00:00', valid_to: to = '00:00:00', rate = [] }) => ({
+          ...{ from: months.includes('All') ? 'Jan' : (months[0] ?? 'Jan'), to: months.includes('All') ? 'Dec' : (months.at(-1) ?? 'Dec') },
+          ...{ days: day, validFrom: from.slice(0, 5), validTo: to.slice(0, 5) },
+          price: priceText(rate[0]?.fixed ?? rate[0]?.value, currency),
+          upTo: rate[0]?.to_kwh ?? '',
+          above: priceText(rate[1]?.fixed ?? rate[1]?.value, currency),
+        })),
+      ),
+    ),
+  )
+
+const rowFields = (row, index, currency, remove) => {
+  const months = Object.fromEntries(monthNames.map(name => [name, name]))
+  const inputs = {
+    from: select(monthNames, months, row.from),
+    to: select(monthNames, months, row.to),
+    days: select(dayChoices, dayTitles, row.days),
+    validFrom: element('input', { type: 'time', value: row.validFrom }),
+    validTo: element('input', { type: 'time', value: row.validTo }),
+    price: numberInput(row.price === 0 ? '' : row.price),
+    upTo: numberInput(row.upTo),
+    above: numberInput(row.above === 0 ? '' : row.above),
+  }
+  const made = element(
+    'fieldset',
+    { class: 'period' },
+    element('legend', {}, `Prices ${index + 1}`),
+    field('First month', inputs.from),
+    field('Last month', inputs.to),
+    field('Days', inputs.days),
+    field('From', inputs.validFrom),
+    field('To', inputs.validTo),
+    field('Price', inputs.price, { unit: priceUnit(currency) }),
+    field('Up to, in a month (optional)', inputs.upTo, { unit: 'kWh' }),
+    field('Price above that', inputs.above, { unit: priceUnit(currency) }),
+    element(
+      'button',
+      { type: 'button', class: 'link', onclick: () => remove(index), 'aria-label': `Remove prices ${index + 1}` },
+      'Remove',
+    ),
+  )
+  const texts = () => Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value]))
+  const read = () => ({
+    ...texts(),
+    price: readPrice(inputs.price.value, currency) ?? 0,
+    upTo: readNumber(inputs.upTo.value),
+    above: readPrice(inputs.above.value, currency) ?? 0,
+  })
+  return { made, texts, read }
+}
+
+/** Prices by season, day and amount, as rows; what covers more of the year gives way to what names it more closely. */
+export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
+  const list = element('div', { class: 'periods' })
+  let rows = []
+  const show = values => {
+    const remove = index => show(rows.map(one => one.texts()).filter((_, place) => place !== index))
+    rows = values.map((value, index) => rowFields(value, index, currency, remove))
+    list.replaceChildren(...rows.map(({ made }) => made))
+  }
+  const known = rowsOf(tariff.schedule, currency)
+  show(known.length > 0 ? known : [emptyRow])
+  const add = () => show([...rows.map(one => one.texts()), emptyRow])
+  return {
+    title: 'Your prices',
+    text: 'Give the prices of all the year. Where two hold at once, the one for fewer days or months wins.',
+    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add prices')],
+    read: () => ({ tariff: { market_rates: false, schedule: scheduleOf(rows.map(one => one.read())) } }),
+  }
+}

@@ -1,0 +1,101 @@
+import { element, shape } from './element.js'
+import { priceLabel } from './money.js'
+
+const size = { width: 420, height: 170, left: 4, right: 4, top: 12, bottom: 24 }
+const hourMs = 3_600_000
+
+/** The time of day as an instant's own offset has it: the text says it already. */
+const clockOf = text => text.slice(11, 16)
+
+const bar = (rate, box, isNow, currency) => {
+  const label = `${clockOf(rate.valid_from)}–${clockOf(rate.valid_to)}: ${priceLabel(rate.tariff.cost, currency)}${isNow ? ' (now)' : ''}`
+  return shape('rect', { ...box, rx: 2, class: isNow ? 'bar now' : 'bar' }, shape('title', {}, label))
+}
+
+/** Draw prices of one day as bars, the one that holds now marked, with a table of the same beneath. Rates as the summary gives them. */
+export const priceChart = (rates, currency, now) => {
+  const from = Date.parse(rates[0].valid_from)
+  const to = Date.parse(rates.at(-1).valid_to)
+  const prices = rates.map(rate => rate.tariff.cost)
+  const [low, high] = [Math.min(0, ...prices), Math.max(0, ...prices)]
+  const range = high - low || 1
+  const x = at => size.left + ((at - from) / (to - from)) * (size.width - size.left - size.right)
+  const y = price => size.top + ((high - price) / range) * (size.height - size.top - size.bottom)
+  const picture = shape('svg', {
+    viewBox: `0 0 ${size.width} ${size.height}`,
+    role: 'img',
+    'aria-label': summaryOf(rates, currency),
+    class: 'chart',
+  })
+  for (const rate of rates) {
+    const [start, end] = [Date.parse(rate.valid_from), Date.parse(rate.valid_to)]
+    const gap = rates.length > 1 ? 1 : 0
+    const [top, bottom] = [Math.min(y(0), y(rate.tariff.cost)), Math.max(y(0), y(rate.tariff.cost))]
+    const box = { x: x(start), y: top, width: Math.max(1, x(end) - x(start) - gap), height: Math.max(1, bottom - top) }
+    picture.append(bar(rate, box, start <= now && now < end, currency))
+  }
+  picture.append(shape('line', { x1: size.left, x2: size.width - size.right, y1: y(0), y2: y(0), class: 'axis' }))
+  for (let hour = 0; from + hour * hourMs <= to; hour += 6) {
+    const place = x(from + hour * hourMs)
+    const anchor = hour === 0 ? 'start' : from + (hour + 6) * hourMs > to ? 'end' : 'middle'
+    const words = new Date(from + hour * hourMs + offsetOf(rates[0].valid_from)).toISOString().slice(11, 16)
+    picture.append(shape('text', { x: place, y: size.height - 6, 'text-anchor': anchor, class: 'tick' }, words))
+  }
+  if (from <= now && now < to)
+    picture.append(shape('line', { x1: x(now), x2: x(now), y1: size.top - 6, y2: size.height - size.bottom, class: 'now-line' }))
+  return element('figure', { class: 'rates' }, element('figcaption', {}, captionOf(rates, currency, now)), picture, table(rates, currency))
+}
+
+const offsetOf = text => {
+  const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)$/.exec(text) ?? [null, '+', '0', '0']
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+}
+
+const rangeOf = (rates, currency) => {
+  const prices = rates.map(rate => rate.tariff.cost)
+  const [low, high] = [Math.min(...prices), Math.max(...prices)]
+  return low === high ? priceLabel(low, currency) : `from ${priceLabel(low, currency)} to ${priceLabel(high, currency)}`
+}
+
+const summaryOf = (rates, currency) => `Prices of the day: ${rangeOf(rates, currency)}. The table beneath lists them.`
+
+const captionOf = (rates, currency, now) => {
+  const held = rates.find(rate => Date.parse(rate.valid_from) <= now && now < Date.parse(rate.valid_to))
+  const range = rangeOf(rates, currency)
+  return held === undefined ? range : `Now ${priceLabel(held.tariff.cost, currency)}; ${range} over the day`
+}
+
+const table = (rates, currency) =>
+  element(
+    'details',
+    {},
+    element('summary', {}, 'Prices as a table'),
+    element(
+      'table',
+      {},
+      element(
+        'thead',
+        {},
+        element(
+          'tr',
+          {},
+          element('th', { scope: 'col' }, 'From'),
+          element('th', { scope: 'col' }, 'To'),
+          element('th', { scope: 'col' }, 'Price'),
+        ),
+      ),
+      element(
+        'tbody',
+        {},
+        ...rates.map(rate =>
+          element(
+            'tr',
+            {},
+            element('td', {}, clockOf(rate.valid_from)),
+            element('td', {}, clockOf(rate.valid_to)),
+            element('td', {}, priceLabel(rate.tariff.cost, currency)),
+          ),
+        ),
+      ),
+    ),
+  )

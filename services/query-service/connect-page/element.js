@@ -1,0 +1,65 @@
+/** Make an element: attributes, `on…` listeners, properties that are no texts; children are elements or texts, null is nothing. */
+export const element = (name, attributes = {}, ...children) => {
+  const made = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue
+    if (key.startsWith('on')) made.addEventListener(key.slice(2), value)
+    else if (key === 'value') made.value = value
+    else made.setAttribute(key, value === true ? '' : value)
+  }
+  made.append(...children.flat().filter(child => child !== null && child !== undefined))
+  return made
+}
+
+const namespace = 'http://www.w3.org/2000/svg'
+
+/** Make an element of a picture. */
+export const shape = (name, attributes = {}, ...children) => {
+  const made = document.createElementNS(namespace, name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
+  made.append(...children)
+  return made
+}
+
+let fieldsMade = 0
+
+/** A labelled field; `name` ties an error of the answer to it. `unit` stands behind the input. */
+export const field = (label, input, { name, hint, unit } = {}) => {
+  fieldsMade += 1
+  const id = `field-${fieldsMade}`
+  input.id = id
+  if (name !== undefined) input.dataset.field = name
+  if (hint !== undefined) input.setAttribute('aria-describedby', `${id}-hint`)
+  return element(
+    'div',
+    { class: 'field' },
+    element('label', { for: id }, label),
+    hint === undefined ? null : element('p', { class: 'hint', id: `${id}-hint` }, hint),
+    unit === undefined ? input : element('div', { class: 'with-unit' }, input, element('span', { class: 'unit' }, unit)),
+  )
+}
+
+export const textInput = (value, attributes = {}) => element('input', { type: 'text', value: value ?? '', ...attributes })
+
+export const numberInput = (value, attributes = {}) =>
+  textInput(value, { inputmode: 'decimal', autocomplete: 'off', class: 'number', ...attributes })
+
+/** A choice among options {value, title, text?, picture?}, as radio buttons within one frame. */
+export const choice = (legend, name, options, chosen) =>
+  element(
+    'fieldset',
+    { class: 'choice', 'data-field': name },
+    element('legend', { class: 'unseen' }, legend),
+    ...options.map(({ value, title, text, picture }) =>
+      element(
+        'label',
+        { class: 'option' },
+        element('input', { type: 'radio', name, value, checked: value === chosen }),
+        picture ?? null,
+        element('span', { class: 'option-text' }, element('strong', {}, title), text ? element('small', {}, text) : null),
+      ),
+    ),
+  )
+
+/** The value that is chosen in a form; empty for none. */
+export const chosenIn = (form, name) => form.querySelector(`input[name="${name}"]:checked`)?.value ?? ''

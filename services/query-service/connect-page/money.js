@@ -1,0 +1,71 @@
+// Prices are typed in the small unit of the currency where people do so (pence, cents) and sent in the large one, by moving the point in the text.
+const smallUnits = {
+  GBP: 'p',
+  EUR: 'ct',
+  USD: '¢',
+  CAD: '¢',
+  AUD: '¢',
+  NZD: '¢',
+  SEK: 'öre',
+  NOK: 'øre',
+  DKK: 'øre',
+  CHF: 'Rp.',
+  PLN: 'gr',
+}
+
+/** What stands behind a price that a person types. */
+export const priceUnit = currency => `${smallUnits[currency] ?? currency ?? ''}/kWh`.replace(/^\//, 'per ')
+
+const pointOf = text => {
+  const trimmed = text.trim().replace(/\s/g, '')
+  return trimmed.includes(',') && !trimmed.includes('.') ? trimmed.replace(',', '.') : trimmed
+}
+
+const isDecimal = text => /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text)
+
+/** Move the point of a decimal text: `movePoint('24.55', -2)` is '0.2455'. */
+export const movePoint = (text, places) => {
+  const [, sign, whole, part = ''] = /^([-+]?)(\d*)\.?(\d*)$/.exec(text)
+  const digits = whole + part
+  const point = whole.length + places
+  const padded = point < 0 ? '0'.repeat(-point) + digits : digits.padEnd(point, '0')
+  const at = Math.max(point, 0)
+  const front = padded.slice(0, at).replace(/^0+(?=\d)/, '') || '0'
+  const back = padded.slice(at).replace(/0+$/, '')
+  return `${sign === '-' ? '-' : ''}${front}${back === '' ? '' : `.${back}`}`
+}
+
+/** Read a number that a person typed: with a comma or a point. Undefined for what is no number. */
+export const readNumber = text => {
+  const written = pointOf(text)
+  return isDecimal(written) ? Number(written) : undefined
+}
+
+/** Read a price as typed, in large units. Undefined for what is no number. */
+export const readPrice = (text, currency) => {
+  const written = pointOf(text)
+  if (!isDecimal(written)) return undefined
+  return Number(currency in smallUnits ? movePoint(written, -2) : written)
+}
+
+const plainText = value => {
+  const text = String(value ?? 0)
+  return /e/.test(text)
+    ? Number(text)
+        .toFixed(9)
+        .replace(/\.?0+$/, '')
+    : text
+}
+
+/** Write a price of the wire as it is typed; empty for zero, which stands for nothing yet. */
+export const priceText = (value, currency) => {
+  if (Number(value ?? 0) === 0) return ''
+  return currency in smallUnits ? movePoint(plainText(value), 2) : plainText(value)
+}
+
+/** Write a price for reading: `28.12 p/kWh`. */
+export const priceLabel = (value, currency) => {
+  const shown = Number(value) * (currency in smallUnits ? 100 : 1)
+  const digits = Math.abs(shown) >= 1 ? 2 : 4
+  return `${shown.toLocaleString(undefined, { minimumFractionDigits: 2, maximumFractionDigits: digits })} ${priceUnit(currency)}`
+}

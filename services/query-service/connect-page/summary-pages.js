@@ -1,0 +1,103 @@
+import { providerSign } from './address-pages.js'
+import { priceChart } from './chart.js'
+import { element } from './element.js'
+import { priceLabel } from './money.js'
+
+const structureTitles = {
+  FIXED: 'One price',
+  TIME_OF_DAY: 'By the time of day',
+  MARKET: 'Follows the market',
+  DYNAMIC: 'Changes with time',
+}
+
+const dateOf = text => new Date(text).toLocaleDateString(undefined, { dateStyle: 'long' })
+
+const facts = ({ tariff = {}, currency_code: currency, cost }) => {
+  const rows = [
+    ['Tariff', tariff.name],
+    ['Kind', structureTitles[tariff.structure_type] ?? tariff.structure_type],
+    ['Price', cost === undefined ? undefined : priceLabel(cost, currency)],
+    ['Contract from', tariff.contract_start_date ? dateOf(tariff.contract_start_date) : undefined],
+    ['Contract until', tariff.contract_end_date ? dateOf(tariff.contract_end_date) : undefined],
+    ['Tiers', tariff.tiered ? 'The price changes with how much is used; the lowest tier is shown' : undefined],
+  ].filter(([, value]) => value)
+  return element('dl', { class: 'facts' }, ...rows.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]))
+}
+
+const days = [
+  ['yesterday', 'Yesterday'],
+  ['today', 'Today'],
+  ['tomorrow', 'Tomorrow'],
+]
+
+const dayTabs = (rates, currency) => {
+  const known = days.filter(([name]) => rates?.[name]?.length > 0)
+  if (known.length === 0) return element('p', { class: 'hint' }, 'There are no prices to show yet.')
+  const panel = element('div', {})
+  const buttons = known.map(([name, title]) => element('button', { type: 'button', class: 'tab', onclick: () => show(name) }, title))
+  const show = name => {
+    panel.replaceChildren(priceChart(rates[name], currency, Date.now()))
+    for (const [index, button] of buttons.entries()) button.setAttribute('aria-pressed', String(known[index][0] === name))
+  }
+  show(known.some(([name]) => name === 'today') ? 'today' : known[0][0])
+  return element('section', { 'aria-label': 'Prices' }, element('div', { class: 'tabs' }, ...buttons), panel)
+}
+
+const words = {
+  CLOSE: 'Done',
+  SAVE: 'Save this tariff',
+  EDIT: 'Change the tariff',
+  DISCONNECT: 'Disconnect',
+  WRONG_TARIFF_REPORT: 'This is not my tariff',
+  RECONNECT: 'Try again',
+  DISMISS_DIRECT: 'Enter the prices myself',
+}
+
+const confirmed = { DISCONNECT: 'Disconnect this tariff? Costs of the past stay as they are.' }
+
+const actionButtons = (actions, names, act) =>
+  names
+    .filter(name => actions.includes(name))
+    .map((name, index) => {
+      const run = () => {
+        if (confirmed[name] === undefined || confirm(confirmed[name])) act(name)
+      }
+      return element('button', { type: 'button', class: index === 0 ? 'main' : 'second', onclick: run }, words[name])
+    })
+
+const summaryPage = (data, { act, actions }) => ({
+  title: actions.includes('SAVE') ? 'Is this your tariff?' : 'Your tariff is connected',
+  fields: [
+    data.provider
+      ? element('div', { class: 'head' }, providerSign(data.provider), element('strong', {}, data.provider.display_name))
+      : null,
+    facts(data),
+    dayTabs(data.rates, data.currency_code),
+    ...actionButtons(actions, ['SAVE', 'CLOSE', 'EDIT', 'WRONG_TARIFF_REPORT', 'DISCONNECT'], act),
+  ],
+})
+
+const pendingPage = (_, { act, actions }) => ({
+  title: 'Your supplier is being asked',
+  text: 'It can take a while until the prices are here. You may close this page; nothing is lost.',
+  again: 5_000,
+  fields: actionButtons(actions, ['CLOSE', 'SAVE', 'EDIT', 'DISMISS_DIRECT', 'DISCONNECT'], act),
+})
+
+const failedPage = (_, { act, actions }) => ({
+  title: 'Your supplier did not give the prices',
+  text: 'Try another way, or come back later.',
+  fields: actionButtons(actions, ['EDIT', 'RECONNECT', 'CLOSE', 'DISCONNECT'], act),
+})
+
+/** Pages that end a session, by route. */
+export const summaryPages = {
+  tariffs_summary: summaryPage,
+  tariff_summary: summaryPage,
+  summary_fixed_confirm: summaryPage,
+  summary_tou_confirm: summaryPage,
+  tariff_connection_pending: pendingPage,
+  tariff_connection_failed: failedPage,
+  summary_tariff_inprogress: pendingPage,
+  summary_tariff_failed: failedPage,
+}

@@ -1,0 +1,186 @@
+import { advancedPage } from './advanced-page.js'
+import { choice, chosenIn, element, field, numberInput, textInput } from './element.js'
+import { priceText, priceUnit, readNumber, readPrice } from './money.js'
+
+const structures = {
+  FIXED: { title: 'One price all day', text: 'Every kilowatt-hour costs the same.' },
+  TIME_OF_DAY: { title: 'Prices by the time of day', text: 'Such as cheaper nights.' },
+  MARKET: { title: 'Prices that follow the market', text: 'They change every hour or quarter of an hour.' },
+  ADVANCED: { title: 'Something else', text: 'Seasons, weekends, or prices that change with how much is used.' },
+}
+
+const structurePage = ({ options, option }) => ({
+  title: 'How does your price work?',
+  fields: [
+    choice(
+      'Kinds of tariff',
+      'structure',
+      options.map(value => ({ value, ...(structures[value] ?? { title: value }) })),
+      option,
+    ),
+  ],
+  read: form => ({ options: [chosenIn(form, 'structure')].filter(Boolean) }),
+})
+
+const fixedPage = ({ currency_code: currency, cost }) => {
+  const price = numberInput(priceText(cost, currency))
+  return {
+    title: 'What do you pay for a kilowatt-hour?',
+    text: 'The price of energy on your bill, with taxes, without the daily charge.',
+    fields: [field('Price', price, { name: 'cost', unit: priceUnit(currency) })],
+    read: () => ({ cost: readPrice(price.value, currency) ?? 0 }),
+  }
+}
+
+const clock = text => (text ?? '00:00:00').slice(0, 5)
+
+const periodRow = (period, index, currency, remove) => {
+  const from = element('input', { type: 'time', value: clock(period.valid_from), required: true })
+  const to = element('input', { type: 'time', value: clock(period.valid_to), required: true })
+  const price = numberInput(priceText(period.cost, currency))
+  const name = part => `hours[${index}].${part}`
+  const row = element(
+    'fieldset',
+    { class: 'period' },
+    element('legend', {}, `Period ${index + 1}`),
+    field('From', from, { name: name('valid_from') }),
+    field('To', to, { name: name('valid_to') }),
+    field('Price', price, { name: name('cost'), unit: priceUnit(currency) }),
+    element(
+      'button',
+      { type: 'button', class: 'link', onclick: () => remove(index), 'aria-label': `Remove period ${index + 1}` },
+      'Remove',
+    ),
+  )
+  const read = () => ({
+    cost: readPrice(price.value, currency) ?? 0,
+    valid_from: `${from.value || '00:00'}:00`,
+    valid_to: `${to.value || '00:00'}:00`,
+  })
+  return { row, read }
+}
+
+const untouched = [
+  { cost: 0, valid_from: '07:00:00', valid_to: '23:00:00' },
+  { cost: 0, valid_from: '23:00:00', valid_to: '07:00:00' },
+]
+
+/** Periods that nobody has filled in yet come as whole days at no cost. */
+const isUntouched = hours => !hours?.length || hours.every(({ cost, valid_from: from, valid_to: to }) => Number(cost) === 0 && from === to)
+
+const hoursPage = ({ currency_code: currency, hours }) => {
+  const list = element('div', { class: 'periods' })
+  let periods = []
+  const show = values => {
+    const remove = index => show(periods.map(one => one.read()).filter((_, place) => place !== index))
+    periods = values.map((value, index) => periodRow(value, index, currency, remove))
+    list.replaceChildren(...periods.map(({ row }) => row))
+  }
+  const add = () => {
+    const values = periods.map(one => one.read())
+    show([...values, { cost: 0, valid_from: values.at(-1)?.valid_to, valid_to: values[0]?.valid_from }])
+    periods.at(-1).row.querySelector('input').focus()
+  }
+  show(isUntouched(hours) ? untouched : hours)
+  return {
+    title: 'What do you pay, and when?',
+    text: 'The periods together fill the whole day. One may reach over midnight, such as 23:30 to 07:00.',
+    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add a period')],
+    read: () => ({ hours: periods.map(one => one.read()) }),
+  }
+}
+
+const surchargePage = ({ currency_code: currency, surcharge = {}, regions, region }) => {
+  const fixed = numberInput(priceText(surcharge.fixed, currency))
+  const percentage = numberInput(Number(surcharge.percentage ?? 0) === 0 ? '' : String(surcharge.percentage))
+  const asks = regions?.length > 0
+  return {
+    title: 'What comes on top of the market price?',
+    text: 'Your contract tells what the supplier adds for each kilowatt-hour. Leave empty what it does not add.',
+    fields: [
+      ...(asks
+        ? [
+            choice(
+              'Market area',
+              'region',
+              regions.map(one => (typeof one === 'string' ? { value: one, title: one } : { value: one.id, title: one.name })),
+              region,
+            ),
+          ]
+        : []),
+      field('Surcharge for each kilowatt-hour', fixed, { name: 'fixed', unit: priceUnit(currency) }),
+      field('Surcharge in percent, such as tax', percentage, { name: 'percentage', unit: '%' }),
+    ],
+    read: form => ({
+      surcharge: {
+        fixed: fixed.value.trim() === '' ? 0 : (readPrice(fixed.value, currency) ?? fixed.value),
+        percentage: percentage.value.trim() === '' ? 0 : (readNumber(percentage.value) ?? percentage.value),
+      },
+      ...(asks ? { region: chosenIn(form, 'region') || null } : {}),
+    }),
+  }
+}
+
+const namePage = ({ tariff = {} }) => {
+  const name = textInput(tariff.name, { autocomplete: 'off' })
+  return {
+    title: 'What is your tariff called?',
+    fields: [field('Name of the tariff', name, { name: 'name' })],
+    read: () => ({ tariff: { name: name.value } }),
+  }
+}
+
+/** The day of an instant where the person is, for a date input. */
+const dayOf = text => {
+  if (!text) return ''
+  const at = new Date(text)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 10)
+}
+
+/** Midnight where the person is; null for no date. */
+const midnight = text => (text === '' ? null : new Date(`${text}T00:00:00`).toISOString())
+
+const termPage = ({ contract_start_date: start, contract_end_date: end, contract_term_type: type }) => {
+  const first = element('input', { type: 'date', value: dayOf(start) })
+  const last = element('input', { type: 'date', value: dayOf(end) })
+  const lastField = field('Contract ends on', last, { name: 'contract_end_date' })
+  const kinds = choice(
+    'Length of the contract',
+    'term',
+    [
+      { value: 'UNTIL_TERMINATED', title: 'It runs until somebody ends it' },
+      { value: 'FIXED', title: 'It ends on a date' },
+    ],
+    type || 'UNTIL_TERMINATED',
+  )
+  const show = () => {
+    lastField.hidden = chosenIn(kinds, 'term') !== 'FIXED'
+  }
+  kinds.addEventListener('change', show)
+  show()
+  return {
+    title: 'How long does the contract run?',
+    text: 'Leave the start empty if you do not know it.',
+    fields: [field('Contract started on', first, { name: 'contract_start_date' }), kinds, lastField],
+    read: form => {
+      const chosen = chosenIn(form, 'term')
+      return {
+        contract_start_date: midnight(first.value),
+        contract_end_date: chosen === 'FIXED' ? midnight(last.value) : null,
+        contract_term_type: chosen,
+      }
+    },
+  }
+}
+
+/** Pages about prices and the contract, by route. */
+export const tariffPages = {
+  tariff_structure_select: structurePage,
+  rate_fixed_capture: fixedPage,
+  rate_tod_capture: hoursPage,
+  rate_advanced_capture: advancedPage,
+  surcharge_capture: surchargePage,
+  market_surcharge_capture: surchargePage,
+  tariff_name_capture: namePage,
+  contract_term_capture: termPage,
+}

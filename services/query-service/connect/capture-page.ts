@@ -1,0 +1,142 @@
+import { readAdvancedTariff } from '../../contract/connect-advanced.ts'
+import type { ConnectCall } from '../../contract/connect-call.ts'
+import type { Captured } from '../../domain/connect/capture.ts'
+import type { Page } from '../../domain/connect/page.ts'
+import {
+  type PageData,
+  readAddress,
+  readCost,
+  readHours,
+  readId,
+  readName,
+  readRegion,
+  readStructure,
+  readSurcharge,
+  readTerm,
+} from '../../domain/connect/read-page.ts'
+import { termsOf } from '../../domain/connect/tariff-of.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
+import { findLibraryTariff, listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
+import type { StoredLocation } from '../../platform/postgres/location-row.ts'
+import { findProviders, serves } from '../../platform/postgres/providers.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { chosenProvider } from './open-session.ts'
+import { placeAddress } from './place-address.ts'
+
+type Capture = {
+  readonly dependencies: ConnectDependencies
+  readonly transaction: TenantTransaction
+  readonly session: StoredSession
+  readonly location: StoredLocation | null
+  /** What was posted; empty where nothing was. */
+  readonly data: PageData
+  /** Whether nothing at all was posted, which skips a page that may be skipped. */
+  readonly isSkipped: boolean
+}
+
+/** Pass on what was read, as the capture of a page. */
+const captured = <T>(read: Result<T>, give: (value: T) => Captured): Result<Captured> => (read.ok ? accepted(give(read.value)) : read)
+
+const captureAddress = async ({ dependencies, session, location, data }: Capture): Promise<Result<Captured>> => {
+  const address = readAddress(data, session.state.address)
+  if (!address.ok) return address
+  const placed = await placeAddress(dependencies, session.config, address.value, location)
+  return placed.ok ? accepted({ page: 'address', address: address.value, ...placed.value }) : placed
+}
+
+const captureProvider = async ({ transaction, session, data }: Capture): Promise<Result<Captured>> => {
+  const id = readId(data, 'provider', 'provider_id_missing')
+  if (!id.ok) return id
+  const [provider] = await findProviders(transaction.query, [id.value])
+  if (provider === undefined) return refused('provider_not_found', 'No provider has this id; choose one of the list', 'data.provider.id')
+  if (!serves(provider, session.state.address.country_code ?? '', session.request.addressType)) {
+    return refused('provider_id_invalid', 'This provider does not serve this address; choose one of the list', 'data.provider.id')
+  }
+  return accepted({ page: 'provider', provider: await chosenProvider(transaction, provider, session) })
+}
+
+const captureLibrary = async ({ transaction, session, data }: Capture): Promise<Result<Captured>> => {
+  const id = readId(data, 'tariff', 'tariff_id_missing')
+  if (!id.ok) return id
+  const tariff = await findLibraryTariff(transaction.query, id.value)
+  if (tariff === null) return refused('tariff_not_found', 'No tariff has this id; choose one of the list', 'data.tariff.id')
+  const { state, config } = session
+  const fitting = await listLibraryTariffs(transaction.query, {
+    providerIds: [state.provider?.id ?? ''],
+    country: state.address.country_code ?? '',
+    currencyCode: state.currencyCode ?? '',
+    ...{ direction: config.direction, type: config.type },
+  })
+  return fitting.some(one => one.id === tariff.id)
+    ? accepted({ page: 'library', tariffId: tariff.id, name: tariff.name })
+    : refused('tariff_id_invalid', 'This tariff is not offered here; choose one of the list', 'data.tariff.id')
+}
+
+/** The page for advanced tariffs takes what POST /tariffs takes, and judges it by the same rules. */
+const captureAdvanced = ({ session, data }: Capture): Result<Captured> => {
+  const read = readAdvancedTariff(data)
+  if (!read.ok) return read
+  const { marketRates, schedule, term } = read.value
+  const state = { ...session.state, structure: 'ADVANCED' as const, advanced: { marketRates, schedule } }
+  const judged = termsOf(session.config, state, term)
+  if (!judged.ok) {
+    const { field } = judged.refusal
+    return { ok: false, refusal: { ...judged.refusal, ...(field === undefined ? {} : { field: `data.tariff.${field}` }) } }
+  }
+  return accepted({ page: 'advanced', advanced: { marketRates, schedule }, term })
+}
+
+const captureSurcharge = ({ data }: Capture): Result<Captured> => {
+  const surcharge = readSurcharge(data)
+  if (!surcharge.ok) return surcharge
+  return captured(readRegion(data), region => ({ page: 'surcharge', surcharge: surcharge.value, region }))
+}
+
+/** A name is asked for only where the session captures names; elsewhere its page may be posted empty. */
+const captureName = ({ session, data, isSkipped }: Capture): Result<Captured> =>
+  isSkipped && !session.config.capturesName
+    ? accepted({ page: 'name', name: null })
+    : captured(readName(data, 'tariff', 'tariff_name_missing'), name => ({ page: 'name', name }))
+
+const actionMissing = refused('action_missing', 'Send one of the actions of this page', 'action')
+
+/** Read what was posted for a page, and look up what it names. Refuses with the codes of the page. Source: Connect reference 3. */
+export const capturePage = async (page: Page, capture: Capture): Promise<Result<Captured>> => {
+  const { data, isSkipped } = capture
+  switch (page) {
+    case 'address':
+      return captureAddress(capture)
+    case 'provider':
+      return captureProvider(capture)
+    case 'provider_name':
+      return captured(readName(data, 'provider', 'provider_name_missing'), name => ({
+        page: 'provider_name',
+        provider: { id: null, displayName: name, logoUrl: null, loginUrl: null, hasLibrary: false },
+      }))
+    case 'library':
+      return captureLibrary(capture)
+    case 'structure':
+      return captured(readStructure(data), structure => ({ page: 'structure', structure }))
+    case 'fixed':
+      return captured(readCost(data), cost => ({ page: 'fixed', cost }))
+    case 'time_of_day':
+      return captured(readHours(data), hours => ({ page: 'time_of_day', hours }))
+    case 'advanced':
+      return captureAdvanced(capture)
+    case 'region':
+      return captured(readRegion(data), region => ({ page: 'region', region }))
+    case 'surcharge':
+      return captureSurcharge(capture)
+    case 'name':
+      return captureName(capture)
+    case 'term':
+      return isSkipped ? accepted({ page: 'term', term: null }) : captured(readTerm(data), term => ({ page: 'term', term }))
+    default:
+      return actionMissing
+  }
+}
+
+/** Tell what a call captures with. */
+export const dataOf = ({ data }: ConnectCall): Pick<Capture, 'data' | 'isSkipped'> => ({ data: data ?? {}, isSkipped: data === null })

@@ -1,0 +1,43 @@
+import { accepted, type Result } from '../../domain/refusal.ts'
+import type { PostalAddress } from '../../platform/place/place.ts'
+import type { EventDraft } from '../../platform/postgres/events.ts'
+import type { OutboxMessage } from '../../platform/postgres/outbox.ts'
+import type { PricingBook } from '../../platform/pricing-book.ts'
+import type { Seal } from '../../platform/seal.ts'
+import type { Logger } from '../../platform/telemetry.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+
+/** What Connect is made from, beside what all operations of this role are. */
+export type ConnectDependencies = QueryServiceDependencies & {
+  readonly pricing: Pick<PricingBook, 'gatherNewest'>
+  /** Seals tokens, which events name. */
+  readonly tokenSeal: Seal
+  /** Seals what people give the apps of providers. */
+  readonly credentialsSeal: Seal
+  /** The market areas that fit an address that can be placed; none where no market is mapped. */
+  readonly areasOf: (address: PostalAddress) => readonly string[]
+  readonly fetch: typeof fetch
+  readonly logger: Pick<Logger, 'warn' | 'error'>
+  /** Where the flow is mounted. */
+  readonly connectPaths: readonly string[]
+}
+
+/** What a step has done besides moving the session: written with it, or owed after it. */
+export type Deeds = {
+  readonly events: readonly EventDraft[]
+  readonly audit: readonly { readonly action: string; readonly objectId: string | null; readonly detail: unknown }[]
+  readonly orders: readonly (OutboxMessage | null)[]
+}
+
+export const nothingDone: Deeds = { events: [], audit: [], orders: [] }
+
+export const bothDone = (a: Deeds, b: Deeds): Deeds => ({
+  events: [...a.events, ...b.events],
+  audit: [...a.audit, ...b.audit],
+  orders: [...a.orders, ...b.orders],
+})
+
+/** What a part of a step gives on, and what it has done. */
+export type Done<T> = { readonly value: T; readonly deeds: Deeds }
+
+export const done = <T>(value: T, deeds: Deeds = nothingDone): Result<Done<T>> => accepted({ value, deeds })

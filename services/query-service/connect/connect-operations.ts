@@ -1,0 +1,29 @@
+import { connectStep } from '../../contract/connect-call.ts'
+import { sameRoute } from '../../contract/operation.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import { importTariff } from './connect-batch.ts'
+import { answerConnectCall } from './connect-call.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { connectTokenOperations } from './connect-tokens.ts'
+
+/** The call answers at its own path, and wherever the operator mounts the flow besides. */
+const mounted = (paths: readonly string[]): typeof connectStep => {
+  const others = paths.filter(path => !connectStep.routes.current.some(route => route.path === path))
+  if (others.length === 0) return connectStep
+  const more = others.map(path => sameRoute('POST', path))
+  const { current, earlier } = connectStep.routes
+  return {
+    ...connectStep,
+    routes: {
+      current: [...current, ...more.flatMap(routes => routes.current)],
+      earlier: [...earlier, ...more.flatMap(routes => routes.earlier)],
+    },
+  }
+}
+
+/** Bind the operations of Connect. */
+export const connectOperations = (dependencies: ConnectDependencies): readonly Binding[] => [
+  ...connectTokenOperations(dependencies),
+  importTariff(dependencies),
+  bind(mounted(dependencies.connectPaths), answerConnectCall(dependencies)),
+]

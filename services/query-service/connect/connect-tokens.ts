@@ -1,0 +1,122 @@
+import { connectTokenCreate, connectTokenRetrieve, connectTokenToWire, type SessionView, sessionToWire } from '../../contract/connect.ts'
+import type { ConnectDraft } from '../../contract/connect-draft.ts'
+import type { Layout } from '../../contract/layout.ts'
+import { type ConnectConfig, newState } from '../../domain/connect/session.ts'
+import { isId } from '../../domain/identifier.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import { mintConnectToken } from '../../platform/mint.ts'
+import { createSession, retrieveSession, type StoredSession, summaryNameOf } from '../../platform/postgres/connect-sessions.ts'
+import { retrieveCustomer } from '../../platform/postgres/customers.ts'
+import { retrieveLocation } from '../../platform/postgres/locations.ts'
+import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
+import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { change, tenantOf } from '../change.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { sessionIdOf } from './finish-session.ts'
+import { isPriced } from './summary.ts'
+
+/** How long a token holds, in ms. */
+const lifetimeMs = 86_400_000
+
+type Asked = { readonly layout: Layout; readonly keyId: string; readonly at: number }
+
+/** Judge what a session names. Refuses `customer_not_found`, `location_not_found`, `tariff_not_found`. */
+const judgeNames = async (
+  transaction: TenantTransaction,
+  { request }: ConnectDraft,
+): Promise<Result<Pick<ConnectConfig, 'direction' | 'type'> | null>> => {
+  const { customerId, locationId, tariffId } = request
+  if (customerId !== null && (await retrieveCustomer(transaction, customerId)) === null) {
+    return refused('customer_not_found', 'No customer has this id', 'customer_id')
+  }
+  if (locationId !== null && (await retrieveLocation(transaction, locationId)) === null) {
+    return refused('location_not_found', 'No location has this id', 'location_id')
+  }
+  if (tariffId === null) return accepted(null)
+  const tariff = await retrieveTariff(transaction, tariffId)
+  if (tariff === null || (locationId !== null && tariff.locationId !== locationId)) {
+    return refused('tariff_not_found', 'No tariff of this location has this id', 'tariff_id')
+  }
+  return accepted({ direction: tariff.direction, type: tariff.type })
+}
+
+/** Make a session for a draft: its token is given here and kept nowhere in clear. Refuses what the draft names and is not there. */
+export const makeSession = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  draft: ConnectDraft,
+  { layout, keyId, at }: Asked,
+): Promise<Result<{ readonly session: StoredSession; readonly token: string }>> => {
+  const renewed = await judgeNames(transaction, draft)
+  if (!renewed.ok) return renewed
+  const { options, address, request } = draft
+  const tariff = request.tariffId === null ? null : await retrieveTariff(transaction, request.tariffId)
+  const token = mintConnectToken()
+  const id = sessionIdOf(dependencies, token)
+  const type = renewed.value?.type ?? draft.type ?? 'COMMODITY'
+  const config: ConnectConfig = {
+    layout,
+    summaryName: await summaryNameOf(transaction),
+    direction: renewed.value?.direction ?? draft.direction ?? 'IMPORT',
+    type,
+    disconnect: options.disconnect_tariff,
+    edit: options.edit_tariff || request.tariffId !== null,
+    capturesAdvanced: options.advanced_tariff_capture,
+    capturesName: options.tariff_name_capture,
+    capturesTerm: options.contract_term_capture,
+  }
+  const { accountId, liveMode } = transaction
+  const session: StoredSession = {
+    accountId,
+    liveMode,
+    id,
+    sealedToken: dependencies.tokenSeal.seal(token, id),
+    keyId,
+    config,
+    request: { ...request, callbackUrl: request.callbackUrl ?? '', locationId: tariff?.locationId ?? request.locationId },
+    state: { ...newState, address },
+    customerId: null,
+    locationId: null,
+    tariffId: null,
+    savedPrint: null,
+    completeAction: null,
+    completedAt: null,
+    announcedAt: null,
+    createdAt: at,
+    expiresAt: at + lifetimeMs,
+  }
+  await createSession(transaction, session)
+  return accepted({ session, token })
+}
+
+const notFinished = refused('pending_connect', 'The person has not finished this session yet; ask again later')
+const noSession = refused('not_found', 'No Connect session has this token, or it has expired')
+
+/** Bind the operations on Connect tokens. */
+export const connectTokenOperations = (dependencies: ConnectDependencies): readonly Binding[] => [
+  bind(connectTokenCreate, async request => {
+    const { body: draft, layout, caller, at } = request
+    if (layout === 'current' && draft.request.connectUrl === null) {
+      return refused('field_required', 'connect_url is required: where the browser returns after a login at a provider', 'connect_url')
+    }
+    return change(dependencies, connectTokenCreate, request, async transaction => {
+      const made = await makeSession(dependencies, transaction, draft, { layout, keyId: caller.keyId, at })
+      if (!made.ok) return made
+      const view: SessionView = { ...made.value.session, token: made.value.token, isPriced: false }
+      return accepted({ value: connectTokenToWire(view), events: [] })
+    })
+  }),
+  bind(connectTokenRetrieve, async request => {
+    const { connect_token: token } = request.query
+    if (!isId('connectSession', token)) return noSession
+    return withTenant(dependencies.database, tenantOf(request), async transaction => {
+      const session = await retrieveSession(transaction, sessionIdOf(dependencies, token))
+      if (session === null || session.expiresAt <= request.at) return noSession
+      if (session.completedAt === null) return notFinished
+      const tariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+      const isKnown = await isPriced(dependencies, transaction, tariff, request.at)
+      return accepted(sessionToWire({ ...session, token, isPriced: isKnown }, request.layout))
+    })
+  }),
+]

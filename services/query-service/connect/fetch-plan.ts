@@ -1,0 +1,64 @@
+import { type ProviderAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect-provider-app.ts'
+import type { TariffCredentials } from '../../platform/postgres/tariff-credentials.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+
+/**
+ * What came of asking a provider: its tariff, accounts to choose from, `credentials` that it does not take, a request that it has refused,
+ * or no answer in time. Messages are the provider's, for the person.
+ */
+export type Fetched =
+  | { readonly kind: 'plan'; readonly plan: TariffPlan }
+  | { readonly kind: 'accounts'; readonly accounts: readonly ProviderAccount[] }
+  | { readonly kind: 'credentials' | 'refused'; readonly message: string | null }
+  | { readonly kind: 'away' }
+
+const timeLimitMs = 10_000
+const mostBytes = 1_048_576
+
+const readBounded = async (response: Response): Promise<Uint8Array | null> => {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > mostBytes) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+const judge = (status: number, bytes: Uint8Array): Fetched => {
+  if (status === 422) return { kind: 'credentials', message: readProviderMessage(bytes) }
+  if (status >= 400 && status < 500 && status !== 408 && status !== 429) return { kind: 'refused', message: readProviderMessage(bytes) }
+  if (status !== 200 && status !== 201) return { kind: 'away' }
+  const read = readPlanAnswer(bytes)
+  if (!read.ok) return { kind: 'refused', message: null }
+  return 'plan' in read.value ? { kind: 'plan', plan: read.value.plan } : { kind: 'accounts', accounts: read.value.accounts }
+}
+
+/**
+ * Ask the app of a provider for a tariff: 10 s and 1 MiB at most, no redirect is followed. What the person gave goes to the provider and
+ * nowhere else. Never throws for what the provider does. Source: Connect reference 7.
+ */
+export const fetchPlan = async (
+  { fetch, credentialsSeal }: Pick<ConnectDependencies, 'fetch' | 'credentialsSeal'>,
+  appUrl: string,
+  { id, sealed, referenceId }: Pick<TariffCredentials, 'id' | 'sealed' | 'referenceId'>,
+): Promise<Fetched> => {
+  const data = credentialsSeal.open(sealed, id)
+  const reference = referenceId === null ? '' : `,"reference_id":${JSON.stringify(referenceId)}`
+  try {
+    const response = await fetch(`${appUrl.replace(/\/+$/, '')}/api/tariff_plan`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: `{"auth_metadata":{"data":${data}${reference}}}`,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeLimitMs),
+    })
+    const bytes = await readBounded(response)
+    return bytes === null ? { kind: 'refused', message: null } : judge(response.status, bytes)
+  } catch (error) {
+    if (error instanceof TypeError || (error instanceof Error && ['TimeoutError', 'AbortError'].includes(error.name)))
+      return { kind: 'away' }
+    throw error
+  }
+}

@@ -1,0 +1,50 @@
+import { sessionToWire } from '../../contract/connect.ts'
+import { hashSecret } from '../../platform/mint.ts'
+import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
+import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { type ConnectDependencies, type Done, nothingDone } from './connect-dependencies.ts'
+import { currentTariff, locationOf } from './open-session.ts'
+import { isPriced } from './summary.ts'
+
+/** The hash under which a token is kept. */
+export const sessionIdOf = ({ secret }: Pick<ConnectDependencies, 'secret'>, token: string): string => hashSecret(secret, token)
+
+/** The token of a kept session. */
+export const tokenOf = ({ tokenSeal }: Pick<ConnectDependencies, 'tokenSeal'>, session: StoredSession): string =>
+  tokenSeal.open(session.sealedToken, session.id)
+
+/** Tell of a session that has kept a tariff, once, as soon as the tariff has a price. Source: description, events; contract decisions 14. */
+export const announce = (
+  dependencies: Pick<ConnectDependencies, 'tokenSeal'>,
+  session: StoredSession,
+  isPriceKnown: boolean,
+  at: number,
+): Done<StoredSession> => {
+  const isDue = session.completeAction === 'SAVE' && session.announcedAt === null
+  if (!isDue || !isPriceKnown) return { value: session, deeds: nothingDone }
+  const view = { ...session, token: tokenOf(dependencies, session), isPriced: true }
+  const event = { type: 'connect_session.complete', objectId: view.token, data: sessionToWire(view) }
+  return { value: { ...session, announcedAt: at }, deeds: { ...nothingDone, events: [event] } }
+}
+
+/** Mark a session as done: it has kept a tariff, or shows the one that its location has. */
+export const finish = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  session: StoredSession,
+  at: number,
+): Promise<Done<StoredSession>> => {
+  const location = await locationOf(transaction, session)
+  const kept = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+  const tariff = kept ?? (location === null ? null : await currentTariff(transaction, location.id, session.config, at))
+  const finished: StoredSession = {
+    ...session,
+    customerId: session.customerId ?? location?.customerId ?? null,
+    locationId: location?.id ?? null,
+    tariffId: tariff?.id ?? null,
+    completeAction: 'SAVE',
+    completedAt: session.completedAt ?? at,
+  }
+  return announce(dependencies, finished, await isPriced(dependencies, transaction, tariff, at), at)
+}

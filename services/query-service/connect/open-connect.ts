@@ -1,0 +1,44 @@
+import type { Binding, Page } from '../../platform/http/binding.ts'
+import { marketAreasOf } from '../../platform/place/market-areas.ts'
+import { shipSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
+import { sealWith } from '../../platform/seal.ts'
+import { connectPages } from '../connect-page/connect-page.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import type { LeasedWork } from '../timers.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { connectOperations } from './connect-operations.ts'
+import { connectWork } from './connect-work.ts'
+
+/** What Connect needs of the process, beside what all operations share. */
+export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {
+  /** Where the flow is mounted, beside /connect. */
+  readonly path: string
+  /** The key that credentials of providers are sealed under. */
+  readonly credentialsKey: string
+  /** The present instant in ms. */
+  readonly at: () => number
+}
+
+/** What Connect brings into the process; `work` is what nobody's call does. */
+export type Connect = { readonly operations: readonly Binding[]; readonly pages: readonly Page[]; readonly work: LeasedWork }
+
+/** Open Connect: its operations, its page, and its work. Suppliers that the service comes with are written where they are new. */
+export const openConnect = async (
+  shared: QueryServiceDependencies,
+  { path, credentialsKey, at, ...settings }: ConnectSettings,
+): Promise<Connect> => {
+  await shipSuppliers(shared.database, at())
+  const dependencies: ConnectDependencies = {
+    ...shared,
+    ...settings,
+    tokenSeal: sealWith(shared.secret, 'connect tokens'),
+    credentialsSeal: sealWith(credentialsKey, 'provider credentials'),
+    areasOf: marketAreasOf,
+    connectPaths: [...new Set(['/connect', path])],
+  }
+  return {
+    operations: connectOperations(dependencies),
+    pages: dependencies.connectPaths.flatMap(connectPages),
+    work: connectWork(dependencies, at),
+  }
+}

@@ -1,0 +1,131 @@
+import type { Standing } from '../../domain/connect/advance.ts'
+import type { ChosenProvider, ConnectState } from '../../domain/connect/session.ts'
+import { prefillOf } from '../../domain/connect/tariff-of.ts'
+import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
+import { listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
+import type { StoredLocation } from '../../platform/postgres/location-row.ts'
+import { listLocations, retrieveLocation } from '../../platform/postgres/locations.ts'
+import { findProviders, type StoredProvider } from '../../platform/postgres/providers.ts'
+import { credentialsOf, isTariffPending } from '../../platform/postgres/tariff-credentials.ts'
+import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
+import { listTariffs, retrieveTariff } from '../../platform/postgres/tariffs.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { providerPatienceMs } from '../location-tariffs.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { knownOf, placeKnown } from './place-address.ts'
+
+const one = { limit: 1, startingAfter: null, endingBefore: null }
+const every = { limit: 10_000, startingAfter: null, endingBefore: null }
+
+/** Find the location of a session: the one it has kept, the one that was named, or the one that has the reference; null for none yet. */
+export const locationOf = async (
+  transaction: TenantTransaction,
+  { locationId, request }: Pick<StoredSession, 'locationId' | 'request'>,
+): Promise<StoredLocation | null> => {
+  const id = locationId ?? request.locationId
+  if (id !== null) return retrieveLocation(transaction, id)
+  if (request.locationReferenceId === null) return null
+  const page = await listLocations(transaction, { referenceId: request.locationReferenceId, customerId: null }, one)
+  return page.ok ? (page.value.items[0] ?? null) : null
+}
+
+type Kind = Pick<StoredSession['config'], 'direction' | 'type'>
+
+/** The living tariffs of a kind at a location, in the order of their contracts. */
+export const livingTariffs = async (
+  transaction: TenantTransaction,
+  locationId: string,
+  { direction, type }: Kind,
+): Promise<readonly StoredTariff[]> => {
+  const page = await listTariffs(transaction, { locationId, direction, type }, every)
+  if (!page.ok) throw new Error(`tariffs of ${locationId}: ${page.refusal.message}`)
+  const startOf = (tariff: StoredTariff): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
+  return page.value.items.toSorted((a, b) => startOf(a) - startOf(b))
+}
+
+/** The tariff of a kind that speaks for its location at `at` (ms). */
+export const currentTariff = async (
+  transaction: TenantTransaction,
+  locationId: string,
+  kind: Kind,
+  at: number,
+): Promise<StoredTariff | null> => {
+  const living = await livingTariffs(transaction, locationId, kind)
+  return living.findLast(tariff => (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at) ?? living[0] ?? null
+}
+
+/** Tell how the tariff of a session's kind stands at its location. */
+export const standingOf = async (
+  transaction: TenantTransaction,
+  location: StoredLocation | null,
+  config: Kind,
+  at: number,
+): Promise<Standing> => {
+  if (location === null) return 'none'
+  const kind = { locationId: location.id, direction: config.direction, type: config.type }
+  const credentials = await credentialsOf(transaction, kind)
+  const hasFailed = credentials !== null && credentials.failingSince !== null && at - credentials.failingSince >= providerPatienceMs
+  if (hasFailed) return 'failed'
+  if (await isTariffPending(transaction, kind)) return 'pending'
+  return (await livingTariffs(transaction, location.id, config)).length > 0 ? 'connected' : 'none'
+}
+
+/** Take a provider as the choice of a session. */
+export const chosenProvider = async (
+  transaction: TenantTransaction,
+  provider: StoredProvider,
+  { config, state }: Pick<StoredSession, 'config' | 'state'>,
+): Promise<ChosenProvider> => {
+  const library = await listLibraryTariffs(transaction.query, {
+    providerIds: [provider.id],
+    country: state.address.country_code ?? '',
+    currencyCode: state.currencyCode ?? '',
+    direction: config.direction,
+    type: config.type,
+  })
+  return {
+    id: provider.id,
+    displayName: provider.displayName,
+    logoUrl: provider.logoUrl,
+    loginUrl: provider.direct?.loginUrl ?? null,
+    hasLibrary: library.length > 0,
+  }
+}
+
+/** Fill a session with the values of the tariff that it renews. */
+const renewed = async (transaction: TenantTransaction, session: StoredSession, state: ConnectState): Promise<ConnectState> => {
+  const { tariffId } = session.request
+  const tariff = tariffId === null ? null : await retrieveTariff(transaction, tariffId)
+  if (tariff === null) return state
+  const [provider] = tariff.providerId === null ? [] : await findProviders(transaction.query, [tariff.providerId])
+  const chosen = provider === undefined ? null : await chosenProvider(transaction, provider, { config: session.config, state })
+  return { ...state, ...prefillOf(tariff), name: tariff.displayName, provider: chosen }
+}
+
+/** The provider from which the location's tariff is fetched, or is on its way; null where none is. */
+const connectingProvider = async (
+  transaction: TenantTransaction,
+  { config, state }: StoredSession,
+  location: StoredLocation | null,
+): Promise<ChosenProvider | null> => {
+  if (location === null) return null
+  const credentials = await credentialsOf(transaction, { locationId: location.id, direction: config.direction, type: config.type })
+  const [provider] = credentials === null ? [] : await findProviders(transaction.query, [credentials.providerId])
+  return provider === undefined ? null : chosenProvider(transaction, provider, { config, state })
+}
+
+/** Make the state in which a session is first seen: what its location, its address and the tariff that it renews tell. */
+export const openedState = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  session: StoredSession,
+  location: StoredLocation | null,
+): Promise<ConnectState> => {
+  const { config, state } = session
+  const isGiven = Object.keys(state.address).length > 0
+  const address = isGiven ? state.address : knownOf(location?.postalAddress ?? null)
+  const placed = await placeKnown(dependencies, config, address, location)
+  const known = { ...state, address, isPlaced: placed !== null, ...placed }
+  const provider = await connectingProvider(transaction, session, location)
+  return renewed(transaction, session, { ...known, provider })
+}

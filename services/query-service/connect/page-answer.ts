@@ -1,0 +1,233 @@
+import type { ConnectPage } from '../../contract/connect-call.ts'
+import { withToken } from '../../contract/connect-url.ts'
+import { exactNumber, isNumberText, scaledNumber } from '../../contract/exact-number.ts'
+import { scheduleToWire } from '../../contract/tariff-schedule.ts'
+import { type Action, actionsOf, type Page, routeOf } from '../../domain/connect/page.ts'
+import { type ChosenProvider, type ConnectState, structuresOf } from '../../domain/connect/session.ts'
+import { termsOf } from '../../domain/connect/tariff-of.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { moneyScale } from '../../domain/quantity.ts'
+import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
+import { listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
+import type { StoredLocation } from '../../platform/postgres/location-row.ts'
+import { findProviders, listProviders } from '../../platform/postgres/providers.ts'
+import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
+import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { structureType } from '../location-tariffs.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { wishOf } from './keep-tariff.ts'
+import { currentTariff } from './open-session.ts'
+import { ratesBefore, ratesKept, type SummaryTariff, summaryTariffToWire } from './summary.ts'
+
+/** What a page is drawn from. */
+export type Drawn = {
+  readonly dependencies: ConnectDependencies
+  readonly transaction: TenantTransaction
+  readonly session: StoredSession
+  readonly location: StoredLocation | null
+  readonly token: string
+  readonly at: number
+}
+
+type Data = Readonly<Record<string, unknown>>
+
+const headerOf = (provider: ChosenProvider | null): Data =>
+  provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: provider.logoUrl } }
+
+/** The country is shown in any case, for lists to stand on. */
+const addressOf = ({ address }: ConnectState): Data => ({ country_code: '', ...address })
+
+const numberOf = (text: string | null) => (text !== null && isNumberText(text) ? exactNumber(text) : 0)
+const dateOrNull = (at: number | null | undefined): string | null => (at === null || at === undefined ? null : writeInstant(at))
+
+const providersData = async ({ transaction, session }: Drawn): Promise<Data> => {
+  const { state, request } = session
+  const providers = await listProviders(transaction.query, {
+    country: state.address.country_code ?? '',
+    addressType: request.addressType,
+  })
+  return {
+    providers: providers.map(({ id, displayName, logoUrl }) => ({
+      id,
+      display_name: displayName,
+      ...(logoUrl === null ? {} : { logo_url: logoUrl }),
+    })),
+    postal_address: addressOf(state),
+  }
+}
+
+const libraryData = async ({ transaction, session }: Drawn): Promise<Data> => {
+  const { state, config } = session
+  const tariffs = await listLibraryTariffs(transaction.query, {
+    providerIds: [state.provider?.id ?? ''],
+    country: state.address.country_code ?? '',
+    currencyCode: state.currencyCode ?? '',
+    direction: config.direction,
+    type: config.type,
+  })
+  return { tariffs: tariffs.map(({ id, name, description }) => ({ id, name, description: description ?? '' })) }
+}
+
+const untouched = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
+
+const hoursData = ({ hours }: ConnectState): Data => ({
+  hours: hours === null ? [untouched, untouched] : hours.map(one => ({ ...one, cost: numberOf(one.cost) })),
+})
+
+const wholeDay = [
+  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [] }] }] },
+]
+
+const advancedData = ({ config, state }: StoredSession): Data => {
+  const terms = state.advanced === null ? null : termsOf(config, { ...state, structure: 'ADVANCED' }, { start: null, end: null })
+  return {
+    tariff: {
+      market_rates: state.advanced?.marketRates ?? false,
+      contract_start_date: dateOrNull(state.term?.start),
+      contract_end_date: dateOrNull(state.term?.end),
+      schedule: terms?.ok === true ? scheduleToWire(terms.value.schedule, true) : wholeDay,
+    },
+  }
+}
+
+const surchargeData = ({ config, state }: StoredSession): Data => {
+  const isAsked = config.layout === 'earlier' && !state.hasMarketSource && state.regions.length > 1
+  return {
+    surcharge: { fixed: numberOf(state.surcharge?.fixed ?? null), percentage: numberOf(state.surcharge?.percentage ?? null) },
+    ...(isAsked ? { regions: state.regions, region: state.region } : {}),
+  }
+}
+
+/** In the earlier layout an end that is open may be left out; here it is null in both. */
+const termData = ({ term }: ConnectState): Data => ({
+  contract_start_date: dateOrNull(term?.start),
+  contract_end_date: dateOrNull(term?.end),
+  contract_term_type: term?.type ?? '',
+})
+
+/** The tariff of the summary: the kept one, or what would be kept. */
+const shownTariff = async ({ transaction, session, location, at }: Drawn): Promise<StoredTariff | SummaryTariff | null> => {
+  const kept = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+  const { source } = session.state
+  if (kept !== null && (session.config.layout === 'current' || source === 'direct' || session.completedAt !== null)) return kept
+  if (source === 'captured' || source === 'library') {
+    const wish = await wishOf(transaction, session)
+    return wish.ok ? wish.value : null
+  }
+  return location === null ? null : currentTariff(transaction, location.id, session.config, at)
+}
+
+const isKept = (tariff: StoredTariff | SummaryTariff): tariff is StoredTariff => 'locationId' in tariff
+
+/** The provider of a kept tariff, where the person has chosen none in this session. */
+const providerOf = async ({ transaction, session }: Drawn, tariff: StoredTariff | SummaryTariff): Promise<Data> => {
+  if (session.state.provider !== null) return headerOf(session.state.provider)
+  const [found] = isKept(tariff) && tariff.providerId !== null ? await findProviders(transaction.query, [tariff.providerId]) : []
+  const { id = null, displayName = tariff.displayName ?? '', logoUrl = null } = found ?? {}
+  return { provider: { id, display_name: displayName, logo_url: logoUrl } }
+}
+
+const summaryData = async (drawn: Drawn): Promise<Data> => {
+  const { dependencies, transaction, session, location, at } = drawn
+  const tariff = await shownTariff(drawn)
+  if (tariff === null) return { ...headerOf(session.state.provider), rates: { yesterday: [], today: [], tomorrow: [] } }
+  const currency = location?.currencyCode ?? session.state.currencyCode
+  const provider = await providerOf(drawn, tariff)
+  const wire = summaryTariffToWire(tariff, session.state.term?.type === '' ? null : (session.state.term?.type ?? null))
+  if (isFixedSummary(session, tariff)) {
+    const price = tariff.schedule[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
+    return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: wire }
+  }
+  const source = location === null ? null : tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId
+  const placed = location === null ? null : { timezone: location.timezone, currencyCode: location.currencyCode, sourceId: source }
+  return {
+    connection_type: tariff.connectionType,
+    currency_code: currency,
+    market_rates_source: tariff.marketRates,
+    ...provider,
+    tariff: wire,
+    rates: isKept(tariff)
+      ? await ratesKept(dependencies, transaction, tariff, at)
+      : await ratesBefore(dependencies, session, tariff, placed, at),
+  }
+}
+
+/** The earlier layout has a summary of its own for one price all day and all year. */
+const isFixedSummary = ({ config }: StoredSession, tariff: StoredTariff | SummaryTariff): boolean =>
+  config.layout === 'earlier' && structureType(tariff) === 'FIXED'
+
+const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
+  const { session, token } = drawn
+  const { state } = session
+  const currency = { currency_code: state.currencyCode }
+  switch (page) {
+    case 'address':
+      return { postal_address: addressOf(state) }
+    case 'provider':
+      return providersData(drawn)
+    case 'provider_name':
+      return { postal_address: addressOf(state), provider: { name: state.provider?.id === null ? state.provider.displayName : '' } }
+    case 'library':
+      return libraryData(drawn)
+    case 'structure':
+      return { options: structuresOf(session.config, state) }
+    case 'fixed':
+      return { ...currency, cost: numberOf(state.cost) }
+    case 'time_of_day':
+      return { ...currency, ...hoursData(state) }
+    case 'advanced':
+      return { ...currency, ...advancedData(session) }
+    case 'region':
+      return { regions: state.regions, region: state.region }
+    case 'surcharge':
+      return { ...currency, ...surchargeData(session) }
+    case 'name':
+      return { tariff: { name: state.name ?? '' } }
+    case 'term':
+      return termData(state)
+    case 'pending':
+    case 'failed':
+      return { connection_type: 'DIRECT' }
+    case 'summary':
+      return summaryData(drawn)
+    case 'login':
+      return loginData(state.provider?.loginUrl ?? '', session, token)
+    case 'end':
+      return endData(session, token)
+  }
+}
+
+const loginData = (loginUrl: string, { config }: StoredSession, token: string): Data => {
+  const address = withToken(loginUrl, token)
+  return config.layout === 'earlier' ? { redirect_url: address, redirect_uri: address } : { redirect_url: address }
+}
+
+/** Where the browser goes at the end; clients follow the address as it is, so the token is in it. */
+const endData = ({ config, request }: StoredSession, token: string): Data => {
+  const address = withToken(request.callbackUrl, token)
+  return config.layout === 'earlier' ? { callback_uri: address, callback_url: address } : { redirect_url: address, callback_url: address }
+}
+
+const shownActions = (page: Page, { config, state }: StoredSession): readonly Action[] =>
+  actionsOf(page, config.layout).filter(action => action !== 'WRONG_TARIFF_REPORT' || !state.isReported)
+
+/** Draw a page of a session: the one it is on, or its end where the visit ends here. */
+export const drawPage = async (drawn: Drawn, ending: boolean): Promise<ConnectPage> => {
+  const { session, token } = drawn
+  const { config, state, liveMode } = session
+  const page = ending ? 'end' : (state.page ?? 'address')
+  const data = await dataOf(page, drawn)
+  const isFixed = page === 'summary' && 'cost' in data
+  const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
+  const header = 'provider' in data || page === 'address' || page === 'provider' || page === 'end' ? {} : headerOf(state.provider)
+  return {
+    connect_token: token,
+    route: routeOf(page, { layout: config.layout, summaryName: config.summaryName, isFixed }),
+    type: config.type,
+    ...(needsDirection ? { direction: config.direction } : {}),
+    live_mode: liveMode,
+    actions: [...shownActions(page, session)],
+    data: { ...header, ...data },
+  }
+}

@@ -1,0 +1,74 @@
+import { countryInvalid } from '../../domain/connect/read-page.ts'
+import { type ConnectAddress, type ConnectConfig, isComplete } from '../../domain/connect/session.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { PostalAddress } from '../../platform/place/place.ts'
+import { filledAreas } from '../../platform/postgres/connect-session-markets.ts'
+import type { StoredLocation } from '../../platform/postgres/location-row.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+
+/** What follows from a complete address: market areas, whether the location has a market source of its own, currency. */
+export type PlacedAddress = {
+  readonly regions: readonly string[]
+  readonly hasMarketSource: boolean
+  readonly currencyCode: string
+}
+
+/** Give an address in the form in which locations keep it. */
+export const postalOf = (address: ConnectAddress): PostalAddress & Readonly<Record<string, string | null>> => ({
+  address_line1: address.address_line1 ?? null,
+  address_line2: address.address_line2 ?? null,
+  city: address.city ?? '',
+  state: address.state ?? null,
+  post_code: address.post_code ?? null,
+  country_code: address.country_code ?? '',
+})
+
+/** Take the address of a location as far as it is known. */
+export const knownOf = (postal: Readonly<Record<string, string | null>> | null): ConnectAddress =>
+  Object.fromEntries(Object.entries(postal ?? {}).filter(([, value]) => (value ?? '').trim() !== ''))
+
+const notFound = refused(
+  'geo_location_not_found',
+  'This address cannot be placed; check the city and the post code, or add the state',
+  'data.postal_address.city',
+)
+
+/**
+ * Place a complete address, for a location that is there or is yet to come. What the location has set for itself holds over the address.
+ * Refuses `geo_location_not_found` and `country_code_invalid`.
+ */
+export const placeAddress = async (
+  { placeOf, areasOf, database }: Pick<ConnectDependencies, 'placeOf' | 'areasOf' | 'database'>,
+  { direction }: Pick<ConnectConfig, 'direction'>,
+  address: ConnectAddress,
+  location: StoredLocation | null,
+): Promise<Result<PlacedAddress>> => {
+  const postal = postalOf(address)
+  const place = placeOf(postal)
+  const source = direction === 'EXPORT' ? location?.exportSourceId : location?.importSourceId
+  const hasMarketSource = (source ?? null) !== null
+  if (!place.ok) {
+    if (place.refusal.code !== 'geo_location_not_found') return countryInvalid
+    // A location that names zone and currency stands also where its address says nothing to us.
+    return location === null || location.overrides.timezone === null
+      ? notFound
+      : accepted({ regions: [], hasMarketSource, currencyCode: location.currencyCode })
+  }
+  const currencyCode = location?.currencyCode ?? place.value.currencyCode
+  const areas = areasOf(postal)
+  // Between areas without prices there is nothing to choose: the likeliest stands.
+  const filled = await filledAreas(database, areas, currencyCode)
+  return accepted({ regions: areas.filter((area, index) => index === 0 || filled.has(area)), hasMarketSource, currencyCode })
+}
+
+/** Place what is known of an address; null where it is not complete, or cannot be placed. */
+export const placeKnown = async (
+  dependencies: Pick<ConnectDependencies, 'placeOf' | 'areasOf' | 'database'>,
+  config: Pick<ConnectConfig, 'direction'>,
+  address: ConnectAddress,
+  location: StoredLocation | null,
+): Promise<PlacedAddress | null> => {
+  if (!isComplete(address)) return null
+  const placed = await placeAddress(dependencies, config, address, location)
+  return placed.ok ? placed.value : null
+}

@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto'
+import type { ConnectCall, ConnectPage } from '../../contract/connect-call.ts'
+import { withToken } from '../../contract/connect-url.ts'
+import { advance } from '../../domain/connect/advance.ts'
+import type { LoginOutcome } from '../../domain/connect/capture.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { retrieveAccount } from '../../platform/postgres/accounts.ts'
+import { retrieveSession, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
+import { findProviders, type StoredProvider } from '../../platform/postgres/providers.ts'
+import {
+  forgetCredentials,
+  putCredentials,
+  removeCredentials,
+  retrieveCredentials,
+  type TariffCredentials,
+} from '../../platform/postgres/tariff-credentials.ts'
+import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { changeSession, type Found } from './change-session.ts'
+import { bothDone, type ConnectDependencies } from './connect-dependencies.ts'
+import { type Fetched, fetchPlan } from './fetch-plan.ts'
+import { isUsable, keepFetched } from './keep-fetched.ts'
+import { keepOwner } from './keep-owner.ts'
+import { carryOut, type Step } from './take-step.ts'
+
+const routes: readonly string[] = [
+  'start_tariff_integration',
+  'auth_metadata_capture',
+  'consent_capture',
+  'mfa_capture',
+  'multiple_available_tariffs',
+  'no_available_tariffs',
+  'failed_login',
+]
+const wayOut: readonly (string | null)[] = ['DISMISS_DIRECT', 'DISCONNECT']
+
+/** How long the relay leaves a fetch to the call that has just begun it, in ms. */
+const headStartMs = 60_000
+
+/** Tell whether a call comes from the app of a provider: by its route, or because it leaves the login. */
+export const isProviderCall = ({ route, action }: ConnectCall, { state }: StoredSession): boolean =>
+  (route !== null && routes.includes(route)) || (state.page === 'login' && wayOut.includes(action))
+
+const noLogin = refused('route_invalid', 'The session has no provider with a login; send session_start for the page that is open', 'route')
+const noMetadata = refused('auth_metadata_invalid', 'Send the fields of the form as data', 'data')
+const unknownMetadata = refused('auth_metadata_invalid', 'Send the auth_metadata_id of this session', 'data.auth_metadata_id')
+const noConsent = refused('consent_missing', 'Send consent_given: true, or leave with the action DISMISS_DIRECT', 'data.consent_given')
+
+/** One call of a provider's app: the session that it is for, and the provider. */
+type Leg = {
+  readonly dependencies: ConnectDependencies
+  readonly found: Found
+  readonly session: StoredSession
+  readonly provider: StoredProvider
+}
+
+const page = ({ found, session }: Leg, route: string, data: Readonly<Record<string, unknown>>): ConnectPage => {
+  const { config, liveMode } = session
+  const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
+  const direction = needsDirection ? { direction: config.direction } : {}
+  return {
+    connect_token: found.token,
+    route,
+    type: config.type,
+    ...direction,
+    live_mode: liveMode,
+    actions: ['DISMISS_DIRECT', 'DISCONNECT'],
+    data,
+  }
+}
+
+/** Send the browser back from the provider. */
+const redirect = (leg: Leg): ConnectPage => {
+  const { connectUrl, callbackUrl } = leg.session.request
+  const address = withToken(connectUrl ?? callbackUrl, leg.found.token)
+  const data = leg.session.config.layout === 'earlier' ? { redirect_url: address, redirect_uri: address } : { redirect_url: address }
+  return { ...page(leg, 'session_redirect', data), actions: [] }
+}
+
+/** What the app shows of provider and account. */
+const aboutBoth = async ({ dependencies, found, provider }: Leg): Promise<Readonly<Record<string, unknown>>> => {
+  const account = await withTenant(dependencies.database, found.tenant, ({ query }) => retrieveAccount(query, found.tenant.accountId))
+  const accent = provider.direct?.accentColor ?? null
+  return {
+    provider: { display_name: provider.displayName, logo_url: provider.logoUrl, ...(accent === null ? {} : { accent_color: accent }) },
+    account: { display_name: account?.displayName ?? '', privacy_url: null, terms_url: null },
+  }
+}
+
+type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<Step>>
+
+const change = ({ dependencies, found }: Leg, work: Work): Promise<Result<Step>> => changeSession(dependencies, found, work)
+
+const still = (session: StoredSession): Result<Step> => accepted({ session, isEnding: false, deeds: { events: [], audit: [], orders: [] } })
+
+/** Move the session as its login ends. */
+const leave = (leg: Leg, outcome: LoginOutcome): Work => {
+  const { dependencies, found } = leg
+  return (transaction, session) => {
+    const move = advance(session.config, session.state, { kind: 'submit', captured: { page: 'login', outcome } })
+    return move.ok ? carryOut(dependencies, transaction, session, move.value, found.at) : Promise.resolve(move)
+  }
+}
+
+const goBack = async (leg: Leg): Promise<Result<ConnectPage>> => {
+  const left = await change(leg, leave(leg, leg.found.call.action === 'DISCONNECT' ? 'another' : 'skipped'))
+  return left.ok ? accepted(redirect(leg)) : left
+}
+
+/** Keep what the person gave the app, sealed, until there is consent to use it. */
+const takeMetadata = async (leg: Leg): Promise<Result<ConnectPage>> => {
+  const { dependencies, found, session, provider } = leg
+  const { sent } = found.call
+  if (sent === null || Object.keys(sent).length === 0) return noMetadata
+  const id = `aut_${randomBytes(16).toString('hex')}`
+  const nothingYet = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
+  const kept = await change(leg, async (transaction, locked) => {
+    const { direction, type } = locked.config
+    const sealed = dependencies.credentialsSeal.seal(JSON.stringify(sent), id)
+    const whose = { ...found.tenant, id, sessionId: session.id, providerId: provider.id, direction, type }
+    await putCredentials(transaction, { ...whose, ...nothingYet, sealed, failureToldAt: null, dueAt: null, createdAt: found.at })
+    return still(locked)
+  })
+  return kept.ok ? accepted(page(leg, 'consent_capture', { ...(await aboutBoth(leg)), auth_metadata_id: id })) : kept
+}
+
+/** Find what this session's app has given before. */
+const metadataOf = async (transaction: TenantTransaction, { found }: Leg): Promise<TariffCredentials | null> => {
+  const id = found.call.data?.['auth_metadata_id']
+  const credentials = typeof id === 'string' ? await retrieveCredentials(transaction, id, { forUpdate: true }) : null
+  return credentials?.sessionId === found.sessionId ? credentials : null
+}
+
+/** What a further page adds: the account that is meant, or fields such as a one-time code. */
+const withMore = ({ dependencies, found }: Leg, credentials: TariffCredentials): TariffCredentials => {
+  const { route, data, sent } = found.call
+  if (route === 'multiple_available_tariffs') {
+    const account = data?.['account']
+    const given = typeof account === 'object' && account !== null && 'id' in account ? account.id : (data?.['reference_id'] ?? data?.['id'])
+    return { ...credentials, referenceId: typeof given === 'string' ? given.slice(0, 255) : credentials.referenceId }
+  }
+  if (route !== 'mfa_capture') return credentials
+  const { seal, open } = dependencies.credentialsSeal
+  const { auth_metadata_id: _, ...fields } = sent ?? {}
+  // What was kept is joined as text, so that its numbers keep their digits.
+  const [before, more] = [open(credentials.sealed, credentials.id), JSON.stringify(fields)]
+  const joined = more === '{}' ? before : `${before.slice(0, -1)},${more.slice(1)}`
+  return { ...credentials, sealed: seal(joined, credentials.id) }
+}
+
+/** Take the consent: the location is there from now on, its tariff is on its way, whatever becomes of this call. */
+const consent = async (leg: Leg): Promise<Result<TariffCredentials>> => {
+  const { dependencies, found } = leg
+  const { at, call } = found
+  let kept: TariffCredentials | null = null
+  const step = await change(leg, async (transaction, session) => {
+    const credentials = await metadataOf(transaction, leg)
+    if (credentials === null) return unknownMetadata
+    if (call.route === 'consent_capture' && call.data?.['consent_given'] !== true) return noConsent
+    if (call.route !== 'consent_capture' && credentials.consentedAt === null) return noConsent
+    const owner = await keepOwner(dependencies, transaction, session, { mustFollow: false, at })
+    if (!owner.ok) return owner
+    const { session: owned, location } = owner.value.value
+    kept = { ...withMore(leg, credentials), consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + headStartMs }
+    await putCredentials(transaction, kept)
+    await forgetCredentials(transaction, { ...kept, locationId: location.id }, kept.id)
+    const moved = await leave(leg, 'pending')(transaction, owned)
+    return moved.ok ? accepted({ ...moved.value, deeds: bothDone(owner.value.deeds, moved.value.deeds) }) : moved
+  })
+  if (!step.ok) return step
+  return kept === null ? unknownMetadata : accepted(kept)
+}
+
+/** Keep a tariff that came at once. What is no tariff for us counts as refused. */
+const keepPlan = async (leg: Leg, id: string, fetched: Extract<Fetched, { kind: 'plan' }>): Promise<Result<Step>> => {
+  const { dependencies, found } = leg
+  return change(leg, async (transaction, session) => {
+    const credentials = await retrieveCredentials(transaction, id, { forUpdate: true })
+    if (credentials === null) return unknownMetadata
+    const usable = isUsable(credentials, fetched.plan)
+    if (!usable.ok) {
+      await removeCredentials(transaction, id)
+      return leave(leg, 'skipped')(transaction, session)
+    }
+    const kept = await keepFetched(dependencies, transaction, credentials, usable.value, found.at)
+    if (!kept.ok) return kept
+    const saved = { ...session, tariffId: kept.value.value?.id ?? null }
+    const moved = await leave(leg, 'connected')(transaction, saved)
+    return moved.ok ? accepted({ ...moved.value, deeds: bothDone(kept.value.deeds, moved.value.deeds) }) : moved
+  })
+}
+
+/** Give up what the provider does not take: the person tries again, or goes on by hand. */
+const giveUp = (leg: Leg, id: string, mayRetry: boolean): Promise<Result<Step>> =>
+  change(leg, async (transaction, session) => {
+    await removeCredentials(transaction, id)
+    return leave(leg, mayRetry ? 'again' : 'skipped')(transaction, session)
+  })
+
+const fetchNow = async (leg: Leg): Promise<Result<ConnectPage>> => {
+  const consented = await consent(leg)
+  if (!consented.ok) return consented
+  const credentials = consented.value
+  const fetched = await fetchPlan(leg.dependencies, leg.provider.direct?.appUrl ?? '', credentials)
+  if (fetched.kind === 'away') return accepted(redirect(leg))
+  if (fetched.kind === 'accounts') {
+    const data = { ...(await aboutBoth(leg)), auth_metadata_id: credentials.id, accounts: fetched.accounts }
+    return accepted(page(leg, fetched.accounts.length === 0 ? 'no_available_tariffs' : 'multiple_available_tariffs', data))
+  }
+  if (fetched.kind === 'plan') {
+    const kept = await keepPlan(leg, credentials.id, fetched)
+    return kept.ok ? accepted(redirect(leg)) : kept
+  }
+  const given = await giveUp(leg, credentials.id, fetched.kind === 'credentials')
+  if (!given.ok) return given
+  if (fetched.kind === 'refused') return accepted(redirect(leg))
+  return accepted(page(leg, 'failed_login', { ...(await aboutBoth(leg)), message: fetched.message }))
+}
+
+/**
+ * Answer the app of a provider, in which a person logs in while the session waits. Credentials are sealed before they are stored, are used
+ * only after consent, and stand in no answer. Source: Connect reference 7.
+ */
+export const answerProvider = async (dependencies: ConnectDependencies, found: Found): Promise<Result<ConnectPage>> => {
+  const { session, provider } = await withTenant(dependencies.database, found.tenant, async transaction => {
+    const held = await retrieveSession(transaction, found.sessionId)
+    const id = held?.state.provider?.id ?? null
+    return { session: held, provider: id === null ? undefined : (await findProviders(transaction.query, [id]))[0] }
+  })
+  if (session === null || provider === undefined || provider.direct === null) return noLogin
+  const leg = { dependencies, found, session, provider }
+  if (wayOut.includes(found.call.action)) return goBack(leg)
+  switch (found.call.route) {
+    case 'auth_metadata_capture':
+    case 'failed_login':
+      return takeMetadata(leg)
+    case 'consent_capture':
+    case 'mfa_capture':
+    case 'multiple_available_tariffs':
+      return fetchNow(leg)
+    default:
+      return accepted(page(leg, 'auth_metadata_capture', await aboutBoth(leg)))
+  }
+}

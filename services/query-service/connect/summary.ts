@@ -1,0 +1,153 @@
+import { scaledNumber } from '../../contract/exact-number.ts'
+import { nextLocalMidnight, offsetAt, startOfLocalDay, type TimeZone } from '../../domain/civil-time.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { priceSeries } from '../../domain/price/price-series.ts'
+import { moneyScale } from '../../domain/quantity.ts'
+import { pricingPool } from '../../domain/tariff/pricing-pool.ts'
+import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import type { MarketSeries, TariffDirection } from '../../domain/tariff/tariff.ts'
+import { findAreaSource } from '../../platform/postgres/connect-session-markets.ts'
+import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
+import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing-input.ts'
+import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { structureType } from '../location-tariffs.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { postalOf } from './place-address.ts'
+
+const dayMs = 86_400_000
+const confidenceScale = 4
+
+/** What the summary is of: prices, and how they are called. */
+export type SummaryTariff = Pick<StoredTariff, 'direction' | 'type' | 'connectionType' | 'displayName' | 'marketRates' | 'schedule'> &
+  Pick<StoredTariff, 'contractStart' | 'contractEnd'>
+
+/** Write an instant in the location's offset; clients read the offset, so that of UTC is written out too. */
+const inOffset = (zone: TimeZone, at: number): string => writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
+
+/** The prices of a local day, in the location's offset. */
+const ratesOf = (snapshot: PricingSnapshot, direction: TariffDirection, start: number) => {
+  const zone = snapshot.timeZone
+  const { elements } = priceSeries(snapshot, { direction, start, end: nextLocalMidnight(zone, start) })
+  return elements.map(one => ({
+    valid_from: inOffset(zone, one.start),
+    valid_to: inOffset(zone, one.end),
+    tariff: { cost: scaledNumber(one.price, moneyScale), confidence: scaledNumber(BigInt(one.confidence), confidenceScale) },
+  }))
+}
+
+export type SummaryRates = Readonly<Record<'yesterday' | 'today' | 'tomorrow', ReturnType<typeof ratesOf>>>
+
+/** Give the prices of yesterday, today and tomorrow; days without prices are empty. */
+export const threeDays = (snapshot: PricingSnapshot, direction: TariffDirection, at: number): SummaryRates => {
+  const today = startOfLocalDay(snapshot.timeZone, at)
+  return {
+    yesterday: ratesOf(snapshot, direction, startOfLocalDay(snapshot.timeZone, today - 1)),
+    today: ratesOf(snapshot, direction, today),
+    tomorrow: ratesOf(snapshot, direction, nextLocalMidnight(snapshot.timeZone, today)),
+  }
+}
+
+/** Published prices of a source around an instant. */
+const seriesAround = async ({ database }: ConnectDependencies, sourceId: string | null, at: number): Promise<MarketSeries | null> => {
+  if (sourceId === null) return null
+  const [prices] = await loadSourcePrices(database.operator, [{ sourceId, from: at - 3 * dayMs, to: at + 3 * dayMs }])
+  if (prices === undefined) return null
+  const { starts, ends, values } = prices.published
+  return { sourceId, starts, ends, prices: values, confidences: starts.map(() => 1) }
+}
+
+type Placed = { readonly timezone: string; readonly currencyCode: string; readonly sourceId: string | null }
+
+/** Compile what one tariff alone costs, so that it can be shown before it is kept. */
+const snapshotOf = async (
+  dependencies: ConnectDependencies,
+  tariff: SummaryTariff,
+  { timezone, currencyCode, sourceId }: Placed,
+  at: number,
+): Promise<PricingSnapshot | null> => {
+  const timeZone = dependencies.timeZone(timezone)
+  if (timeZone === null) return null
+  const market = tariff.marketRates ? await seriesAround(dependencies, sourceId, at) : null
+  // The rates of grid fees are shown as what they are, without the energy that they belong to.
+  const shown = { ...tariff, id: 'shown', type: 'COMMODITY' as const, contractStart: null, contractEnd: null, closedAt: null }
+  const input = { locationId: '', currencyCode, timeZone, tariffs: [shown], importMarket: market, exportMarket: market }
+  return compileSnapshot(input, pricingPool())
+}
+
+/** Where the tariff of a session would be, before its location is there. */
+const placeOfSession = async (dependencies: ConnectDependencies, { state }: StoredSession): Promise<Placed | null> => {
+  const place = dependencies.placeOf(postalOf(state.address))
+  if (!place.ok) return null
+  const { timeZone: timezone, currencyCode, marketArea } = place.value
+  const area = state.region ?? state.regions[0] ?? marketArea
+  return { timezone, currencyCode, sourceId: area === null ? null : await findAreaSource(dependencies.database, area, currencyCode) }
+}
+
+/** Give the rates of a tariff that is shown before it is kept. Days are empty where no price is known. */
+export const ratesBefore = async (
+  dependencies: ConnectDependencies,
+  session: StoredSession,
+  tariff: SummaryTariff,
+  location: (Placed & { readonly importSourceId?: never }) | null,
+  at: number,
+): Promise<SummaryRates> => {
+  const placed = location ?? (await placeOfSession(dependencies, session))
+  const snapshot = placed === null ? null : await snapshotOf(dependencies, tariff, placed, at)
+  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : threeDays(snapshot, tariff.direction, at)
+}
+
+/** Give the rates of a tariff that its location has; of energy the whole price that callers are told, grid fees with it. */
+export const ratesKept = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  tariff: StoredTariff,
+  at: number,
+): Promise<SummaryRates> => {
+  const { accountId, liveMode } = transaction
+  const ask = { accountId, liveMode, locationId: tariff.locationId, from: at - 3 * dayMs }
+  const held = (await dependencies.pricing.gatherNewest([ask])).get(tariff.locationId)
+  if (held !== undefined && tariff.type === 'COMMODITY') return threeDays(held.snapshot, tariff.direction, at)
+  const placed = { timezone: tariff.timezone, currencyCode: '', sourceId: null }
+  const snapshot = await snapshotOf(dependencies, tariff, placed, at)
+  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : threeDays(snapshot, tariff.direction, at)
+}
+
+/**
+ * Tell whether the kept tariff of a location has a price now, or where its contract begins. Reads what the transaction itself has written;
+ * of market prices those that are published.
+ */
+export const isPriced = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  tariff: StoredTariff | null,
+  at: number,
+): Promise<boolean> => {
+  if (tariff === null) return false
+  if (tariff.type === 'NON_COMMODITY' || !tariff.marketRates) return true
+  const { accountId, liveMode, query } = transaction
+  const [pricing] = await loadLocationPricing(query, [{ accountId, liveMode, locationId: tariff.locationId }])
+  const source = tariff.direction === 'EXPORT' ? pricing?.exportSource : pricing?.importSource
+  const from = Math.max(at, tariff.contractStart ?? at)
+  const placed = { timezone: tariff.timezone, currencyCode: pricing?.currencyCode ?? '', sourceId: source?.sourceId ?? null }
+  const snapshot = await snapshotOf(dependencies, tariff, placed, from)
+  if (snapshot === null) return false
+  return priceSeries(snapshot, { direction: tariff.direction, start: from, end: from + 1 }).elements.length > 0
+}
+
+/** Tell whether energy moves a tariff's price. */
+const isTiered = ({ schedule }: SummaryTariff): boolean =>
+  schedule.some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)))
+
+const dateOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
+
+/** Write the tariff of a summary. Source: Connect reference 4. */
+export const summaryTariffToWire = (tariff: SummaryTariff, termType: string | null) => ({
+  status: 'CONNECTED',
+  name: tariff.displayName ?? '',
+  structure_type: structureType(tariff),
+  contract_start_date: dateOrNull(tariff.contractStart),
+  contract_end_date: dateOrNull(tariff.contractEnd),
+  contract_term_type: termType ?? (tariff.contractEnd === null ? 'UNTIL_TERMINATED' : 'FIXED'),
+  tiered: isTiered(tariff),
+})

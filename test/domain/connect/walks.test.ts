@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { advance, type Input } from '../../../services/domain/connect/advance.ts'
+import type { Captured } from '../../../services/domain/connect/capture.ts'
+import { actions, type Page, pages } from '../../../services/domain/connect/page.ts'
+import { type ConnectConfig, type ConnectState, hasPrices, newState } from '../../../services/domain/connect/session.ts'
+
+const flag = fc.boolean()
+
+const configs: fc.Arbitrary<ConnectConfig> = fc.record({
+  layout: fc.constantFrom('current', 'earlier'),
+  summaryName: fc.constantFrom('tariffs_summary', 'tariff_summary'),
+  direction: fc.constantFrom('IMPORT', 'EXPORT', 'LOCAL'),
+  type: fc.constant('COMMODITY'),
+  disconnect: fc.constant(false),
+  edit: flag,
+  capturesAdvanced: flag,
+  capturesName: flag,
+  capturesTerm: flag,
+})
+
+const provider = fc.record({
+  id: fc.constantFrom('prv_1', 'prv_2'),
+  displayName: fc.constant('Volt'),
+  logoUrl: fc.constant(null),
+  loginUrl: fc.constantFrom(null, 'https://login.example.com'),
+  hasLibrary: flag,
+})
+
+const regions = fc.constantFrom([], ['NO1'], ['NO1', 'NO2'], ['NO1', 'NO2'])
+const term = { start: null, end: null, type: '' } as const
+
+const captures: fc.Arbitrary<Captured> = fc.oneof(
+  fc.record({
+    page: fc.constant('address' as const),
+    address: fc.constant({ country_code: 'NO' }),
+    regions,
+    hasMarketSource: fc.constantFrom(false, false, true),
+    currencyCode: fc.constant('NOK'),
+  }),
+  fc.record({ page: fc.constantFrom('provider' as const, 'provider_name' as const), provider }),
+  fc.record({ page: fc.constant('library' as const), tariffId: fc.constant('trt_1'), name: fc.constant('Green') }),
+  fc.record({ page: fc.constant('structure' as const), structure: fc.constantFrom('FIXED', 'TIME_OF_DAY', 'MARKET', 'ADVANCED') }),
+  fc.constant<Captured>({ page: 'fixed', cost: '0.3' }),
+  fc.constant<Captured>({ page: 'time_of_day', hours: [] }),
+  flag.map((marketRates): Captured => ({ page: 'advanced', advanced: { marketRates, schedule: [] }, term })),
+  fc.record({ page: fc.constant('region' as const), region: fc.constantFrom(null, 'NO1', 'NO2', 'SE1') }),
+  fc.record({
+    page: fc.constant('surcharge' as const),
+    surcharge: fc.constant({ fixed: '0', percentage: '0' }),
+    region: fc.constantFrom(null, 'NO1', 'SE1'),
+  }),
+  fc.record({ page: fc.constant('name' as const), name: fc.constantFrom(null, 'Mine') }),
+  fc.record({ page: fc.constant('term' as const), term: fc.constantFrom(null, term) }),
+  fc.record({ page: fc.constant('login' as const), outcome: fc.constantFrom('connected', 'pending', 'skipped', 'again', 'another') }),
+)
+
+const inputs: fc.Arbitrary<Input> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('start' as const), standing: fc.constantFrom('none', 'connected', 'pending', 'failed') }),
+  },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('submit' as const), captured: captures }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('action' as const),
+      action: fc.constantFrom(...actions),
+      page: fc.constantFrom(null, ...pages),
+    }),
+  },
+)
+
+/** The transitions of the reference, written down once more by hand: where the submit of a page may lead. */
+const leadsTo: Readonly<Record<string, readonly Page[]>> = {
+  address: ['provider'],
+  provider: ['login', 'library', 'structure'],
+  provider_name: ['structure'],
+  login: ['summary', 'pending', 'library', 'structure', 'login', 'provider'],
+  library: ['summary'],
+  structure: ['fixed', 'time_of_day', 'advanced', 'region', 'surcharge'],
+  fixed: ['name', 'term', 'summary'],
+  time_of_day: ['name', 'term', 'summary'],
+  advanced: ['region', 'name', 'term', 'summary'],
+  region: ['region', 'surcharge', 'name', 'term', 'summary'],
+  surcharge: ['name', 'term', 'summary'],
+  name: ['term', 'summary'],
+  term: ['summary'],
+}
+
+/** What must be known where a page is shown, else the page could not be drawn or answered. */
+const faultOf = (config: ConnectConfig, state: ConnectState): string | null => {
+  const { page } = state
+  if (page === null) return null
+  if (new Set(state.trail).size !== state.trail.length) return 'a page stands twice on the way back'
+  if (page !== 'address' && state.trail.includes(page)) return 'the page is on its own way back'
+  if (state.trail.some(one => one === 'login' || one === 'end')) return 'the way back leads out of the flow'
+  if (page === 'name' && !config.capturesName) return 'a name is asked for that is not captured'
+  if (page === 'term' && !config.capturesTerm) return 'a term is asked for that is not captured'
+  if (page === 'advanced' && !config.capturesAdvanced) return 'advanced prices are asked for that are not captured'
+  if (['provider', 'provider_name'].includes(page) && !state.isPlaced) return 'a provider without a place'
+  if (
+    ['library', 'structure', 'fixed', 'time_of_day', 'advanced', 'region', 'surcharge', 'login'].includes(page) &&
+    state.provider === null
+  ) {
+    return 'no provider is chosen'
+  }
+  if (page === 'summary' && !hasPrices(state)) return 'a summary of nothing'
+  if (page === 'surcharge' && config.layout === 'current' && state.regions.length > 1 && !state.hasMarketSource && state.region === null) {
+    return 'a surcharge on an open region'
+  }
+  return null
+}
+
+describe('a session', () => {
+  it('makes no illegal move in 10,000 random walks, with older pages, BACK and two tabs', () => {
+    fc.assert(
+      fc.property(configs, fc.array(inputs, { minLength: 1, maxLength: 30 }), (config, walk) => {
+        let state: ConnectState = newState
+        const begun = advance(config, state, { kind: 'start', standing: 'none' })
+        if (!begun.ok) throw new Error('a session begins')
+        state = begun.value.state
+        for (const input of walk) {
+          const before = JSON.stringify(state)
+          const move = advance(config, state, input)
+          expect(JSON.stringify(state)).toBe(before)
+          if (!move.ok) continue
+          const after = move.value.state
+          if (input.kind === 'submit') expect(leadsTo[input.captured.page], JSON.stringify({ input, state })).toContain(after.page)
+          if (move.value.effect === 'leave') expect(after).toEqual(state)
+          if (move.value.effect === 'save') expect(hasPrices(after)).toBe(true)
+          expect(faultOf(config, after), JSON.stringify({ input, state, after, config })).toBeNull()
+          state = after
+        }
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+
+  it('comes out of the flow by BACK alone, from wherever it is', () => {
+    fc.assert(
+      fc.property(configs, fc.array(inputs, { maxLength: 30 }), (config, walk) => {
+        let state: ConnectState = newState
+        for (const input of [{ kind: 'start', standing: 'none' } as const, ...walk]) {
+          const move = advance(config, state, input)
+          if (move.ok) state = move.value.state
+        }
+        for (let steps = 0; steps < pages.length + 1; steps += 1) {
+          const back = advance(config, state, { kind: 'action', action: 'BACK', page: null })
+          if (!back.ok) throw new Error('BACK is always taken')
+          if (back.value.effect === 'leave') return
+          state = back.value.state
+        }
+        throw new Error('BACK goes round in circles')
+      }),
+    )
+  })
+
+  it('walks into every page in either layout', () => {
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(configs, fc.array(inputs, { minLength: 60, maxLength: 120 }), (config, walk) => {
+        let state: ConnectState = newState
+        for (const input of walk) {
+          const move = advance(config, state, input)
+          if (move.ok) state = move.value.state
+          seen.add(`${config.layout} ${state.page}`)
+        }
+      }),
+      { numRuns: 3_000 },
+    )
+    for (const page of pages) for (const layout of ['current', 'earlier']) expect([...seen]).toContain(`${layout} ${page}`)
+  })
+})

@@ -1,0 +1,115 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What the app of a provider says when it is asked for a tariff. */
+export type PlanReply = { readonly status: number; readonly body: unknown } | 'never'
+
+/** An example of a provider's app, over real HTTP: people log in there, and tariffs are fetched from it. */
+export type ProviderApp = AsyncDisposable & {
+  readonly url: string
+  readonly loginUrl: string
+  /** What the next fetches are answered with. */
+  reply: PlanReply
+  /** Where it calls back to when a person logs in on its own page. */
+  connectAddress: string
+  /** The bodies that fetches have brought. */
+  readonly asked: readonly unknown[]
+  /**
+   * Log a person in who came with a token: the calls that an app makes server to server, page by page.
+   * Gives the last page, which sends the browser on.
+   */
+  readonly logIn: (connectAddress: string, token: string, form: object, consent?: boolean) => Promise<ProviderPage>
+}
+
+export type ProviderPage = {
+  readonly status: number
+  readonly text: string
+  readonly route: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const readText = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** The page on which people log in; it posts to itself. */
+const loginPage = (
+  message: string,
+): string => `<!doctype html><html lang="en"><title>Log in</title><h1>Log in</h1><p role="alert">${message}</p>
+<form method="post"><label>User <input name="user"></label><label>Password <input name="password" type="password"></label>
+<label><input type="checkbox" name="consent" value="yes"> Hand my tariff over</label><button>Log in</button></form></html>`
+
+/** A schedule as providers write it. */
+export const providerPlan = (value: number, more: object = {}) => ({
+  display_name: 'Direct Green',
+  integration_instance: 'example',
+  direction: 'IMPORT',
+  connection_type: 'DIRECT',
+  data: [
+    {
+      months: ['All'],
+      days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ value }] }] }],
+    },
+  ],
+  ...more,
+})
+
+/** Post as a provider's app does: JSON under whatever type, no version, no Authorization. */
+export const postAsApp = async (connectAddress: string, body: object): Promise<ProviderPage> => {
+  const response = await fetch(connectAddress, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  const page = JSON.parse(text) as { route?: string; data?: Readonly<Record<string, unknown>> }
+  return { status: response.status, text, route: page.route ?? '', data: page.data ?? {} }
+}
+
+/** Start an app on a free port. */
+export const startProviderApp = async (post: typeof postAsApp = postAsApp): Promise<ProviderApp> => {
+  const asked: unknown[] = []
+  const givePlan = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    asked.push(JSON.parse(await readText(request)))
+    if (app.reply === 'never') response.destroy()
+    else response.writeHead(app.reply.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(app.reply.body))
+  }
+  const showLogin = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const token = new URL(request.url ?? '', 'http://app').searchParams.get('fp_cot') ?? ''
+    const form = new URLSearchParams(request.method === 'POST' ? await readText(request) : '')
+    const { consent, ...fields } = Object.fromEntries(form)
+    const page = request.method === 'POST' ? await app.logIn(app.connectAddress, token, fields, consent === 'yes') : null
+    const target = page?.data['redirect_url']
+    if (typeof target === 'string') response.writeHead(303, { Location: target }).end()
+    else response.writeHead(200, { 'Content-Type': 'text/html' }).end(loginPage(String(page?.data['message'] ?? page?.text ?? '')))
+  }
+  const server = createServer((request, response) => {
+    const answer = request.url === '/api/tariff_plan' ? givePlan : request.url?.startsWith('/login') ? showLogin : null
+    if (answer === null) response.writeHead(404).end('{}')
+    else void answer(request, response)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const app: ProviderApp = {
+    url,
+    loginUrl: `${url}/login?lang=en`,
+    reply: { status: 200, body: providerPlan(0.2455) },
+    connectAddress: '',
+    asked,
+    logIn: async (connectAddress, token, form, consent = true) => {
+      await post(connectAddress, { connect_token: token, route: 'start_tariff_integration' })
+      const asks = await post(connectAddress, { connect_token: token, route: 'auth_metadata_capture', data: form })
+      if (asks.route !== 'consent_capture') return asks
+      const data = { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: consent }
+      return post(connectAddress, { connect_token: token, route: 'consent_capture', data })
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise(resolve => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+  return app
+}

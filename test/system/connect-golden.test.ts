@@ -1,0 +1,134 @@
+import { mkdirSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { putProviders } from '../../services/platform/postgres/providers.ts'
+import {
+  type ConnectService,
+  connectAccount,
+  type Flow,
+  type FlowPage,
+  type Layout,
+  londonAddress,
+  openConnectService,
+  tokenFor,
+  visit,
+} from '../support/connect-service.ts'
+import { goldenText } from '../support/golden.ts'
+import { openTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import type { Call } from '../support/service.ts'
+
+let store: TestDatabase | undefined
+let held: ConnectService | undefined
+
+const provider = {
+  id: 'prv_0198c0ffee00112233445566',
+  displayName: 'Golden Power',
+  logoUrl: 'https://logos.example.com/golden.svg',
+  countries: ['IS'],
+  addressTypes: [],
+  direct: null,
+}
+const direct = {
+  ...provider,
+  id: 'prv_0198c0ffee00112233445577',
+  displayName: 'Login Power',
+  direct: { loginUrl: 'https://login.example.com/in', appUrl: 'https://login.example.com', accentColor: null },
+}
+
+beforeAll(async () => {
+  store = await openTestDatabase()
+  held = await openConnectService(store.database, async () => {
+    throw new TypeError('fetch failed')
+  })
+  held.clock.at = Date.UTC(2026, 6, 15, 12)
+  await putProviders(store.database.operator, [provider, direct], 0)
+})
+afterAll(async () => {
+  await store?.[Symbol.asyncDispose]()
+})
+
+const service = (): ConnectService => {
+  if (held === undefined) throw new Error('the service is not open')
+  return held
+}
+
+const reykjavik = { address_line1: 'Austurvöllur 1', city: 'Reykjavík', post_code: '101', country_code: 'IS' }
+const all = { advanced_tariff_capture: true, tariff_name_capture: true, contract_term_capture: true }
+
+const written = ({ text }: FlowPage): string =>
+  goldenText(text)
+    .replace(/cot_[0-9a-f]{32}/g, 'cot_…')
+    .replace(/"request_id": "[^"]+"/g, '"request_id": "…"')
+
+const visitAs = async (call: Call, layout: Layout, more: object = {}): Promise<Flow> =>
+  visit(service(), await tokenFor(call, layout, { location_reference_id: 'golden', route_options: all, ...more }))
+
+const begin = async (layout: Layout, more: object = {}): Promise<Flow> =>
+  visitAs((await connectAccount(service(), layout)).call, layout, more)
+
+const choose = (flow: Flow): Promise<FlowPage> => flow.submit('provider_select', { provider: { id: provider.id } })
+
+/** Walk through every page once; gives each under the name of what it shows. */
+const walk = async (layout: Layout): Promise<ReadonlyMap<string, FlowPage>> => {
+  const pages = new Map<string, FlowPage>()
+  const keep = async (name: string, page: Promise<FlowPage>): Promise<void> => void pages.set(name, await page)
+  const flow = await begin(layout, { postal_address: { country_code: 'IS' } })
+  await keep('address', flow.submit('session_start'))
+  await keep('refusal', flow.submit('postal_address_capture', { postal_address: { ...reykjavik, city: ' ' } }))
+  await keep('provider', flow.submit('postal_address_capture', { postal_address: reykjavik }))
+  await keep('provider_name', flow.act('PROVIDER_MISSING'))
+  await keep('structure', choose(flow))
+  await keep('advanced', flow.submit('tariff_structure_select', { options: ['ADVANCED'] }))
+  await keep('time_of_day', flow.submit('tariff_structure_select', { options: ['TIME_OF_DAY'] }))
+  await keep('fixed', flow.submit('tariff_structure_select', { options: ['FIXED'] }))
+  await keep('name', flow.submit('rate_fixed_capture', { cost: 0.2455 }))
+  await keep('term', flow.submit('tariff_name_capture', { tariff: { name: 'Gold' } }))
+  await keep('summary_fixed', flow.submit('contract_term_capture'))
+  await flow.submit('rate_tod_capture')
+  await flow.submit('tariff_structure_select', { options: ['TIME_OF_DAY'] })
+  const hours = [
+    { cost: 0.1, valid_from: '23:30:00', valid_to: '07:00:00' },
+    { cost: 0.3, valid_from: '07:00:00', valid_to: '23:30:00' },
+  ]
+  await flow.submit('rate_tod_capture', { hours })
+  await keep('summary', flow.submit('contract_term_capture'))
+  await keep('end', layout === 'current' ? flow.act('CLOSE') : flow.act('SAVE'))
+  const market = await begin(layout, { postal_address: londonAddress })
+  await market.submit('session_start')
+  await market.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+  await keep('surcharge', market.submit('tariff_structure_select', { options: ['MARKET'] }))
+  const { call } = await connectAccount(service(), layout)
+  const leg = await visitAs(call, layout, { postal_address: reykjavik })
+  await leg.submit('session_start')
+  await keep('login', leg.submit('provider_select', { provider: { id: direct.id } }))
+  await keep('login_start', leg.submit('start_tariff_integration'))
+  const asks = await leg.submit('auth_metadata_capture', { user: 'ann' })
+  await leg.submit('consent_capture', { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: true })
+  await keep('pending', leg.submit('session_restore'))
+  service().clock.at += 3_600_000
+  await service().turn()
+  service().clock.at += 48 * 3_600_000
+  await service().turn()
+  const later = await visitAs(call, layout)
+  await keep('failed', later.submit('session_restore'))
+  service().clock.at -= 49 * 3_600_000
+  return pages
+}
+
+describe.each(['current', 'earlier'] as const)('the pages of the %s layout', layout => {
+  it('stay as they were published', async () => {
+    mkdirSync(`test/golden/${layout}`, { recursive: true })
+    for (const [name, page] of await walk(layout)) {
+      await expect(written(page)).toMatchFileSnapshot(`../golden/${layout}/connect_${name}.json`)
+    }
+  })
+
+  it('and so does the token', async () => {
+    const { call } = await connectAccount(service(), layout)
+    const [path, addresses] =
+      layout === 'current'
+        ? ['/connect/token', { connect_url: 'https://a.example.com', callback_url: 'https://a.example.com/done' }]
+        : ['/connect/tariff/token', { callback_uri: 'https://a.example.com/done' }]
+    const { text } = await call('POST', path, { ...addresses, location_reference_id: 'golden' })
+    await expect(goldenText(text).replace(/cot_[0-9a-f]{32}/g, 'cot_…')).toMatchFileSnapshot(`../golden/${layout}/connect_token.json`)
+  })
+})
