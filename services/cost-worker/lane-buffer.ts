@@ -1,9 +1,13 @@
+import { Failure } from '../platform/failure.ts'
 import type { Lane, Log, StoredMessage, Subscription } from '../platform/log/log.ts'
 import type { Taken } from './step.ts'
 
 /** What was read ahead of each lane, so that one step can take from all of them. Bounded per lane by twice what one read may bring. */
 export type LaneBuffer = {
-  /** Wait until something is there, then take up to about so many bytes of it, lane by lane; empty only when `signal` aborts. */
+  /**
+   * Wait until something is there, then take up to about so many bytes of it, lane by lane; empty only when `signal` aborts.
+   * Throws `lane_lost` (retriable) after a lane was taken away, until `rewind`: what was kept for it may be another reader's by now.
+   */
   readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
   /** Tell how many bytes `take` could give at once. */
   readonly readyBytes: () => number
@@ -47,6 +51,7 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
   const sources: Source[] = []
   let wake = Promise.withResolvers<void>()
   let turn = 0
+  let hasLost = false
 
   /** Go on reading until the bounds are full, so that a step finds all that came while the one before it worked. */
   const readAhead = (source: Source): void => {
@@ -70,6 +75,10 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
 
   const subscription: Subscription = await log.subscribe('meter.records.v1', group, lane => {
     sources.push({ lane, messages: [], reading: null, failed: undefined })
+    lane.lost.addEventListener('abort', () => {
+      hasLost = true
+      wake.resolve()
+    })
     wake.resolve()
   })
 
@@ -97,6 +106,7 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
       signal.addEventListener('abort', stop)
       try {
         while (!signal.aborted) {
+          if (hasLost) throw new Failure('lane_lost', 'a lane was taken away', { retriable: true })
           wake = Promise.withResolvers<void>()
           for (const source of sources) {
             if (source.failed !== undefined) throw source.failed
@@ -121,6 +131,8 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
       await Promise.all([...ends].map(([lane, end]) => lane.commit(end)))
     },
     rewind: async () => {
+      hasLost = false
+      sources.splice(0, sources.length, ...sources.filter(({ lane }) => !lane.lost.aborted))
       for (const source of sources) {
         // A read that ended just now has begun the next one.
         while (source.reading !== null) {

@@ -104,7 +104,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       const reopened = await under.reopen()
       for (const partition of [0, 7]) {
         expect(await reopened.append(records, partition, textMessage('second'))).toBe(1)
-        expect(texts(await (await laneOf(reopened, `single ${partition}`, partition)).read(bounds))).toEqual(['first', 'second'])
+        expect(texts(await (await laneOf(reopened, `single-${partition}`, partition)).read(bounds))).toEqual(['first', 'second'])
       }
     })
 

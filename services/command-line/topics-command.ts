@@ -1,0 +1,103 @@
+import { presentInstant } from '../platform/clock.ts'
+import { readConfig } from '../platform/config.ts'
+import { openKafkaLog } from '../platform/log/kafka/kafka-log.ts'
+import { type KafkaSettings, kafkaAddress } from '../platform/log/kafka/kafka-settings.ts'
+import { addPartitions, ensureTopics, type TopicDrift, type TopicPlan } from '../platform/log/kafka/kafka-topics.ts'
+import { type TopicName, topicNames, topics } from '../platform/log/log.ts'
+import type { Database } from '../platform/postgres/database.ts'
+import { raiseLaneGeneration, readLaneGeneration } from '../platform/postgres/lane-generation.ts'
+import { type Command, CommandError, type Input, type Outcome, UsageError } from './command.ts'
+import { withDatabase } from './open-database.ts'
+import { table } from './table.ts'
+
+const records: TopicName = 'meter.records.v1'
+
+const wholeNumber = (input: Input, name: string, preset: number): number => {
+  const text = input.options[name]
+  if (text === undefined) return preset
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--${name} takes a whole number from 1 on`)
+  return Number(text)
+}
+
+const planOf = (input: Input, prefix: string): TopicPlan => {
+  const replicas = wholeNumber(input, 'replicas', 3)
+  const minInSync = wholeNumber(input, 'min-in-sync', Math.max(1, replicas - 1))
+  if (minInSync > replicas) throw new UsageError('--min-in-sync cannot be more than --replicas')
+  return { prefix, partitions: wholeNumber(input, 'partitions', topics[records].partitions), replicas, minInSync }
+}
+
+/** Keys move to other partitions when there are more: what is not read by then would be overtaken. */
+const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
+  const log = await openKafkaLog({ address: kafkaAddress(settings), prefix: settings.prefix, now: presentInstant })
+  try {
+    for (const topic of topicNames) {
+      for (const group of topics[topic].keptFor) {
+        const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
+        const lags = await Promise.all(partitions.map(partition => log.lag(topic, partition, group)))
+        const unread = lags.reduce((sum, { end, committed }) => sum + end - committed, 0)
+        if (unread > 0) throw new CommandError(`${group} has ${unread} messages of ${topic} to read; stop the gateways and let it finish`)
+      }
+    }
+  } finally {
+    await log.close()
+  }
+}
+
+/** A generation belongs to one form of a topic: it rises when the topic was made anew or has another number of partitions. */
+const bringGeneration = async ({ operator }: Database, isNew: boolean, partitions: number, at: number): Promise<number> => {
+  const known = await readLaneGeneration(operator, records)
+  if (known !== null && !isNew && known.partitions === partitions) return known.generation
+  const raised = await raiseLaneGeneration(operator, records, known?.generation ?? null, partitions, at)
+  if (raised === null) throw new CommandError('another command changes the topics at the moment; run this one again')
+  return raised.generation
+}
+
+const driftTable = (drift: readonly TopicDrift[]): string =>
+  table(
+    ['topic', 'setting', 'planned', 'found'],
+    drift.map(({ topic, setting, planned, found }) => [topic, setting, planned, found]),
+    '',
+  )
+
+export const topicsCommand: Command = {
+  name: 'topics',
+  operands: [],
+  summary: 'Create the topics at the Kafka brokers, or tell what differs.',
+  details:
+    'Creates the topics that are missing and compares the others with the plan: partitions, copies, retention, in-sync copies, append time,\nlargest message, compression. What is there is not changed: where it differs the command prints a table and ends with 1, and running it\nagain on equal topics does nothing. More partitions move locations to other lanes: stop the gateways, wait until all is read, and run it\nwith --add-partitions; it raises the lane generation, and the service is started again after it.',
+  options: {
+    partitions: { value: 'N', summary: `Partitions of each topic; default ${topics[records].partitions}.` },
+    replicas: { value: 'N', summary: 'Copies of each partition; default 3.' },
+    'min-in-sync': { value: 'N', summary: 'Copies that must have a message before it counts as written; default one less than all.' },
+    'add-partitions': { summary: 'Add the partitions that are missing, once everything is read.' },
+  },
+  run: async input => {
+    const { kafka } = readConfig(input.variables)
+    if (kafka === null) throw new CommandError('there are no brokers; set WATTLEDGER_KAFKA_BROKERS')
+    const address = kafkaAddress(kafka)
+    const plan = planOf(input, kafka.prefix)
+    return withDatabase(input, { mayMake: true }, async database => {
+      const first = await ensureTopics(address, plan)
+      let { drift } = first
+      if (input.options['add-partitions'] !== undefined && drift.some(({ setting }) => setting === 'partitions')) {
+        await refuseUnread(kafka)
+        await addPartitions(address, plan)
+        drift = (await ensureTopics(address, plan)).drift
+      }
+      const { created } = first
+      const isPartitioned = !drift.some(({ topic, setting }) => topic === plan.prefix + records && setting === 'partitions')
+      const isNew = created.includes(plan.prefix + records)
+      const generation = isPartitioned ? await bringGeneration(database, isNew, plan.partitions, input.at) : null
+      return outcomeOf(created, drift, generation)
+    })
+  },
+}
+
+const outcomeOf = (created: readonly string[], drift: readonly TopicDrift[], generation: number | null): Outcome => {
+  const made = created.map(name => `created ${name}`)
+  const text =
+    drift.length > 0
+      ? ['The topics are not as planned; nothing that differs was changed.', driftTable(drift)]
+      : ['The topics are as planned.']
+  return { text: [...made, ...text].join('\n'), json: { created, drift, generation }, ok: drift.length === 0 }
+}

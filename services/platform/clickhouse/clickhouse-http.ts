@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import { Failure } from '../failure.ts'
+import { type ClickHouse, clickHouseFailure, insertSettings, type NativeRows } from './clickhouse.ts'
+
+export type ClickHouseHttpOptions = {
+  /** http or https, with the port. */
+  readonly url: string
+  readonly user: string
+  readonly password: string
+  readonly database: string
+  /** PEM certificates that the server is trusted by; null: those of the machine. */
+  readonly ca: string | null
+  /** Whether tables are copied over a cluster: then a row counts as stored once most copies have it, and reads see it. */
+  readonly isReplicated: boolean
+  /** After so long a call fails; an insert may still be done then, and a repeated one adds the same rows. */
+  readonly requestMs?: number
+}
+
+const requestMs = 30_000
+
+/**
+ * Open a server over HTTP. Nothing is asked yet: a server that is away fails the calls. Answers are read whole before they are given,
+ * so that an error in the middle of one is an error and no short answer.
+ */
+export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse => {
+  const quorum = { insert_quorum: 'auto', insert_quorum_parallel: 0, select_sequential_consistency: '1' } as const
+  const client = createClient({
+    url: options.url,
+    username: options.user,
+    password: options.password,
+    database: options.database,
+    request_timeout: options.requestMs ?? requestMs,
+    // Whoever called is told, and tells.
+    log: { level: ClickHouseLogLevel.OFF },
+    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorum : {}) },
+    ...(options.ca === null ? {} : { tls: { ca_cert: Buffer.from(options.ca) } }),
+  })
+  let inserted: Promise<unknown> = Promise.resolve()
+  let isClosed = false
+
+  const call = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (isClosed) throw new Failure('clickhouse_away', 'the client is closed', { retriable: true })
+    try {
+      return await work()
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+  return {
+    command: sql => call(async () => void (await client.command({ query: sql }))),
+    insert: rows => {
+      const done = inserted.then(() =>
+        call(async () => {
+          const { stream } = await client.exec({ query: insertStatement(rows), values: Readable.from([rows.bytes], { objectMode: false }) })
+          await buffer(stream)
+        }),
+      )
+      inserted = done.catch(() => undefined)
+      return done
+    },
+    rows: sql =>
+      call(async () => {
+        const answer = await client.query({ query: sql, format: 'JSONCompactEachRow' })
+        const lines = (await answer.text()).split('\n').filter(line => line !== '')
+        return lines.map(line => JSON.parse(line) as readonly unknown[])
+      }),
+    stream: async function* (sql) {
+      const bytes = await call(async () => buffer((await client.exec({ query: `${sql} FORMAT Native` })).stream))
+      if (bytes.length > 0) yield bytes
+    },
+    close: async () => {
+      if (isClosed) return
+      isClosed = true
+      await inserted
+      await client.close()
+    },
+  }
+}
+
+const insertStatement = ({ table, columns }: NativeRows): string => {
+  const names = columns.map(({ name }) => `\`${name}\``).join(', ')
+  return `INSERT INTO ${table} (${names}) SETTINGS ${insertSettings} FORMAT Native`
+}
+
+/** What the server refused has its number; anything else never came to an answer. */
+const failureOf = (error: unknown): Failure => {
+  if (error instanceof Failure) return error
+  if (error instanceof ClickHouseError) return clickHouseFailure(Number(error.code), error)
+  const message = error instanceof Error ? error.message : String(error)
+  return new Failure('clickhouse_away', `the analytics server did not answer: ${message}`, { retriable: true, cause: error })
+}

@@ -1,0 +1,95 @@
+import { Failure } from '../failure.ts'
+import type { SchemaIds } from './schema-ids.ts'
+
+/** Where a Confluent-compatible registry answers, and how to be let in. */
+export type RegistryAddress = { readonly url: string; readonly user: string | null; readonly password: string | null }
+
+export type ConfluentOptions = { readonly address: RegistryAddress; readonly fetch: typeof fetch; readonly requestMs?: number }
+
+type Answer = { readonly status: number; readonly body: unknown }
+
+const requestMs = 5_000
+/** A new schema must read all that was ever written. */
+const compatibility = 'BACKWARD_TRANSITIVE'
+const unknownSchema = 40_403
+
+/**
+ * Schema numbers of a registry. Numbers never change, so each is asked for once; that nobody knows a number is asked again, as another
+ * process may register it. Throws `registry_away` (retriable) where it does not answer, `schema_refused` for what it does not take.
+ */
+export const confluentSchemaIds = ({ address, fetch, requestMs: limitMs = requestMs }: ConfluentOptions): SchemaIds => {
+  const ids = new Map<string, Promise<number>>()
+  const schemas = new Map<number, Promise<string | null>>()
+  const headers: Record<string, string> = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
+  if (address.user !== null) {
+    headers['authorization'] = `Basic ${Buffer.from(`${address.user}:${address.password ?? ''}`).toString('base64')}`
+  }
+
+  const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const init = { method, headers, redirect: 'error', signal: AbortSignal.timeout(limitMs) } as const
+    try {
+      const answer = await fetch(`${address.url}${path}`, body === undefined ? init : { ...init, body: JSON.stringify(body) })
+      const text = await answer.text()
+      const { status } = answer
+      if (status >= 500 || status === 429 || status === 408) throw new Error(`the registry answered ${status}`)
+      return { status, body: JSON.parse(text) as unknown }
+    } catch (cause) {
+      throw new Failure('registry_away', `the schema registry did not answer ${method} ${path}`, { retriable: true, cause })
+    }
+  }
+
+  const registered = async (subject: string, schema: string): Promise<number> => {
+    const name = encodeURIComponent(subject)
+    refuseUnless(await call('PUT', `/config/${name}`, { compatibility }), subject)
+    const answer = refuseUnless(await call('POST', `/subjects/${name}/versions`, { schema, schemaType: 'AVRO' }), subject)
+    const id = memberOf(answer.body, 'id')
+    if (typeof id !== 'number') throw new Failure('registry_away', 'the schema registry gave no number', { retriable: true })
+    schemas.set(id, Promise.resolve(schema))
+    return id
+  }
+
+  const asked = async (id: number): Promise<string | null> => {
+    const { status, body } = await call('GET', `/schemas/ids/${id}`)
+    if (status === 404 && memberOf(body, 'error_code') === unknownSchema) return null
+    const schema = memberOf(refuseUnless({ status, body }, `number ${id}`).body, 'schema')
+    return typeof schema === 'string' ? schema : null
+  }
+
+  return {
+    register: (subject, schema) => remembered(ids, `${subject} ${schema}`, () => registered(subject, schema)),
+    schemaOf: id =>
+      remembered(
+        schemas,
+        id,
+        () => asked(id),
+        schema => schema !== null,
+      ),
+  }
+}
+
+/** Keep the answer to a question, and share it while it is under way; failures, and what is not worth keeping, are asked again. */
+const remembered = <Key, Value>(
+  known: Map<Key, Promise<Value>>,
+  key: Key,
+  ask: () => Promise<Value>,
+  isWorth: (value: Value) => boolean = () => true,
+): Promise<Value> => {
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const asked = ask()
+  known.set(key, asked)
+  asked.then(
+    value => void (isWorth(value) || known.delete(key)),
+    () => known.delete(key),
+  )
+  return asked
+}
+
+const memberOf = (body: unknown, name: string): unknown =>
+  typeof body === 'object' && body !== null && name in body ? Reflect.get(body, name) : undefined
+
+const refuseUnless = (answer: Answer, what: string): Answer => {
+  if (answer.status >= 200 && answer.status < 300) return answer
+  const reason = memberOf(answer.body, 'message')
+  throw new Failure('schema_refused', `the schema registry refused ${what}: ${answer.status} ${String(reason ?? '')}`, { retriable: false })
+}

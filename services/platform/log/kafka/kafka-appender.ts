@@ -1,0 +1,162 @@
+import { Producer } from '@platformatic/kafka'
+import { Failure } from '../../failure.ts'
+import { type GroupCommit, groupCommit } from '../group-commit.ts'
+import type { Log, Message } from '../log.ts'
+import { atMost, clientOptions, type KafkaAddress, logAway } from './kafka-client.ts'
+
+export type AppenderOptions = {
+  readonly address: KafkaAddress
+  /** After so long an append is answered as failed, its fate unknown. */
+  readonly appendMs: number
+  /** What may wait or be under way in all partitions. */
+  readonly mostWaitingBytes: number
+}
+
+/** Appends to the partitions of topics, each in its own order. */
+export type Appender = {
+  readonly append: (topic: string, partition: number, message: Message, maxMessageBytes: number) => ReturnType<Log['append']>
+  readonly close: () => Promise<void>
+}
+
+/** `isAnswered` is set once the caller was told that the fate is unknown: what was not sent by then is not sent any more. */
+type Append = { readonly message: Message; readonly size: number; isAnswered: boolean }
+
+type Writer = { readonly commits: GroupCommit<Append, number>; readonly close: () => Promise<void> }
+
+const appendsPerCommit = 1_000
+const bytesPerSend = 1_048_576
+const retryMs = 250
+/** With `retryMs` and the time that requests take: a minute or more, longer than brokers need to choose a new leader. */
+const mostTries = 240
+const closeMs = 1_000
+
+const sizeOf = ({ key, value, headers }: Message): number => {
+  let size = 64 + Buffer.byteLength(key) + value.length
+  for (const [name, text] of Object.entries(headers)) size += 8 + Buffer.byteLength(name) + Buffer.byteLength(text)
+  return size
+}
+
+/**
+ * Make the appender. Each partition has an idempotent producer of its own and one send under way: sends that span partitions hang after
+ * a change of leaders, and a failed send of one partition must not restart the numbering of another.
+ * A send whose caller gave up stays under way until its fate is known, so that nothing overtakes it.
+ */
+export const openAppender = ({ address, appendMs, mostWaitingBytes }: AppenderOptions): Appender => {
+  const writers = new Map<string, Writer>()
+  let waitingBytes = 0
+  let isClosed = false
+  const writerOf = (topic: string, partition: number): Writer => {
+    const name = `${topic} ${partition}`
+    const writer = writers.get(name) ?? openWriter(address, topic, partition)
+    writers.set(name, writer)
+    return writer
+  }
+  return {
+    append: async (topic, partition, message, maxMessageBytes) => {
+      if (isClosed) throw logAway('the log is closed')
+      if (message.value.length > maxMessageBytes) {
+        throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${topic}`, { retriable: false })
+      }
+      const append: Append = { message, size: sizeOf(message), isAnswered: false }
+      if (waitingBytes + append.size > mostWaitingBytes) {
+        throw new Failure('log_full', 'too many appends wait for the brokers', { retriable: true })
+      }
+      waitingBytes += append.size
+      const written = writerOf(topic, partition)
+        .commits.submit(append)
+        .finally(() => {
+          waitingBytes -= append.size
+        })
+      return await answered(append, written, appendMs)
+    },
+    close: async () => {
+      if (isClosed) return
+      isClosed = true
+      await atMost(appendMs, Promise.all([...writers.values()].map(({ commits }) => commits.drained())))
+      await Promise.all([...writers.values()].map(writer => writer.close()))
+    },
+  }
+}
+
+const answered = async (append: Append, written: Promise<number>, appendMs: number): Promise<number> => {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    append.isAnswered = true
+    reject(logAway(`the brokers did not answer an append within ${appendMs} ms`))
+  }, appendMs)
+  written.catch(() => undefined)
+  try {
+    return await Promise.race([written, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The appends from a place on that one send takes: as many as fit, one at least, none where the first was given up. */
+const nextSend = (appends: readonly Append[], from: number): readonly Append[] => {
+  let to = from
+  let bytes = 0
+  for (let append = appends[to]; append !== undefined && !append.isAnswered; append = appends[to]) {
+    bytes += append.size
+    if (to > from && bytes > bytesPerSend) break
+    to += 1
+  }
+  return appends.slice(from, to)
+}
+
+const openWriter = (address: KafkaAddress, topic: string, partition: number): Writer => {
+  let producer: Producer | null = null
+  const opened = (): Producer => {
+    producer ??= new Producer({
+      ...clientOptions(address, 'gateway'),
+      idempotent: true,
+      compression: 'lz4',
+      retries: mostTries,
+      retryDelay: retryMs,
+    })
+    return producer
+  }
+  const drop = async (): Promise<void> => {
+    const dropped = producer
+    producer = null
+    if (dropped !== null) await atMost(closeMs, dropped.close(true))
+  }
+
+  const send = async (appends: readonly Append[]): Promise<readonly (number | Error)[]> => {
+    try {
+      const { offsets } = await opened().send({ messages: appends.map(({ message }) => toRecord(topic, partition, message)) })
+      const first = offsets?.[0]?.offset
+      if (first === undefined) throw logAway('the broker told no offset')
+      return appends.map((_, index) => Number(first) + index)
+    } catch (error) {
+      // What comes next has a producer with a number of its own.
+      await drop()
+      const failure = logAway(`${topic} ${partition} did not take the messages`, error)
+      return appends.map(() => failure)
+    }
+  }
+
+  const commits = groupCommit(async (appends: readonly Append[]) => {
+    const results: (number | Error)[] = []
+    let failed: Error | null = null
+    while (results.length < appends.length) {
+      const next = nextSend(appends, results.length)
+      // Nothing may follow what failed, nor be sent once its caller was told otherwise.
+      if (failed !== null) results.push(failed)
+      else if (next.length === 0) results.push(logAway('the append was given up before it was sent'))
+      else results.push(...(await send(next)))
+      const last = results.at(-1)
+      if (next.length > 0 && last instanceof Error) failed = last
+    }
+    return results
+  }, appendsPerCommit)
+  return { commits, close: drop }
+}
+
+const toRecord = (topic: string, partition: number, { key, value, headers }: Message) => ({
+  topic,
+  partition,
+  key: Buffer.from(key),
+  value,
+  headers: new Map(Object.entries(headers).map(([name, text]) => [Buffer.from(name), Buffer.from(text)])),
+})

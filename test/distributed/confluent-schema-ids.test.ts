@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { openCodec } from '../../services/platform/log/codec.ts'
+import { confluentSchemaIds } from '../../services/platform/log/confluent-schema-ids.ts'
+import { describeSchemaIds, readingSchema } from '../suites/describe-schema-ids.ts'
+import { sharedRegistry, skippedWithout } from '../support/kafka/shared-broker.ts'
+
+const idsOf = async () => {
+  const address = { url: await sharedRegistry(), user: null, password: null }
+  return () => confluentSchemaIds({ address, fetch })
+}
+
+describe.skipIf(skippedWithout('registry') !== null)('a real registry', { timeout: 60_000 }, () => {
+  describeSchemaIds('schema numbers of a registry', async () => {
+    const make = await idsOf()
+    return { ids: make(), again: make }
+  })
+
+  it('refuses a schema that cannot read what was written before, whatever version wrote it', async () => {
+    const ids = (await idsOf())()
+    const subject = `subject-${randomUUID()}`
+    const required = (name: string) => JSON.stringify({ type: 'record', name: 'Reading', fields: [{ name, type: 'string' }] })
+    await ids.register(subject, required('value'))
+    await ids.register(subject, readingSchema(['value', 'unit']))
+    await expect(ids.register(subject, required('other'))).rejects.toMatchObject({ code: 'schema_refused', retriable: false })
+  })
+
+  it('makes bytes with an unknown number poison', async () => {
+    const codec = await openCodec((await idsOf())())
+    const value = Buffer.concat([Buffer.alloc(5), Buffer.from('bytes')])
+    value.writeUInt32BE(2_000_000_111, 1)
+    await expect(codec.decodeDeadLetter(value)).rejects.toMatchObject({ code: 'schema_unknown', retriable: false })
+  })
+})
+
+describe('a registry that is away', () => {
+  /** A registry that answers with `status`, and counts. */
+  const answering = async (status: number, body: unknown) => {
+    const asked: IncomingMessage[] = []
+    const server = createServer((request, response) => {
+      asked.push(request)
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return { url, asked, [Symbol.asyncDispose]: async () => void server.close() }
+  }
+
+  it('pauses its callers, retriable, and is asked again', async () => {
+    await using registry = await answering(503, {})
+    const ids = confluentSchemaIds({ address: { url: registry.url, user: null, password: null }, fetch })
+    for (let time = 0; time < 2; time += 1) await expect(ids.schemaOf(7)).rejects.toMatchObject({ code: 'registry_away', retriable: true })
+    expect(registry.asked.length).toBe(2)
+  })
+
+  it('pauses them where nothing listens', async () => {
+    const ids = confluentSchemaIds({ address: { url: 'http://127.0.0.1:9', user: null, password: null }, fetch })
+    await expect(ids.register('subject', readingSchema(['value']))).rejects.toMatchObject({ code: 'registry_away', retriable: true })
+  })
+
+  it('is not needed for a number that was asked for once, and is shown who asks', async () => {
+    await using registry = await answering(200, { schema: readingSchema(['value']) })
+    const ids = confluentSchemaIds({ address: { url: registry.url, user: 'reader', password: 'secret' }, fetch })
+    const [first, second] = await Promise.all([ids.schemaOf(7), ids.schemaOf(7)])
+    expect([first, second, await ids.schemaOf(7)]).toEqual(Array(3).fill(readingSchema(['value'])))
+    expect(registry.asked.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+      ['/schemas/ids/7', `Basic ${Buffer.from('reader:secret').toString('base64')}`],
+    ])
+  })
+})

@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { Lane, Log } from '../../services/platform/log/log.ts'
+import { startCluster } from '../support/kafka/cluster.ts'
+import { judgeLog, type LogLedger, writeUntil } from '../support/kafka/log-ledger.ts'
+import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
+import { makeTopics } from '../support/kafka/test-log.ts'
+
+/** Rounds of each fault; WATTLEDGER_TEST_FAULT_ROUNDS makes a long run of it. */
+const rounds = Number(process.env['WATTLEDGER_TEST_FAULT_ROUNDS'] ?? 1)
+const partitions = 4
+const records = 'meter.records.v1'
+const none = { lost: [], doubled: [], disordered: [] }
+const limitMs = 60_000 * rounds
+
+/** Write while `fault` goes on, and a moment longer. */
+const writeThrough = async (log: Log, fault: () => Promise<void>): Promise<LogLedger> => {
+  const stop = new AbortController()
+  const written = writeUntil(log, partitions, 3, stop.signal)
+  await sleep(700)
+  for (let round = 0; round < rounds; round += 1) await fault()
+  await sleep(1_000)
+  stop.abort()
+  return await written
+}
+
+const tell = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
+  const pause = Math.round(longestPauseMs)
+  process.stdout.write(`${what}: ${acknowledged.size} acknowledged, ${refused} refused, longest pause ${pause} ms\n`)
+}
+
+describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', () => {
+  it('survive kill -9 of the only broker, once each and in order', { timeout: limitMs }, async () => {
+    await using cluster = await startCluster({ nodes: 1 })
+    const [node] = cluster.nodes
+    const { open } = await makeTopics(cluster.brokers)
+    const log = await open()
+    const ledger = await writeThrough(log, async () => {
+      node?.kill('SIGKILL')
+      await node?.exited()
+      await sleep(300)
+      await node?.start()
+      await sleep(1_500)
+    })
+    tell('one broker killed', ledger)
+    expect(ledger.acknowledged.size).toBeGreaterThan(100)
+    expect(ledger.longestPauseMs).toBeGreaterThan(300)
+    expect(await judgeLog(log, partitions, ledger)).toEqual(none)
+    const [[text, offset] = ['', 0]] = ledger.acknowledged
+    const wrong = new Map([...ledger.acknowledged, ['0 0 9999999', 0], [text, offset + 1]] as const)
+    expect((await judgeLog(log, partitions, { ...ledger, acknowledged: wrong })).lost).toEqual([text, '0 0 9999999'])
+    await log.close()
+  })
+
+  it('survive a broker that hangs: appends are refused in time, and what was under way is written once and overtaken by nothing', {
+    timeout: limitMs,
+  }, async () => {
+    await using cluster = await startCluster({ nodes: 1 })
+    const [node] = cluster.nodes
+    const { open } = await makeTopics(cluster.brokers)
+    const log = await open({ appendMs: 1_000 })
+    const ledger = await writeThrough(log, async () => {
+      node?.kill('SIGSTOP')
+      await sleep(2_500)
+      const asked = performance.now()
+      await expect(log.append(records, 7, { key: '', value: Buffer.from('7 0 0'), headers: {} })).rejects.toMatchObject({
+        code: 'log_away',
+      })
+      expect(performance.now() - asked).toBeLessThan(2_000)
+      node?.kill('SIGCONT')
+      await sleep(3_000)
+    })
+    tell('one broker frozen', ledger)
+    expect(ledger.refused).toBeGreaterThan(0)
+    expect(ledger.longestPauseMs).toBeGreaterThan(2_000)
+    expect(await judgeLog(log, partitions, ledger)).toEqual(none)
+    await log.close()
+  })
+
+  it('survive kill -9 of one of three brokers, and writing goes on', { timeout: limitMs }, async () => {
+    await using cluster = await startCluster({ nodes: 3 })
+    const { open } = await makeTopics(cluster.brokers, { replicas: 3, minInSync: 2 })
+    const log = await open()
+    let next = 0
+    const ledger = await writeThrough(log, async () => {
+      const node = cluster.nodes[next++ % cluster.nodes.length]
+      node?.kill('SIGKILL')
+      await node?.exited()
+      await sleep(5_000)
+      await node?.start()
+      await sleep(2_000)
+    })
+    tell('one of three brokers killed', ledger)
+    expect(ledger.refused).toBe(0)
+    expect(await judgeLog(log, partitions, ledger)).toEqual(none)
+    await log.close()
+  })
+})
+
+describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () => {
+  /** Read and commit in small steps whatever lanes come; `seen` counts each message. */
+  const consume = async (log: Log, seen: Map<string, number>) => {
+    const follow = async (lane: Lane): Promise<void> => {
+      while (!lane.lost.aborted) {
+        const messages = await lane.read({ maxMessages: 20, maxBytes: 1_000_000 })
+        await sleep(1)
+        for (const { value } of messages) seen.set(value.toString(), (seen.get(value.toString()) ?? 0) + 1)
+        const last = messages.at(-1)
+        if (last !== undefined) await lane.commit(last.offset + 1)
+      }
+    }
+    return await log.subscribe(records, 'members', lane => void follow(lane).catch(() => undefined))
+  }
+
+  it('miss nothing while members join and leave', { timeout: limitMs }, async () => {
+    const { open } = await makeTopics(await sharedBrokers())
+    const [writer, steady, guest] = await Promise.all([open(), open(), open()])
+    const seen = new Map<string, number>()
+    const reading = await consume(steady, seen)
+    const stop = new AbortController()
+    const written = writeUntil(writer, partitions, 2, stop.signal)
+    for (let round = 0; round < 2 * rounds; round += 1) {
+      await sleep(1_000)
+      const joined = await consume(guest, seen)
+      await sleep(2_000)
+      await joined.close()
+    }
+    stop.abort()
+    const { acknowledged } = await written
+    const isAllSeen = () => [...acknowledged.keys()].every(text => seen.has(text))
+    for (const end = performance.now() + 15_000; !isAllSeen() && performance.now() < end; ) await sleep(50)
+    const twice = [...seen.values()].filter(times => times > 1).length
+    process.stdout.write(`members join and leave: ${acknowledged.size} acknowledged, ${twice} read twice\n`)
+    expect([...acknowledged.keys()].filter(text => !seen.has(text))).toEqual([])
+    for (let partition = 0; partition < partitions; partition += 1) {
+      const { end, committed } = await writer.lag(records, partition, 'members')
+      expect(committed).toBeLessThanOrEqual(end)
+    }
+    await reading.close()
+    await Promise.all([writer.close(), steady.close(), guest.close()])
+  })
+
+  it('are lost to a reader that slept past its session: its late commit is refused and moves nothing back', {
+    timeout: limitMs,
+  }, async () => {
+    const brokers = await sharedBrokers()
+    const { prefix, open } = await makeTopics(brokers)
+    const log = await open()
+    for (let count = 0; count < 10; count += 1) await log.append(records, 0, { key: 'k', value: Buffer.from(`m ${count}`), headers: {} })
+    const words = [join(import.meta.dirname, 'kafka-reader-process.ts'), brokers.join(','), prefix, 'sleepers']
+    const sleeper = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] })
+    const lines = createInterface({ input: sleeper.stdout })
+    expect((await once(lines, 'line'))[0]).toBe('read 0')
+    sleeper.kill('SIGSTOP')
+    const { promise: taken, resolve } = Promise.withResolvers<Lane>()
+    const reading = await log.subscribe(records, 'sleepers', lane => lane.partition === 0 && resolve(lane))
+    const lane = await taken
+    expect((await lane.read({ maxMessages: 100, maxBytes: 1_000_000 })).map(({ offset }) => offset)[0]).toBe(0)
+    await lane.commit(10)
+    sleeper.kill('SIGCONT')
+    sleeper.stdin.write('commit\n')
+    expect((await once(lines, 'line'))[0]).toBe('lane_lost')
+    expect((await log.lag(records, 0, 'sleepers')).committed).toBe(10)
+    sleeper.kill('SIGKILL')
+    await reading.close()
+    await log.close()
+  })
+})

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig, readRoles } from '../../services/platform/config.ts'
+
+const outside = {
+  WATTLEDGER_KAFKA_BROKERS: 'one:9092,two:9092',
+  WATTLEDGER_POSTGRES_URL: 'postgres://somewhere/ledger',
+  WATTLEDGER_CLICKHOUSE_URL: 'https://somewhere:8443',
+  WATTLEDGER_SECRET: 'a secret of at least thirty-two characters',
+}
+
+describe('the settings of the distributed parts', () => {
+  it('let a process run some roles once all parts are outside', () => {
+    expect(readRoles(['--roles', 'cost-worker'], readConfig(outside))).toEqual(['cost-worker'])
+    expect(readConfig(outside)).toMatchObject({ kafka: { brokers: ['one:9092', 'two:9092'], sasl: null, tls: false } })
+  })
+
+  it.each(Object.keys(outside))('refuse it without %s, which they name', name => {
+    const config = readConfig({ ...outside, [name]: '' })
+    expect(() => readRoles(['--roles', 'cost-worker'], config)).toThrow(name)
+  })
+
+  it.each([
+    ['brokers without ports', { WATTLEDGER_KAFKA_BROKERS: 'one' }, 'WATTLEDGER_KAFKA_BROKERS'],
+    [
+      'a way of being let in without a password',
+      { WATTLEDGER_KAFKA_SASL: 'PLAIN', WATTLEDGER_KAFKA_USER: 'a' },
+      'WATTLEDGER_KAFKA_PASSWORD',
+    ],
+    ['an unknown way of being let in', { WATTLEDGER_KAFKA_SASL: 'GSSAPI' }, 'WATTLEDGER_KAFKA_SASL'],
+    ['a registry without http', { WATTLEDGER_SCHEMA_REGISTRY_URL: 'ftp://somewhere' }, 'WATTLEDGER_SCHEMA_REGISTRY_URL'],
+  ])('refuse %s', (_, variables, name) => {
+    expect(() => readConfig({ ...outside, ...variables })).toThrow(name)
+  })
+})

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
+import { readLaneGeneration } from '../../services/platform/postgres/lane-generation.ts'
+import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
+import { plainAddress } from '../support/kafka/test-log.ts'
+import { openTestDatabase } from '../support/postgres.ts'
+import { runCommand } from '../support/run-command.ts'
+
+const records = 'meter.records.v1'
+
+describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { timeout: 60_000 }, () => {
+  const open = async () => {
+    const brokers = await sharedBrokers()
+    const { database, address, ...rest } = await openTestDatabase()
+    const prefix = `test-${randomUUID()}.`
+    const postgres = `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`
+    const variables = { WATTLEDGER_KAFKA_BROKERS: brokers.join(','), WATTLEDGER_KAFKA_PREFIX: prefix, WATTLEDGER_POSTGRES_URL: postgres }
+    return {
+      run: (...words: readonly string[]) => runCommand(['topics', '--replicas', '1', ...words], variables),
+      generation: () => readLaneGeneration(database.operator, records),
+      openLog: () => openKafkaLog({ address: plainAddress(brokers), prefix, now: () => Date.now() }),
+      prefix,
+      [Symbol.asyncDispose]: rest[Symbol.asyncDispose],
+    }
+  }
+
+  it('creates the topics once, with generation 0, and finds nothing to do the next time', async () => {
+    await using world = await open()
+    const first = await world.run()
+    expect([first.code, first.err]).toEqual([0, ''])
+    expect(first.out).toContain(`created ${world.prefix}${records}`)
+    expect(await world.generation()).toEqual({ generation: 0, partitions: 8 })
+    const second = await world.run()
+    expect([second.code, second.out]).toEqual([0, 'The topics are as planned.\n'])
+    expect(await world.generation()).toEqual({ generation: 0, partitions: 8 })
+  })
+
+  it('refuses drift with a table, and changes nothing', async () => {
+    await using world = await open()
+    await world.run()
+    const { code, out } = await world.run('--partitions', '12', '--json')
+    expect(code).toBe(1)
+    const found = { topic: world.prefix + records, setting: 'partitions', planned: '12', found: '8' }
+    expect(JSON.parse(out)).toMatchObject({ created: [], drift: expect.arrayContaining([found]), generation: null })
+    expect((await world.run('--partitions', '12')).out).toMatch(/TOPIC +SETTING +PLANNED +FOUND/)
+    expect(await world.generation()).toEqual({ generation: 0, partitions: 8 })
+  })
+
+  it('adds partitions and raises the lane generation, but not while something is unread', async () => {
+    await using world = await open()
+    await world.run()
+    const log = await world.openLog()
+    await log.append(records, 3, { key: 'k', value: Buffer.from('unread'), headers: {} })
+    const refused = await world.run('--partitions', '9', '--add-partitions')
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('cost-worker has 1 messages')])
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const reading = await log.subscribe(records, 'cost-worker', lane => {
+      if (lane.partition === 3) void lane.commit(1).then(resolve)
+    })
+    await promise
+    await reading.close()
+    await log.close()
+    expect(await world.run('--partitions', '9', '--add-partitions')).toMatchObject({ code: 0, err: '' })
+    expect(await world.generation()).toEqual({ generation: 1, partitions: 9 })
+  })
+
+  it('says what to set where there are no brokers', async () => {
+    expect(await runCommand(['topics'], {})).toMatchObject({ code: 1, err: expect.stringContaining('WATTLEDGER_KAFKA_BROKERS') })
+  })
+})

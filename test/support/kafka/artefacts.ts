@@ -1,0 +1,111 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const cache = join(homedir(), '.cache', 'wattledger-test')
+const fetchMs = 240_000
+
+export type Artefact = { readonly name: string; readonly dependencies: readonly string[] }
+
+/** What is fetched from Maven Central: the broker and the words it speaks with, and a registry in one archive. */
+export const artefacts = {
+  broker: { name: 'kafka-4.3.1', dependencies: ['org.apache.kafka:kafka_2.13:4.3.1', 'org.apache.logging.log4j:log4j-slf4j-impl:2.25.4'] },
+  registry: { name: 'apicurio-2.6.13', dependencies: ['io.apicurio:apicurio-registry-app:2.6.13.Final:tar.gz:all'] },
+} as const satisfies Record<string, Artefact>
+
+const answers = (program: string, word: string): boolean => {
+  try {
+    execFileSync(program, [word], { stdio: 'ignore', timeout: 20_000 })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Why no broker can be started here; null where one can. */
+export const missingTool = (): string | null => {
+  if (!answers('java', '-version')) return 'there is no Java on this machine'
+  if (existsSync(join(cache, artefacts.broker.name, 'ready'))) return null
+  return answers('mvn', '-v') ? null : 'there is no Maven on this machine to fetch a broker with'
+}
+
+const pomOf = ({ name, dependencies }: Artefact): string => {
+  const entries = dependencies.map(coordinates => {
+    const [group, artefact, version, type = 'jar', classifier] = coordinates.split(':')
+    // An archive holds all it needs.
+    const whole = '<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>'
+    const kind = `<type>${type}</type>${classifier === undefined ? '' : `<classifier>${classifier}</classifier>${whole}`}`
+    return `<dependency><groupId>${group}</groupId><artifactId>${artefact}</artifactId><version>${version}</version>${kind}</dependency>`
+  })
+  return `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>wattledger</groupId>
+<artifactId>${name}</artifactId><version>1</version><dependencies>${entries.join('')}</dependencies></project>\n`
+}
+
+/**
+ * Give the folder of an artefact, fetched and prepared once per machine; files of one run that ask together fetch once.
+ * `prepare` works in a folder beside and only a whole one is kept.
+ */
+export const ensureArtefact = async (artefact: Artefact, prepare: (folder: string) => Promise<void>): Promise<string> => {
+  const folder = join(cache, artefact.name)
+  const ready = join(folder, 'ready')
+  const claim = join(cache, `${artefact.name}.claim`)
+  mkdirSync(cache, { recursive: true })
+  while (!existsSync(ready)) {
+    if (!claimNote(claim)) {
+      await sleep(200)
+      continue
+    }
+    try {
+      if (!existsSync(ready)) await make(artefact, folder, prepare)
+    } finally {
+      rmSync(claim, { force: true })
+    }
+  }
+  return folder
+}
+
+const make = async (artefact: Artefact, folder: string, prepare: (folder: string) => Promise<void>): Promise<void> => {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'pom.xml'), pomOf(artefact))
+  const goal = ['-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies', '-DoutputDirectory=lib']
+  await run('mvn', goal, { cwd: folder, timeout: fetchMs })
+  await prepare(folder)
+  writeFileSync(join(folder, 'ready'), '')
+}
+
+/** Take a note for this process, or tell that another living one has it; the note of a killed one is taken over. */
+export const claimNote = (note: string): boolean => {
+  try {
+    writeFileSync(note, String(process.pid), { flag: 'wx' })
+    return true
+  } catch {
+    const owner = Number(readText(note))
+    if (owner > 0 && !isAlive(owner)) rmSync(note, { force: true })
+    return false
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Copy a prepared folder. */
+export const copyFolder = (from: string, to: string): void => cpSync(from, to, { recursive: true })
+
+/** Write a file so that whoever waits for it sees it whole. */
+export const publishFile = (path: string, text: string): void => {
+  writeFileSync(`${path}.part`, text)
+  renameSync(`${path}.part`, path)
+}
+
+export const readText = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '')

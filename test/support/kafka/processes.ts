@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Role } from '../../../services/platform/config.ts'
+import type { Sandbox } from '../../../services/sandbox.ts'
+import { openClickHouseFront } from '../clickhouse-front.ts'
+import { openTestDatabase } from '../postgres.ts'
+import { runCommand } from '../run-command.ts'
+import { dataFolder, launchSystem, removeData } from '../running-system.ts'
+
+/** A process that runs some of the roles. */
+export type RoleProcess = { readonly url: string; readonly pid: number; readonly end: (signal: NodeJS.Signals) => Promise<void> }
+
+const secret = 'a secret that all processes of a test share'
+
+/** Topics, a database and an engine of a test's own, and what starts processes on them. */
+export const openProcesses = async (brokers: readonly string[], prefix: string) => {
+  const stack = new AsyncDisposableStack()
+  const { address, ...database } = await openTestDatabase()
+  stack.use(database)
+  const front = stack.use(await openClickHouseFront())
+  const folder = stack.adopt(dataFolder(), removeData)
+  const variables = {
+    WATTLEDGER_KAFKA_BROKERS: brokers.join(','),
+    WATTLEDGER_KAFKA_PREFIX: prefix,
+    WATTLEDGER_POSTGRES_URL: `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`,
+    WATTLEDGER_CLICKHOUSE_URL: front.url,
+    WATTLEDGER_SECRET: secret,
+  }
+  const made = await runCommand(['topics', '--replicas', '1'], variables)
+  if (made.code !== 0) throw new Error(made.err + made.out)
+  const start = async (...roles: readonly Role[]): Promise<RoleProcess> => {
+    const { process: child, output, exited, ready } = launchSystem(folder, variables, ['--roles', roles.join(',')])
+    await ready()
+    const end = async (signal: NodeJS.Signals): Promise<void> => {
+      child.kill(signal)
+      await exited
+    }
+    stack.defer(() => end('SIGKILL'))
+    return { url: `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`, pid: child.pid ?? 0, end }
+  }
+  const sandbox = (): Sandbox => JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'))
+  return { start, sandbox, folder, front, variables, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+/** What stands before the processes: it sends what the gateway takes to a gateway, in turn, and all else to the query service. */
+export const openProxy = async (gateways: () => readonly RoleProcess[], query: () => RoleProcess) => {
+  let turn = 0
+  const server = createServer(async (request, response) => {
+    const { method = 'GET', url = '/' } = request
+    const isForGateway = (method === 'PUT' && url.startsWith('/meters')) || url.startsWith('/costs/instant')
+    const target = isForGateway ? gateways()[turn++ % gateways().length] : query()
+    const onward = httpRequest(new URL(url, target?.url), { method, headers: request.headers, agent: false }, answer => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.on('error', () => response.destroy())
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    request.pipe(onward)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

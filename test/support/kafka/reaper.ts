@@ -1,0 +1,33 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const [owner = '', folder = ''] = process.argv.slice(2)
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Numbers are given to other programs again: only a program that was started on this folder is ended. */
+const isOurs = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder)
+  } catch {
+    return false
+  }
+}
+
+while (isAlive(Number(owner)) && existsSync(folder)) await sleep(250)
+if (existsSync(folder)) {
+  for (const name of readdirSync(join(folder, 'pids'))) {
+    const pid = Number(readFileSync(join(folder, 'pids', name), 'utf8'))
+    if (isOurs(pid)) process.kill(pid, 'SIGKILL')
+  }
+  await sleep(100)
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
