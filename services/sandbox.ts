@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAccount, listAccounts, retrieveAccount } from './platform/postgres/accounts.ts'
 import { createApiKey } from './platform/postgres/api-keys.ts'
+import { appendAudit } from './platform/postgres/audit-log.ts'
 import type { Database } from './platform/postgres/database.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
 import { writePrivately } from './platform/secrets.ts'
@@ -49,7 +50,17 @@ export const prepareSandbox = async (
     const account = await createAccount(query, { displayName: 'Sandbox', defaultLayout: 'current', requestsPerSecond: null }, at)
     const keyFor = async (liveMode: boolean) => {
       const draft = { scope: 'all', description: 'Sandbox' } as const
-      return (await createApiKey(query, { accountId: account.id, liveMode }, draft, secret, at)).secret
+      const tenant = { accountId: account.id, liveMode }
+      const made = await createApiKey(query, tenant, draft, secret, at)
+      const { id, scope, last4, description } = made.apiKey
+      await appendAudit(query, tenant, {
+        actor: 'system',
+        action: 'api_key.create',
+        objectId: id,
+        detail: { scope, last4, description },
+        at,
+      })
+      return made.secret
     }
     const made: Sandbox = {
       base_url: baseUrl,

@@ -60,10 +60,10 @@ export const runService = async (words: readonly string[], variables: Readonly<R
   const startedAt = performance.now()
   const stopping = stopSignal()
   try {
-    readRoles(words)
     const config = readConfig(variables)
+    const chosen = readRoles(words, config)
     const log = createLogger(config.logLevel)
-    const system = await openSystem(config, log, line => process.stdout.write(`  ${line}\n`))
+    const system = await openSystem(config, log, line => process.stdout.write(`  ${line}\n`), chosen)
     process.stdout.write(welcome(system, config.dataFolder, performance.now() - startedAt))
     log.info({ port: system.port, start_ms: Math.round(performance.now() - startedAt) }, 'ready')
     const signal = await stopping

@@ -2,23 +2,37 @@ import { presentInstant } from '../platform/clock.ts'
 import { ConfigError } from '../platform/config.ts'
 import { isFailure } from '../platform/failure.ts'
 import { accountCommands } from './account-commands.ts'
+import { auditLogCommands } from './audit-log-commands.ts'
 import { type Command, CommandError, type Outcome, UsageError } from './command.ts'
 import { deadLetterCommands } from './dead-letter-commands.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eraseCommand } from './erase-command.ts'
+import { forecastCommands } from './forecast-commands.ts'
 import { commandHelp, overview, usageOf } from './help.ts'
 import { keyCommands } from './key-commands.ts'
+import { marketCommands } from './market-commands.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { pricesCommand } from './price-command.ts'
+import { providerCommands } from './provider-commands.ts'
 import { findCommand, readWords } from './read-words.ts'
+import { scheduleCommand } from './schedule-command.ts'
 import { CallError } from './service-client.ts'
+import { topicsCommand } from './topics-command.ts'
 
 const commands: readonly Command[] = [
   ...accountCommands,
   ...keyCommands,
   ...deadLetterCommands,
+  ...auditLogCommands,
+  ...marketCommands,
+  ...providerCommands,
+  pricesCommand,
+  scheduleCommand,
   eraseCommand,
   migrateCommand,
+  topicsCommand,
   doctorCommand,
+  ...forecastCommands,
 ]
 
 /** Where a run writes to; each text ends its own lines. */

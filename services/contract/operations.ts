@@ -1,4 +1,7 @@
 import * as account from './account.ts'
+import * as connect from './connect.ts'
+import * as connectBatch from './connect-batch.ts'
+import * as connectCall from './connect-call.ts'
 import * as customer from './customer.ts'
 import * as device from './device.ts'
 import * as energyCost from './energy-cost.ts'
@@ -12,7 +15,15 @@ import * as meterBatch from './meter-batch.ts'
 import * as meterCumulative from './meter-cumulative.ts'
 import * as meterRecordRead from './meter-record-read.ts'
 import type { Operation } from './operation.ts'
+import * as price from './price.ts'
+import * as priceAudit from './price-audit.ts'
+import * as scheduleAmount from './schedule-amount.ts'
+import * as scheduleDuration from './schedule-duration.ts'
+import * as scheduleLimit from './schedule-limit.ts'
 import * as tariff from './tariff.ts'
+import * as webhookDelivery from './webhook-delivery.ts'
+import * as webhookEndpoint from './webhook-endpoint.ts'
+import * as webhookResend from './webhook-resend.ts'
 
 /** Every operation of the interface, in the order of the reference page. */
 export const operations: readonly Operation[] = [
@@ -47,12 +58,33 @@ export const operations: readonly Operation[] = [
   tariff.tariffRetrieve,
   tariff.tariffUpdate,
   tariff.tariffDelete,
+  price.priceRetrieve,
+  priceAudit.priceAuditRetrieve,
+  scheduleDuration.scheduleDuration,
+  scheduleLimit.scheduleLimit,
+  scheduleAmount.scheduleAmount,
   market.marketCreate,
   market.marketList,
   market.marketRetrieve,
   market.marketDelete,
   marketPrice.marketPricePut,
   marketPrice.marketPriceList,
+  connect.connectTokenCreate,
+  connect.connectTokenRetrieve,
+  connectBatch.connectBatchImport,
+  connectCall.connectStep,
   event.eventList,
   event.eventRetrieve,
+  webhookEndpoint.webhookCreate,
+  webhookEndpoint.webhookList,
+  webhookEndpoint.webhookRetrieve,
+  webhookEndpoint.webhookUpdate,
+  webhookEndpoint.webhookDelete,
+  webhookEndpoint.webhookSecretRotate,
+  webhookDelivery.webhookTest,
+  webhookDelivery.webhookDeliveryList,
+  webhookDelivery.webhookAttemptList,
+  webhookDelivery.webhookDeliveryResend,
+  webhookResend.webhookResendCreate,
+  webhookResend.webhookResendRetrieve,
 ]

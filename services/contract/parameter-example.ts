@@ -14,10 +14,15 @@ const prefixes: Readonly<Record<string, string>> = {
   batch_id: 'bat',
   markets: 'mrs',
   events: 'evt',
+  event_id: 'evt',
+  webhooks: 'whe',
+  deliveries: 'whd',
+  resends: 'whr',
 }
 
 const values: Readonly<Record<string, string>> = {
   session: 'session-17',
+  connect_token: 'cot_0198c0ffee00112233445566778899aa',
   start_time: '2025-09-14T00:00:00Z',
   end_time: '2025-09-15T00:00:00Z',
 }

@@ -1,12 +1,34 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { ConfigError } from './config-error.ts'
+import { type DistributedSettings, distributedSettings, embeddedParts } from './distributed-settings.ts'
+import { saslMechanisms } from './log/kafka/sasl-mechanism.ts'
+import { type FeedChoice, feedNames, readFeeds } from './market-feeds/feed-choice.ts'
 
 /** The parts of the system that one process can run. */
-export const roles = ['ingest-gateway', 'cost-worker', 'query-service'] as const
+export const roles = ['ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'] as const
 export type Role = (typeof roles)[number]
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const wholeNumber = z.coerce.number().int().positive()
+
+const isNetwork = (text: string): boolean => {
+  const [address = '', bits = '', ...rest] = text.split('/')
+  const family = isIP(address)
+  return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
+}
+
+const networks = z
+  .string()
+  .default('')
+  .transform(text => text.split(',').flatMap(part => (part.trim() === '' ? [] : [part.trim()])))
+  .refine(list => list.every(isNetwork), { message: 'must be networks such as 10.1.0.0/16,fd00::/8' })
+
+const marketFeeds = z
+  .string()
+  .transform(readFeeds)
+  .pipe(z.array(z.custom<FeedChoice['chosen'][number]>(), { error: `must be some of ${feedNames.join(', ')}, each perhaps with =URL` }))
 
 /** Every variable, with its unit and default; `deploy/env.example` lists the same. Nothing else reads the environment. */
 export const environment = z.object({
@@ -25,6 +47,46 @@ export const environment = z.object({
     .min(24)
     .optional()
     .describe('Secret of the operator; default: made once and kept in the data folder.'),
+  WATTLEDGER_CREDENTIALS_KEY: z
+    .string()
+    .min(32)
+    .optional()
+    .describe('Key that encrypts the credentials of providers, 32 characters or more; default: made once and kept in the data folder.'),
+  WATTLEDGER_CONNECT_PATH: z
+    .string()
+    .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as /connect')
+    .default('/connect')
+    .describe('Path at which Connect is mounted; /connect answers besides.'),
+  WATTLEDGER_KAFKA_BROKERS: z
+    .string()
+    .regex(/^[^\s,]+:\d+(,[^\s,]+:\d+)*$/, 'must be host:port, separated by commas')
+    .optional()
+    .describe('Kafka brokers (host:port, separated by commas) to use instead of the embedded log.'),
+  WATTLEDGER_KAFKA_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]*$/, 'must be letters, digits, dots, underscores and hyphens')
+    .default('')
+    .describe('Text before the names of topics and groups at the brokers.'),
+  WATTLEDGER_KAFKA_TLS: z.enum(['on', 'off']).default('off').describe('Whether the brokers are spoken to over TLS.'),
+  WATTLEDGER_KAFKA_CA_FILE: z.string().min(1).optional().describe('File of PEM certificates that the brokers are trusted by.'),
+  WATTLEDGER_KAFKA_SASL: z.enum(saslMechanisms).optional().describe('How the brokers let in: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.'),
+  WATTLEDGER_KAFKA_USER: z.string().min(1).optional().describe('User at the brokers.'),
+  WATTLEDGER_KAFKA_PASSWORD: z.string().min(1).optional().describe('Password at the brokers.'),
+  WATTLEDGER_SCHEMA_REGISTRY_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('A Confluent-compatible schema registry; default: schemas are numbered by their hashes, without one.'),
+  WATTLEDGER_SCHEMA_REGISTRY_USER: z.string().min(1).optional().describe('User at the schema registry.'),
+  WATTLEDGER_SCHEMA_REGISTRY_PASSWORD: z.string().min(1).optional().describe('Password at the schema registry.'),
+  WATTLEDGER_CLICKHOUSE_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('A ClickHouse server to use instead of the embedded engine: https://host:8443'),
+  WATTLEDGER_CLICKHOUSE_USER: z.string().min(1).default('default').describe('User at ClickHouse.'),
+  WATTLEDGER_CLICKHOUSE_PASSWORD: z.string().default('').describe('Password at ClickHouse.'),
+  WATTLEDGER_CLICKHOUSE_DATABASE: z.string().min(1).default('default').describe('Database at ClickHouse; it must exist.'),
+  WATTLEDGER_CLICKHOUSE_CA_FILE: z.string().min(1).optional().describe('File of PEM certificates that ClickHouse is trusted by.'),
+  WATTLEDGER_CLICKHOUSE_REPLICATED: z.enum(['on', 'off']).default('off').describe('Whether tables are copied over a cluster.'),
   WATTLEDGER_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe log line that is written.'),
   WATTLEDGER_LOG_PARTITIONS: wholeNumber.max(1024).default(8).describe('Lanes of the embedded log; fixed once the data folder is made.'),
   WATTLEDGER_LOG_RETENTION_HOURS: wholeNumber.default(168).describe('Hours that read messages of the embedded log are kept.'),
@@ -37,10 +99,35 @@ export const environment = z.object({
     .default(50)
     .describe('Share of the locations of a lane, in percent, above which failing ones stop the worker; 100 never stops it.'),
   WATTLEDGER_FAILING_LOCATIONS: wholeNumber.default(20).describe('Number of failing locations below which a lane never stops the worker.'),
+  WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: networks.describe(
+    'Networks (CIDR, separated by commas) to which webhooks may go besides public addresses.',
+  ),
   WATTLEDGER_RATE_LIMIT: wholeNumber.optional().describe('Requests a second for each account and mode; default: no limit.'),
+  WATTLEDGER_MARKET_FEEDS: marketFeeds
+    .optional()
+    .describe(
+      `Public price feeds to fetch from, preferred first, separated by commas; name=URL names another address. Known: ${feedNames.join(', ')}; default: none, nothing outside is called.`,
+    ),
+  WATTLEDGER_ENTSOE_TOKEN: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Security token of the ENTSO-E transparency platform, for the feed entsoe.'),
+  WATTLEDGER_OCTOPUS_PRODUCT: z
+    .string()
+    .regex(/^[A-Z0-9-]+$/, 'must be the code of a product')
+    .default('AGILE-24-10-01')
+    .describe('Product whose prices the feed octopus-agile fetches.'),
+  WATTLEDGER_OCTOPUS_VAT: z.enum(['included', 'excluded']).default('included').describe('Whether the prices of octopus-agile hold VAT.'),
+  WATTLEDGER_OCTOPUS_REGION: z
+    .enum([...'ABCDEFGHJKLMNP'])
+    .optional()
+    .describe(
+      'Grid region, A to P, whose octopus-agile prices stand for all of Great Britain; default: none, each region has its own source.',
+    ),
 })
 
-export type Config = {
+export type Config = DistributedSettings & {
   readonly host: string
   readonly port: number
   readonly metricsPort: number
@@ -48,6 +135,8 @@ export type Config = {
   readonly postgresUrl: string | null
   readonly secret: string | null
   readonly operatorKey: string | null
+  readonly credentialsKey: string | null
+  readonly connectPath: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly logPartitions: number
   readonly logRetentionMs: number
@@ -55,11 +144,13 @@ export type Config = {
   /** Above this share (0 … 1) of failing locations, and from so many on, a lane stops its worker. */
   readonly failingShare: number
   readonly failingLocations: number
+  readonly webhookAllowedNetworks: readonly string[]
   readonly rateLimitPerSecond: number | null
+  /** Where market prices are fetched from; nothing chosen: from nowhere. */
+  readonly marketFeeds: FeedChoice
 }
 
-/** A setting that cannot be used; the message names the variable and what to change. */
-export class ConfigError extends Error {}
+export { ConfigError }
 
 /**
  * Read the configuration from the environment alone.
@@ -78,14 +169,33 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     postgresUrl: value.WATTLEDGER_POSTGRES_URL ?? null,
     secret: value.WATTLEDGER_SECRET ?? null,
     operatorKey: value.WATTLEDGER_OPERATOR_KEY ?? null,
+    credentialsKey: value.WATTLEDGER_CREDENTIALS_KEY ?? null,
+    connectPath: value.WATTLEDGER_CONNECT_PATH,
+    ...distributedSettings(value),
     logLevel: value.WATTLEDGER_LOG_LEVEL,
     logPartitions: value.WATTLEDGER_LOG_PARTITIONS,
     logRetentionMs: value.WATTLEDGER_LOG_RETENTION_HOURS * 3_600_000,
     logMaxBytes: value.WATTLEDGER_LOG_MAX_GIB * 2 ** 30,
     failingShare: value.WATTLEDGER_FAILING_PERCENT / 100,
     failingLocations: value.WATTLEDGER_FAILING_LOCATIONS,
+    webhookAllowedNetworks: value.WATTLEDGER_WEBHOOK_ALLOW_NETWORKS,
     rateLimitPerSecond: value.WATTLEDGER_RATE_LIMIT ?? null,
+    marketFeeds: feedChoice(value),
   }
+}
+
+const feedChoice = (value: z.output<typeof environment>): FeedChoice => {
+  const chosen = value.WATTLEDGER_MARKET_FEEDS ?? []
+  const entsoeToken = value.WATTLEDGER_ENTSOE_TOKEN ?? null
+  if (entsoeToken === null && chosen.some(({ name }) => name === 'entsoe')) {
+    throw new ConfigError('WATTLEDGER_MARKET_FEEDS: the feed entsoe needs WATTLEDGER_ENTSOE_TOKEN')
+  }
+  const octopus = {
+    product: value.WATTLEDGER_OCTOPUS_PRODUCT,
+    isVatIncluded: value.WATTLEDGER_OCTOPUS_VAT === 'included',
+    region: value.WATTLEDGER_OCTOPUS_REGION ?? null,
+  }
+  return { chosen, entsoeToken, octopus }
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
@@ -95,11 +205,17 @@ function describeIssue(issue: z.core.$ZodIssue): string {
   return `${name}: ${issue.message}. ${meaning}`
 }
 
+/** What several processes must have in common. */
+type SharedSettings = Pick<Config, 'kafka' | 'schemaRegistry' | 'clickHouse' | 'postgresUrl' | 'secret'>
+
+const nothingShared: SharedSettings = { kafka: null, schemaRegistry: null, clickHouse: null, postgresUrl: null, secret: null }
+
 /**
  * Read the words of the command line: `--roles a,b`, `--help`.
- * Throws `ConfigError` for unknown words, unknown roles, and for a subset of roles on embedded parts, which one process must hold alone.
+ * Throws `ConfigError` for unknown words, unknown roles, and for a subset of roles on embedded parts, which one process must hold alone, or
+ * without a secret that all processes share.
  */
-export function readRoles(words: readonly string[]): readonly Role[] {
+export function readRoles(words: readonly string[], config: SharedSettings = nothingShared): readonly Role[] {
   const at = words.findIndex(word => word === '--roles' || word.startsWith('--roles='))
   if (at === -1 && words.length === 0) return roles
   const [flag = '', next] = words.slice(at)
@@ -112,8 +228,11 @@ export function readRoles(words: readonly string[]): readonly Role[] {
     if (role === undefined) throw new ConfigError(`--roles: "${word.trim()}" is no role; the roles are ${roles.join(', ')}`)
     return role
   })
-  if (new Set(chosen).size < roles.length) {
-    throw new ConfigError('--roles: the embedded parts belong to one process, so it must run every role: leave --roles out')
+  if (new Set(chosen).size === roles.length) return roles
+  const missing = [...embeddedParts(config), ...(config.secret === null ? ['WATTLEDGER_SECRET'] : [])]
+  if (missing.length > 0) {
+    const reason = 'the embedded parts belong to one process, so it must run every role'
+    throw new ConfigError(`--roles: ${reason}: leave --roles out, or set ${missing.join(', ')}`)
   }
-  return roles
+  return chosen
 }

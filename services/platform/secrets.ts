@@ -7,13 +7,13 @@ import { Failure } from './failure.ts'
 export type Secrets = { readonly secret: string; readonly operatorKey: string }
 
 /** What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the one in use. */
-type Stored = { readonly secret?: string; readonly operator_key?: string }
+type Stored = { readonly secret?: string; readonly operator_key?: string; readonly credentials_key?: string }
 
 const readStored = (file: string): Stored => {
   if (!existsSync(file)) return {}
   const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
   const isText = (name: string): boolean => ['string', 'undefined'].includes(typeof Reflect.get(value as object, name))
-  if (typeof value === 'object' && value !== null && isText('secret') && isText('operator_key')) return value
+  if (typeof value === 'object' && value !== null && isText('secret') && isText('operator_key') && isText('credentials_key')) return value
   throw new Failure('secrets_unreadable', `${file} does not hold the secrets; restore it`, { retriable: false })
 }
 
@@ -36,6 +36,21 @@ export function loadSecrets(dataFolder: string, given: { readonly secret: string
     writePrivately(file, kept)
   }
   return { secret, operatorKey }
+}
+
+/**
+ * Take the key that credentials of providers are encrypted with: that of the configuration, else that of the data folder, which is made on
+ * first use. Throws as `loadSecrets` does: what was sealed with a lost key is lost.
+ */
+export function loadCredentialsKey(dataFolder: string, given: string | null): string {
+  if (given !== null) return given
+  const file = join(dataFolder, 'secrets.json')
+  const known = readStored(file)
+  if (known.credentials_key !== undefined) return known.credentials_key
+  const made = randomBytes(32).toString('hex')
+  mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+  writePrivately(file, { ...known, credentials_key: made })
+  return made
 }
 
 /** Write a JSON file that only its owner can read, whole or not at all, durable when this returns. */

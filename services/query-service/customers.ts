@@ -66,7 +66,10 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
       return accepted({
         value: { message: 'Accepted' as const },
         events: [...events, { type: 'customer.delete', objectId: customer.id, data: last }],
-        audit: [{ action: 'customer.delete', objectId: customer.id, detail: last }],
+        audit: [
+          ...events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data })),
+          { action: 'customer.delete', objectId: customer.id, detail: last },
+        ],
         orders,
       })
     }),

@@ -35,6 +35,8 @@ export type QueryServiceDependencies = {
   readonly publishOrders: (orders: readonly OutboxMessage[]) => Promise<void>
   /** Tell the lanes of a committed change of a source's prices. Never rejects. */
   readonly announcePrices: (change: SourceRevision) => Promise<void>
+  /** Judge the address of a webhook endpoint; gives it in its plain form, or refuses `webhook_url_refused`. */
+  readonly judgeWebhookUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
   readonly bearerTokens: BearerTokens
   readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
   /** Secret under which API keys are hashed. */

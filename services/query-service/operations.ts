@@ -8,6 +8,8 @@ import { locationOperations } from './locations.ts'
 import { loginOperations } from './login.ts'
 import { marketOperations } from './markets.ts'
 import { tariffOperations } from './tariffs.ts'
+import { webhookDeliveryOperations } from './webhook-deliveries.ts'
+import { webhookOperations } from './webhooks.ts'
 
 /** Bind the operations of the query service to what they are made from. */
 export const queryServiceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
@@ -19,4 +21,6 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...tariffOperations(dependencies),
   ...marketOperations(dependencies),
   ...eventOperations(dependencies),
+  ...webhookOperations(dependencies),
+  ...webhookDeliveryOperations(dependencies),
 ]

@@ -4,10 +4,13 @@ import { endToEnd } from './end-to-end.ts'
 import { measureGateway } from './gateway.ts'
 import { insertRates } from './insert.ts'
 import { barePipeline } from './limit/bare.ts'
+import { priceFigures } from './prices.ts'
 import { pricingFigures } from './pricing.ts'
 import { rePriceFigures } from './re-price.ts'
 import { readFigures } from './reads.ts'
+import { planFigures } from './schedules.ts'
 import { singleRecords, startTimes } from './single.ts'
+import { webhookFigures } from './webhooks.ts'
 
 /** One figure beside its limit in the same run, and the goal for it. */
 type Line = {
@@ -20,7 +23,7 @@ type Line = {
   readonly goal: string
 }
 
-const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P10,D5]
+const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,D5]
 
 Measures the promises of performance, each beside its limit in the same run, prints a table and writes bench.json.
 Leave the machine alone meanwhile: every figure is of the whole machine.
@@ -120,6 +123,16 @@ const measures: Readonly<Record<string, () => Promise<readonly Line[]>>> = {
       },
     ])
   },
+  P8: async () =>
+    priceFigures().map(({ name, ms }) => ({
+      promise: 'P8',
+      figure: name,
+      value: ms,
+      unit: 'ms CPU',
+      limit: null,
+      ratio: null,
+      goal: name.startsWith('audit') ? '≤ 25' : '≤ 15',
+    })),
   D5: async () => {
     const { oneLocationSeconds, marketRows, marketRowsPerSecond } = await rePriceFigures()
     const line = { promise: 'D5', limit: null, ratio: null }
@@ -128,11 +141,29 @@ const measures: Readonly<Record<string, () => Promise<readonly Line[]>>> = {
       { ...line, figure: `${marketRows.toLocaleString('en')} rows follow a price`, value: marketRowsPerSecond, unit: 'rows/s', goal: '' },
     ]
   },
+  P9: async () =>
+    planFigures().map(({ name, ms }) => ({
+      promise: 'P9',
+      figure: `plan, ${name}`,
+      value: ms,
+      unit: 'ms',
+      limit: null,
+      ratio: null,
+      goal: name.startsWith('1000 ') ? '≤ 1,000' : '≤ 50',
+    })),
   P6: async () => {
     const { requestsPerSecond, p99Ms } = await singleRecords(Math.min(seconds, 20))
     return [
       { promise: 'P6', figure: 'single records', value: requestsPerSecond, unit: 'requests/s', limit: null, ratio: null, goal: '≥ 4,000' },
       { promise: 'P6', figure: 'single records, p99', value: p99Ms, unit: 'ms', limit: null, ratio: null, goal: '≤ 50' },
+    ]
+  },
+  P11: async () => {
+    const { deliveriesPerSecond, p99Ms } = await webhookFigures(Math.min(seconds, 20))
+    const line = { promise: 'P11', limit: null, ratio: null }
+    return [
+      { ...line, figure: 'webhook deliveries', value: deliveriesPerSecond, unit: '/s', goal: '≥ 1,000' },
+      { ...line, figure: 'first attempt after the event, p99', value: p99Ms, unit: 'ms', goal: '≤ 1,000' },
     ]
   },
   P10: async () => {

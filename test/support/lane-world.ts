@@ -26,6 +26,7 @@ import type { Database } from '../../services/platform/postgres/database.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
 import { costOperations } from '../../services/query-service/cost-operations.ts'
 import { deadLetterOperations } from '../../services/query-service/dead-letters.ts'
 import { startErasureRelay } from '../../services/query-service/erasure-relay.ts'
@@ -157,6 +158,7 @@ const openHttp = async (
   const idempotency = idempotencyKeys(database)
   const tokens = bearerTokens(secret)
   const registries = queryServiceOperations({
+    judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
     ...{ database, placeOf, isCurrency, timeZone, bearerTokens: tokens, idempotency, secret, requestsPerSecond: null },
     metering: meteringFacts(clickHouse),
     providersOf: async () => [],

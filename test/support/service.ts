@@ -12,6 +12,7 @@ import { createApiKey, readKeyState } from '../../services/platform/postgres/api
 import type { Database } from '../../services/platform/postgres/database.ts'
 import type { OutboxMessage } from '../../services/platform/postgres/outbox.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
 import { recordRefusal } from '../../services/query-service/change.ts'
 import type { Provider, QueryServiceDependencies } from '../../services/query-service/dependencies.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
@@ -61,6 +62,7 @@ export const openService = (
       await publish(orders)
     },
     announcePrices: async () => undefined,
+    judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
     bearerTokens: tokens,
     idempotency,
     secret,

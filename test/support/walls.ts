@@ -22,6 +22,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   '@clickhouse/client': ['services/platform/clickhouse/'],
   chdb: ['services/platform/clickhouse/'],
   lmdb: ['services/platform/log/lmdb-log.ts'],
+  '@platformatic/kafka': ['services/platform/log/kafka/'],
   avsc: ['services/platform/log/codec.ts'],
   kysely: ['services/platform/postgres/'],
   pg: ['services/platform/postgres/'],
@@ -36,6 +37,9 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'i18n-iso-countries': ['services/platform/place/'],
   'country-to-currency': ['services/platform/place/'],
   'fastest-levenshtein': ['services/contract/'],
+  'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts'],
+  undici: ['services/platform/webhook-dialler/'],
+  'ipaddr.js': ['services/platform/webhook-dialler/'],
   zod: ['services/contract/', 'services/platform/config.ts'],
 }
 

@@ -5,6 +5,7 @@ import { type IdPlace, idPlacesOf } from '../support/id-places.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../support/openapi.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { flatSchedule, makePlace, makeSmallWorld, type SmallWorld } from '../support/small-world.ts'
+import { until } from '../support/until.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -39,6 +40,24 @@ const idsOf = (world: SmallWorld, accountId: string): Ids => ({
   session: world.session,
 })
 
+/** Where nobody listens: an attempt fails at once. */
+const closedPort = 'https://127.0.0.1:39999/'
+
+/** A webhook endpoint with a test event that was attempted, and a resend. */
+const webhookIds = async (client: Client): Promise<Ids> => {
+  const made = async (path: string, body: object) =>
+    (await client.ask('POST', path, body)) as { readonly id: string; readonly event_id: string }
+  const { id: whe } = await made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  const { id: whd, event_id: evt } = await made(`/webhooks/${whe}/test`, {})
+  const { id: whr } = await made(`/webhooks/${whe}/resends`, { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' })
+  const path = `/webhooks/${whe}/deliveries/${whd}/attempts`
+  const { data } = await until(
+    async () => (await client.ask('GET', path)) as { readonly data: readonly { readonly id: string }[] },
+    ({ data: attempts }) => attempts.length > 0,
+  )
+  return { whe, whd, whr, wha: given(data[0]).id, evt }
+}
+
 let spares = 0
 
 /** Make one more object of a kind, for requests that use it up. */
@@ -49,11 +68,19 @@ const spare = async (client: Client, prefix: string): Promise<string> => {
   if (prefix === 'loc') return makePlace(client)
   if (prefix === 'dev') return made('/devices', { reference_id: `spare-${spares}` })
   if (prefix === 'mrs') return made('/markets', { display_name: 'Spare', currency_code: 'EUR' })
+  if (prefix === 'whe') return made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix !== 'trf') throw new Error(`nothing makes a spare ${prefix}`)
   return made('/tariffs', { location_id: await makePlace(client), direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
 }
 
-const deletable: Readonly<Record<string, string>> = { cus: 'customers', loc: 'locations', dev: 'devices', trf: 'tariffs', mrs: 'markets' }
+const deletable: Readonly<Record<string, string>> = {
+  cus: 'customers',
+  loc: 'locations',
+  dev: 'devices',
+  trf: 'tariffs',
+  mrs: 'markets',
+  whe: 'webhooks',
+}
 
 const deletedIds = async (client: Client): Promise<Ids> => {
   const ids: Record<string, string> = {}
@@ -66,14 +93,17 @@ const deletedIds = async (client: Client): Promise<Ids> => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
+  system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   const { sandbox } = system
   records = await openRecords(folder)
   const stranger = await makeStranger(records, folder, sandbox)
   const client = await login(sandbox, 'test')
   callers.current = client
   callers.earlier = await login(sandbox, 'test', 'earlier')
-  const worldOf = async (caller: Client, session: string, account: string) => idsOf(await makeSmallWorld(caller, session), account)
+  const worldOf = async (caller: Client, session: string, account: string) => ({
+    ...idsOf(await makeSmallWorld(caller, session), account),
+    ...(await webhookIds(caller)),
+  })
   const own = await worldOf(client, 'session-own', sandbox.account_id)
   const otherAccount = await worldOf(await login(stranger, 'test'), 'session-stranger', stranger.account_id)
   const { acc: _, ...otherMode } = await worldOf(await login(sandbox, 'live'), 'session-live', sandbox.account_id)
@@ -121,6 +151,9 @@ const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
   if (body === null) return undefined
   const example = ownIds(body.example ?? {}, own)
   if (id === 'market_price_put' || Array.isArray(example) || typeof example !== 'object' || example === null) return example
+  // An id and a reference of the same kind exclude each other.
+  if (id.startsWith('connect_'))
+    return JSON.parse(JSON.stringify(example), (name, one) => (name.endsWith('_reference_id') ? undefined : one))
   return 'reference_id' in example ? { ...example, reference_id: `reference-${++spares}` } : example
 }
 
@@ -128,8 +161,9 @@ const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
 const queryOf = ({ parameters, id }: DocumentedOperation, own: Ids): ReadonlyMap<string, string> => {
   const required = parameters.filter(one => one.in === 'query' && one.required)
   const query = new Map(required.map(one => [one.name, one.name.endsWith('_time') ? '' : String(ownIds(one.example ?? '', own))]))
+  if (parameters.some(({ name }) => name === 'absolute')) query.set('absolute', '1')
   if (id === 'meter_record_list') query.set('location_id', given(own['loc']))
-  if (query.has('start_time')) query.set('start_time', '2025-09-14T00:00:00Z')
+  if (query.has('start_time') || query.has('end_time')) query.set('start_time', '2025-09-14T00:00:00Z')
   if (query.has('end_time')) query.set('end_time', '2025-09-15T00:00:00Z')
   return query
 }
@@ -173,7 +207,7 @@ const shared = ['prv']
 
 /** The caller's own id for a request; one that uses its object up, or needs it untouched, gets a spare one. */
 const ownIdFor = async ({ operation, place }: Planned): Promise<string> => {
-  const isFresh = operation.method === 'DELETE' || operation.id === 'tariff_create'
+  const isFresh = operation.method === 'DELETE' || ['tariff_create', 'connect_batch_import'].includes(operation.id)
   return isFresh ? spare(given(callers.current), place.prefix) : given(given(worlds).own[place.prefix])
 }
 

@@ -111,7 +111,8 @@ describe.each(['current', 'earlier'] as const)('what only the service sets, in t
     const client = given(clients[layout])
     const random = seededRandom(17)
     const before = await everything(given(clients.current))
-    const bodies = given(documents[layout]).filter(({ body }) => body !== null)
+    // Clients of the Connect flow send members of their own, which are not looked at.
+    const bodies = given(documents[layout]).filter(({ body, id }) => body !== null && id !== 'connect_step')
     expect(bodies.length).toBeGreaterThan(12)
     const faults: string[] = []
     for (const operation of bodies) {

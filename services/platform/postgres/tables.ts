@@ -30,7 +30,26 @@ export type Tables = {
     description: string | null
     revoked_at: OptionalInstant
   }
-  audit_log: Omit<Owned, 'id'> & { id: Generated<number>; actor: string; action: string; object_id: string | null; detail: Jsonb<unknown> }
+  audit_log: Omit<Owned, 'id'> & {
+    id: Generated<number>
+    actor: string
+    action: string
+    object_id: string | null
+    detail: Jsonb<unknown>
+    place: Generated<number>
+    detail_hash: Generated<string>
+    hash: Generated<string>
+  }
+  audit_heads: { account_id: string; live_mode: boolean; entries: number; hash: string }
+  console_sessions: Omit<Owned, 'id'> & { hash: string; key_id: string; expires_at: Instant }
+  contract_timers: {
+    account_id: string
+    live_mode: boolean
+    tariff_id: string
+    type: 'tariff.expiring' | 'tariff.expired'
+    location_id: string
+    due_at: Instant
+  }
   market_sources: {
     id: string
     account_id: string | null
@@ -41,10 +60,18 @@ export type Tables = {
     resolution_minutes: number | null
     importer: string | null
     price_revision: Generated<number>
+    forecast_from: OptionalInstant
     time_created: Instant
     deleted_at: OptionalInstant
   }
-  market_prices: { source_id: string; published: boolean; start_time: Instant; end_time: Instant; value: string }
+  market_prices: {
+    source_id: string
+    published: boolean
+    start_time: Instant
+    end_time: Instant
+    value: string
+    confidence: string | null
+  }
   price_fan_outs: {
     source_id: string
     revision: number
@@ -105,6 +132,7 @@ export type Tables = {
     key: string
     request_hash: string
     token: string
+    holder: number | null
     started_at: Instant
     answer: Json | null
   }
@@ -120,6 +148,48 @@ export type Tables = {
     asked_at: Instant
     until: Instant
     due_at: OptionalInstant
+  }
+  webhook_endpoints: Owned &
+    Removable & {
+      url: string
+      event_types: readonly string[]
+      description: string | null
+      layout: 'current' | 'earlier'
+      secrets: Jsonb<unknown>
+      failing_since: OptionalInstant
+      disabled_at: OptionalInstant
+      disabled_reason: 'CALLER' | 'GONE' | 'FAILING' | null
+    }
+  webhook_deliveries: Owned & {
+    endpoint_id: string
+    event_id: string
+    event_type: string
+    bytes: number
+    status: 'PENDING' | 'DELIVERED' | 'FAILED'
+    round: Generated<number>
+    attempts: Generated<number>
+    due_at: OptionalInstant
+    last_attempt_at: OptionalInstant
+  }
+  webhook_attempts: Owned & {
+    delivery_id: string
+    endpoint_id: string
+    status_code: number | null
+    error: string | null
+    duration_ms: number
+    response_body: string
+  }
+  webhook_resends: Owned & {
+    endpoint_id: string
+    from_time: Instant
+    to_time: Instant
+    include_delivered: boolean
+    status: 'RUNNING' | 'DONE' | 'STOPPED'
+    cursor_id: string
+    end_id: string
+    events_total: number
+    events_done: Generated<number>
+    deliveries_queued: Generated<number>
   }
   lane_generations: { topic: string; generation: number; partitions: number; time_updated: Instant }
 }

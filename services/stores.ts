@@ -1,0 +1,115 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openChdb } from './platform/clickhouse/chdb.ts'
+import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
+import { openClickHouseHttp } from './platform/clickhouse/clickhouse-http.ts'
+import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
+import { presentInstant } from './platform/clock.ts'
+import type { Config } from './platform/config.ts'
+import { embeddedParts } from './platform/distributed-settings.ts'
+import { Failure } from './platform/failure.ts'
+import { type Codec, openCodec } from './platform/log/codec.ts'
+import { confluentSchemaIds } from './platform/log/confluent-schema-ids.ts'
+import { lockFolder } from './platform/log/folder-lock.ts'
+import { openKafkaLog } from './platform/log/kafka/kafka-log.ts'
+import { kafkaAddress } from './platform/log/kafka/kafka-settings.ts'
+import { openLmdbLog } from './platform/log/lmdb-log.ts'
+import type { Log } from './platform/log/log.ts'
+import { localSchemaIds } from './platform/log/schema-ids.ts'
+import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { type Database, openDatabase } from './platform/postgres/database.ts'
+import { startEmbeddedServer } from './platform/postgres/embedded-server.ts'
+import { raiseLaneGeneration, readLaneGeneration } from './platform/postgres/lane-generation.ts'
+import { migrate } from './platform/postgres/migrate.ts'
+import { loadSecrets, type Secrets } from './platform/secrets.ts'
+
+const topic = 'meter.records.v1'
+
+/** Tells of steps that take a while. */
+export type Report = (line: string) => void
+
+/** The stores and all that roles share. */
+export type Stores = {
+  readonly database: Database
+  readonly log: Log
+  readonly codec: Codec
+  readonly clickHouse: ClickHouse
+  readonly secrets: Secrets
+  readonly metrics: Metrics
+  readonly generation: number
+}
+
+const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Database> => {
+  const address =
+    config.postgresUrl === null
+      ? stack.use(await startEmbeddedServer({ dataFolder: config.dataFolder, report })).address
+      : { url: config.postgresUrl }
+  for (const name of await migrate(address)) report(`schema ${name} applied`)
+  return stack.use(openDatabase({ address }))
+}
+
+const openEngine = ({ clickHouse, dataFolder }: Config): ClickHouse => {
+  if (clickHouse === null) return openChdb({ folder: join(dataFolder, 'clickhouse') })
+  const { caFile, ...server } = clickHouse
+  return openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') })
+}
+
+const openClickHouse = async (config: Config, stack: AsyncDisposableStack): Promise<ClickHouse> => {
+  const clickHouse = stack.adopt(openEngine(config), db => db.close())
+  await applySchemas(clickHouse, schemaFiles(), config.clickHouse?.isReplicated ?? false)
+  return clickHouse
+}
+
+const openLog = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Log> => {
+  if (config.kafka !== null) {
+    const { prefix } = config.kafka
+    const kafka = await openKafkaLog({ address: kafkaAddress(config.kafka), prefix, now: presentInstant, told: report })
+    return stack.adopt(kafka, opened => opened.close())
+  }
+  const partitions = config.logPartitions
+  const roomBytes = Math.floor(config.logMaxBytes / partitions)
+  const records = { partitions, roomBytes, retentionMs: config.logRetentionMs }
+  const log = await openLmdbLog({ folder: join(config.dataFolder, 'log'), now: presentInstant, topics: { [topic]: records } })
+  stack.adopt(log, opened => opened.close())
+  return log
+}
+
+const laneGeneration = async ({ operator }: Database, partitions: number): Promise<number> => {
+  const known =
+    (await readLaneGeneration(operator, topic)) ?? (await raiseLaneGeneration(operator, topic, null, partitions, presentInstant()))
+  const current = known ?? (await readLaneGeneration(operator, topic))
+  if (current !== null && current.partitions !== partitions) {
+    const change = `${topic} has ${partitions} partitions, its lanes were counted for ${current.partitions}`
+    throw new Failure('partitions_changed', `${change}; run "npx wattledger topics" first`, { retriable: false })
+  }
+  return current?.generation ?? 0
+}
+
+/** Readings and costs are their owner's alone; the folder above lets PostgreSQL pass, which does not run as root. */
+const makeFolders = (dataFolder: string): void => {
+  mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+  for (const name of ['log', 'clickhouse']) mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 })
+}
+
+/**
+ * Open the stores, each closed with the stack; PostgreSQL starts as a child while the engine opens in this process.
+ * Rejects with a `Failure` or a system error that says what stands in the way.
+ */
+export const openStores = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Stores> => {
+  makeFolders(config.dataFolder)
+  // With all parts outside, processes may share the folder.
+  if (embeddedParts(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
+  const secrets = loadSecrets(config.dataFolder, config)
+  const postgres = openPostgres(config, stack, report)
+  const [log, clickHouse, database] = await settled([openLog(config, stack, report), openClickHouse(config, stack), postgres])
+  const address = config.schemaRegistry
+  const codec = await openCodec(address === null ? localSchemaIds() : confluentSchemaIds({ address, fetch }))
+  const generation = await laneGeneration(database, log.partitions(topic))
+  return { database, log, codec, clickHouse, secrets, metrics: createMetrics(), generation }
+}
+
+/** Wait for all, also where one fails, so that whatever was opened by then is closed again. */
+const settled = async <T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> => {
+  await Promise.allSettled(promises)
+  return (await Promise.all(promises)) as unknown as T
+}
