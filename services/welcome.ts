@@ -32,7 +32,7 @@ export const welcome = (
 ): string => {
   const { baseUrl, metricsUrl, sandbox, isFirstStart } = system
   const head = `\nWattledger is ready on ${baseUrl} (${(ms / 1000).toFixed(1)} s)\n`
-  const where = `  reference  ${baseUrl}/docs\n  metrics    ${metricsUrl}\n  data       ${dataFolder}\n`
+  const where = `  reference  ${baseUrl}/docs\n  console    ${baseUrl}/console\n  metrics    ${metricsUrl}\n  data       ${dataFolder}\n`
   if (sandbox === null) return `${head}${where}\n`
   const account = `  account    ${sandbox.account_id}\n`
   if (!isFirstStart) return `${head}${where}${account}  keys       ${dataFolder}/sandbox.json\n\n`

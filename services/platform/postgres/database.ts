@@ -32,7 +32,7 @@ const mostPrepared = 1_000
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   const tenant = openPool(options, 'wattledger_tenant', options.tenantConnections ?? 10)
-  const operator = openPool(options, 'wattledger_operator', options.operatorConnections ?? 6)
+  const operator = openPool(options, 'wattledger_operator', options.operatorConnections ?? 12)
   return {
     tenant,
     operator,

@@ -21,6 +21,7 @@ export const landingPage = (): PageContent =>
 <p class="lead">A Wattledger service runs at <code class="base">${baseAddress}</code>. It prices the energy records of chargers, batteries and meters, and keeps every cost true when tariffs, market prices or records change.</p>
 <ul class="cards">
 ${card('/docs', 'API reference', 'Every operation, with requests to paste')}
+${card('/console', 'Console', 'Keys, webhooks, events, and the prices and costs of each location')}
 ${layouts.map(layout => card(`/openapi/${layout}.json`, `OpenAPI, ${layout} layout`, `Version ${versionOf[layout]}, for machines`))}
 ${card('/health/ready', 'Health', 'Whether the stores answer')}
 </ul>
