@@ -14,3 +14,6 @@ alter table market_prices add column confidence numeric(5, 4) check (confidence 
   add check (published = (confidence is null));
 comment on column market_prices.published is 'True: published by the market. False: forecast from the published prices before; where both exist the published one holds.';
 comment on column market_prices.confidence is 'How far a forecast can be trusted; null on published prices, which are certain.';
+
+alter table price_fan_outs add column tells boolean not null default true;
+comment on column price_fan_outs.tells is 'Whether each location has a location.update. False: forecasts followed a change that has told them already.';

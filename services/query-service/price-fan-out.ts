@@ -51,7 +51,7 @@ const overtaken = (): Failure => new Failure('lease_lost', 'another process goes
 
 /**
  * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
- * `location.update` for each and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
+ * `location.update` for each (but for forecasts, whose cause has told it) and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
  * repeated: orders may come twice, which does no harm, events do not. Throws Failure `lease_lost` where `lease` no longer holds.
  * Source: design 4; contract decisions 12 and 14.
  */
@@ -65,7 +65,7 @@ export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize 
   const step = { locations: locations.length, cursor, total, isLast }
   await withOperator(options.database, async transaction => {
     if (!(await holdsLease(transaction.query, lease))) throw overtaken()
-    await writeUpdates(transaction, fanOut, locations)
+    if (fanOut.tells) await writeUpdates(transaction, fanOut, locations)
     if (!(await movePriceFanOut(transaction.query, fanOut, step))) throw overtaken()
   })
   const { sourceId, revision, page, done } = fanOut

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { takesEvent } from '../domain/webhook/event-filter.ts'
+import { isFailure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import { eventTopic } from '../platform/log/event-message.ts'
 import { groupCommit } from '../platform/log/group-commit.ts'
@@ -63,7 +64,7 @@ const writer = ({ database, at, queued }: FanOutOptions) =>
 
 /**
  * Start to turn events into deliveries. A lane's offset moves last, over events whose deliveries are stored; events read twice have their
- * deliveries already. An event that cannot be decoded is logged and passed over.
+ * deliveries already. An event that cannot be decoded is logged and passed over; a registry that is away is waited for.
  */
 export const startFanOut = async (options: FanOutOptions): Promise<AsyncDisposable> => {
   const { log, codec, logger } = options
@@ -75,6 +76,7 @@ export const startFanOut = async (options: FanOutOptions): Promise<AsyncDisposab
     try {
       return [await codec.decodeEvent(value)]
     } catch (error) {
+      if (isFailure(error) && error.retriable) throw error
       logger.error({ err: error, partition, offset }, 'an event cannot be read and is passed over')
       return []
     }

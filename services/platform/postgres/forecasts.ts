@@ -135,7 +135,7 @@ export const storeForecasts = async ({ query }: OperatorTransaction, run: Foreca
     await sql`delete from market_prices where ${replacedBy(run)}`.execute(query)
     await insertForecasts(query, sourceId, forecasts)
   }
-  if (change !== null) await writePriceFanOut(query, change, at)
+  if (change !== null) await writePriceFanOut(query, change, at, false)
   await sql`
     update market_sources set price_revision = ${change?.revision ?? due.revision}, forecast_from = ${next === null ? null : toTimestamp(next)}
     where id = ${sourceId}`.execute(query)

@@ -8,6 +8,7 @@ export type PriceChangeSpan = { readonly sourceId: string; readonly revision: nu
 /**
  * A price change on its way to the locations that the source prices. `cursor`: the last location that was told ('' before the first);
  * `page`: pages done; `done` of `total` locations, `total` null before the first page; `turnAt`: when the last page was done (ms).
+ * `tells`: each location has its `location.update`; forecasts that follow a change tell nobody again.
  */
 export type PriceFanOut = PriceChangeSpan & {
   readonly cursor: string
@@ -15,13 +16,14 @@ export type PriceFanOut = PriceChangeSpan & {
   readonly done: number
   readonly total: number | null
   readonly turnAt: number
+  readonly tells: boolean
 }
 
 /** Write a price change down in its own transaction, for its locations to be told. */
-export const writePriceFanOut = async (query: Kysely<Tables>, change: PriceChangeSpan, at: number): Promise<void> => {
+export const writePriceFanOut = async (query: Kysely<Tables>, change: PriceChangeSpan, at: number, tells = true): Promise<void> => {
   await sql`
-    insert into price_fan_outs (source_id, revision, from_time, to_time, turn_at)
-    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)}, ${toTimestamp(at)})`.execute(
+    insert into price_fan_outs (source_id, revision, from_time, to_time, turn_at, tells)
+    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)}, ${toTimestamp(at)}, ${tells})`.execute(
     query,
   )
 }
@@ -33,7 +35,7 @@ export const writePriceFanOut = async (query: Kysely<Tables>, change: PriceChang
 export const nextPriceFanOut = async (operator: Kysely<Tables>): Promise<PriceFanOut | null> => {
   const { rows } = await sql<PriceFanOut>`
     select source_id as "sourceId", revision, from_time as "from", to_time as "to", cursor, page, locations_done as done,
-      locations_total as total, turn_at as "turnAt"
+      locations_total as total, turn_at as "turnAt", tells
     from price_fan_outs f
     where not exists (select 1 from price_fan_outs older where older.source_id = f.source_id and older.revision < f.revision)
     order by turn_at, source_id limit 1`.execute(operator)

@@ -82,6 +82,7 @@ export type Tables = {
     locations_done: Generated<number>
     locations_total: number | null
     turn_at: Instant
+    tells: Generated<boolean>
   }
   customers: Owned & Removable & { reference_id: string | null; metadata: Jsonb<Metadata> }
   locations: Owned &
