@@ -1,17 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { openClickHouseHttp } from '../platform/clickhouse/clickhouse-http.ts'
+import { applySchemas, schemaFiles } from '../platform/clickhouse/schemas.ts'
+import type { Config } from '../platform/config.ts'
 import { migrate } from '../platform/postgres/migrate.ts'
 import { type Command, done } from './command.ts'
 import { withRecords } from './open-database.ts'
 
+/** The tables of a server; the embedded engine has its own when the service starts. */
+const migrateClickHouse = async ({ clickHouse }: Config): Promise<readonly string[]> => {
+  if (clickHouse === null) return []
+  const { caFile, ...server } = clickHouse
+  const db = openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') })
+  try {
+    return await applySchemas(db, schemaFiles(), clickHouse.isReplicated)
+  } finally {
+    await db.close()
+  }
+}
+
 export const migrateCommand: Command = {
   name: 'migrate',
   operands: [],
-  summary: 'Bring the PostgreSQL schema up to this version.',
+  summary: 'Bring the schemas of PostgreSQL, and of a ClickHouse server, up to this version.',
   details:
-    'Applies every numbered file of schemas/postgres that the database lacks, each in a transaction of its own. The service does the same\nwhen it starts; run this first where the service itself may not change the schema. Running it again does nothing.',
+    'Applies every numbered file of schemas/postgres that the database lacks, each in a transaction of its own, and of schemas/clickhouse\nwhere WATTLEDGER_CLICKHOUSE_URL names a server. The service does the same when it starts; run this first where the service itself may\nnot change the schema. Running it again does nothing.',
   options: {},
   run: input =>
-    withRecords(input, { mayMake: true }, async ({ address }) => {
-      const applied = await migrate(address)
+    withRecords(input, { mayMake: true }, async ({ address, config }) => {
+      const applied = [...(await migrate(address)), ...(await migrateClickHouse(config))]
       const text = applied.length === 0 ? 'The schema is up to date.' : applied.map(name => `applied ${name}`).join('\n')
       return done(text, { applied })
     }),

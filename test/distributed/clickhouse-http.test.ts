@@ -6,7 +6,10 @@ import { rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
 import { type ClickHouseFront, openClickHouseFront } from '../support/clickhouse-front.ts'
+import { runCommand } from '../support/run-command.ts'
+import { dataFolder, removeData } from '../support/running-system.ts'
 
+const folder = dataFolder()
 let front: ClickHouseFront
 let db: ClickHouse
 
@@ -14,18 +17,31 @@ beforeAll(async () => {
   front = await openClickHouseFront()
   const access = { user: 'ledger', password: 'pass word', database: 'default', ca: null, isReplicated: false }
   db = openClickHouseHttp({ url: front.url, ...access, requestMs: 1_000 })
-  await applySchemas(db, schemaFiles())
 })
 afterAll(async () => {
   await db.close()
   await front[Symbol.asyncDispose]()
+  removeData(folder)
 })
 
 const stored = async (): Promise<number> => Number((await db.rows('SELECT count() FROM meter_cost FINAL'))[0]?.[0])
 
 describe('the engine over HTTP', () => {
+  it('has its tables from the command, which says what it applied and does nothing the second time', async () => {
+    const server = {
+      WATTLEDGER_CLICKHOUSE_URL: front.url,
+      WATTLEDGER_CLICKHOUSE_USER: 'ledger',
+      WATTLEDGER_CLICKHOUSE_PASSWORD: 'pass word',
+    }
+    const migrated = () => runCommand(['migrate'], { WATTLEDGER_DATA_DIR: folder, ...server })
+    const first = await migrated()
+    expect(first.out).toContain('applied 0001_accounts.sql')
+    for (const { name } of schemaFiles()) expect(first.out).toContain(`applied ${name}`)
+    expect((await migrated()).out).toContain('The schema is up to date.')
+  })
+
   it('makes the tables once, shows who calls, and gives back the rows that were inserted', async () => {
-    await applySchemas(db, schemaFiles())
+    expect(await applySchemas(db, schemaFiles())).toEqual([])
     expect(front.credentials()).toBe('ledger:pass word')
     const rows = [costRow(), costRow({ recordId: hexId('', 2), start: 1_790_003_600_000 })]
     await db.insert(meterCostBlock(rows))

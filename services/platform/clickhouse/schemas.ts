@@ -28,9 +28,10 @@ ORDER BY name`
 /**
  * Bring the tables up to date: apply the files that were not applied yet, in order, each once. Statements are safe to
  * repeat, so a crash in between is repaired by the next call. `replicated` makes replicated tables of the same files.
- * Throws `schema_drift` where an applied file, or a table since, was changed.
+ * Gives the names of the files that were applied. Throws `schema_drift` where an applied file, or a table since, was changed.
  */
-export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[], replicated = false): Promise<void> => {
+export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[], replicated = false): Promise<readonly string[]> => {
+  const done: string[] = []
   for (const statement of statementsOf(historyTable, replicated)) await db.command(statement)
   const applied = await db.rows('SELECT name, hash, tables FROM schema_history ORDER BY name')
   const known = new Map(applied.map(([name, hash]) => [String(name), String(hash)]))
@@ -44,7 +45,9 @@ export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[],
     for (const statement of statementsOf(sql, replicated)) await db.command(statement)
     const values = [name, hash, JSON.stringify(await tableHashes(db))].map(textLiteral).join(', ')
     await db.command(`INSERT INTO schema_history (name, hash, tables) VALUES (${values})`)
+    done.push(name)
   }
+  return done
 }
 
 /** The statements of a schema file; `replicated` turns its engines into those that copy themselves over a cluster. */
