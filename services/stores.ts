@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openChdb } from './platform/clickhouse/chdb.ts'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
-import { openClickHouseHttp } from './platform/clickhouse/clickhouse-http.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
 import { presentInstant } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -11,8 +10,6 @@ import { Failure } from './platform/failure.ts'
 import { type Codec, openCodec } from './platform/log/codec.ts'
 import { confluentSchemaIds } from './platform/log/confluent-schema-ids.ts'
 import { lockFolder } from './platform/log/folder-lock.ts'
-import { openKafkaLog } from './platform/log/kafka/kafka-log.ts'
-import { kafkaAddress } from './platform/log/kafka/kafka-settings.ts'
 import { openLmdbLog } from './platform/log/lmdb-log.ts'
 import type { Log } from './platform/log/log.ts'
 import { localSchemaIds } from './platform/log/schema-ids.ts'
@@ -24,6 +21,8 @@ import { migrate } from './platform/postgres/migrate.ts'
 import { loadSecrets, type Secrets } from './platform/secrets.ts'
 
 const topic = 'meter.records.v1'
+
+// Packages for parts that are not embedded are loaded by those who use them: they take a quarter of a start.
 
 /** Tells of steps that take a while. */
 export type Report = (line: string) => void
@@ -48,14 +47,15 @@ const openPostgres = async (config: Config, stack: AsyncDisposableStack, report:
   return stack.use(openDatabase({ address }))
 }
 
-const openEngine = ({ clickHouse, dataFolder }: Config): ClickHouse => {
+const openEngine = async ({ clickHouse, dataFolder }: Config): Promise<ClickHouse> => {
   if (clickHouse === null) return openChdb({ folder: join(dataFolder, 'clickhouse') })
+  const { openClickHouseHttp } = await import('./platform/clickhouse/clickhouse-http.ts')
   const { caFile, ...server } = clickHouse
   return openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') })
 }
 
 const openClickHouse = async (config: Config, stack: AsyncDisposableStack): Promise<ClickHouse> => {
-  const clickHouse = stack.adopt(openEngine(config), db => db.close())
+  const clickHouse = stack.adopt(await openEngine(config), db => db.close())
   await applySchemas(clickHouse, schemaFiles(), config.clickHouse?.isReplicated ?? false)
   return clickHouse
 }
@@ -63,6 +63,10 @@ const openClickHouse = async (config: Config, stack: AsyncDisposableStack): Prom
 const openLog = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Log> => {
   if (config.kafka !== null) {
     const { prefix } = config.kafka
+    const [{ openKafkaLog }, { kafkaAddress }] = await Promise.all([
+      import('./platform/log/kafka/kafka-log.ts'),
+      import('./platform/log/kafka/kafka-settings.ts'),
+    ])
     const kafka = await openKafkaLog({ address: kafkaAddress(config.kafka), prefix, now: presentInstant, told: report })
     return stack.adopt(kafka, opened => opened.close())
   }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { openClickHouseHttp } from '../platform/clickhouse/clickhouse-http.ts'
 import { applySchemas, schemaFiles } from '../platform/clickhouse/schemas.ts'
 import type { Config } from '../platform/config.ts'
 import { migrate } from '../platform/postgres/migrate.ts'
@@ -9,6 +8,7 @@ import { withRecords } from './open-database.ts'
 /** The tables of a server; the embedded engine has its own when the service starts. */
 const migrateClickHouse = async ({ clickHouse }: Config): Promise<readonly string[]> => {
   if (clickHouse === null) return []
+  const { openClickHouseHttp } = await import('../platform/clickhouse/clickhouse-http.ts')
   const { caFile, ...server } = clickHouse
   const db = openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') })
   try {

@@ -1,8 +1,7 @@
 import { presentInstant } from '../platform/clock.ts'
 import { readConfig } from '../platform/config.ts'
-import { openKafkaLog } from '../platform/log/kafka/kafka-log.ts'
 import { type KafkaSettings, kafkaAddress } from '../platform/log/kafka/kafka-settings.ts'
-import { addPartitions, ensureTopics, type TopicDrift, type TopicPlan } from '../platform/log/kafka/kafka-topics.ts'
+import type { TopicDrift, TopicPlan } from '../platform/log/kafka/kafka-topics.ts'
 import { type TopicName, topicNames, topics } from '../platform/log/log.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { raiseLaneGeneration, readLaneGeneration } from '../platform/postgres/lane-generation.ts'
@@ -28,6 +27,7 @@ const planOf = (input: Input, prefix: string): TopicPlan => {
 
 /** Keys move to other partitions when there are more: what is not read by then would be overtaken. */
 const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
+  const { openKafkaLog } = await import('../platform/log/kafka/kafka-log.ts')
   const log = await openKafkaLog({ address: kafkaAddress(settings), prefix: settings.prefix, now: presentInstant })
   try {
     for (const topic of topicNames) {
@@ -74,6 +74,7 @@ export const topicsCommand: Command = {
   run: async input => {
     const { kafka } = readConfig(input.variables)
     if (kafka === null) throw new CommandError('there are no brokers; set WATTLEDGER_KAFKA_BROKERS')
+    const { addPartitions, ensureTopics } = await import('../platform/log/kafka/kafka-topics.ts')
     const address = kafkaAddress(kafka)
     const plan = planOf(input, kafka.prefix)
     return withDatabase(input, { mayMake: true }, async database => {
