@@ -63,16 +63,26 @@ const moveOf = (rename: Rename, to: Layout): Move | null => {
   return { shared, from: ownEarlier, to: ownCurrent, values: inverted(values), prefixes: inverted(prefixes) }
 }
 
+/** Renames that work in the same objects: the places to remove, deep ones first, and what is put, shallow names first. */
+type Moves = { readonly shared: readonly string[]; readonly removals: readonly Move[]; readonly puts: readonly Move[] }
+
 /** Values are taken before any is put, deep names removed before shallow ones, so that names may change places. */
-const moveMembers = (members: Members, moves: readonly Move[]): Members => {
-  const taken = moves.map(move => ({ move, value: memberAt(members, move.from) })).filter(one => one.value !== undefined)
+const moveMembers = (members: Members, { removals, puts }: Moves): Members => {
+  const values = puts.map(move => memberAt(members, move.from))
   let moved = members
-  for (const { move } of taken.toSorted((a, b) => b.move.from.length - a.move.from.length)) moved = removeMember(moved, move.from)
-  for (const { move, value } of taken.toSorted((a, b) => (a.move.to?.length ?? 0) - (b.move.to?.length ?? 0))) {
-    if (move.to !== null) moved = putMember(moved, move.to, reworded(move, value))
+  for (const { from } of removals) if (memberAt(moved, from) !== undefined) moved = removeMember(moved, from)
+  for (const [index, move] of puts.entries()) {
+    const value = values[index]
+    if (value !== undefined && move.to !== null) moved = putMember(moved, move.to, reworded(move, value))
   }
   return moved
 }
+
+const inOrder = (moves: readonly Move[]): Moves => ({
+  shared: moves[0]?.shared ?? [],
+  removals: moves.toSorted((a, b) => b.from.length - a.from.length),
+  puts: moves.toSorted((a, b) => (a.to?.length ?? 0) - (b.to?.length ?? 0)),
+})
 
 /** Gather renames by the objects they work in, the deepest first. */
 export const movesTo = (renames: readonly Rename[], to: Layout): readonly (readonly Move[])[] => {
@@ -83,11 +93,14 @@ export const movesTo = (renames: readonly Rename[], to: Layout): readonly (reado
   return [...groups.values()].toSorted((a, b) => (b[0]?.shared.length ?? 0) - (a[0]?.shared.length ?? 0))
 }
 
+const translate = (value: unknown, renames: readonly Rename[], to: Layout): unknown =>
+  movesTo(renames, to)
+    .map(inOrder)
+    .reduce((translated, moves) => eachAt(translated, moves.shared, members => moveMembers(members, moves)), value)
+
 /** Translate an answer of the current layout into the earlier one. Its members stay what they are but for the renames. */
 export const answerToEarlier = (answer: unknown, renames: readonly Rename[]): unknown => {
-  let translated = answer
-  for (const moves of movesTo(renames, 'earlier'))
-    translated = eachAt(translated, moves[0]?.shared ?? [], members => moveMembers(members, moves))
+  let translated = translate(answer, renames, 'earlier')
   for (const rename of renames) {
     if (!('constant' in rename)) continue
     const names = namesOf(rename.earlier)
@@ -104,10 +117,7 @@ export const requestFromLayout = (request: unknown, renames: readonly Rename[], 
   const foreign = foreignMember(request, renames, layout)
   if (foreign !== null) return { ok: false, refusal: foreign }
   if (layout === 'current') return accepted(request)
-  let translated = request
-  for (const moves of movesTo(renames, 'current'))
-    translated = eachAt(translated, moves[0]?.shared ?? [], members => moveMembers(members, moves))
-  return accepted(translated)
+  return accepted(translate(request, renames, 'current'))
 }
 
 const nameIn = (rename: Rename, layout: Layout): string | undefined => (layout === 'current' ? rename.current : rename.earlier)
