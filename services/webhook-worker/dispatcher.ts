@@ -9,7 +9,7 @@ import { type Asked, openSubscribers } from './subscribers.ts'
 export type DispatcherOptions = AttemptOptions & {
   readonly database: Pick<Database, 'operator'>
   readonly logger: Pick<Logger, 'error'>
-  readonly writer: Pick<OutcomeWriter, 'put' | 'waiting'>
+  readonly writer: Pick<OutcomeWriter, 'put' | 'waiting' | 'isStuck'>
   /** Told of each attempt as it ends. */
   readonly attempted: (attempt: Attempt) => void
 }
@@ -123,7 +123,7 @@ export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
       // Where many endpoints wait for a later attempt, looking takes longer: it shall not be all that is done.
       lookAt = performance.now() + Math.max(lookEveryMs, 10 * (performance.now() - lookedAt))
     }
-    const room = mostHeld - subscribers.underWay() - writer.waiting()
+    const room = writer.isStuck() ? 0 : mostHeld - subscribers.underWay() - writer.waiting()
     const asked = room > 0 && heldBytes < mostHeldBytes ? subscribers.choose(room) : []
     if (asked.length === 0) return false
     await claim(asked)

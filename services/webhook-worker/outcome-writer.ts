@@ -12,6 +12,8 @@ export type OutcomeWriter = {
   readonly put: (attempt: Attempt) => void
   /** How many wait to be kept. */
   readonly waiting: () => number
+  /** Whether the last try to keep them failed: what is claimed meanwhile could be what waits here, its lease run out. */
+  readonly isStuck: () => boolean
   /** Resolve once all that was handed over is kept; gives up where the database is away. */
   readonly close: () => Promise<void>
 }
@@ -29,7 +31,7 @@ const mostBackoffMs = 5_000
 /** How endpoints fared in attempts that ended in this order. */
 const faredIn = (attempts: readonly Attempt[]): readonly Fared[] => {
   const fared = new Map<string, Fared>()
-  for (const { outcome } of attempts) {
+  for (const { outcome, claim } of attempts) {
     const { accountId, liveMode, endpointId, status, at } = outcome
     const before = fared.get(endpointId)
     if (outcome.error === 'event_expired') continue
@@ -38,6 +40,7 @@ const faredIn = (attempts: readonly Attempt[]): readonly Fared[] => {
       accountId,
       liveMode,
       endpointId,
+      url: claim.url,
       succeeded: succeeded || before?.succeeded === true,
       failedAt: succeeded ? null : (before?.failedAt ?? at),
     })
@@ -54,11 +57,8 @@ const endings = (attempts: readonly Attempt[]): readonly Attempt[] => {
   return [...new Map(ends.map(one => [one.claim.endpointId, one])).values()]
 }
 
+/** Attempts are kept last: what comes before changes nothing when it is done again. */
 const write = async ({ database, logger }: OutcomeWriterOptions, attempts: readonly Attempt[]): Promise<void> => {
-  await recordOutcomes(
-    database.operator,
-    attempts.map(({ outcome }) => outcome),
-  )
   await recordHealth(database.operator, faredIn(attempts))
   for (const { claim, judgement, outcome } of endings(attempts)) {
     const reason = judgement === 'GONE' ? 'GONE' : 'FAILING'
@@ -66,6 +66,10 @@ const write = async ({ database, logger }: OutcomeWriterOptions, attempts: reado
     const isNew = await withOperator(database, transaction => disableEndpoint(transaction, claim, why, outcome.at))
     if (isNew) logger.warn({ endpoint: claim.endpointId, account: claim.accountId, reason }, 'a webhook endpoint was disabled')
   }
+  await recordOutcomes(
+    database.operator,
+    attempts.map(({ outcome }) => outcome),
+  )
 }
 
 /**
@@ -76,6 +80,7 @@ export const outcomeWriter = (options: OutcomeWriterOptions): OutcomeWriter => {
   let waiting: Attempt[] = []
   let running: Promise<void> | undefined
   let isClosing = false
+  let isStuck = false
 
   const run = async (): Promise<void> => {
     let backoffMs = 0
@@ -85,8 +90,10 @@ export const outcomeWriter = (options: OutcomeWriterOptions): OutcomeWriter => {
         await write(options, taken)
         waiting = waiting.slice(taken.length)
         backoffMs = 0
+        isStuck = false
         options.written()
       } catch (error) {
+        isStuck = true
         options.logger.error({ err: error, waiting: waiting.length }, 'outcomes of webhooks wait to be kept')
         if (isClosing) break
         backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
@@ -102,6 +109,7 @@ export const outcomeWriter = (options: OutcomeWriterOptions): OutcomeWriter => {
       running ??= run()
     },
     waiting: () => waiting.length,
+    isStuck: () => isStuck,
     close: async () => {
       isClosing = true
       await running

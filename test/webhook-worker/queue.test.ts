@@ -4,10 +4,10 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { takesEvent } from '../../services/domain/webhook/event-filter.ts'
 import type { EventEnvelope } from '../../services/platform/log/messages.ts'
 import { writeEvents } from '../../services/platform/postgres/events.ts'
-import { changeTenant, type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { changeTenant, type Tenant, withOperator, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { listAttempts, listDeliveries } from '../../services/platform/postgres/webhook-deliveries.ts'
 import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../services/platform/postgres/webhook-endpoints.ts'
-import { deleteExpiredWebhooks, recordOutcomes } from '../../services/platform/postgres/webhook-outcomes.ts'
+import { deleteExpiredWebhooks, disableEndpoint, recordHealth, recordOutcomes } from '../../services/platform/postgres/webhook-outcomes.ts'
 import {
   claimDeliveries,
   closeDeliveries,
@@ -164,6 +164,30 @@ describe('deliveries', () => {
       operator,
     )
     expect(rows.map(row => row['QUERY PLAN']).join('\n')).toContain('webhook_deliveries_due_place')
+  })
+})
+
+describe('an endpoint that has moved to another address', () => {
+  const old = 'https://example.com/'
+  const failedSince = async (tenant: Tenant, endpointId: string): Promise<unknown> => {
+    const { rows } = await sql<{ failing_since: unknown }>`select failing_since from webhook_endpoints where id = ${endpointId}`.execute(
+      operator,
+    )
+    return [tenant.accountId, rows[0]?.failing_since]
+  }
+
+  it('begins without the failures of the old one, and is neither disabled nor blamed for what that still answers', async () => {
+    const { endpointId, tenant } = await makeBacklog(1)
+    const at410 = { reason: 'GONE', failingSince: null } as const
+    await recordHealth(operator, [{ ...tenant, endpointId, url: old, succeeded: false, failedAt: at }])
+    expect(await failedSince(tenant, endpointId)).toEqual([tenant.accountId, at])
+    await changeTenant(database, tenant, transaction => updateEndpoint(transaction, endpointId, { url: 'https://example.com/new' }, at))
+    expect(await failedSince(tenant, endpointId)).toEqual([tenant.accountId, null])
+    await recordHealth(operator, [{ ...tenant, endpointId, url: old, succeeded: false, failedAt: at }])
+    expect(await failedSince(tenant, endpointId)).toEqual([tenant.accountId, null])
+    const disable = (url: string) => withOperator(database, one => disableEndpoint(one, { ...tenant, endpointId, url }, at410, at))
+    expect(await disable(old)).toBe(false)
+    expect(await disable('https://example.com/new')).toBe(true)
   })
 })
 

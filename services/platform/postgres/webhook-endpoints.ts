@@ -107,7 +107,7 @@ export const retrieveEndpoint = async (
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
-/** Change the members that are named. Enabling forgets the failures before it. Refuses `not_found`. */
+/** Change the members that are named. Enabling and another address forget the failures before. Refuses `not_found`. */
 export const updateEndpoint = async (
   transaction: TenantTransaction,
   id: string,
@@ -120,7 +120,7 @@ export const updateEndpoint = async (
       url = coalesce(${patch.url ?? null}, url),
       event_types = coalesce(${patch.eventTypes ?? null}::text[], event_types),
       description = case when ${patch.description !== undefined} then ${patch.description ?? null} else description end,
-      failing_since = case when ${isEnabled === true} then null else failing_since end,
+      failing_since = case when ${isEnabled === true} or url <> ${patch.url ?? null} then null else failing_since end,
       disabled_reason = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_reason, 'CALLER')
         else disabled_reason end,
       disabled_at = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)

@@ -53,37 +53,43 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Outc
 }
 
 /**
- * How an endpoint fared in some attempts: whether any succeeded, and when the first one failed after the last success (ms); null where the
+ * How an endpoint fared at an address in some attempts: whether any succeeded, and when the first one failed after the last success (ms); null where the
  * last one succeeded.
  */
-export type Fared = Tenant & { readonly endpointId: string; readonly succeeded: boolean; readonly failedAt: number | null }
+export type Fared = Tenant & {
+  readonly endpointId: string
+  readonly url: string
+  readonly succeeded: boolean
+  readonly failedAt: number | null
+}
 
-/** Keep since when endpoints have given nothing but failures. */
+/** Keep since when endpoints have given nothing but failures; what an address gave that is theirs no more does not count. */
 export const recordHealth = async (operator: Operator, fared: readonly Fared[]): Promise<void> => {
   if (fared.length === 0) return
   await sql`
     update webhook_endpoints e set failing_since = case when f.succeeded then f.failed_at else coalesce(e.failing_since, f.failed_at) end
     from unnest(${fared.map(({ accountId }) => accountId)}::text[], ${fared.map(({ liveMode }) => liveMode)}::boolean[],
-      ${fared.map(({ endpointId }) => endpointId)}::text[], ${fared.map(({ succeeded }) => succeeded)}::boolean[],
-      ${fared.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, succeeded, failed_at)
-    where e.account_id = f.account_id and e.live_mode = f.live_mode and e.id = f.id
+      ${fared.map(({ endpointId }) => endpointId)}::text[], ${fared.map(({ url }) => url)}::text[],
+      ${fared.map(({ succeeded }) => succeeded)}::boolean[],
+      ${fared.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, url, succeeded, failed_at)
+    where e.account_id = f.account_id and e.live_mode = f.live_mode and e.id = f.id and e.url = f.url
       and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`.execute(operator)
 }
 
 /**
- * Disable an endpoint that still takes events, with an audit entry. For `FAILING` only where it has failed since `failingSince` without one
- * success. Tells whether it did.
+ * Disable an endpoint that still takes events at an address, with an audit entry. For `FAILING` only where it has failed since `failingSince`
+ * without one success. Tells whether it did.
  */
 export const disableEndpoint = async (
   { query }: OperatorTransaction,
-  endpoint: Tenant & { readonly endpointId: string },
+  endpoint: Tenant & { readonly endpointId: string; readonly url: string },
   why: { readonly reason: Exclude<DisabledReason, 'CALLER'>; readonly failingSince: number | null },
   at: number,
 ): Promise<boolean> => {
   const { accountId, liveMode, endpointId } = endpoint
   const { rows } = await sql`
     update webhook_endpoints set disabled_at = ${toTimestamp(at)}, disabled_reason = ${why.reason}
-    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${endpointId} and disabled_at is null and deleted_at is null
+    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${endpointId} and url = ${endpoint.url} and disabled_at is null and deleted_at is null
       and (${why.reason} = 'GONE' or failing_since = ${toTimestampOrNull(why.failingSince)}::timestamptz)
     returning 1`.execute(query)
   if (rows.length === 0) return false
@@ -101,8 +107,8 @@ const attemptsKeptMs = 30 * 86_400_000
 const deliveriesKeptMs = 90 * 86_400_000
 
 /**
- * Delete attempts older than 30 days and settled deliveries older than 90 days, as old as the oldest event, up to `limit` of each. Tells
- * whether more may be left.
+ * Delete attempts older than 30 days, and settled deliveries and ended resends older than 90 days, as old as the oldest event, up to `limit` of
+ * each. Tells whether more may be left.
  */
 export const deleteExpiredWebhooks = async (operator: Operator, at: number, limit: number): Promise<boolean> => {
   const attempts = await sql`delete from webhook_attempts where ctid = any(array(
@@ -111,5 +117,9 @@ export const deleteExpiredWebhooks = async (operator: Operator, at: number, limi
     select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveriesKeptMs)} and due_at is null limit ${limit}))`.execute(
     operator,
   )
-  return [attempts, deliveries].some(({ numAffectedRows }) => Number(numAffectedRows ?? 0) >= limit)
+  const resends = await sql`delete from webhook_resends where ctid = any(array(
+    select ctid from webhook_resends where time_created < ${toTimestamp(at - deliveriesKeptMs)} and status <> 'RUNNING' limit ${limit}))`.execute(
+    operator,
+  )
+  return [attempts, deliveries, resends].some(({ numAffectedRows }) => Number(numAffectedRows ?? 0) >= limit)
 }
