@@ -173,7 +173,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report,
   const declared = operations.map(({ operation }) => operation)
   const pages = [
     ...healthPages(checks.live, checks.ready),
-    ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, openApiDocument(declared, layout, '/'))),
+    ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, () => openApiDocument(declared, layout, '/'))),
     ...referencePages(declared),
     ...(isQueried ? connect.pages : []),
   ]

@@ -23,11 +23,14 @@ export const healthPages = (live: readonly Check[], ready: readonly Check[]): re
   health('/health/ready', ready),
 ]
 
-/** Serve a JSON document that does not change while the process runs. */
-export const documentPage = (path: string, document: unknown): Page => {
-  const body = JSON.stringify(document)
+/** Serve a JSON document that does not change while the process runs; it is made when it is first asked for. */
+export const documentPage = (path: string, make: () => unknown): Page => {
+  let body: string | undefined
   return {
     path,
-    read: async () => ({ status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }),
+    read: async () => {
+      body ??= JSON.stringify(make())
+      return { status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }
+    },
   }
 }
