@@ -74,10 +74,13 @@ export const topicsCommand: Command = {
   run: async input => {
     const { kafka } = readConfig(input.variables)
     if (kafka === null) throw new CommandError('there are no brokers; set WATTLEDGER_KAFKA_BROKERS')
-    const { addPartitions, ensureTopics } = await import('../platform/log/kafka/kafka-topics.ts')
+    const { addPartitions, ensureTopics, missingTopics } = await import('../platform/log/kafka/kafka-topics.ts')
     const address = kafkaAddress(kafka)
     const plan = planOf(input, kafka.prefix)
     return withDatabase(input, { mayMake: true }, async database => {
+      // Before the topic is made: a lane that begins anew under the old generation would lose to what is stored.
+      const isNew = (await missingTopics(address, plan)).includes(records)
+      if (isNew) await bringGeneration(database, true, plan.partitions, input.at)
       const first = await ensureTopics(address, plan)
       let { drift } = first
       if (input.options['add-partitions'] !== undefined && drift.some(({ setting }) => setting === 'partitions')) {
@@ -87,8 +90,7 @@ export const topicsCommand: Command = {
       }
       const { created } = first
       const isPartitioned = !drift.some(({ topic, setting }) => topic === plan.prefix + records && setting === 'partitions')
-      const isNew = created.includes(plan.prefix + records)
-      const generation = isPartitioned ? await bringGeneration(database, isNew, plan.partitions, input.at) : null
+      const generation = isPartitioned ? await bringGeneration(database, false, plan.partitions, input.at) : null
       return outcomeOf(created, drift, generation)
     })
   },

@@ -4,7 +4,6 @@ import { scheduleAmount } from '../contract/schedule-amount.ts'
 import { scheduleDuration, scheduleDurationToWire } from '../contract/schedule-duration.ts'
 import { scheduleLimit, scheduleLimitToWire } from '../contract/schedule-limit.ts'
 import { readWindow, type WindowView } from '../contract/schedule-window.ts'
-import { nextUpdate } from '../domain/price/next-update.ts'
 import { type PriceElement, type PriceSeries, priceSeries } from '../domain/price/price-series.ts'
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import { scheduleDuration as chooseDuration } from '../domain/schedule/duration.ts'
@@ -14,7 +13,7 @@ import { type Binding, bind } from '../platform/http/binding.ts'
 import { mint } from '../platform/mint.ts'
 import { tenantOf } from './change.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
-import { type GatheredPrices, gatherPrices, type PriceReads, refuseSeries } from './price-reads.ts'
+import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceReads, refuseSeries } from './price-reads.ts'
 import { createAmountSchedule } from './schedule-amounts.ts'
 
 /** What schedules are made from: prices, and what writes the event of a new plan. */
@@ -42,11 +41,12 @@ const refuseWindow = ({ span, gathered, series }: Window, { layout, at }: Asked)
   return refuseSeries(gathered, series, { span, layout, at }) ?? withoutPrice(first, span.direction, span.endOffset)
 }
 
-const viewOf = (
+const viewOf = async (
+  reads: PriceReads,
   kind: 'scheduleDuration' | 'scheduleLimit',
   { caller, at, layout, body }: Asked,
   { span, gathered, series }: Window,
-): WindowView => ({
+): Promise<WindowView> => ({
   id: mint(kind, at),
   accountId: caller.accountId,
   liveMode: caller.liveMode,
@@ -55,7 +55,7 @@ const viewOf = (
   currencyCode: gathered.location.currencyCode,
   span,
   segment: body.segment,
-  nextUpdate: layout === 'current' ? null : nextUpdate(gathered.held.snapshot.timeZone, at, null),
+  nextUpdate: layout === 'current' ? null : await nextUpdateOf(reads, gathered, at),
   unpriced: series.unpriced,
   createdAt: at,
 })
@@ -77,7 +77,9 @@ const scheduleByDuration = async (
   }
   const slots = chooseDuration(series.elements, { segment, duration: duration * minuteMs, contiguous })
   if (slots === null) return { ok: false, refusal: refuseWindow(window.value, request) }
-  return accepted(scheduleDurationToWire({ ...viewOf('scheduleDuration', request, window.value), duration, contiguous, slots }))
+  return accepted(
+    scheduleDurationToWire({ ...(await viewOf(reads, 'scheduleDuration', request, window.value)), duration, contiguous, slots }),
+  )
 }
 
 /** Answer all time on one side of a price. Source: contract decisions 13. */
@@ -92,7 +94,7 @@ const scheduleByLimit = async (
   const { segment, absolute = null, relative = null } = request.body
   const bound = { absolute, relative }
   const slots = chooseLimit(elements, segment, bound)
-  return accepted(scheduleLimitToWire({ ...viewOf('scheduleLimit', request, window.value), bound, slots }))
+  return accepted(scheduleLimitToWire({ ...(await viewOf(reads, 'scheduleLimit', request, window.value)), bound, slots }))
 }
 
 /** Bind the schedules. */

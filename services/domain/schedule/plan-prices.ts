@@ -44,7 +44,10 @@ const priceOf = (snapshot: PricingSnapshot, span: PricedSpan): PlanPrice => {
   const steps = priceSteps(span)
   const isRising = steps.every((step, index) => index === 0 || step.price >= (steps[index - 1]?.price ?? 0n))
   if (!isRising || steps.length < 2) return alone
-  const accumulator = `${startOfLocalMonth(snapshot.timeZone, start)} ${span.commodityId} ${span.nonCommodityId}`
+  // A part without tiers counts nothing: another tariff of it does not begin the count again.
+  const { commodity, nonCommodity } = span.stretch
+  const counts = [commodity.length > 1 ? span.commodityId : '', nonCommodity.length > 1 ? span.nonCommodityId : '']
+  const accumulator = `${startOfLocalMonth(snapshot.timeZone, start)} ${counts.join(' ')}`
   return { ...alone, accumulator, steps }
 }
 

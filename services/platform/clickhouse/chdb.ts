@@ -161,10 +161,16 @@ const insertStatement = ({ table, columns }: NativeRows, file: string): string =
   return `INSERT INTO ${table} (${names}) SETTINGS ${insertSettings} SELECT ${names} FROM ${source}`
 }
 
-/** The engine's errors carry its number as `clickhouseCode`. */
+/** The engine's errors carry its number as `clickhouseCode`; those of a stream only in how the text of their cause begins. */
+const numberOf = (error: Error): number | undefined => {
+  if ('clickhouseCode' in error && typeof error.clickhouseCode === 'number') return error.clickhouseCode
+  const written = error.cause instanceof Error ? /^Code: (\d+)\. /.exec(error.cause.message)?.[1] : undefined
+  return written === undefined ? undefined : Number(written)
+}
+
 const failureOf = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof Failure) return error
-  const number = 'clickhouseCode' in error && typeof error.clickhouseCode === 'number' ? error.clickhouseCode : undefined
+  const number = numberOf(error)
   const isOfEngine = 'code' in error && typeof error.code === 'string' && error.code.startsWith('CHDB')
   return number !== undefined || isOfEngine ? clickHouseFailure(number, error) : error
 }

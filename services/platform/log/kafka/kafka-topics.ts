@@ -45,6 +45,13 @@ const plannedTopic = (topic: TopicName, plan: TopicPlan): Topic => {
   }
 }
 
+/** List the topics that are not there yet. Throws `log_away` as `ensureTopics` does. */
+export const missingTopics = (address: KafkaAddress, { prefix }: Pick<TopicPlan, 'prefix'>): Promise<readonly TopicName[]> =>
+  withAdmin(address, async admin => {
+    const known = new Set(await admin.listTopics())
+    return topicNames.filter(topic => !known.has(prefix + topic))
+  })
+
 /**
  * Create the topics that are missing and compare the others with the plan; nothing that is there is changed.
  * Throws `log_away` where the brokers do not answer or refuse, for instance more copies than there are brokers.
