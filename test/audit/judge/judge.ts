@@ -46,8 +46,9 @@ export const judge = async ({ client, world, journalFile, hasRepricing, refused,
     ...(await judgeReceipts(client, books, done => observe('receipts', done, ofRecords))),
     ...refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'taken', found }) as const),
   ]
-  const deadline = performance.now() + settleMs
   let judged = await judgeAll(world.locations)
+  // The first judging may take longer than all that.
+  const deadline = performance.now() + settleMs
   while (hasRepricing && judged.differences.length > 0 && performance.now() < deadline) {
     await sleep(settlePauseMs)
     judged = await judgeAll(world.locations)
