@@ -76,7 +76,6 @@ export const connectStep = defineOperation({
   access: 'open',
   routes: sameRoute('POST', '/connect'),
   body: 'raw',
-  bodyLimit: 262_144,
   anyMediaType: true,
   cors: true,
   bodyDocument: z.looseObject({

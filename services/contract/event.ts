@@ -40,6 +40,11 @@ const renamesOf: Readonly<Record<string, readonly Rename[] | undefined>> = {
   connect_session: connectTokenRetrieve.renames?.answer,
 }
 
+/** The events whose object has a member more in the earlier layout: only what a session has kept completes it. */
+const renamesOfType: typeof renamesOf = {
+  'connect_session.complete': [...(connectTokenRetrieve.renames?.answer ?? []), { earlier: 'complete_action', constant: 'SAVE' }],
+}
+
 /** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
 const dataOf = ({ id, data }: Event): EventWire['data'] => {
   const parsed = parseExactJson(data, Number.POSITIVE_INFINITY)
@@ -50,7 +55,7 @@ const dataOf = ({ id, data }: Event): EventWire['data'] => {
 /** Write an event for the wire; what it is about is in the names of the layout. */
 export const eventToWire = (event: Event, layout: Layout = 'current'): EventWire => {
   const data = dataOf(event)
-  const renames = typeof data['object'] === 'string' ? renamesOf[data['object']] : undefined
+  const renames = renamesOfType[event.type] ?? (typeof data['object'] === 'string' ? renamesOf[data['object']] : undefined)
   return {
     id: event.id,
     object: 'event',

@@ -18,6 +18,11 @@ describe.each(layouts)('what an event is about, in the %s layout', layout => {
     expect(JSON.stringify(written.data)).toBe(JSON.stringify(answerInLayout(operation, answer, layout)))
   })
 
+  it('says what completed a session as its retrieval does', () => {
+    const written = eventToWire({ ...event, type: 'connect_session.complete', data: JSON.stringify(session) }, layout)
+    expect(written.data['complete_action']).toBe(layout === 'earlier' ? 'SAVE' : undefined)
+  })
+
   it('stays as it is where both layouts name it alike', () => {
     const data = { id: 'dev_1', object: 'device', live_mode: true, metadata: { cost: 'a' } }
     expect(JSON.stringify(eventToWire({ ...event, data: JSON.stringify(data) }, layout).data)).toBe(JSON.stringify(data))

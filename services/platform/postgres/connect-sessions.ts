@@ -75,27 +75,37 @@ export const updateSession = async (transaction: TenantTransaction, session: Sto
     where ${ownedBy(transaction)} and id = ${session.id}`.execute(transaction.query)
 }
 
-export type SessionKey = Tenant & { readonly id: string }
+/** A completed session; `completedAt` in ms. */
+export type SessionKey = Tenant & { readonly id: string; readonly completedAt: number }
 
-/** List sessions that have kept a tariff of which nobody was told yet, the oldest first, not those from before `since` (ms). Operator. */
-export const unannouncedSessions = async (operator: Kysely<Tables>, since: number, limit: number): Promise<readonly SessionKey[]> => {
+/**
+ * List sessions that have kept a tariff of which nobody was told yet, the oldest first: those that come after `after`. The instant `since`
+ * (ms) with an empty id is before all that completed from then on. Operator.
+ */
+export const unannouncedSessions = async (
+  operator: Kysely<Tables>,
+  after: Pick<SessionKey, 'completedAt' | 'id'>,
+  limit: number,
+): Promise<readonly SessionKey[]> => {
   const { rows } = await sql<SessionKey>`
-    select account_id as "accountId", live_mode as "liveMode", id from connect_sessions
-    where announced_at is null and complete_action = 'SAVE' and completed_at > ${toTimestamp(since)}
-    order by completed_at limit ${limit}`.execute(operator)
+    select account_id as "accountId", live_mode as "liveMode", id, completed_at as "completedAt" from connect_sessions
+    where announced_at is null and complete_action = 'SAVE' and (completed_at, id) > (${toTimestamp(after.completedAt)}, ${after.id})
+    order by completed_at, id limit ${limit}`.execute(operator)
   return rows
 }
 
 /**
  * Remove sessions that expired before an instant (ms), with all that people typed in them; those that have kept a tariff of which nobody was
- * told yet stay as long as they completed after `since`. Gives how many. Operator.
+ * told yet stay as long as they completed after `since`, and those whose tariff is on its way from its provider. Gives how many. Operator.
  */
 export const removeSessions = async (operator: Kysely<Tables>, before: number, since: number): Promise<number> => {
   const removed = await sql`
     delete from connect_sessions where expires_at < ${toTimestamp(before)}
-      and not (announced_at is null and complete_action is not distinct from 'SAVE' and completed_at > ${toTimestamp(since)})`.execute(
-    operator,
-  )
+      and not (announced_at is null and complete_action is not distinct from 'SAVE' and completed_at > ${toTimestamp(since)})
+      and not exists (
+        select from tariff_credentials c
+        where c.account_id = connect_sessions.account_id and c.live_mode = connect_sessions.live_mode and c.session_id = connect_sessions.id
+          and c.consented_at is not null and c.fetched_at is null)`.execute(operator)
   return Number(removed.numAffectedRows ?? 0)
 }
 

@@ -64,28 +64,57 @@ export type LocationKind = { readonly locationId: string; readonly direction: Ta
 const ofKind = (transaction: TenantTransaction, { locationId, direction, type }: LocationKind) =>
   sql`${ownedBy(transaction)} and location_id = ${locationId} and direction = ${direction} and type = ${type} and consented_at is not null`
 
-/** Find what fetches the tariff of a kind at a location; null where nothing does. */
+/** Rows whose tariff was fetched, and whose provider does not count as failed since. */
+const works = sql`fetched_at is not null and failure_told_at is null`
+
+/** Find what fetches the tariff of a kind at a location, what works before what was given last; null where nothing does. */
 export const credentialsOf = async (transaction: TenantTransaction, kind: LocationKind): Promise<TariffCredentials | null> => {
   const { rows } = await sql<TariffCredentials>`
-    select ${columns} from tariff_credentials where ${ofKind(transaction, kind)} order by time_created desc limit 1`.execute(
+    select ${columns} from tariff_credentials where ${ofKind(transaction, kind)} order by (${works}) desc, time_created desc limit 1`.execute(
     transaction.query,
   )
   return rows[0] ?? null
 }
 
 /**
- * Tell whether the tariff of a kind is still on its way from its provider: nothing was fetched yet. Such a location has no price, and callers
- * are told `pending_connect`. Source: Connect reference 7.
+ * Tell whether the tariff of a kind is still on its way from its provider: a session waits for its first fetch, or nothing else works.
+ * Source: Connect reference 7.
  */
-export const isTariffPending = async (transaction: TenantTransaction, kind: LocationKind): Promise<boolean> => {
+export const isTariffPending = async (transaction: TenantTransaction, kind: LocationKind, sessionId: string): Promise<boolean> => {
   const { rows } = await sql`
-    select 1 from tariff_credentials where ${ofKind(transaction, kind)} and fetched_at is null limit 1`.execute(transaction.query)
+    select 1 from tariff_credentials where ${ofKind(transaction, kind)} and fetched_at is null and (session_id = ${sessionId}
+      or not exists (select from tariff_credentials where ${ofKind(transaction, kind)} and ${works})) limit 1`.execute(transaction.query)
   return rows.length > 0
 }
 
-/** Forget what fetches the tariffs of a kind at a location, but for one. */
-export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind, butFor: string | null): Promise<void> => {
-  await sql`delete from tariff_credentials where ${ofKind(transaction, kind)} and id is distinct from ${butFor}`.execute(transaction.query)
+/** Forget what fetches the tariffs of a kind at a location. */
+export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ofKind(transaction, kind)}`.execute(transaction.query)
+}
+
+/** Forget what was given before these credentials for the same tariff; what was given after them is to be tried yet. */
+export const removeOlder = async (
+  transaction: TenantTransaction,
+  credentials: LocationKind & Pick<TariffCredentials, 'id' | 'createdAt'>,
+): Promise<void> => {
+  const { id, createdAt } = credentials
+  await sql`
+    delete from tariff_credentials
+    where ${ofKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`.execute(transaction.query)
+}
+
+/** Remove what was given in a session without consent so far. */
+export const removeUnconsented = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and consented_at is null`.execute(
+    transaction.query,
+  )
+}
+
+/** Remove what was given in a session and has brought no tariff so far. */
+export const removeUnfetched = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and fetched_at is null`.execute(
+    transaction.query,
+  )
 }
 
 /** List credentials whose tariff is to be fetched by `at` (ms), those that wait longest first. Operator. */
@@ -98,6 +127,13 @@ export const dueCredentials = async (
     select account_id as "accountId", live_mode as "liveMode", id from tariff_credentials
     where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`.execute(operator)
   return rows
+}
+
+/** Fetch a tariff not before `at` (ms): others come first. Operator. */
+export const putOff = async (operator: Kysely<Tables>, { accountId, liveMode, id }: Tenant & { id: string }, at: number): Promise<void> => {
+  await sql`
+    update tariff_credentials set due_at = ${toTimestamp(at)}
+    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${id}`.execute(operator)
 }
 
 /** Remove credentials without consent from before an instant (ms). Operator. */

@@ -9,7 +9,13 @@ import {
 } from '../../platform/postgres/connect-sessions.ts'
 import { lockLocation, updateLocation } from '../../platform/postgres/locations.ts'
 import { findProviders } from '../../platform/postgres/providers.ts'
-import { dueCredentials, removeUnused, retrieveCredentials, type TariffCredentials } from '../../platform/postgres/tariff-credentials.ts'
+import {
+  dueCredentials,
+  putOff,
+  removeUnused,
+  retrieveCredentials,
+  type TariffCredentials,
+} from '../../platform/postgres/tariff-credentials.ts'
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { publishSoon } from '../change.ts'
@@ -23,6 +29,7 @@ import { locationEvent } from './keep-owner.ts'
 import { isPriced } from './summary.ts'
 
 const restMs = 20_000
+const putOffMs = 600_000
 const atOnce = 20
 const dayMs = 86_400_000
 /** How long sessions whose tariff has no price yet are looked after. */
@@ -56,8 +63,8 @@ const finishWaiting = async (
   at: number,
 ): Promise<Deeds> => {
   const session = await retrieveSession(transaction, sessionId, { forUpdate: true })
-  if (session === null || session.completedAt !== null || session.expiresAt < at) return nothingDone
-  const { value, deeds } = await finish(dependencies, transaction, { ...session, tariffId }, at)
+  if (session === null || session.completedAt !== null) return nothingDone
+  const { value, deeds } = await finish(dependencies, transaction, { ...session, tariffId, savedPrint: null }, at)
   await updateSession(transaction, value)
   return deeds
 }
@@ -93,7 +100,7 @@ const syncOne = async (dependencies: ConnectDependencies, { id, ...tenant }: Key
 }
 
 /** Tell of a session whose tariff had no price when it was kept, once it has one. */
-const announceOne = (dependencies: ConnectDependencies, { id, ...tenant }: SessionKey, at: number): Promise<void> =>
+const announceOne = (dependencies: ConnectDependencies, { id, ...tenant }: Key, at: number): Promise<void> =>
   changeAs(
     dependencies,
     tenant,
@@ -135,27 +142,50 @@ const rejoinMarkets = async (dependencies: ConnectDependencies, at: number): Pro
   }
 }
 
+/** Tell of all sessions whose prices have come: those that wait for long keep no other waiting. */
+const announceAll = async (dependencies: ConnectDependencies, attempt: Attempt, at: number): Promise<void> => {
+  let after: Pick<SessionKey, 'completedAt' | 'id'> = { completedAt: at - memoryMs, id: '' }
+  for (let isFull = true; isFull; ) {
+    const keys = await unannouncedSessions(dependencies.database.operator, after, atOnce)
+    for (const key of keys) await attempt(announceOne(dependencies, key, at))
+    after = keys.at(-1) ?? after
+    isFull = keys.length === atOnce
+  }
+}
+
+/** Do work that may fail; false where it did. */
+type Attempt = (work: Promise<void>) => Promise<boolean>
+
 /**
  * Do what is due at `at` (ms): fetch tariffs from their providers, tell of sessions whose prices have come, and remove what has expired.
- * What fails is logged, and is due again. For one process at a time.
+ * What fails is logged, and is due again after the others; true where more is due. For one process at a time.
  */
-export const connectTurn = async (dependencies: ConnectDependencies, at: number): Promise<void> => {
+export const connectTurn = async (dependencies: ConnectDependencies, at: number): Promise<boolean> => {
   const { database, logger } = dependencies
-  const attempt = (work: Promise<void>): Promise<void> => work.catch(error => logger.warn({ err: error }, 'a turn of Connect waits'))
+  const attempt: Attempt = work =>
+    work.then(
+      () => true,
+      error => {
+        logger.warn({ err: error }, 'a turn of Connect waits')
+        return false
+      },
+    )
   const due = await dueCredentials(database.operator, at, atOnce)
-  await Promise.all(due.map(key => attempt(syncOne(dependencies, key, at))))
+  await Promise.all(
+    due.map(async key => {
+      if (!(await attempt(syncOne(dependencies, key, at)))) await putOff(database.operator, key, at + putOffMs)
+    }),
+  )
   await attempt(rejoinMarkets(dependencies, at))
-  for (const key of await unannouncedSessions(database.operator, at - memoryMs, atOnce)) await attempt(announceOne(dependencies, key, at))
+  await announceAll(dependencies, attempt, at)
   await removeUnused(database.operator, at - dayMs)
   await removeSessions(database.operator, at - dayMs, at - memoryMs)
+  return due.length === atOnce
 }
 
 /** The work of Connect that nobody's call does, for one process at a time. */
 export const connectWork = (dependencies: ConnectDependencies, now: () => number): LeasedWork => ({
   name: 'connect',
   restMs,
-  turn: async () => {
-    await connectTurn(dependencies, now())
-    return false
-  },
+  turn: () => connectTurn(dependencies, now()),
 })

@@ -4,9 +4,9 @@ import { scheduleText } from '../../domain/tariff/terms.ts'
 import { readTariffTerms, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import {
-  forgetCredentials,
   putCredentials,
   removeCredentials,
+  removeOlder,
   setTariffStatus,
   type TariffCredentials,
 } from '../../platform/postgres/tariff-credentials.ts'
@@ -77,7 +77,7 @@ export const keepFetched = async (
   }
   const well = { failingSince: null, failureToldAt: null, fetchedAt: at, dueAt: at + dayMs }
   await putCredentials(transaction, { ...credentials, ...well, tariffId: tariff.id })
-  await forgetCredentials(transaction, { ...credentials, locationId: tariff.locationId }, credentials.id)
+  await removeOlder(transaction, { ...credentials, locationId: tariff.locationId })
   return kept
 }
 

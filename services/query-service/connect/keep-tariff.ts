@@ -169,7 +169,7 @@ export const keepTariff = async (
   const put = await putTariff(dependencies, transaction, location, wish.value, at)
   if (!put.ok) return put
   const { direction, type } = session.config
-  await forgetCredentials(transaction, { locationId: location.id, direction, type }, null)
+  await forgetCredentials(transaction, { locationId: location.id, direction, type })
   deeds = bothDone(bothDone(deeds, put.value.deeds), await tellLocation(transaction, location.id, at))
   return done({ ...owned, tariffId: put.value.value.id, savedPrint: print }, deeds)
 }
@@ -194,7 +194,7 @@ export const disconnectTariff = async (
     deeds = bothDone(deeds, noteOf('tariff.delete', ended.value))
   }
   const { direction, type } = session.config
-  await forgetCredentials(transaction, { locationId: location.id, direction, type }, null)
+  await forgetCredentials(transaction, { locationId: location.id, direction, type })
   if (living.length > 0) deeds = bothDone(deeds, await tellLocation(transaction, location.id, at))
   return done({ ...session, locationId: location.id, tariffId: null, savedPrint: null }, deeds)
 }

@@ -54,11 +54,11 @@ export const currentTariff = async (
   return living.findLast(tariff => (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at) ?? living[0] ?? null
 }
 
-/** Tell how the tariff of a session's kind stands at its location. */
+/** Tell how the tariff of a session's kind stands at its location: on its way where this session waits for it, whatever the location had before. */
 export const standingOf = async (
   transaction: TenantTransaction,
   location: StoredLocation | null,
-  config: Kind,
+  { id, config }: Pick<StoredSession, 'id' | 'config'>,
   at: number,
 ): Promise<Standing> => {
   if (location === null) return 'none'
@@ -66,7 +66,7 @@ export const standingOf = async (
   const credentials = await credentialsOf(transaction, kind)
   const hasFailed = credentials !== null && credentials.failingSince !== null && at - credentials.failingSince >= providerPatienceMs
   if (hasFailed) return 'failed'
-  if (await isTariffPending(transaction, kind)) return 'pending'
+  if (await isTariffPending(transaction, kind, id)) return 'pending'
   return (await livingTariffs(transaction, location.id, config)).length > 0 ? 'connected' : 'none'
 }
 

@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { ConnectCall, ConnectPage } from '../../contract/connect-call.ts'
-import { withToken } from '../../contract/connect-url.ts'
 import { advance } from '../../domain/connect/advance.ts'
 import type { LoginOutcome } from '../../domain/connect/capture.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { retrieveAccount } from '../../platform/postgres/accounts.ts'
 import { retrieveSession, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
-import { findProviders, type StoredProvider } from '../../platform/postgres/providers.ts'
+import { findProviders } from '../../platform/postgres/providers.ts'
 import {
-  forgetCredentials,
   putCredentials,
   removeCredentials,
+  removeUnconsented,
+  removeUnfetched,
   retrieveCredentials,
   type TariffCredentials,
 } from '../../platform/postgres/tariff-credentials.ts'
@@ -20,6 +19,7 @@ import { bothDone, type ConnectDependencies } from './connect-dependencies.ts'
 import { type Fetched, fetchPlan } from './fetch-plan.ts'
 import { isUsable, keepFetched } from './keep-fetched.ts'
 import { keepOwner } from './keep-owner.ts'
+import { aboutBoth, type Leg, page, redirect } from './provider-page.ts'
 import { carryOut, type Step } from './take-step.ts'
 
 const routes: readonly string[] = [
@@ -45,47 +45,6 @@ const noMetadata = refused('auth_metadata_invalid', 'Send the fields of the form
 const unknownMetadata = refused('auth_metadata_invalid', 'Send the auth_metadata_id of this session', 'data.auth_metadata_id')
 const noConsent = refused('consent_missing', 'Send consent_given: true, or leave with the action DISMISS_DIRECT', 'data.consent_given')
 
-/** One call of a provider's app: the session that it is for, and the provider. */
-type Leg = {
-  readonly dependencies: ConnectDependencies
-  readonly found: Found
-  readonly session: StoredSession
-  readonly provider: StoredProvider
-}
-
-const page = ({ found, session }: Leg, route: string, data: Readonly<Record<string, unknown>>): ConnectPage => {
-  const { config, liveMode } = session
-  const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
-  const direction = needsDirection ? { direction: config.direction } : {}
-  return {
-    connect_token: found.token,
-    route,
-    type: config.type,
-    ...direction,
-    live_mode: liveMode,
-    actions: ['DISMISS_DIRECT', 'DISCONNECT'],
-    data,
-  }
-}
-
-/** Send the browser back from the provider. */
-const redirect = (leg: Leg): ConnectPage => {
-  const { connectUrl, callbackUrl } = leg.session.request
-  const address = withToken(connectUrl ?? callbackUrl, leg.found.token)
-  const data = leg.session.config.layout === 'earlier' ? { redirect_url: address, redirect_uri: address } : { redirect_url: address }
-  return { ...page(leg, 'session_redirect', data), actions: [] }
-}
-
-/** What the app shows of provider and account. */
-const aboutBoth = async ({ dependencies, found, provider }: Leg): Promise<Readonly<Record<string, unknown>>> => {
-  const account = await withTenant(dependencies.database, found.tenant, ({ query }) => retrieveAccount(query, found.tenant.accountId))
-  const accent = provider.direct?.accentColor ?? null
-  return {
-    provider: { display_name: provider.displayName, logo_url: provider.logoUrl, ...(accent === null ? {} : { accent_color: accent }) },
-    account: { display_name: account?.displayName ?? '', privacy_url: null, terms_url: null },
-  }
-}
-
 type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<Step>>
 
 const change = ({ dependencies, found }: Leg, work: Work): Promise<Result<Step>> => changeSession(dependencies, found, work)
@@ -101,8 +60,12 @@ const leave = (leg: Leg, outcome: LoginOutcome): Work => {
   }
 }
 
+/** Leave the login: what was given for it, and has brought no tariff yet, is forgotten. */
 const goBack = async (leg: Leg): Promise<Result<ConnectPage>> => {
-  const left = await change(leg, leave(leg, leg.found.call.action === 'DISCONNECT' ? 'another' : 'skipped'))
+  const left = await change(leg, async (transaction, session) => {
+    await removeUnfetched(transaction, session.id)
+    return leave(leg, leg.found.call.action === 'DISCONNECT' ? 'another' : 'skipped')(transaction, session)
+  })
   return left.ok ? accepted(redirect(leg)) : left
 }
 
@@ -114,20 +77,27 @@ const takeMetadata = async (leg: Leg): Promise<Result<ConnectPage>> => {
   const id = `aut_${randomBytes(16).toString('hex')}`
   const nothingYet = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
   const kept = await change(leg, async (transaction, locked) => {
+    if (locked.state.provider?.id !== provider.id) return noLogin
     const { direction, type } = locked.config
     const sealed = dependencies.credentialsSeal.seal(JSON.stringify(sent), id)
     const whose = { ...found.tenant, id, sessionId: session.id, providerId: provider.id, direction, type }
+    await removeUnconsented(transaction, locked.id)
     await putCredentials(transaction, { ...whose, ...nothingYet, sealed, failureToldAt: null, dueAt: null, createdAt: found.at })
     return still(locked)
   })
   return kept.ok ? accepted(page(leg, 'consent_capture', { ...(await aboutBoth(leg)), auth_metadata_id: id })) : kept
 }
 
-/** Find what this session's app has given before. */
-const metadataOf = async (transaction: TenantTransaction, { found }: Leg): Promise<TariffCredentials | null> => {
+/** Find what this session's app has given before, for the provider that the session has still: it is posted to no other. */
+const metadataOf = async (
+  transaction: TenantTransaction,
+  { found, provider }: Leg,
+  { state }: StoredSession,
+): Promise<TariffCredentials | null> => {
+  if (state.provider?.id !== provider.id) return null
   const id = found.call.data?.['auth_metadata_id']
   const credentials = typeof id === 'string' ? await retrieveCredentials(transaction, id, { forUpdate: true }) : null
-  return credentials?.sessionId === found.sessionId ? credentials : null
+  return credentials?.sessionId === found.sessionId && credentials.providerId === provider.id ? credentials : null
 }
 
 /** What a further page adds: the account that is meant, or fields such as a one-time code. */
@@ -153,7 +123,7 @@ const consent = async (leg: Leg): Promise<Result<TariffCredentials>> => {
   const { at, call } = found
   let kept: TariffCredentials | null = null
   const step = await change(leg, async (transaction, session) => {
-    const credentials = await metadataOf(transaction, leg)
+    const credentials = await metadataOf(transaction, leg, session)
     if (credentials === null) return unknownMetadata
     if (call.route === 'consent_capture' && call.data?.['consent_given'] !== true) return noConsent
     if (call.route !== 'consent_capture' && credentials.consentedAt === null) return noConsent
@@ -162,7 +132,6 @@ const consent = async (leg: Leg): Promise<Result<TariffCredentials>> => {
     const { session: owned, location } = owner.value.value
     kept = { ...withMore(leg, credentials), consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + headStartMs }
     await putCredentials(transaction, kept)
-    await forgetCredentials(transaction, { ...kept, locationId: location.id }, kept.id)
     const moved = await leave(leg, 'pending')(transaction, owned)
     return moved.ok ? accepted({ ...moved.value, deeds: bothDone(owner.value.deeds, moved.value.deeds) }) : moved
   })
@@ -183,7 +152,7 @@ const keepPlan = async (leg: Leg, id: string, fetched: Extract<Fetched, { kind: 
     }
     const kept = await keepFetched(dependencies, transaction, credentials, usable.value, found.at)
     if (!kept.ok) return kept
-    const saved = { ...session, tariffId: kept.value.value?.id ?? null }
+    const saved = { ...session, tariffId: kept.value.value?.id ?? null, savedPrint: null }
     const moved = await leave(leg, 'connected')(transaction, saved)
     return moved.ok ? accepted({ ...moved.value, deeds: bothDone(kept.value.deeds, moved.value.deeds) }) : moved
   })
@@ -196,6 +165,12 @@ const giveUp = (leg: Leg, id: string, mayRetry: boolean): Promise<Result<Step>> 
     return leave(leg, mayRetry ? 'again' : 'skipped')(transaction, session)
   })
 
+/** The person is in the app still: what it sends next is the login's. */
+const stayAtLogin = (leg: Leg): Promise<Result<Step>> =>
+  change(leg, async (transaction, session) =>
+    session.state.page === 'pending' ? leave(leg, 'again')(transaction, session) : still(session),
+  )
+
 const fetchNow = async (leg: Leg): Promise<Result<ConnectPage>> => {
   const consented = await consent(leg)
   if (!consented.ok) return consented
@@ -203,6 +178,8 @@ const fetchNow = async (leg: Leg): Promise<Result<ConnectPage>> => {
   const fetched = await fetchPlan(leg.dependencies, leg.provider.direct?.appUrl ?? '', credentials)
   if (fetched.kind === 'away') return accepted(redirect(leg))
   if (fetched.kind === 'accounts') {
+    const stayed = await stayAtLogin(leg)
+    if (!stayed.ok) return stayed
     const data = { ...(await aboutBoth(leg)), auth_metadata_id: credentials.id, accounts: fetched.accounts }
     return accepted(page(leg, fetched.accounts.length === 0 ? 'no_available_tariffs' : 'multiple_available_tariffs', data))
   }

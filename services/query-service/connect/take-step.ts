@@ -4,6 +4,7 @@ import { isAction, pageOfRoute, startRoutes } from '../../domain/connect/page.ts
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { reportTariff, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
+import { removeUnfetched } from '../../platform/postgres/tariff-credentials.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { capturePage, dataOf } from './capture-page.ts'
 import { bothDone, type ConnectDependencies, type Deeds, nothingDone } from './connect-dependencies.ts'
@@ -34,7 +35,7 @@ const inputOf = async (
     return isAction(action) ? accepted({ kind: 'action', action, page: page ?? null }) : noAction
   }
   if (call.route !== null && startRoutes.includes(call.route)) {
-    return accepted({ kind: 'start', standing: await standingOf(transaction, location, session.config, at) })
+    return accepted({ kind: 'start', standing: await standingOf(transaction, location, session, at) })
   }
   if (page === undefined) return noRoute
   if (page === 'end') return session.state.page === 'end' ? accepted({ kind: 'action', action: 'CLOSE', page: null }) : noRoute
@@ -96,7 +97,7 @@ export const begin = async (
   if (session.state.page !== null) return accepted({ session, isEnding: false, deeds: nothingDone })
   const location = await locationOf(transaction, session)
   const opened = { ...session, state: await openedState(dependencies, transaction, session, location) }
-  const standing = await standingOf(transaction, location, session.config, at)
+  const standing = await standingOf(transaction, location, session, at)
   const move = advance(session.config, opened.state, { kind: 'start', standing })
   return move.ok ? carryOut(dependencies, transaction, opened, move.value, at) : move
 }
@@ -121,6 +122,7 @@ export const takeStep = async (
   if (!input.ok) return input
   const move = advance(opened.config, opened.state, input.value)
   if (!move.ok) return move
+  if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT') await removeUnfetched(transaction, opened.id)
   const step = await carryOut(dependencies, transaction, opened, move.value, at)
   return step.ok ? accepted({ ...step.value, deeds: bothDone(begun.value.deeds, step.value.deeds) }) : step
 }
