@@ -28,10 +28,11 @@ import type { Logger } from './platform/telemetry.ts'
 import { timeZone } from './platform/time-zone.ts'
 import { openWebhookDialler } from './platform/webhook-dialler/dialler.ts'
 import { recordRefusal } from './query-service/change.ts'
-import { openConnect } from './query-service/connect/open-connect.ts'
+import { type Connect, type ConnectSettings, openConnect } from './query-service/connect/open-connect.ts'
 import { mountConsole } from './query-service/console/mount.ts'
 import { costOperations } from './query-service/cost-operations.ts'
 import { deadLetterOperations } from './query-service/dead-letters.ts'
+import type { QueryServiceDependencies } from './query-service/dependencies.ts'
 import { startErasureRelay } from './query-service/erasure-relay.ts'
 import { eventRelay } from './query-service/event-relay.ts'
 import { forecastWork } from './query-service/forecast-work.ts'
@@ -84,6 +85,14 @@ const answers = (asked: Promise<unknown>): Promise<boolean> =>
     () => true,
     () => false,
   )
+
+/** Open Connect where it is mounted, with the key that credentials are sealed under. */
+const connectOf = (
+  { dataFolder, credentialsKey, connectPath }: Config,
+  dependencies: QueryServiceDependencies,
+  means: Omit<ConnectSettings, 'path' | 'credentialsKey'>,
+): Promise<Connect> =>
+  openConnect(dependencies, { ...means, credentialsKey: loadCredentialsKey(dataFolder, credentialsKey), path: connectPath })
 
 /**
  * Open the stores, start the roles and listen. `report` tells of steps that take a while.
@@ -148,15 +157,11 @@ export const openSystem = async (config: Config, logger: Logger, report: Report,
   const registries = queryServiceOperations(dependencies)
   const priceReads = { ...reads, pricing: pricingBook(database, timeZone) }
   const prices = [...priceOperations(priceReads), ...scheduleOperations({ ...priceReads, ...dependencies })]
-  const credentialsKey = loadCredentialsKey(config.dataFolder, config.credentialsKey)
-  const connect = await openConnect(dependencies, {
-    ...{ pricing: priceReads.pricing, logger, fetch, at, credentialsKey },
-    path: config.connectPath,
-  })
-  if (isQueried) opening.use(startLeasedWork({ database, logger }, [connect.work]))
+  const connect = isQueried ? await connectOf(config, dependencies, { pricing: priceReads.pricing, logger, fetch, at }) : null
+  if (connect !== null) opening.use(startLeasedWork({ database, logger }, [connect.work]))
   const operations = [
     ...(runs('ingest-gateway') ? ingestGatewayOperations(gateway) : []),
-    ...(isQueried ? [...costOperations(reads), ...prices, ...registries, ...connect.operations] : []),
+    ...(isQueried ? [...costOperations(reads), ...prices, ...registries, ...(connect?.operations ?? [])] : []),
   ]
   const limits = { ...defaultLimits, requestsPerSecond: config.rateLimitPerSecond }
   const checks = {
@@ -175,7 +180,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report,
     ...healthPages(checks.live, checks.ready),
     ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, () => openApiDocument(declared, layout, '/'))),
     ...referencePages(declared),
-    ...(isQueried ? connect.pages : []),
+    ...(connect?.pages ?? []),
   ]
   const forOperator = isQueried ? [...deadLetterOperations({ ...lanes, logger }), ...marketFeedOperations(markets)] : []
   const app = createApp([...operations, ...forOperator], pages, ports, limits)

@@ -26,6 +26,8 @@ export const idPrefixes = {
   apiKey: 'key_',
   webhookEndpoint: 'whe_',
   webhookDelivery: 'whd_',
+  webhookAttempt: 'wha_',
+  webhookResend: 'whr_',
 } as const
 
 export type IdKind = keyof typeof idPrefixes

@@ -70,7 +70,7 @@ const clockOf = ({ timeZone }: MarketFetchOptions, area: string): PublicationClo
 }
 
 const store = async (options: MarketFetchOptions, source: FedSource, prices: readonly FeedPrice[], run: Run): Promise<void> => {
-  const put = await withOperator(options.database, keeper => putMarketPrices(keeper, source.id, prices, { published: true }, options.at()))
+  const put = await withOperator(options.database, keeper => putMarketPrices(keeper, source.id, prices, options.at()))
   if (!put.ok) return
   const { stored, replaced, unchanged, fanOut } = put.value
   run.stored += stored

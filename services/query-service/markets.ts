@@ -80,7 +80,7 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
   ),
   bind(marketPricePut, request =>
     changeAsKeeper(dependencies, marketPricePut, request, async keeper => {
-      const put = await putMarketPrices(keeper, request.id, request.body, { published: true }, request.at)
+      const put = await putMarketPrices(keeper, request.id, request.body, request.at)
       if (!put.ok) return put
       const { stored, replaced, unchanged, fanOut } = put.value
       return accepted({ value: { stored, replaced, unchanged }, events: [], priced: fanOut })
@@ -88,9 +88,7 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
   ),
   bind(marketPriceList, async request => {
     const { start_time: start, end_time: end } = request.query
-    const read = await asKeeper(dependencies, request, keeper =>
-      readMarketPrices(keeper, request.id, { from: start.at, to: end.at }, { published: true }),
-    )
+    const read = await asKeeper(dependencies, request, keeper => readMarketPrices(keeper, request.id, { from: start.at, to: end.at }))
     if (read === null) return noMarket
     const { id, currencyCode, liveMode } = toMarket(read.market, request)
     return accepted(marketPricesToWire({ id, liveMode, currencyCode, prices: read.prices }, end.offsetMinutes))

@@ -6,13 +6,13 @@ import { secretsInUse } from '../domain/webhook/secret-rotation.ts'
 import type { DeliveryStatus } from '../platform/postgres/webhook-deliveries.ts'
 import type { Outcome } from '../platform/postgres/webhook-outcomes.ts'
 import type { Claim } from '../platform/postgres/webhook-queue.ts'
-import type { WebhookSeal } from '../platform/postgres/webhook-secret.ts'
+import type { Seal } from '../platform/seal.ts'
 import type { Post, PostOutcome, WebhookDialler } from '../platform/webhook-dialler/dialler.ts'
 import { signatureHeader } from './sign.ts'
 
 export type AttemptOptions = {
   readonly dialler: Pick<WebhookDialler, 'post'>
-  readonly seal: Pick<WebhookSeal, 'open'>
+  readonly seal: Pick<Seal, 'open'>
   readonly at: () => number
   /** A number of 0 … 1 that nobody foresees. */
   readonly chance: () => number

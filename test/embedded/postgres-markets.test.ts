@@ -20,7 +20,6 @@ import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
 const hour = 3_600_000
-const published = { published: true } as const
 const opened = await openTestDatabase()
 const { database } = opened
 const { live, test } = await makeTenants(database)
@@ -40,7 +39,7 @@ const span = { from: at - 100 * hour, to: at + 100 * hour }
 describe('market prices', () => {
   it('replace what they overlap, count once each, and are fanned out over what changed', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
-    const put = async (prices: readonly PriceInterval[]) => must(await change(tx => putMarketPrices(tx, id, prices, published, at)))
+    const put = async (prices: readonly PriceInterval[]) => must(await change(tx => putMarketPrices(tx, id, prices, at)))
     const first = await put(hours(0, 1n, 2n, 3n))
     expect(first).toMatchObject({ stored: 3, replaced: 0, unchanged: 0, market: { priceRevision: 1 } })
     expect(first.fanOut).toEqual({ sourceId: id, revision: 1, from: at, to: at + 3 * hour })
@@ -52,7 +51,7 @@ describe('market prices', () => {
     // A quarter of an hour inside an hour leaves the rest of it on both sides.
     const quarter = await put([{ start: at + hour / 4, end: at + hour / 2, value: 9n }])
     expect(quarter).toMatchObject({ stored: 0, replaced: 1, unchanged: 0 })
-    expect((await inLive(tx => readMarketPrices(tx, id, { from: at, to: at + 2 * hour }, published)))?.prices).toEqual([
+    expect((await inLive(tx => readMarketPrices(tx, id, { from: at, to: at + 2 * hour })))?.prices).toEqual([
       { start: at, end: at + hour / 4, value: 1n },
       { start: at + hour / 4, end: at + hour / 2, value: 9n },
       { start: at + hour / 2, end: at + hour, value: 1n },
@@ -100,19 +99,17 @@ describe('market prices', () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const edge = hours(0, 1_000_000_000_000_000n, -1_000_000_000_000_000n, 1n, -1n, 0n, 123_456_789n)
     const body = [...edge, ...hours(10, ...Array.from({ length: 9_994 }, (_, i) => BigInt(i)))]
-    expect(must(await change(tx => putMarketPrices(tx, id, body, published, at)))).toMatchObject({ stored: 10_000 })
-    expect((await inLive(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hour }, published)))?.prices).toEqual(edge)
+    expect(must(await change(tx => putMarketPrices(tx, id, body, at)))).toMatchObject({ stored: 10_000 })
+    expect((await inLive(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hour })))?.prices).toEqual(edge)
     const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, from: at, to: at + 6 * hour }])
     expect(loaded?.published).toEqual({ starts: edge.map(p => p.start), ends: edge.map(p => p.end), values: edge.map(p => p.value) })
   })
 
   it('are one row of changes for twins that write at once', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
-    const twins = await Promise.all(
-      [1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), published, at))),
-    )
+    const twins = await Promise.all([1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))))
     expect(twins.map(twin => must(twin).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
-    expect((await inLive(tx => readMarketPrices(tx, id, span, published)))?.prices).toHaveLength(2)
+    expect((await inLive(tx => readMarketPrices(tx, id, span)))?.prices).toHaveLength(2)
   })
 })
 
@@ -120,8 +117,8 @@ describe('market sources', () => {
   it("of an account are its own, shared ones are everybody's to use and the operator's to keep", async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     const shared = await withOperator(database, tx => createMarket(tx, { ...draft, area: 'DE-LU' }, at))
-    await withOperator(database, tx => putMarketPrices(tx, shared.id, hours(0, 5n), published, at))
-    await change(tx => putMarketPrices(tx, own.id, hours(0, 6n), published, at))
+    await withOperator(database, tx => putMarketPrices(tx, shared.id, hours(0, 5n), at))
+    await change(tx => putMarketPrices(tx, own.id, hours(0, 6n), at))
 
     const others = await withTenant(database, test, async tx => ({
       own: await retrieveMarket(tx, own.id),
@@ -136,7 +133,7 @@ describe('market sources', () => {
     expect(must(others.listed).items.map(({ id }) => id)).toEqual([shared.id])
     expect(others.prices).toEqual([{ source_id: shared.id, value: '0.000000005' }])
 
-    expect(await change(tx => putMarketPrices(tx, shared.id, hours(0, 1n), published, at))).toMatchObject({
+    expect(await change(tx => putMarketPrices(tx, shared.id, hours(0, 1n), at))).toMatchObject({
       refusal: { code: 'not_found' },
     })
     expect(await change(tx => deleteMarket(tx, shared.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
@@ -167,7 +164,7 @@ describe('what prices a location', () => {
     const { tariff } = must(
       await change(tx => createTariff(tx, tariffDraft(priced.id, { marketRates: true, schedule, contractStart: at }), at)),
     )
-    must(await change(tx => putMarketPrices(tx, own.id, hours(0, 5n), published, at)))
+    must(await change(tx => putMarketPrices(tx, own.id, hours(0, 5n), at)))
 
     const keys = [priced.id, plain.id, 'loc_none'].map(locationId => ({ ...live, locationId }))
     const importSource = { sourceId: own.id, revision: 1 }
@@ -222,7 +219,7 @@ describe('what prices a location', () => {
 
   it('gives the prices that reach into a span, both layers, and how far prices are known', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
-    await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n), published, at))
+    await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n), at))
     const due = { sourceId: own.id, revision: 1, area: null, from: at }
     const forecasts = hours(2, 30n, 40n).map(one => ({ ...one, confidence: 8_500 }))
     await withOperator(database, tx => storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hour, next: null }, at))

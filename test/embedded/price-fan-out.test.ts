@@ -34,9 +34,7 @@ const newSource = (): Promise<string> =>
   })
 
 const putPrice = (sourceId: string, from: number, value: bigint) =>
-  withOperator(database, keeper =>
-    putMarketPrices(keeper, sourceId, [{ start: at + from * hour, end: at + (from + 1) * hour, value }], { published: true }, at),
-  )
+  withOperator(database, keeper => putMarketPrices(keeper, sourceId, [{ start: at + from * hour, end: at + (from + 1) * hour, value }], at))
 
 let seeded = 0
 /** Make locations on a source, each with one tariff, which the change can make an unlike one. Gives their ids. */
@@ -270,7 +268,7 @@ describe('a change of market prices', () => {
     const source = await newSource()
     await seed(tenants[0].live, source, 1)
     const undone = withOperator(database, async keeper => {
-      await putMarketPrices(keeper, source, [{ start: at, end: at + hour, value: 5n }], { published: true }, at)
+      await putMarketPrices(keeper, source, [{ start: at, end: at + hour, value: 5n }], at)
       throw new Error('undo')
     })
     await expect(undone).rejects.toThrow('undo')

@@ -1,29 +1,13 @@
 import { createHash } from 'node:crypto'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { type Browser, chromium, type Page as Tab } from 'playwright-core'
+import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { layouts } from '../../services/contract/layout.ts'
 import { operations } from '../../services/contract/operations.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
 import { referencePages } from '../../services/query-service/reference-page.ts'
+import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { testApp } from '../support/http-app.ts'
-
-const isExecutable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const executablePath = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .map(folder => join(folder, 'chromium'))
-  .find(isExecutable)
-if (executablePath === undefined) console.warn('no chromium in PATH: the tests that need a browser are skipped')
 
 const { ports } = testApp()
 const app = createApp([], referencePages(operations), ports)
@@ -48,15 +32,14 @@ describe.each(paths)('%s', path => {
   })
 })
 
-describe.skipIf(executablePath === undefined)('in a browser', () => {
+describe.skipIf(!hasBrowser)('in a browser', () => {
   let browser: Browser
   let listener: Listener
   const base = (): string => `http://127.0.0.1:${listener.port}`
 
   beforeAll(async () => {
-    const isRoot = process.getuid?.() === 0
     listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
-    browser = await chromium.launch({ executablePath: executablePath ?? '', args: isRoot ? ['--no-sandbox'] : [] })
+    browser = await launchBrowser()
   })
   afterAll(async () => {
     await browser?.close()

@@ -1,35 +1,21 @@
-import { accessSync, constants, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { delimiter, join } from 'node:path'
-import { type Browser, chromium, type Page as Tab } from 'playwright-core'
+import { join } from 'node:path'
+import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { type Client, login } from '../support/client.ts'
 import { type ProviderApp, providerPlan, startProviderApp } from '../support/provider-app.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-
-const isExecutable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const executablePath = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .map(folder => join(folder, 'chromium'))
-  .find(isExecutable)
-if (executablePath === undefined) console.warn('no chromium in PATH: the tests that need a browser are skipped')
 
 /** Where pictures of the pages go, for people to look at: CONNECT_SHOTS=/tmp/shots. */
 const shots = process.env['CONNECT_SHOTS']
 
 type Band = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Readonly<Record<string, number | null>>[] }
 
-describe.skipIf(executablePath === undefined)('the page of Connect in a browser', () => {
+describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   const folder = dataFolder()
   let system: RunningSystem
   let browser: Browser
@@ -52,7 +38,7 @@ describe.skipIf(executablePath === undefined)('the page of Connect in a browser'
     writeFileSync(file, JSON.stringify({ providers }))
     const { code, err } = await runCommand(['providers', 'import', file], { WATTLEDGER_DATA_DIR: folder })
     expect(code, err).toBe(0)
-    browser = await chromium.launch({ executablePath: executablePath ?? '', args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+    browser = await launchBrowser()
     home = createServer((request, response) => {
       visits.push(request.url ?? '')
       response.end('done')

@@ -1,27 +1,12 @@
-import { accessSync, constants } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { delimiter, join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page as Tab } from 'playwright-core'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { type Client, login } from '../support/client.ts'
 import { bought, makeHome } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-
-const isExecutable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const executablePath = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .map(folder => join(folder, 'chromium'))
-  .find(isExecutable)
-if (executablePath === undefined) console.warn('no chromium in PATH: the tests that need a browser are skipped')
 
 /** Where pictures of the pages go, for people to look at: CONSOLE_SHOTS=/tmp/shots. */
 const shots = process.env['CONSOLE_SHOTS']
@@ -40,7 +25,7 @@ const startSubscriber = async () => {
   return { server, state, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
 }
 
-describe.skipIf(executablePath === undefined)('the console in a browser', () => {
+describe.skipIf(!hasBrowser)('the console in a browser', () => {
   const folder = dataFolder()
   let system: RunningSystem
   let client: Client
@@ -53,7 +38,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
     system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
     client = await login(system.sandbox)
     subscriber = await startSubscriber()
-    browser = await chromium.launch({ executablePath: executablePath ?? '', args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+    browser = await launchBrowser()
     home = await makeHome(client, { import: 0.3125 }, { reference_id: 'Depot Hamburg' })
     const now = Math.floor(Date.now() / hourMs) * hourMs
     const hours = Array.from({ length: 24 * 12 }, (_, n) => now - (n + 1) * hourMs)

@@ -138,9 +138,7 @@ describe('the relay of events', () => {
       insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, terms, time_created)
       select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED', true,
         ${termsToText(tieredSchedule(0n))}, now() from unnest(${ids}::text[]) as l(id)`.execute(database.operator)
-    await withOperator(database, keeper =>
-      putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], { published: true }, at),
-    )
+    await withOperator(database, keeper => putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at))
     const lease = (await takeLease(database.operator, 'order-relay', 'this', 60_000)) ?? expect.fail('no lease')
     published = 0
     while ((await fanOutPage({ ...lanes, database }, lease)) !== null) while (await publishEvents(means));

@@ -42,7 +42,7 @@ const hours = (from: number, to: number): PriceInterval[] =>
     value: priceOf(from + i),
   }))
 const put = (sourceId: string, prices: readonly PriceInterval[]) =>
-  withOperator(database, keeper => putMarketPrices(keeper, sourceId, prices, { published: true }, start))
+  withOperator(database, keeper => putMarketPrices(keeper, sourceId, prices, start))
 
 type Row = { readonly hour: number; readonly value: string; readonly confidence: string }
 

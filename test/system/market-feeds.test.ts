@@ -63,9 +63,7 @@ const fetchArea = async (area: string, options = energyCharts, currency = 'EUR')
   fetchSource(options, await sourceOf(area, currency), AbortSignal.timeout(10_000))
 
 const pricesOf = async (area: string, from: number, to: number, currency = 'EUR') => {
-  const read = await withOperator(database, keeper =>
-    readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }, { published: true }),
-  )
+  const read = await withOperator(database, keeper => readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }))
   return read?.prices.map(({ start, end, value }) => [start, (end - start) / 60_000, value]) ?? []
 }
 

@@ -34,7 +34,6 @@ export const putMarketPrices = async (
   keeper: MarketKeeper,
   sourceId: string,
   prices: readonly PriceInterval[],
-  layer: { readonly published: true },
   at: number,
 ): Promise<Result<PriceChange>> => {
   const { query } = keeper
@@ -43,11 +42,11 @@ export const putMarketPrices = async (
   if (rows[0] === undefined) return noMarket
   const market = marketFromRow(rows[0])
   const sorted = prices.toSorted((a, b) => a.start - b.start)
-  const storedPrices = await pricesUnder(query, sourceId, layer.published, sorted)
+  const storedPrices = await pricesUnder(query, sourceId, sorted)
   const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)
   if (changed === null) return accepted({ market, stored, replaced, unchanged, fanOut: null })
-  await removePrices(query, sourceId, layer.published, removed)
-  await insertPrices(query, sourceId, layer.published, added)
+  await removePrices(query, sourceId, removed)
+  await insertPrices(query, sourceId, added)
   const revision = market.priceRevision + 1
   // Forecasts follow from here on; where they are behind already, from the earlier of both.
   await sql`update market_sources set price_revision = ${revision}, forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
@@ -58,18 +57,17 @@ export const putMarketPrices = async (
 }
 
 /**
- * Read the prices of a source that share time with a span, in the order of time, whole; published ones hide none of the forecasts here.
+ * Read the published prices of a source that share time with a span, in the order of time, whole.
  * Null when there is no such source.
  */
 export const readMarketPrices = async (
   keeper: MarketKeeper,
   sourceId: string,
   span: { readonly from: number; readonly to: number },
-  layer: { readonly published: boolean },
 ): Promise<{ readonly market: StoredMarket; readonly prices: readonly PriceInterval[] } | null> => {
   const market = await retrieveMarket(keeper, sourceId)
   if (market === null) return null
-  const prices = await pricesUnder(keeper.query, sourceId, layer.published, [{ start: span.from, end: span.to }])
+  const prices = await pricesUnder(keeper.query, sourceId, [{ start: span.from, end: span.to }])
   return { market, prices }
 }
 
@@ -79,7 +77,6 @@ type PriceRow = { start_time: number; end_time: number; value: string }
 const pricesUnder = async (
   query: Kysely<Tables>,
   sourceId: string,
-  published: boolean,
   intervals: readonly { readonly start: number; readonly end: number }[],
 ): Promise<readonly PriceInterval[]> => {
   const runs = mergeTouching(intervals)
@@ -89,10 +86,10 @@ const pricesUnder = async (
     from unnest(${runs.map(({ start }) => toTimestamp(start))}::timestamptz[], ${runs.map(({ end }) => toTimestamp(end))}::timestamptz[]) as run(a, b)
     cross join lateral (
       (select start_time, end_time, value from market_prices
-       where source_id = ${sourceId} and published = ${published} and start_time < run.a order by start_time desc limit 1)
+       where source_id = ${sourceId} and published and start_time < run.a order by start_time desc limit 1)
       union all
       select start_time, end_time, value from market_prices
-      where source_id = ${sourceId} and published = ${published} and start_time >= run.a and start_time < run.b
+      where source_id = ${sourceId} and published and start_time >= run.a and start_time < run.b
     ) as p
     where p.end_time > run.a order by p.start_time`.execute(query)
   return rows.map(row => ({ start: row.start_time, end: row.end_time, value: fromNano(row.value) }))
@@ -108,23 +105,16 @@ const mergeTouching = (intervals: readonly { readonly start: number; readonly en
   return runs
 }
 
-const removePrices = async (query: Kysely<Tables>, sourceId: string, published: boolean, starts: readonly number[]): Promise<void> => {
+const removePrices = async (query: Kysely<Tables>, sourceId: string, starts: readonly number[]): Promise<void> => {
   if (starts.length === 0) return
   await sql`delete from market_prices
-    where source_id = ${sourceId} and published = ${published} and start_time = any(${starts.map(toTimestamp)}::timestamptz[])`.execute(
-    query,
-  )
+    where source_id = ${sourceId} and published and start_time = any(${starts.map(toTimestamp)}::timestamptz[])`.execute(query)
 }
 
-const insertPrices = async (
-  query: Kysely<Tables>,
-  sourceId: string,
-  published: boolean,
-  prices: readonly PriceInterval[],
-): Promise<void> => {
+const insertPrices = async (query: Kysely<Tables>, sourceId: string, prices: readonly PriceInterval[]): Promise<void> => {
   await sql`
     insert into market_prices (source_id, published, start_time, end_time, value)
-    select ${sourceId}, ${published}, a, b, value * 0.000000001
+    select ${sourceId}, true, a, b, value * 0.000000001
     from unnest(${prices.map(({ start }) => toTimestamp(start))}::timestamptz[], ${prices.map(({ end }) => toTimestamp(end))}::timestamptz[],
       ${prices.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
 }

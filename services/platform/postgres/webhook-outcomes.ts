@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
+import { mint } from '../mint.ts'
 import { appendAudit } from './audit-log.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import type { Tables } from './tables.ts'
 import type { OperatorTransaction, Tenant } from './transaction.ts'
 import type { DeliveryStatus } from './webhook-deliveries.ts'
 import type { DisabledReason } from './webhook-endpoints.ts'
-import { mintWebhookId } from './webhook-secret.ts'
 
 type Operator = Kysely<Tables>
 
@@ -35,7 +35,7 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Outc
   await sql`
     with made as materialized (
       select * from unnest(${column(one => one.accountId)}::text[], ${column(one => one.liveMode)}::boolean[],
-        ${column(({ at }) => mintWebhookId('attempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
+        ${column(({ at }) => mint('webhookAttempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
         ${column(one => one.endpointId)}::text[], ${column(one => one.round)}::integer[], ${column(one => one.attempts)}::integer[],
         ${column(one => one.status)}::text[], ${column(({ dueAt }) => toTimestampOrNull(dueAt))}::timestamptz[],
         ${column(one => one.statusCode)}::integer[], ${column(one => one.error)}::text[], ${column(one => one.durationMs)}::integer[],

@@ -5,7 +5,6 @@ import { mint } from '../mint.ts'
 import { toTimestamp } from './column.ts'
 import { ownedBy } from './page.ts'
 import type { OperatorTransaction, Tenant, TenantTransaction } from './transaction.ts'
-import { mintWebhookId } from './webhook-secret.ts'
 
 /** Events of a span that are sent again to an endpoint, page by page; times in ms, `to` exclusive. */
 export type StoredResend = {
@@ -41,7 +40,7 @@ export const createResend = async (
   const { rows } = await sql<StoredResend>`
     insert into webhook_resends (account_id, live_mode, id, endpoint_id, from_time, to_time, include_delivered, status, cursor_id, end_id,
       events_total, time_created)
-    select ${accountId}, ${liveMode}, ${mintWebhookId('resend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
+    select ${accountId}, ${liveMode}, ${mint('webhookResend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
       ${toTimestamp(draft.to)}, ${draft.includeDelivered}, 'RUNNING', ${first}, ${end}, count(*), ${toTimestamp(at)}
     from events where ${ownedBy(transaction)} and id >= ${first} and id < ${end}
     returning ${columns}`.execute(query)

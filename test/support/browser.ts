@@ -1,0 +1,28 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const executablePath = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map(folder => join(folder, 'chromium'))
+  .find(isExecutable)
+
+if (executablePath === undefined) console.warn('no chromium in PATH: the tests that need a browser are skipped')
+
+/** Whether there is a browser on this machine; tests that need one are skipped without it. */
+export const hasBrowser = executablePath !== undefined
+
+/** Start the machine's Chromium. Throws where there is none. */
+export const launchBrowser = (): Promise<Browser> => {
+  if (executablePath === undefined) throw new Error('there is no chromium in PATH')
+  return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+}
