@@ -61,7 +61,7 @@ const isKept = ({ source }: ConnectState): boolean => source === 'stored' || sou
 
 /** Come to a page from another one. Reaching the summary keeps the tariff; the earlier layout waits for SAVE. */
 const reach = (config: ConnectConfig, state: ConnectState, from: Page, page: Page): Result<Move> => {
-  const next = { ...state, page, trail: pagesBefore(state, from).filter(one => one !== page) }
+  const next = { ...state, page, trail: pagesBefore(config, state, from).filter(one => one !== page) }
   if (page !== 'summary' || config.layout === 'earlier') return move(next)
   return move(next, isKept(state) ? 'complete' : 'save')
 }

@@ -27,12 +27,17 @@ export const pageAfterPrices = ({ capturesName, capturesTerm }: ConnectConfig, p
  * List the pages that BACK leads to once a page was submitted, itself the last. Where it was not passed on the way here, as a program that
  * posts a page that was skipped does, it takes its place in the order. A login at a provider is never gone back to.
  */
-export const pagesBefore = ({ trail, page }: ConnectState, submitted: Page): readonly Page[] => {
+export const pagesBefore = (config: ConnectConfig, { trail, page }: ConnectState, submitted: Page): readonly Page[] => {
   const passed = [...trail, page].filter(one => one !== null && isReturnable(one)) as readonly Page[]
   if (!isReturnable(submitted)) return passed
   const index = passed.indexOf(submitted)
   if (index >= 0) return passed.slice(0, index + 1)
-  return [...passed.filter(one => placeOf(one) < placeOf(submitted)), submitted]
+  const before = passed.filter(one => placeOf(one) < placeOf(submitted))
+  return isAsked(config, submitted) ? [...before, submitted] : before
 }
+
+/** Whether the session shows a page at all; programs post those that it does not, and nobody goes back to them. */
+const isAsked = (config: ConnectConfig, page: Page): boolean =>
+  !(page === 'name' && !config.capturesName) && !(page === 'term' && !config.capturesTerm)
 
 const isReturnable = (page: Page): boolean => page !== 'login' && page !== 'end'

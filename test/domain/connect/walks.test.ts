@@ -137,6 +137,32 @@ describe('a session', () => {
     )
   })
 
+  it('is not led back to a page that it does not show, though a program has posted it', () => {
+    const config: ConnectConfig = {
+      ...{ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
+      ...{ capturesAdvanced: false, capturesName: false, capturesTerm: false },
+    }
+    const provider = { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: null, hasLibrary: true }
+    const posted: readonly Captured[] = [
+      { page: 'address', address: { country_code: 'NO' }, regions: [], hasMarketSource: false, currencyCode: 'NOK' },
+      { page: 'provider', provider },
+      { page: 'library', tariffId: 'trt_1', name: 'Green' },
+      { page: 'name', name: null },
+      { page: 'term', term: null },
+    ]
+    const inputs: readonly Input[] = [
+      { kind: 'start', standing: 'none' },
+      ...posted.map(captured => ({ kind: 'submit', captured }) as const),
+      { kind: 'action', action: 'BACK', page: null },
+    ]
+    const end = inputs.reduce((state, input) => {
+      const moved = advance(config, state, input)
+      if (!moved.ok) throw new Error(moved.refusal.message)
+      return moved.value.state
+    }, newState)
+    expect([end.page, end.trail]).toEqual(['library', ['address', 'provider']])
+  })
+
   it('comes out of the flow by BACK alone, from wherever it is', () => {
     fc.assert(
       fc.property(configs, fc.array(inputs, { maxLength: 30 }), (config, walk) => {
