@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import { giveTo, notPermitted, type Report, type ServerUser } from './embedded-files.ts'
@@ -17,6 +17,8 @@ export type Place = {
   readonly settings: Settings
   readonly report: Report
 }
+
+const UNFINISHED = '.new-'
 
 export const embeddedSettings: Settings = {
   listen_addresses: '',
@@ -38,13 +40,16 @@ export const embeddedSettings: Settings = {
   log_error_verbosity: 'terse',
 }
 
-/** Make the cluster beside its place and move it there: a first start that is cut short leaves nothing that looks finished. */
+/**
+ * Make the cluster beside its place and move it there: a first start that is cut short leaves nothing that looks finished.
+ * Every try has a folder of its own, because the initdb of a start that was killed may still be at work in its folder, and empties it when it fails.
+ */
 export const ensureCluster = async ({ native, cluster, user, report }: Place): Promise<void> => {
   if (existsSync(join(cluster, 'PG_VERSION'))) return
   report('making the PostgreSQL database files (first start)')
-  const fresh = `${cluster}.new`
-  await rm(fresh, { recursive: true, force: true })
-  await mkdir(fresh, { recursive: true })
+  await mkdir(dirname(cluster), { recursive: true })
+  await removeUnfinished(cluster)
+  const fresh = await mkdtemp(`${cluster}${UNFINISHED}`)
   await giveTo(fresh, user)
   const args = ['-D', fresh, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--locale=C', '--no-instructions']
   const child = runAs(user, join(native, 'bin', 'initdb'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -56,6 +61,13 @@ export const ensureCluster = async ({ native, cluster, user, report }: Place): P
   if (code !== 0) throw startFailed(`initdb ended with ${code}`, complaint)
   await rm(cluster, { recursive: true, force: true })
   await rename(fresh, cluster)
+}
+
+const removeUnfinished = async (cluster: string): Promise<void> => {
+  const prefix = `${basename(cluster)}${UNFINISHED}`
+  const names = (await readdir(dirname(cluster))).filter(name => name.startsWith(prefix))
+  // What an initdb still at work puts back while this removes it goes with the next first start.
+  await Promise.allSettled(names.map(name => rm(join(dirname(cluster), name), { recursive: true, force: true, maxRetries: 3 })))
 }
 
 /** Start the server in a session of its own, so that the terminal's Ctrl-C does not reach it, and wait until it is ready. */
