@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
-import { startOrderRelay } from '../../services/query-service/order-relay.ts'
+import { startOrderRelay } from '../../services/query-service/lanes/order-relay.ts'
 import { openLanes } from '../support/lanes.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 import { contractYear, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../support/service.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../services/platform/log/messages.ts'
 import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { fromReplayHeader, toReplayHeader } from '../../services/platform/log/replay-header.ts'
-import { replayOf } from '../../services/query-service/dead-letter-replay.ts'
+import { replayOf } from '../../services/query-service/lanes/dead-letter-replay.ts'
 import { hexId } from '../suites/cost-rows.ts'
 
 const letter = (given: Partial<DeadLetter> = {}): DeadLetter => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hours, Tariff } from '../../services/domain/tariff/tariff.ts'
-import { speakingTariff, statusOfKind, structureType } from '../../services/query-service/location-tariffs.ts'
+import { speakingTariff, statusOfKind, structureType } from '../../services/query-service/registry/location-tariffs.ts'
 
 const year = (n: number) => Date.UTC(n, 0, 1)
 type Contract = Pick<Tariff, 'id' | 'direction' | 'type' | 'contractStart' | 'contractEnd'>

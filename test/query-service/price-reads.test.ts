@@ -5,7 +5,7 @@ import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { Tariff } from '../../services/domain/tariff/tariff.ts'
 import type { StoredLocation, TariffOnItsWay } from '../../services/platform/postgres/location-row.ts'
-import { refuseSeries } from '../../services/query-service/price-reads.ts'
+import { refuseSeries } from '../../services/query-service/prices/price-reads.ts'
 import { allDay, at, pricing, rate, tariff } from '../support/oracle/tables.ts'
 
 const day = 86_400_000

@@ -7,7 +7,7 @@ import { createMarket } from '../../services/platform/postgres/markets.ts'
 import type { PriceInterval } from '../../services/platform/postgres/price-overlap.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
-import { forecastWork } from '../../services/query-service/forecast-work.ts'
+import { forecastWork } from '../../services/query-service/markets/forecast-work.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 
 const opened = await openTestDatabase()

@@ -8,7 +8,7 @@ import { seedSharedSources, sharedSourceId, unlinkedSources } from '../../servic
 import { createMarket, deleteMarket, listMarkets, marketOfArea } from '../../services/platform/postgres/markets.ts'
 import type { OutboxMessage } from '../../services/platform/postgres/outbox.ts'
 import { withOperator, withTenant } from '../../services/platform/postgres/transaction.ts'
-import { linkSources } from '../../services/query-service/market-feed-links.ts'
+import { linkSources } from '../../services/query-service/markets/market-feed-links.ts'
 import { locationDraft } from '../support/drafts.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 

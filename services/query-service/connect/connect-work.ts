@@ -19,7 +19,7 @@ import {
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { publishSoon } from '../change.ts'
-import type { LeasedWork } from '../timers.ts'
+import type { LeasedWork } from '../events/timers.ts'
 import { writeDeeds } from './change-session.ts'
 import { bothDone, type ConnectDependencies, type Deeds, nothingDone } from './connect-dependencies.ts'
 import { type Fetched, fetchPlan } from './fetch-plan.ts'

@@ -13,7 +13,7 @@ import {
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { retrieveTariff, updateTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { providerPatienceMs } from '../location-tariffs.ts'
+import { providerPatienceMs } from '../registry/location-tariffs.ts'
 import { bothDone, type ConnectDependencies, type Deeds, type Done, done, nothingDone } from './connect-dependencies.ts'
 import { putTariff, tellLocation } from './keep-tariff.ts'
 

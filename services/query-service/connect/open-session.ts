@@ -10,7 +10,7 @@ import { credentialsOf, isTariffPending } from '../../platform/postgres/tariff-c
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { listTariffs, retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { providerPatienceMs } from '../location-tariffs.ts'
+import { providerPatienceMs } from '../registry/location-tariffs.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { knownOf, placeKnown } from './place-address.ts'
 

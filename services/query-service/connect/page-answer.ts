@@ -14,7 +14,7 @@ import { findProviders, listProviders } from '../../platform/postgres/providers.
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { structureType } from '../location-tariffs.ts'
+import { structureType } from '../registry/location-tariffs.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { wishOf } from './keep-tariff.ts'
 import { currentTariff } from './open-session.ts'

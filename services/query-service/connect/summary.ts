@@ -11,7 +11,7 @@ import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing-input.ts'
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { structureType } from '../location-tariffs.ts'
+import { structureType } from '../registry/location-tariffs.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { postalOf } from './place-address.ts'
 

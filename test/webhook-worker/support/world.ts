@@ -15,7 +15,7 @@ import {
 import { createEndpoint, retrieveEndpoint, type StoredEndpoint } from '../../../services/platform/postgres/webhook-endpoints.ts'
 import { mintWebhookSecret, webhookSeal } from '../../../services/platform/postgres/webhook-secret.ts'
 import { openWebhookDialler } from '../../../services/platform/webhook-dialler/dialler.ts'
-import { publishEvents } from '../../../services/query-service/event-relay.ts'
+import { publishEvents } from '../../../services/query-service/events/event-relay.ts'
 import { startWebhookWorker } from '../../../services/webhook-worker/worker.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'

@@ -1,0 +1,13 @@
+import type { TimeZone } from '../../domain/civil-time.ts'
+import type { BatchIds } from '../../platform/batch-id.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+
+/** What the readings of costs, records and receipts are made from. */
+export type CostReads = {
+  readonly database: Database
+  readonly clickHouse: ClickHouse
+  readonly batchIds: BatchIds
+  /** Find a zone by its IANA name; null when none has it. */
+  readonly timeZone: (name: string) => TimeZone | null
+}

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type meterBatchRetrieve, meterBatchToWire } from '../../contract/meter-batch.ts'
+import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
+import { accepted, refused } from '../../domain/refusal.ts'
+import { receiptOfBatch } from '../../platform/clickhouse/meter-object-reads.ts'
+import { tenantOf } from '../change.ts'
+import type { CostReads } from './cost-reads.ts'
+
+const patienceMs = 5_000
+const askEveryMs = 50
+
+/**
+ * Give the receipt of a submission. A batch that was accepted a moment ago is waited for; one that was never given to this caller is
+ * known by its check. Source: contract decisions 8.
+ */
+export const retrieveBatch = async (
+  { clickHouse, batchIds }: CostReads,
+  request: RequestOf<typeof meterBatchRetrieve>,
+): Promise<Outcome<AnswerOf<typeof meterBatchRetrieve>>> => {
+  const tenant = tenantOf(request)
+  const id = request.query.batch_id
+  if (batchIds.mintedAt(tenant, id) === null) return refused('batch_not_found', 'No batch has this batch_id', 'batch_id')
+  for (let waitedMs = 0; waitedMs <= patienceMs && !request.signal.aborted; waitedMs += askEveryMs) {
+    const receipt = await receiptOfBatch(clickHouse, tenant, id)
+    if (receipt !== null) {
+      const { receivedAt: createdAt, failures: failed, ...counts } = receipt
+      return accepted(meterBatchToWire({ ...tenant, id, ...counts, failed, createdAt }))
+    }
+    await sleep(askEveryMs)
+  }
+  return refused('batch_pending', 'The batch is accepted and not stored yet: ask again in a moment')
+}

@@ -1,0 +1,15 @@
+import { isId } from '../../domain/identifier.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { lastSeenOfDevices, spanOfLocation } from '../../platform/clickhouse/meter-object-reads.ts'
+import type { MeteringFacts } from '../dependencies.ts'
+
+/** Read what the stored rows tell of locations and devices; a text that is no id of the kind has none. */
+export const meteringFacts = (clickHouse: ClickHouse): MeteringFacts => ({
+  lastSeen: (tenant, deviceIds) =>
+    lastSeenOfDevices(
+      clickHouse,
+      tenant,
+      deviceIds.filter(id => isId('device', id)),
+    ),
+  hasRecords: async (tenant, locationId) => isId('location', locationId) && (await spanOfLocation(clickHouse, tenant, locationId)) !== null,
+})

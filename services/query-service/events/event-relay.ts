@@ -1,0 +1,75 @@
+import type { Codec } from '../../platform/log/codec.ts'
+import { eventMessage, eventOfPayload, eventPartition, eventTopic } from '../../platform/log/event-message.ts'
+import type { Log } from '../../platform/log/log.ts'
+import type { EventEnvelope } from '../../platform/log/messages.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { deleteOutbox, type OutboxMessage, takeOutbox } from '../../platform/postgres/outbox.ts'
+import type { LeasedWork } from './timers.ts'
+
+export type EventRelayOptions = {
+  readonly database: Pick<Database, 'operator'>
+  readonly log: Pick<Log, 'append' | 'partitions'>
+  readonly codec: Pick<Codec, 'encodeEvent'>
+  /** Told how many events were published. */
+  readonly published: (events: number) => void
+}
+
+const pageSize = 500
+const restMs = 100
+
+/** What of an event is published where the whole does not fit into a message: its members of one word each. The whole is at `/events/{id}`. */
+const shortened = (data: string): string => {
+  const members = Object.entries(JSON.parse(data) as Readonly<Record<string, unknown>>)
+  return JSON.stringify({
+    ...Object.fromEntries(members.filter(([, value]) => typeof value === 'boolean' || (typeof value === 'string' && value.length <= 255))),
+    truncated: true,
+  })
+}
+
+const longestData = 900_000
+
+const put = async ({ log, codec }: EventRelayOptions, event: EventEnvelope): Promise<void> => {
+  const fitting = Buffer.byteLength(event.data) <= longestData ? event : { ...event, data: shortened(event.data) }
+  await log.append(eventTopic, eventPartition(fitting, log.partitions(eventTopic)), eventMessage(codec, fitting))
+}
+
+type Sent = { readonly ids: readonly number[]; readonly failure: unknown }
+
+/** Put the events of one object into their partition, each once the one before it is durable; one that fails holds back those behind it. */
+const putInOrder = async (options: EventRelayOptions, messages: readonly OutboxMessage[]): Promise<Sent> => {
+  const ids: number[] = []
+  for (const { id, payload } of messages) {
+    try {
+      await put(options, eventOfPayload(payload))
+    } catch (failure) {
+      return { ids, failure }
+    }
+    ids.push(id)
+  }
+  return { ids, failure: null }
+}
+
+/**
+ * Publish the oldest events that wait in the outbox, those of one object in their order, and delete those that the log holds; gives whether
+ * more wait. A crash between the two publishes again, under the same ids. Throws what the log has thrown, once the others are done.
+ * Source: contract decisions 14; design 4, outbox and leases.
+ */
+export const publishEvents = async (options: EventRelayOptions, limit = pageSize): Promise<boolean> => {
+  const messages = await takeOutbox(options.database.operator, eventTopic, limit)
+  if (messages.length === 0) return false
+  const objects = Map.groupBy(messages, ({ key }) => key)
+  const sent = await Promise.all([...objects.values()].map(group => putInOrder(options, group)))
+  const ids = sent.flatMap(one => one.ids)
+  await deleteOutbox(options.database.operator, ids)
+  options.published(ids.length)
+  const failed = sent.find(({ failure }) => failure !== null)
+  if (failed !== undefined) throw failed.failure
+  return messages.length === limit
+}
+
+/** The relay of events: from the outbox to those who deliver them, within a moment of the change. */
+export const eventRelay = (options: EventRelayOptions): LeasedWork => ({
+  name: 'event-relay',
+  restMs,
+  turn: () => publishEvents(options),
+})

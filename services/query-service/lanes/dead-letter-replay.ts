@@ -1,0 +1,58 @@
+import type { Message, TopicName } from '../../platform/log/log.ts'
+import type { DeadLetter } from '../../platform/log/messages.ts'
+import { partitionOf } from '../../platform/log/partition.ts'
+import { fromReplayHeader, type ReplayOrigin, toReplayHeader } from '../../platform/log/replay-header.ts'
+
+export type Replay =
+  | { readonly ok: true; readonly topic: TopicName; readonly lane: number; readonly message: Message }
+  | { readonly ok: false; readonly reason: string }
+
+/** The lanes as they are now. */
+type Lanes = { readonly generation: number; readonly partitions: number }
+
+const topic = 'meter.records.v1'
+
+/** A message that was not written by the gateway tells no generation; it then is of the present one. */
+const generationIn = ({ headers }: DeadLetter, present: number): number => {
+  const { generation = '' } = headers
+  return /^\d{1,4}$/.test(generation) ? Number(generation) : present
+}
+
+/** Where a letter's first record stood first, also after it was replayed and put aside again. */
+const originOf = (letter: DeadLetter, replayed: ReplayOrigin | null, present: number): ReplayOrigin => {
+  const { generation, offset, position } = replayed ?? { generation: generationIn(letter, present), offset: letter.offset, position: 0 }
+  return { generation, offset, position: letter.position < 0 ? position : letter.position }
+}
+
+const readOrigin = ({ headers }: DeadLetter): ReplayOrigin | null | 'malformed' => {
+  try {
+    return fromReplayHeader(headers)
+  } catch (error) {
+    if (error instanceof RangeError) return 'malformed'
+    throw error
+  }
+}
+
+/**
+ * Lay out the message that puts a letter back into its lane: the bytes and headers as they came, stamped with the present generation, and
+ * with the place where they stood first. A single record goes to the lane of its location; a whole message to the lane it came from, and
+ * is refused where lanes have been divided anew since, because its locations may be in several by now.
+ */
+export const replayOf = (letter: DeadLetter, { generation, partitions }: Lanes): Replay => {
+  if (letter.topic !== topic) return { ok: false, reason: `it came from ${letter.topic}, which is not replayed` }
+  const isWhole = letter.position < 0
+  if (isWhole && generationIn(letter, generation) !== generation) {
+    return { ok: false, reason: 'the lanes were divided anew since it was put aside, and it is a whole message of many locations' }
+  }
+  const replayed = readOrigin(letter)
+  if (replayed === 'malformed') return { ok: false, reason: 'its replay header is malformed, so its standing is not known' }
+  const headers = {
+    // The receipts of a chunk are kept by its id; a message without one gets one, else it could not be read.
+    chunk: `replay-${letter.partition}-${letter.offset}`,
+    ...letter.headers,
+    generation: String(generation),
+    ...toReplayHeader(originOf(letter, replayed, generation)),
+  }
+  const lane = isWhole ? letter.partition : partitionOf(letter.key, partitions)
+  return { ok: true, topic, lane, message: { key: letter.key, value: letter.value, headers } }
+}

@@ -1,0 +1,73 @@
+import { locationToWire } from '../../contract/location.ts'
+import { Failure } from '../../platform/failure.ts'
+import { repeatableId } from '../../platform/mint.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { writeEvents } from '../../platform/postgres/events.ts'
+import { holdsLease, type Lease } from '../../platform/postgres/leases.ts'
+import { lockLocations } from '../../platform/postgres/locations.ts'
+import { movePriceFanOut, nextPriceFanOut, type PriceFanOut } from '../../platform/postgres/price-fan-outs.ts'
+import { countLocationsPricedBy, type LocationKey, locationsPricedBy } from '../../platform/postgres/pricing-input.ts'
+import { type OperatorTransaction, withOperator } from '../../platform/postgres/transaction.ts'
+import { type OrderLanes, putRePrice } from '../lanes/order-lanes.ts'
+import { locationView } from '../registry/location-tariffs.ts'
+
+/** A page that is done: its number from 1, and how many locations were told so far, of all. */
+export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'done'> & { readonly total: number; readonly isLast: boolean }
+
+export type FanOutOptions = OrderLanes & { readonly database: Database }
+
+const ofTenants = <T extends { readonly accountId: string; readonly liveMode: boolean }>(
+  items: readonly T[],
+): readonly (readonly [T, T[]])[] =>
+  [...Map.groupBy(items, ({ accountId, liveMode }) => `${accountId}/${liveMode}`).values()].map(group => [group[0] as T, group] as const)
+
+/** Orders go to one account and mode each, so that whoever reads one finds its rows by their key. */
+const putOrders = async (lanes: OrderLanes, { sourceId, revision, from, to }: PriceFanOut, keys: readonly LocationKey[]): Promise<void> => {
+  const orders = ofTenants(keys).map(([{ accountId, liveMode }, group]) => {
+    const locationIds = group.map(({ locationId }) => locationId)
+    return { accountId, liveMode, locationIds, locationRevision: null, sourceId, priceRevision: revision, from, to }
+  })
+  await Promise.all(orders.map(order => putRePrice(lanes, order)))
+}
+
+/** Tell subscribers of each location of a page, once however often the page is repeated. */
+const writeUpdates = async (
+  transaction: OperatorTransaction,
+  { sourceId, revision, turnAt }: PriceFanOut,
+  keys: readonly LocationKey[],
+): Promise<void> => {
+  for (const [{ accountId, liveMode }, locations] of ofTenants(await lockLocations(transaction, keys))) {
+    const events = locations.map(location => ({
+      id: repeatableId('event', turnAt, [sourceId, String(revision), location.id]),
+      type: 'location.update',
+      objectId: location.id,
+      data: locationToWire(locationView(location, turnAt)),
+    }))
+    await writeEvents({ accountId, liveMode, query: transaction.query }, events, turnAt)
+  }
+}
+
+const overtaken = (): Failure => new Failure('lease_lost', 'another process goes on with this price change', { retriable: true })
+
+/**
+ * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
+ * `location.update` for each (but for forecasts, whose cause has told it) and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
+ * repeated: orders may come twice, which does no harm, events do not. Throws Failure `lease_lost` where `lease` no longer holds.
+ * Source: design 4; contract decisions 12 and 14.
+ */
+export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize = 1_000): Promise<FanOutPage | null> => {
+  const { operator } = options.database
+  const fanOut = await nextPriceFanOut(operator)
+  if (fanOut === null) return null
+  const total = fanOut.total ?? (await countLocationsPricedBy(operator, fanOut.sourceId))
+  const { locations, cursor, isLast } = await locationsPricedBy(operator, fanOut.sourceId, fanOut.cursor, pageSize)
+  await putOrders(options, fanOut, locations)
+  const step = { locations: locations.length, cursor, total, isLast }
+  await withOperator(options.database, async transaction => {
+    if (!(await holdsLease(transaction.query, lease))) throw overtaken()
+    if (fanOut.tells) await writeUpdates(transaction, fanOut, locations)
+    if (!(await movePriceFanOut(transaction.query, fanOut, step))) throw overtaken()
+  })
+  const { sourceId, revision, page, done } = fanOut
+  return { sourceId, revision, page: page + 1, done: done + locations.length, total, isLast }
+}

@@ -1,0 +1,105 @@
+import { costRecord } from '../../domain/cost/cost-record.ts'
+import { type CountingCell, countingCells, tierBounds } from '../../domain/price/counting-cell.ts'
+import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
+import { type CountedEnergy, nothingCounted } from '../../domain/tariff/evaluate.ts'
+import { countsEnergy, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import { tierKey } from '../../domain/tariff/tier-count.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { type CountedLocation, energyByStart, rowsAcross } from '../../platform/clickhouse/meter-cost-energy.ts'
+import type { Span, Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+
+const hourMs = 3_600_000
+/** No record is from before or after. */
+const recordTimes: Span = { from: Date.UTC(1999, 0, 1), to: Date.UTC(2200, 0, 1) }
+/** A span is told in so many buckets at first; one in which a tier ends is cut into so many more, unless its records are few. */
+const firstParts = 600
+const furtherParts = 64
+const fewRecords = 20_000
+/** So many buckets are told more finely in one statement. */
+const bucketsAtOnce = 100
+
+/** The starts of equal parts of a span, none shorter than `shortest`. */
+const partsOf = ({ from, to }: Span, parts: number, shortest: number): readonly number[] => {
+  const length = Math.max(shortest, Math.ceil((to - from) / parts))
+  return Array.from({ length: Math.ceil((to - from) / length) }, (_, index) => from + index * length)
+}
+
+/** What is read from: the rows of one location and direction, whole within cells that these instants bound. */
+type Rows = { readonly db: ClickHouse; readonly tenant: Tenant; readonly of: CountedLocation; readonly edges: readonly number[] }
+
+const edgesOf = (cells: readonly CountingCell[]): readonly number[] => [...cells.map(({ start }) => start), cells.at(-1)?.end ?? 0]
+
+/** Read the buckets into which `startsOf` cuts each of some spans, which are in order and apart from each other. */
+const bucketsOf = async (
+  { db, tenant, of, edges }: Rows,
+  spans: readonly Span[],
+  startsOf: (span: Span) => readonly number[],
+): Promise<readonly EnergyBucket[]> => {
+  const endOf = new Map<number, number>()
+  for (const span of spans) {
+    const starts = startsOf(span)
+    for (const [index, start] of starts.entries()) endOf.set(start, starts[index + 1] ?? span.to)
+  }
+  const found = await energyByStart(db, tenant, of, edges, spans, [...endOf.keys()])
+  return found.map(({ from, ...sum }) => ({ ...sum, start: from, end: endOf.get(from) ?? from + 1 }))
+}
+
+const bucketsByStart = async ({ db, tenant, of, edges }: Rows, spans: readonly Span[]): Promise<readonly EnergyBucket[]> => {
+  const found = await energyByStart(db, tenant, of, edges, spans, null)
+  return found.map(({ from, ...sum }) => ({ ...sum, start: from, end: from + 1 }))
+}
+
+/** Tell buckets more finely: record by record where they hold few, else in parts. */
+const finer = (rows: Rows, coarse: readonly EnergyBucket[]): Promise<readonly EnergyBucket[]> => {
+  const spans = coarse.map(({ start, end }): Span => ({ from: start, to: end }))
+  const records = coarse.reduce((sum, bucket) => sum + bucket.records, 0)
+  if (records <= fewRecords) return bucketsByStart(rows, spans)
+  return bucketsOf(rows, spans, span => partsOf(span, furtherParts, 1))
+}
+
+/** Read what the records that lie across cells bring to each accumulator. */
+const crossingEnergy = async ({ db, tenant, of, edges }: Rows, snapshot: PricingSnapshot): Promise<readonly CrossingEnergy[]> => {
+  const crossing: CrossingEnergy[] = []
+  for await (const rows of rowsAcross(db, tenant, of, edges)) {
+    for (const row of rows) {
+      for (const { type, direction, countingStart, before, after } of costRecord(snapshot, { ...row, confidence: row.recordConfidence })
+        .moves) {
+        crossing.push({ key: tierKey(type, direction, countingStart), at: Math.max(row.start, countingStart), energy: after - before })
+      }
+    }
+  }
+  return crossing
+}
+
+/**
+ * Read from the stored rows of a location what its accumulators have counted at `from`, and when they meet the bounds of tiers in
+ * [from, to). The cost is that of adding up the rows of the months concerned in the store, however many they are.
+ * Source: contract decisions 10 and 11.
+ */
+export const countedEnergyOf = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  snapshot: PricingSnapshot,
+  direction: TariffDirection,
+  { from, to }: Span,
+): Promise<CountedEnergy> => {
+  if (!countsEnergy(snapshot, direction) || from >= recordTimes.to || to <= recordTimes.from) return nothingCounted
+  const cells = countingCells(snapshot, direction, from, to)
+  const [first] = cells
+  if (first === undefined) return nothingCounted
+  const rows: Rows = { db, tenant, of: { locationId: snapshot.locationId, direction }, edges: edgesOf(cells) }
+  const whole = { from: first.start, to }
+  const starts = new Set([...rows.edges, ...partsOf({ from: from + 1, to }, firstParts, hourMs)])
+  const edges = [...starts].filter(at => at >= whole.from && at < to).sort((a, b) => a - b)
+  const [crossing, read] = await Promise.all([crossingEnergy(rows, snapshot), bucketsOf(rows, [whole], () => edges)])
+  const bounds = tierBounds(snapshot, direction, from, to)
+  let buckets = read
+  for (;;) {
+    const { steps, coarse } = tierSteps({ cells, buckets, crossing }, bounds, from)
+    if (coarse.length === 0) return (type, of, countingStart) => steps.get(tierKey(type, of, countingStart)) ?? []
+    const now = new Set(coarse.slice(0, bucketsAtOnce))
+    const told = await finer(rows, [...now])
+    buckets = [...buckets.filter(bucket => !now.has(bucket)), ...told].sort((a, b) => a.start - b.start)
+  }
+}

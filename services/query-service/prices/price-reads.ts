@@ -1,0 +1,105 @@
+import type { Layout } from '../../contract/layout.ts'
+import type { PriceSpan } from '../../contract/price-request.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { nextUpdate } from '../../domain/price/next-update.ts'
+import type { PriceRequest, PriceSeries } from '../../domain/price/price-series.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import type { StoredLocation } from '../../platform/postgres/location-row.ts'
+import { retrieveLocation } from '../../platform/postgres/locations.ts'
+import { nextPublication, pricesChangedAt } from '../../platform/postgres/price-times.ts'
+import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
+import type { HeldPricing, PricingBook } from '../../platform/pricing-book.ts'
+import { locationView } from '../registry/location-tariffs.ts'
+import { countedEnergyOf } from './price-counts.ts'
+
+/** What the readings of prices are made from; `pricing` is their own, so that a look into the past moves nothing that others hold. */
+export type PriceReads = { readonly database: Database; readonly clickHouse: ClickHouse; readonly pricing: PricingBook }
+
+/** All that prices a span of a location by now; `changedAt` in ms. */
+export type GatheredPrices = {
+  readonly location: StoredLocation
+  readonly changedAt: number
+  readonly held: HeldPricing
+  readonly request: PriceRequest
+}
+
+type Asked = { readonly direction: TariffDirection; readonly start: number; readonly end: number }
+
+const noLocation = refused('not_found', 'No location has this id')
+
+/** The pricing book reads market prices from an instant on; there are none from before. */
+const firstPrices = 0
+
+/**
+ * Gather what prices a span of a location: the newest revisions of its tariffs and market prices, and what its tiers have counted by the
+ * stored rows. Refuses `not_found`. Throws `Failure` where a store is away.
+ */
+export const gatherPrices = async (
+  { database, clickHouse, pricing }: PriceReads,
+  tenant: Tenant,
+  locationId: string,
+  { direction, start, end }: Asked,
+): Promise<Result<GatheredPrices>> => {
+  const found = await withTenant(database, tenant, async transaction => {
+    const location = await retrieveLocation(transaction, locationId)
+    return location === null ? null : { location, changedAt: (await pricesChangedAt(transaction, locationId)) ?? location.createdAt }
+  })
+  if (found === null) return noLocation
+  const ask = { ...tenant, locationId, from: Math.max(start, firstPrices) }
+  const held = (await pricing.gatherNewest([ask])).get(locationId)
+  if (held === undefined) throw new Error(pricing.faultOf(locationId) ?? `location ${locationId} has no pricing`)
+  const counted = await countedEnergyOf(clickHouse, tenant, held.snapshot, direction, { from: start, to: end })
+  return accepted({ ...found, held, request: { direction, start, end, counted } })
+}
+
+/** Tell when prices are worth asking for again, after `at` (ms). Source: contract decisions 17. */
+export const nextUpdateOf = async ({ database }: PriceReads, { held, request }: GatheredPrices, at: number): Promise<number> => {
+  const sourceId = { IMPORT: held.importSourceId, EXPORT: held.exportSourceId, LOCAL: null }[request.direction]
+  return nextUpdate(held.snapshot.timeZone, at, sourceId === null ? null : await nextPublication(database.operator, sourceId, at))
+}
+
+/** When the first contract of a direction begins (ms); null where there never was one. */
+const firstContract = (snapshot: PricingSnapshot, direction: TariffDirection): number | null =>
+  snapshot.directions[direction].eras.find(era => era.commodityId !== null)?.from ?? null
+
+const noTariff = (direction: TariffDirection, at: string, layout: Layout): Refusal => {
+  const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
+  const advice = `post one to ${path} with direction ${direction} and type COMMODITY`
+  return refused('no_tariff_connected', `The location has no tariff for ${direction} at ${at}; ${advice}`).refusal
+}
+
+const noPrice = (direction: TariffDirection, at: string): Refusal =>
+  refused('no_price_data', `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`).refusal
+
+const pending = (direction: TariffDirection): Refusal => {
+  const message = `The tariff for ${direction} is still being connected; ask again when its tariff_status is CONNECTED`
+  return refused('pending_connect', message).refusal
+}
+
+const isPending = ({ location }: GatheredPrices, direction: TariffDirection, at: number): boolean => {
+  const { commodity_import, commodity_export, local } = locationView(location, at).tariffStatus
+  return { IMPORT: commodity_import, EXPORT: commodity_export, LOCAL: local }[direction] === 'PENDING'
+}
+
+/**
+ * Say why a series cannot be answered; null when it can. Time before the first contract may be left out of it, no other.
+ * Refuses the first instant that has no price otherwise, or all of the span where nothing is left: `no_tariff_connected`, while one is on
+ * its way `pending_connect`, or `no_price_data`. Source: contract decisions 3 and 11.
+ */
+export const refuseSeries = (
+  gathered: GatheredPrices,
+  { elements, unpriced }: PriceSeries<unknown>,
+  { span, layout, at }: { readonly span: PriceSpan; readonly layout: Layout; readonly at: number },
+): Refusal | null => {
+  const first = firstContract(gathered.held.snapshot, span.direction)
+  const gap = unpriced.find(({ end, missing }) => missing === 'MARKET_PRICE' || first === null || end > first)
+  if (elements.length > 0 && gap === undefined) return null
+  const { missing, start } = gap ?? { missing: 'TARIFF', start: span.start }
+  const instant = writeInstant(start, span.endOffset)
+  if (missing === 'MARKET_PRICE') return noPrice(span.direction, instant)
+  return isPending(gathered, span.direction, at) ? pending(span.direction) : noTariff(span.direction, instant, layout)
+}

@@ -1,0 +1,17 @@
+import { accountRetrieve, accountToWire } from '../../contract/account.ts'
+import { accepted, refused } from '../../domain/refusal.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import { retrieveAccount } from '../../platform/postgres/accounts.ts'
+import { withTenant } from '../../platform/postgres/transaction.ts'
+import { tenantOf } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+
+/** Bind the operation that shows a caller its own account. */
+export const accountOperations = ({ database, requestsPerSecond }: QueryServiceDependencies): readonly Binding[] => [
+  bind(accountRetrieve, async request => {
+    const { accountId, liveMode } = request.caller
+    const account = await withTenant(database, tenantOf(request), ({ query }) => retrieveAccount(query, accountId))
+    if (account === null) return refused('not_found', 'This account does not exist')
+    return accepted(accountToWire({ ...account, liveMode, requestsPerSecond: account.requestsPerSecond ?? requestsPerSecond }))
+  }),
+]

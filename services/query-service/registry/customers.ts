@@ -1,0 +1,77 @@
+import { customerCreate, customerDelete, customerList, customerRetrieve, customerToWire, customerUpdate } from '../../contract/customer.ts'
+import { locationToWire } from '../../contract/location.ts'
+import { accepted, refused } from '../../domain/refusal.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import {
+  createCustomer,
+  deleteCustomer,
+  listCustomers,
+  retrieveCustomer,
+  type StoredCustomer,
+  updateCustomer,
+} from '../../platform/postgres/customers.ts'
+import { withTenant } from '../../platform/postgres/transaction.ts'
+import { type Change, change, tenantOf } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList } from '../list.ts'
+import { present } from '../present.ts'
+import { locationView } from './location-tariffs.ts'
+
+const changed = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
+  const wire = customerToWire(customer)
+  return { value: wire, events: [{ type, objectId: customer.id, data: wire }] }
+}
+
+/** Bind the operations on customers. */
+export const customerOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  bind(customerCreate, request =>
+    change(dependencies, customerCreate, request, async transaction => {
+      const draft = { referenceId: request.body.reference_id ?? null, metadata: request.body.metadata ?? {} }
+      return accepted(changed('customer.create', await createCustomer(transaction, draft, request.at)))
+    }),
+  ),
+  bind(customerList, request =>
+    answerList(
+      dependencies,
+      request,
+      request.query,
+      '/customers',
+      (transaction, page) => listCustomers(transaction, { referenceId: request.query.reference_id ?? null }, page),
+      customers => customers.map(customerToWire),
+    ),
+  ),
+  bind(customerRetrieve, async request => {
+    const customer = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveCustomer(transaction, request.id))
+    return customer === null ? refused('not_found', 'No customer has this id') : accepted(customerToWire(customer))
+  }),
+  bind(customerUpdate, request =>
+    change(dependencies, customerUpdate, request, async transaction => {
+      const { reference_id: referenceId, metadata } = request.body
+      const patch = present({ referenceId, metadata: metadata === null ? {} : metadata })
+      const customer = await updateCustomer(transaction, request.id, patch)
+      return customer.ok ? accepted(changed('customer.update', customer.value)) : customer
+    }),
+  ),
+  bind(customerDelete, request =>
+    change(dependencies, customerDelete, request, async transaction => {
+      const deleted = await deleteCustomer(transaction, request.id, request.at)
+      if (!deleted.ok) return deleted
+      const { customer, locations, orders } = deleted.value
+      const last = customerToWire(customer)
+      const events = locations.map(location => ({
+        type: 'location.delete',
+        objectId: location.id,
+        data: locationToWire(locationView(location, request.at)),
+      }))
+      return accepted({
+        value: { message: 'Accepted' as const },
+        events: [...events, { type: 'customer.delete', objectId: customer.id, data: last }],
+        audit: [
+          ...events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data })),
+          { action: 'customer.delete', objectId: customer.id, detail: last },
+        ],
+        orders,
+      })
+    }),
+  ),
+]

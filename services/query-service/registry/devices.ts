@@ -1,0 +1,88 @@
+import {
+  type DeviceWire,
+  deviceCreate,
+  deviceDelete,
+  deviceList,
+  deviceRetrieve,
+  deviceToWire,
+  deviceUpdate,
+} from '../../contract/device.ts'
+import type { Operation, RequestOf } from '../../contract/operation.ts'
+import { accepted, refused } from '../../domain/refusal.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import {
+  createDevice,
+  deleteDevice,
+  listDevices,
+  retrieveDevice,
+  type StoredDevice,
+  updateDevice,
+} from '../../platform/postgres/devices.ts'
+import { withTenant } from '../../platform/postgres/transaction.ts'
+import { type Change, change, tenantOf } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList } from '../list.ts'
+import { present } from '../present.ts'
+
+/** Write devices with the time at which each was last heard of. */
+const devicesToWire = async (
+  { metering }: QueryServiceDependencies,
+  request: RequestOf<Operation>,
+  devices: readonly StoredDevice[],
+): Promise<readonly DeviceWire[]> => {
+  const ids = devices.map(({ id }) => id)
+  const lastSeen = ids.length === 0 ? new Map<string, number>() : await metering.lastSeen(tenantOf(request), ids)
+  return devices.map(device => deviceToWire({ ...device, lastSeenAt: lastSeen.get(device.id) ?? null }))
+}
+
+const changed = (type: string, device: DeviceWire): Change<DeviceWire> => ({
+  value: device,
+  events: [{ type, objectId: device.id, data: device }],
+})
+
+const noDevice = refused('not_found', 'No device has this id')
+
+/** Bind the operations on devices. `last_seen` is read before the transaction, so that none waits for the metering rows. */
+export const deviceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  bind(deviceCreate, request =>
+    change(dependencies, deviceCreate, request, async transaction => {
+      const draft = { referenceId: request.body.reference_id, metadata: request.body.metadata ?? {} }
+      const device = await createDevice(transaction, draft, request.at)
+      return accepted(changed('device.create', deviceToWire({ ...device, lastSeenAt: null })))
+    }),
+  ),
+  bind(deviceList, request =>
+    answerList(
+      dependencies,
+      request,
+      request.query,
+      '/devices',
+      (transaction, page) => listDevices(transaction, { referenceId: request.query.reference_id ?? null }, page),
+      devices => devicesToWire(dependencies, request, devices),
+    ),
+  ),
+  bind(deviceRetrieve, async request => {
+    const device = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveDevice(transaction, request.id))
+    const [wire] = device === null ? [] : await devicesToWire(dependencies, request, [device])
+    return wire === undefined ? noDevice : accepted(wire)
+  }),
+  bind(deviceUpdate, async request => {
+    const lastSeen = await dependencies.metering.lastSeen(tenantOf(request), [request.id])
+    return change(dependencies, deviceUpdate, request, async transaction => {
+      const { reference_id: referenceId, metadata } = request.body
+      const device = await updateDevice(transaction, request.id, present({ referenceId, metadata: metadata === null ? {} : metadata }))
+      if (!device.ok) return device
+      return accepted(changed('device.update', deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null })))
+    })
+  }),
+  bind(deviceDelete, async request => {
+    const lastSeen = await dependencies.metering.lastSeen(tenantOf(request), [request.id])
+    return change(dependencies, deviceDelete, request, async transaction => {
+      const device = await deleteDevice(transaction, request.id, request.at)
+      if (!device.ok) return device
+      const { events } = changed('device.delete', deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null }))
+      const audit = events.map(({ objectId, data }) => ({ action: 'device.delete', objectId, detail: data }))
+      return accepted({ value: { message: 'Accepted' as const }, events, audit })
+    })
+  }),
+]

@@ -1,0 +1,48 @@
+import { type KindStatus, locationStatusToWire } from '../../contract/location-status.ts'
+import { retrieveLocation } from '../../platform/postgres/locations.ts'
+import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
+import { listTariffs } from '../../platform/postgres/tariffs.ts'
+import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { forEachKind, locationView, speakingTariff, structureType } from './location-tariffs.ts'
+
+/** More than any location has. */
+const everyTariff = { limit: 10_000, startingAfter: null, endingBefore: null }
+
+const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
+  const page = await listTariffs(transaction, { locationId, direction: null, type: null }, everyTariff)
+  if (!page.ok) throw new Error(`tariffs of ${locationId}: ${page.refusal.message}`)
+  return page.value.items
+}
+
+const statusOf = (tariff: StoredTariff, provider: KindStatus['provider'] | undefined): Omit<KindStatus, 'status'> => ({
+  connectionType: tariff.connectionType,
+  provider: provider ?? null,
+  tariff: { id: tariff.id, displayName: tariff.displayName, structureType: structureType(tariff), contractEnd: tariff.contractEnd },
+})
+
+const nothing: Omit<KindStatus, 'status'> = { connectionType: null, provider: null, tariff: null }
+
+/** Answer the status of a location at `at` (ms), written for the wire; null when there is no such location. */
+export const locationStatus = async (
+  { database, providersOf }: QueryServiceDependencies,
+  tenant: Tenant,
+  id: string,
+  at: number,
+): Promise<ReturnType<typeof locationStatusToWire> | null> => {
+  const found = await withTenant(database, tenant, async transaction => {
+    const location = await retrieveLocation(transaction, id)
+    return location === null ? null : { location, tariffs: await tariffsOf(transaction, id) }
+  })
+  if (found === null) return null
+  const { location, tariffs } = found
+  const providerIds = tariffs.map(({ providerId }) => providerId).filter(providerId => providerId !== null)
+  const providers = new Map((providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]))
+  const { tariffStatus } = locationView(location, at)
+  const kinds = forEachKind(kind => {
+    const speaking = speakingTariff(tariffs, kind, at)
+    const shown = speaking === undefined ? nothing : statusOf(speaking, providers.get(speaking.providerId ?? ''))
+    return { status: tariffStatus[kind], ...shown }
+  })
+  return locationStatusToWire({ ...location, kinds })
+}

@@ -1,0 +1,77 @@
+import { type LocationView, type TariffKind, type TariffStatus, tariffKinds } from '../../contract/location.ts'
+import type { StructureType } from '../../contract/location-status.ts'
+import type { PostalAddress } from '../../contract/postal-address.ts'
+import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import type { StoredLocation } from '../../platform/postgres/location-row.ts'
+
+type Kinded = { readonly direction: TariffDirection; readonly type: TariffType }
+type Termed = Kinded & { readonly contractStart: number | null; readonly contractEnd: number | null }
+
+const kindOf = ({ direction, type }: Kinded): TariffKind => {
+  if (direction === 'LOCAL') return 'local'
+  const way = direction === 'IMPORT' ? 'import' : 'export'
+  return type === 'COMMODITY' ? `commodity_${way}` : `non_commodity_${way}`
+}
+
+/**
+ * Pick the tariff of a kind that speaks for its location at `at` (ms): the one whose contract runs, else the one that began last,
+ * whose pattern goes on, else the one that begins first.
+ */
+export const speakingTariff = <T extends Termed>(tariffs: readonly T[], kind: TariffKind, at: number): T | undefined => {
+  const startOf = (tariff: T): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
+  const ofKind = tariffs.filter(tariff => kindOf(tariff) === kind).toSorted((a, b) => startOf(a) - startOf(b))
+  return ofKind.findLast(tariff => startOf(tariff) <= at) ?? ofKind[0]
+}
+
+/** Tell the status of a kind of tariff from the one that speaks for it. Grid fees on export do not exist. */
+export const statusOfKind = (kind: TariffKind, speaking: { readonly status: 'CONNECTED' | 'ERROR' } | undefined): TariffStatus =>
+  kind === 'non_commodity_export' ? 'NOT_SUPPORTED' : (speaking?.status ?? 'NOT_CONNECTED')
+
+/** How long a provider may fail to give a tariff before it counts as failed, in ms. Source: Connect reference 7. */
+export const providerPatienceMs = 48 * 3_600_000
+
+/** Tell the status of a kind of tariff at a location at `at` (ms); where none lives, one may be on its way from its provider. */
+const statusAt = (
+  { tariffs, onTheirWay = [] }: Pick<StoredLocation, 'tariffs' | 'onTheirWay'>,
+  kind: TariffKind,
+  at: number,
+): TariffStatus => {
+  const speaking = speakingTariff(tariffs, kind, at)
+  const coming = speaking === undefined ? onTheirWay.find(one => kindOf(one) === kind) : undefined
+  if (coming === undefined) return statusOfKind(kind, speaking)
+  return coming.failingSince !== null && at - coming.failingSince >= providerPatienceMs ? 'ERROR' : 'PENDING'
+}
+
+/** Build a record with one member for each kind of tariff. */
+export const forEachKind = <T>(give: (kind: TariffKind) => T): Record<TariffKind, T> =>
+  Object.fromEntries(tariffKinds.map(kind => [kind, give(kind)])) as Record<TariffKind, T>
+
+/**
+ * Name how a tariff's price moves: FIXED by one band all the time, TIME_OF_DAY by several; on market tariffs MARKET and DYNAMIC.
+ * Tiers do not count: they follow energy, not time.
+ */
+export const structureType = ({ marketRates, schedule }: Pick<Tariff, 'marketRates' | 'schedule'>): StructureType => {
+  const bands = schedule.flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
+  const isOneBand = bands.length === 1
+  if (marketRates) return isOneBand ? 'MARKET' : 'DYNAMIC'
+  return isOneBand ? 'FIXED' : 'TIME_OF_DAY'
+}
+
+/** Show a stored location as it is at `at` (ms), the state of its tariffs worked out. */
+export const locationView = (location: StoredLocation, at: number): LocationView => ({
+  id: location.id,
+  liveMode: location.liveMode,
+  accountId: location.accountId,
+  referenceId: location.referenceId,
+  customerId: location.customerId,
+  timezone: location.timezone,
+  currencyCode: location.currencyCode,
+  postalAddress: location.postalAddress as PostalAddress | null,
+  geoLocation: location.geoLocation,
+  tariffStatus: forEachKind(kind => statusAt(location, kind, at)),
+  tariffIds: location.tariffs.map(({ id }) => id),
+  importSourceId: location.importSourceId,
+  exportSourceId: location.exportSourceId,
+  metadata: location.metadata,
+  createdAt: location.createdAt,
+})

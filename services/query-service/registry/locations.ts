@@ -1,0 +1,112 @@
+import { locationCreate, locationDelete, locationList, locationRetrieve, locationToWire, locationUpdate } from '../../contract/location.ts'
+import type { LocationChoice } from '../../contract/location-choice.ts'
+import { locationStatusRetrieve } from '../../contract/location-status.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import { retrieveCustomer } from '../../platform/postgres/customers.ts'
+import type { LocationDraft, StoredLocation } from '../../platform/postgres/location-row.ts'
+import {
+  createLocation,
+  deleteLocation,
+  listLocations,
+  lockLocation,
+  retrieveLocation,
+  updateLocation,
+} from '../../platform/postgres/locations.ts'
+import { marketOfArea } from '../../platform/postgres/markets.ts'
+import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { type Change, change, tenantOf } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList } from '../list.ts'
+import { locationStatus } from './location-status.ts'
+import { locationView } from './location-tariffs.ts'
+import { changedChoice, draftOf, movesPlace, resolvePlace } from './resolve-location.ts'
+
+const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')
+const noLocation = refused('not_found', 'No location has this id')
+
+/** Turn a choice into what is written: place and market source looked up. */
+const resolve = async (
+  transaction: TenantTransaction,
+  choice: LocationChoice,
+  dependencies: QueryServiceDependencies,
+): Promise<Result<LocationDraft>> => {
+  const place = resolvePlace(choice, dependencies)
+  if (!place.ok) return place
+  const { marketArea, currencyCode } = place.value
+  const source = marketArea === null ? null : await marketOfArea(transaction, marketArea, currencyCode)
+  return accepted(draftOf(choice, place.value, source?.id ?? null))
+}
+
+const changed = (type: string, location: StoredLocation, at: number): Change<ReturnType<typeof locationToWire>> => {
+  const wire = locationToWire(locationView(location, at))
+  return { value: wire, events: [{ type, objectId: location.id, data: wire }] }
+}
+
+/** Bind the operations on locations. */
+export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  bind(locationCreate, request =>
+    change(dependencies, locationCreate, request, async transaction => {
+      const draft = await resolve(transaction, request.body, dependencies)
+      if (!draft.ok) return draft
+      const location = await createLocation(transaction, draft.value, request.at)
+      return location.ok ? accepted(changed('location.create', location.value, request.at)) : location
+    }),
+  ),
+  bind(locationList, request =>
+    answerList(
+      dependencies,
+      request,
+      request.query,
+      '/locations',
+      async (transaction, page) => {
+        const { reference_id: referenceId = null, customer_id: customerId = null } = request.query
+        if (customerId !== null && (await retrieveCustomer(transaction, customerId)) === null) return noCustomer
+        return listLocations(transaction, { referenceId, customerId }, page)
+      },
+      locations => locations.map(location => locationToWire(locationView(location, request.at))),
+    ),
+  ),
+  bind(locationRetrieve, async request => {
+    const location = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveLocation(transaction, request.id))
+    return location === null ? noLocation : accepted(locationToWire(locationView(location, request.at)))
+  }),
+  bind(locationStatusRetrieve, async request => {
+    const status = await locationStatus(dependencies, tenantOf(request), request.id, request.at)
+    return status === null ? noLocation : accepted(status)
+  }),
+  bind(locationUpdate, async request => {
+    const hasRecords =
+      request.body.currencyCode === undefined && request.body.postalAddress === undefined
+        ? false
+        : await dependencies.metering.hasRecords(tenantOf(request), request.id)
+    return change(dependencies, locationUpdate, request, async transaction => {
+      const before = await lockLocation(transaction, request.id)
+      if (before === null) return noLocation
+      const choice = changedChoice(before, request.body)
+      const draft = movesPlace(request.body)
+        ? await resolve(transaction, choice, dependencies)
+        : accepted({ ...before, referenceId: choice.referenceId, customerId: choice.customerId, metadata: choice.metadata })
+      if (!draft.ok) return draft
+      if (hasRecords && draft.value.currencyCode !== before.currencyCode) return currencyInUse
+      const location = await updateLocation(transaction, before, draft.value, request.at)
+      if (!location.ok) return location
+      return accepted({ ...changed('location.update', location.value.location, request.at), orders: [location.value.order] })
+    })
+  }),
+  bind(locationDelete, request =>
+    change(dependencies, locationDelete, request, async transaction => {
+      const deleted = await deleteLocation(transaction, request.id, request.at)
+      if (!deleted.ok) return deleted
+      const { events } = changed('location.delete', deleted.value.location, request.at)
+      const audit = events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data }))
+      return accepted({ value: { message: 'Accepted' as const }, events, audit, orders: [deleted.value.order] })
+    }),
+  ),
+]
+
+const currencyInUse = refused(
+  'currency_in_use',
+  'The currency cannot change once tariffs or records exist: create another location',
+  'currency_code',
+)

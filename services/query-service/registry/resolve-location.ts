@@ -1,0 +1,93 @@
+import type { LocationChange, LocationChoice } from '../../contract/location-choice.ts'
+import type { PostalAddress } from '../../contract/postal-address.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Place } from '../../platform/place/place.ts'
+import type { LocationDraft, StoredLocation } from '../../platform/postgres/location-row.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+
+/** Where a location is and what it counts in, choices and address taken together; its market sources are still to be found. */
+export type ResolvedPlace = {
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly geoLocation: Place['geoLocation']
+  readonly marketArea: string | null
+}
+
+/**
+ * Work out zone, currency and coordinates of a location from what its caller chose and where its address is.
+ * An address that cannot be placed stands if zone and currency are given. Refuses `field_required` for an address that is missing
+ * without them, `field_invalid` for unknown zones and currencies, and what `placeOf` refuses. Source: contract decisions 6.
+ */
+export const resolvePlace = (
+  choice: LocationChoice,
+  { placeOf, isCurrency, timeZone }: QueryServiceDependencies,
+): Result<ResolvedPlace> => {
+  const timezone = choice.timezone === null ? null : timeZone(choice.timezone)
+  if (timezone === null && choice.timezone !== null) {
+    return refused('field_invalid', 'timezone must be the name of an IANA time zone, such as Europe/Berlin', 'timezone')
+  }
+  if (choice.currencyCode !== null && !isCurrency(choice.currencyCode)) {
+    return refused('field_invalid', 'currency_code must be that of a currency in use, such as EUR', 'currency_code')
+  }
+  const chosen = { timezone: timezone?.name ?? null, currencyCode: choice.currencyCode }
+  if (choice.postalAddress === null) return withoutAddress(chosen)
+  const place = placeOf(choice.postalAddress)
+  if (place.ok) {
+    const { timeZone: zone, currencyCode, geoLocation, marketArea } = place.value
+    return accepted({ timezone: chosen.timezone ?? zone, currencyCode: chosen.currencyCode ?? currencyCode, geoLocation, marketArea })
+  }
+  return place.refusal.code === 'geo_location_not_found' && chosen.timezone !== null && chosen.currencyCode !== null
+    ? withoutAddress(chosen)
+    : place
+}
+
+const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; currencyCode: string | null }): Result<ResolvedPlace> =>
+  timezone === null || currencyCode === null
+    ? refused('field_required', 'postal_address is required, unless timezone and currency_code are both given', 'postal_address')
+    : accepted({ timezone, currencyCode, geoLocation: null, marketArea: null })
+
+/**
+ * Write down a choice with what it resolves to. `areaSourceId` is the shared source of the market area in the location's currency,
+ * null where there is none; export follows import. Source: contract decisions 6 and 12.
+ */
+export const draftOf = (choice: LocationChoice, place: ResolvedPlace, areaSourceId: string | null): LocationDraft => {
+  const importSourceId = choice.importSourceId ?? areaSourceId
+  return {
+    referenceId: choice.referenceId,
+    customerId: choice.customerId,
+    postalAddress: choice.postalAddress,
+    overrides: {
+      timezone: choice.timezone === null ? null : place.timezone,
+      currencyCode: choice.currencyCode,
+      importSourceId: choice.importSourceId,
+      exportSourceId: choice.exportSourceId,
+    },
+    timezone: place.timezone,
+    currencyCode: place.currencyCode,
+    geoLocation: place.geoLocation,
+    importSourceId,
+    exportSourceId: choice.exportSourceId ?? importSourceId,
+    metadata: choice.metadata,
+  }
+}
+
+/** Give what the caller of a stored location has chosen, with the changes of a PATCH. */
+export const changedChoice = (location: StoredLocation, change: LocationChange): LocationChoice => ({
+  referenceId: location.referenceId,
+  customerId: location.customerId,
+  postalAddress: location.postalAddress as PostalAddress | null,
+  ...location.overrides,
+  metadata: location.metadata,
+  ...change,
+})
+
+const placing = [
+  'postalAddress',
+  'timezone',
+  'currencyCode',
+  'importSourceId',
+  'exportSourceId',
+] as const satisfies readonly (keyof LocationChange)[]
+
+/** Tell whether a change can move a location; one that cannot leaves what was resolved as it is. */
+export const movesPlace = (change: LocationChange): boolean => placing.some(member => member in change)

@@ -1,0 +1,117 @@
+import { locationToWire } from '../../contract/location.ts'
+import { tariffCreate, tariffDelete, tariffList, tariffListUrl, tariffRetrieve, tariffToWire, tariffUpdate } from '../../contract/tariff.ts'
+import type { TariffDraft } from '../../contract/tariff-draft.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import type { EventDraft } from '../../platform/postgres/events.ts'
+import { retrieveLocation } from '../../platform/postgres/locations.ts'
+import {
+  createTariff,
+  endTariff,
+  listTariffs,
+  retrieveTariff,
+  type TariffChange,
+  updateTariff,
+  voidTariff,
+} from '../../platform/postgres/tariffs.ts'
+import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { type Change, change, tenantOf } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList } from '../list.ts'
+import { present } from '../present.ts'
+import { locationView } from './location-tariffs.ts'
+
+const noTariff = refused('not_found', 'No tariff has this id')
+
+/** The event that a change of a tariff is for its location. */
+const locationEvents = async (transaction: TenantTransaction, locationId: string, at: number): Promise<readonly EventDraft[]> => {
+  const location = await retrieveLocation(transaction, locationId)
+  if (location === null) return []
+  return [{ type: 'location.update', objectId: location.id, data: locationToWire(locationView(location, at)) }]
+}
+
+/** Note a change of a tariff for subscribers, auditors and lanes. */
+const changed = async (
+  transaction: TenantTransaction,
+  { tariff, order }: TariffChange,
+  action: string,
+  at: number,
+): Promise<Change<ReturnType<typeof tariffToWire>>> => {
+  const value = tariffToWire(tariff)
+  return {
+    value,
+    events: await locationEvents(transaction, tariff.locationId, at),
+    audit: [{ action, objectId: tariff.id, detail: value }],
+    orders: [order],
+  }
+}
+
+/** Judge the zone that a draft names against that of its location. */
+const checkZone = async (transaction: TenantTransaction, { locationId, timezone }: TariffDraft): Promise<Result<null>> => {
+  if (timezone === null) return accepted(null)
+  const location = await retrieveLocation(transaction, locationId)
+  if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
+  return location.timezone === timezone
+    ? accepted(null)
+    : refused('field_invalid', `timezone must be ${location.timezone}, that of the location, or be left out`, 'timezone')
+}
+
+/** Bind the operations on tariffs. */
+export const tariffOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  bind(tariffCreate, request =>
+    change(dependencies, tariffCreate, request, async transaction => {
+      const { locationId, displayName, providerId, terms } = request.body
+      const zone = await checkZone(transaction, request.body)
+      if (!zone.ok) return zone
+      const draft = {
+        ...terms,
+        locationId,
+        displayName,
+        providerId,
+        libraryTariffId: null,
+        connectionType: 'MANUAL',
+        status: 'CONNECTED',
+      } as const
+      const created = await createTariff(transaction, draft, request.at)
+      if (!created.ok) return created
+      return accepted(await changed(transaction, created.value, 'tariff.create', request.at))
+    }),
+  ),
+  bind(tariffList, request => {
+    const { location_id: locationId, direction = null, type = null } = request.query
+    return answerList(
+      dependencies,
+      request,
+      request.query,
+      tariffListUrl(request.layout),
+      async (transaction, page) =>
+        (await retrieveLocation(transaction, locationId)) === null
+          ? refused('location_not_found', 'No location has this id', 'location_id')
+          : listTariffs(transaction, { locationId, direction, type }, page),
+      tariffs => tariffs.map(tariff => tariffToWire(tariff, { inList: true })),
+    )
+  }),
+  bind(tariffRetrieve, async request => {
+    const tariff = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveTariff(transaction, request.id))
+    return tariff === null ? noTariff : accepted(tariffToWire(tariff))
+  }),
+  bind(tariffUpdate, request =>
+    change(dependencies, tariffUpdate, request, async transaction => {
+      const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
+      const patch = present({ displayName, providerId, contractEnd: end === null ? null : end?.at })
+      const updated = await updateTariff(transaction, request.id, patch, request.at)
+      if (!updated.ok) return updated
+      return accepted(await changed(transaction, updated.value, 'tariff.update', request.at))
+    }),
+  ),
+  bind(tariffDelete, request =>
+    change(dependencies, tariffDelete, request, async transaction => {
+      const remove = request.query.void ? voidTariff : endTariff
+      const removed = await remove(transaction, request.id, request.at)
+      if (!removed.ok) return removed
+      const action = request.query.void ? 'tariff.void' : 'tariff.delete'
+      const done = await changed(transaction, removed.value, action, request.at)
+      return accepted({ ...done, value: { message: 'Accepted' as const } })
+    }),
+  ),
+]
