@@ -1,0 +1,88 @@
+import type { Part, Shared } from './part.ts'
+import { batchIds } from './platform/batch-id.ts'
+import { bearerTokens } from './platform/bearer-token.ts'
+import { presentInstant } from './platform/clock.ts'
+import { isCurrency } from './platform/place/country.ts'
+import { placeOf } from './platform/place/place.ts'
+import { findProviders } from './platform/postgres/providers.ts'
+import { pricingBook } from './platform/pricing-book.ts'
+import { loadCredentialsKey } from './platform/secrets.ts'
+import { timeZone } from './platform/time-zone.ts'
+import { openConnect } from './query-service/connect/open-connect.ts'
+import { mountConsole } from './query-service/console/mount.ts'
+import { costOperations } from './query-service/costs/cost-operations.ts'
+import { meteringFacts } from './query-service/costs/metering-facts.ts'
+import type { QueryServiceDependencies } from './query-service/dependencies.ts'
+import { eventRelay } from './query-service/events/event-relay.ts'
+import { startLeasedWork } from './query-service/events/timers.ts'
+import { recordTimers } from './query-service/events/timers-of-records.ts'
+import { deadLetterOperations } from './query-service/lanes/dead-letters.ts'
+import { startErasureRelay } from './query-service/lanes/erasure-relay.ts'
+import { type OrderRelay, startOrderRelay } from './query-service/lanes/order-relay.ts'
+import { forecastWork } from './query-service/markets/forecast-work.ts'
+import { marketFeedOperations } from './query-service/markets/market-feed-operations.ts'
+import { openMarketFeeds } from './query-service/markets/market-feeds.ts'
+import { queryServiceOperations } from './query-service/operations.ts'
+import { priceOperations } from './query-service/prices/prices.ts'
+import { scheduleOperations } from './query-service/prices/schedules.ts'
+
+const at = presentInstant
+
+const lanesOf = ({ log, codec, generation }: Shared) => ({ log, codec, generation: () => generation })
+
+/** Start what brings changes to the lanes and what is due by the clock. */
+const openRelays = (shared: Shared, opening: AsyncDisposableStack): OrderRelay => {
+  const { database, log, codec, logger, metrics } = shared
+  const relay = opening.use(startOrderRelay({ ...lanesOf(shared), database, logger }))
+  opening.use(startErasureRelay({ ...lanesOf(shared), database, logger, at }))
+  const published = (events: number) => metrics.eventsPublished.inc(events)
+  const forecasts = forecastWork({ database, timeZone, announce: relay.announce, logger, at })
+  opening.use(
+    startLeasedWork({ database, logger }, [eventRelay({ database, log, codec, published }), ...recordTimers(database, at), forecasts]),
+  )
+  return relay
+}
+
+const dependenciesOf = (shared: Shared, relay: OrderRelay): QueryServiceDependencies => ({
+  database: shared.database,
+  metering: meteringFacts(shared.clickHouse),
+  providersOf: ids => findProviders(shared.database.operator, ids),
+  idempotency: shared.idempotency,
+  placeOf,
+  isCurrency,
+  timeZone,
+  publishOrders: relay.publish,
+  announcePrices: relay.announce,
+  judgeWebhookUrl: shared.dialler.judge,
+  bearerTokens: bearerTokens(shared.secrets.secret),
+  secret: shared.secrets.secret,
+  requestsPerSecond: shared.config.rateLimitPerSecond,
+})
+
+/** Open the query service: its relays, timers and feeds run until the stack is disposed of. */
+export const openQueryService = async (shared: Shared, opening: AsyncDisposableStack): Promise<Part> => {
+  const { config, database, clickHouse, metrics, logger, secrets } = shared
+  const relay = openRelays(shared, opening)
+  const dependencies = dependenciesOf(shared, relay)
+  const feeds = { database, choice: config.marketFeeds, fetch, timeZone, placeOf, at, metrics, logger }
+  const markets = { ...feeds, publishOrders: relay.publish, announcePrices: relay.announce }
+  opening.use(await openMarketFeeds(markets))
+  const pricing = pricingBook(database, timeZone)
+  const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing }
+  const credentialsKey = loadCredentialsKey(config.dataFolder, config.credentialsKey)
+  const connect = await openConnect(dependencies, { pricing, logger, fetch, at, credentialsKey, path: config.connectPath })
+  opening.use(startLeasedWork({ database, logger }, [connect.work]))
+  return {
+    operations: [
+      ...costOperations(reads),
+      ...priceOperations(reads),
+      ...scheduleOperations({ ...reads, ...dependencies }),
+      ...queryServiceOperations(dependencies),
+      ...connect.operations,
+    ],
+    operatorOperations: [...deadLetterOperations({ ...lanesOf(shared), logger }), ...marketFeedOperations(markets)],
+    pages: connect.pages,
+    live: [],
+    mount: app => mountConsole(app, { database, bearerTokens: dependencies.bearerTokens, secret: secrets.secret, at, logger }),
+  }
+}

@@ -1,0 +1,31 @@
+import type { Config } from './platform/config.ts'
+import type { createApp } from './platform/http/app.ts'
+import type { Binding, Page } from './platform/http/binding.ts'
+import type { Check } from './platform/http/pages.ts'
+import type { IdempotencyKeys } from './platform/idempotency-store.ts'
+import type { Logger } from './platform/telemetry.ts'
+import type { WebhookDialler } from './platform/webhook-dialler/dialler.ts'
+import type { Stores } from './stores.ts'
+
+/** What every role of a process is opened with. */
+export type Shared = Stores & {
+  readonly config: Config
+  readonly logger: Logger
+  readonly dialler: WebhookDialler
+  readonly idempotency: IdempotencyKeys
+}
+
+/** What a role brings into its process. */
+export type Part = {
+  /** Operations of callers, as the documents of the interface show them. */
+  readonly operations: readonly Binding[]
+  /** Operations of the operator, in no document. */
+  readonly operatorOperations: readonly Binding[]
+  readonly pages: readonly Page[]
+  /** Signs that its loops move. */
+  readonly live: readonly Check[]
+  /** Add what uses the whole interface as its callers do. */
+  readonly mount: (app: ReturnType<typeof createApp>) => void
+}
+
+export const emptyPart: Part = { operations: [], operatorOperations: [], pages: [], live: [], mount: () => undefined }
