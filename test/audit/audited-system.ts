@@ -13,6 +13,8 @@ export type AuditedSystem = AsyncDisposable & {
   /** Null while nobody is there. */
   readonly caller: () => Caller | null
   readonly start: () => Promise<Client>
+  /** What was put aside, newest first, up to a hundred. */
+  readonly deadLetters: () => Promise<readonly { readonly id: string; readonly code: string; readonly reason: string }[]>
   /** Kill it, sometimes PostgreSQL too, sometimes again while it starts; it runs when this resolves. */
   readonly killAndStart: (random: Random) => Promise<void>
   readonly stop: () => Promise<void>
@@ -51,6 +53,14 @@ export const auditedSystem = (folder: string): AuditedSystem => {
     if (code !== undefined && code !== 0) throw new Error(`the system stopped with ${code}`)
   }
 
+  const deadLetters: AuditedSystem['deadLetters'] = async () => {
+    if (system === null) throw new Error('no system runs')
+    const { base_url: baseUrl, operator_key: key } = system.sandbox
+    const answer = await fetch(`${baseUrl}/operator/dead-letters?limit=100`, { headers: { 'X-Operator-Key': key } })
+    if (!answer.ok) throw new Error(`the dead letters were not listed: ${answer.status} ${await answer.text()}`)
+    return ((await answer.json()) as { data: Awaited<ReturnType<AuditedSystem['deadLetters']>> }).data
+  }
+
   const killWhileStarting = async (afterMs: number): Promise<void> => {
     const launched = launchSystem(folder)
     await sleep(afterMs)
@@ -64,6 +74,7 @@ export const auditedSystem = (folder: string): AuditedSystem => {
       return caller
     },
     start,
+    deadLetters,
     killAndStart: async random => {
       caller = null
       const postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])

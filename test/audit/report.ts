@@ -38,6 +38,7 @@ const kindNames: Readonly<Record<Difference['kind'], string>> = {
   sum: 'sums off to the last digit',
   receipt: 'receipts untrue',
   answer: 'answers untrue',
+  aside: 'put aside as dead letters',
 }
 
 const mostShown = 5

@@ -100,7 +100,16 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
 
   return {
     ...{ folder, journalFile, progress, load },
-    judge: () => judge({ client: clientOf(system), world, journalFile, hasRepricing, refused: progress.refused, observe }),
+    judge: () =>
+      judge({
+        client: clientOf(system),
+        deadLetters: system.deadLetters,
+        world,
+        journalFile,
+        hasRepricing,
+        refused: progress.refused,
+        observe,
+      }),
     keep: () => {
       isKept = true
     },

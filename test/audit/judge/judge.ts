@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../support/client.ts'
+import type { AuditedSystem } from '../audited-system.ts'
 import type { PlacedLocation, World } from '../history/place-world.ts'
 import { type Books, readBooks } from './books.ts'
 import { type Difference, judgeLocations, judgeReceipts, type Verdict } from './verdict.ts'
 
 export type Judging = {
   readonly client: Client
+  readonly deadLetters: AuditedSystem['deadLetters']
   readonly world: World
   readonly journalFile: string
   /** Whether stored costs may still change by themselves. */
@@ -36,7 +38,7 @@ export const deleteDoomed = async (client: Client, { locations }: World): Promis
  * Judge receipts, then every record and month. Where costs may still change, again and again until nothing differs or time is up; then
  * the doomed locations are deleted and judged once more.
  */
-export const judge = async ({ client, world, journalFile, hasRepricing, refused, observe }: Judging): Promise<Judged> => {
+export const judge = async ({ client, deadLetters, world, journalFile, hasRepricing, refused, observe }: Judging): Promise<Judged> => {
   const books = readBooks(journalFile)
   const [ofRecords, ofReadings] = [books.book.receipts.length, books.registers.receipts.length]
   const total = books.book.accounts.size + books.registers.intervals.size
@@ -53,11 +55,20 @@ export const judge = async ({ client, world, journalFile, hasRepricing, refused,
     await sleep(settlePauseMs)
     judged = await judgeAll(world.locations)
   }
+  // All that is sent can be read and priced.
+  const aside = await deadLetters()
   const deleted = hasRepricing ? await judgeAll(await deleteDoomed(client, world)) : { differences: [] }
   return {
     ...judged,
     books,
     receipts: ofRecords + ofReadings,
-    differences: [...differences, ...judged.differences, ...deleted.differences],
+    differences: [
+      ...differences,
+      ...judged.differences,
+      ...deleted.differences,
+      ...aside.map(
+        ({ id, code, reason }) => ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
+      ),
+    ],
   }
 }
