@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
@@ -24,6 +25,9 @@ export type CountBook = {
   readonly drop: () => void
   readonly dropLocation: (locationId: string) => void
 }
+
+/** A step may cost stored rows of many months; so long, in ms, others wait for their turn meanwhile. */
+const longestTurnMs = 20
 
 /** Tails of all groups together, in records. */
 const mostCounted = 300_000
@@ -110,7 +114,12 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
       db,
       clustered.flatMap(({ clusters }) => clusters),
     )
+    let turnedAt = performance.now()
     for (const { group, clusters } of await priced(clustered, stored)) {
+      if (performance.now() - turnedAt > longestTurnMs) {
+        await nextTurn()
+        turnedAt = performance.now()
+      }
       try {
         for (const row of settleAmong(group, clusters, stored)) settled.rows.push(row)
       } catch (error) {

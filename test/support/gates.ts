@@ -1,5 +1,5 @@
 import type { ClickHouse, NativeRows } from '../../services/platform/clickhouse/clickhouse.ts'
-import type { Lane, Log } from '../../services/platform/log/log.ts'
+import type { Lane, Log, TopicName } from '../../services/platform/log/log.ts'
 import type { HeldPricing, PricingBook } from '../../services/platform/pricing-book.ts'
 
 /** What stands in for a call; `go` makes the call itself, whenever and as often as it is wanted. */
@@ -13,9 +13,10 @@ export type Gates = {
   readonly unpriceable: Set<string>
   insert: Gate<NativeRows> | null
   commit: Gate<{ readonly lane: Lane; readonly next: number }> | null
+  append: Gate<{ readonly topic: TopicName }> | null
 }
 
-export const gates = (): Gates => ({ unpriceable: new Set(), insert: null, commit: null })
+export const gates = (): Gates => ({ unpriceable: new Set(), insert: null, commit: null, append: null })
 
 /** The engine with its inserts behind a gate. */
 export const gatedClickHouse = (clickHouse: ClickHouse, gate: Gates): ClickHouse => ({
@@ -32,9 +33,18 @@ const gatedLane = (lane: Lane, gate: Gates): Lane => ({
   commit: next => (gate.commit === null ? lane.commit(next) : gate.commit({ lane, next }, () => lane.commit(next))),
 })
 
-/** The log with the commits of its readers behind a gate. */
+/** The log with the commits of its readers, and what they append, behind a gate. */
 export const gatedLog = (log: Log, gate: Gates): Log => ({
   ...log,
+  append: async (topic, partition, message) => {
+    if (gate.append === null) return log.append(topic, partition, message)
+    let offset = -1
+    await gate.append({ topic }, async () => {
+      offset = await log.append(topic, partition, message)
+    })
+    if (offset < 0) throw new Error('a gate let a message vanish')
+    return offset
+  },
   subscribe: (topic, group, assigned) => log.subscribe(topic, group, lane => assigned(gatedLane(lane, gate))),
 })
 

@@ -14,9 +14,14 @@ beforeAll(async () => {
 })
 afterAll(() => world?.[Symbol.asyncDispose]())
 beforeEach(() => world.start())
-afterEach(async () => {
+const openGates = (): void => {
   world.gate.insert = null
   world.gate.commit = null
+  world.gate.append = null
+}
+
+afterEach(async () => {
+  openGates()
   await world.stop()
 })
 
@@ -69,8 +74,7 @@ const dieAt = (table: string, stored: boolean, at = 1): Promise<void> => {
 /** Another process takes over from the committed offsets. */
 const takeOver = async (): Promise<void> => {
   await world.stop()
-  world.gate.insert = null
-  world.gate.commit = null
+  openGates()
   await world.start()
   await world.settled()
 }
@@ -101,6 +105,49 @@ describe.each(points)('a crash at the insert into %s, its rows stored: %s', (tab
     expect(await costsOf(world.client, tiered)).toEqual({ d1: 0.3, d2: 0.6, d3: 0.1, d4: 0.5 })
   })
 })
+
+/** Let the process die when it puts back what is left of an order: before that, or behind it, when it stands in the lane. */
+const dieAtPutBack = (appended: boolean): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isDead = false
+  world.gate.append = async (_, go) => {
+    if (appended && !isDead) await go()
+    isDead = true
+    resolve()
+    throw killed()
+  }
+  world.gate.insert = async (_, go) => {
+    if (isDead) throw killed()
+    await go()
+  }
+  world.gate.commit = async (_, go) => {
+    if (isDead) throw killed()
+    await go()
+  }
+  return promise
+}
+
+it.each([false, true])(
+  'a crash when the rest of an order goes back, in the lane: %s, leaves each row costed anew once',
+  { timeout: 90_000 },
+  async appended => {
+    const home = await makeHome(world.client, { import: 0.5 })
+    // More months than a step does of an order.
+    const months = Array.from({ length: 40 }, (_, month) => new Date(Date.UTC(2020, month, 3)))
+    const records = months.map(at => bought(home, 2, at.toISOString(), new Date(at.getTime() + 900_000).toISOString()))
+    await world.client.submit(records)
+    const died = dieAtPutBack(appended)
+    const { data } = (await world.client.ask('GET', `/tariffs?location_id=${home}`)) as {
+      readonly data: readonly { readonly id: string }[]
+    }
+    await world.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
+    await died
+    await takeOver()
+    const rows = await rowsOf(home)
+    expect(rows).toHaveLength(months.length)
+    expect(new Set(rows.map(({ data }) => data.tariff.cost.value))).toEqual(new Set([null]))
+  },
+)
 
 it('a crash before the commit, again and again, changes nothing and lets no receipt fall', async () => {
   const home = await makeTieredHome(world.client)
