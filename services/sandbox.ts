@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { createAccount, listAccounts, retrieveAccount } from './platform/postgres/accounts.ts'
 import { createApiKey } from './platform/postgres/api-keys.ts'
 import { appendAudit } from './platform/postgres/audit-log.ts'
@@ -47,6 +48,9 @@ export const prepareSandbox = async (
   }
   if (known === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
   const sandbox = await withOperator(database, async ({ query }) => {
+    // Of processes that start together one makes it.
+    await sql`select pg_advisory_xact_lock(hashtext('sandbox account'))`.execute(query)
+    if (known === null && (await listAccounts(query)).length > 0) return null
     const account = await createAccount(query, { displayName: 'Sandbox', defaultLayout: 'current', requestsPerSecond: null }, at)
     const keyFor = async (liveMode: boolean) => {
       const draft = { scope: 'all', description: 'Sandbox' } as const
@@ -72,5 +76,5 @@ export const prepareSandbox = async (
     writePrivately(fileOf(dataFolder), made)
     return made
   })
-  return { sandbox, isNew: true }
+  return { sandbox, isNew: sandbox !== null }
 }

@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openChdb } from './platform/clickhouse/chdb.ts'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
 import { presentInstant } from './platform/clock.ts'
@@ -10,7 +9,6 @@ import { Failure } from './platform/failure.ts'
 import { type Codec, openCodec } from './platform/log/codec.ts'
 import { confluentSchemaIds } from './platform/log/confluent-schema-ids.ts'
 import { lockFolder } from './platform/log/folder-lock.ts'
-import { openLmdbLog } from './platform/log/lmdb-log.ts'
 import type { Log } from './platform/log/log.ts'
 import { localSchemaIds } from './platform/log/schema-ids.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
@@ -22,7 +20,7 @@ import { loadSecrets, type Secrets } from './platform/secrets.ts'
 
 const topic = 'meter.records.v1'
 
-// Packages for parts that are not embedded are loaded by those who use them: they take a quarter of a start.
+// Packages of the parts are loaded by those who use them: the client of a broker takes a quarter of a start, the engine 145 MB.
 
 /** Tells of steps that take a while. */
 export type Report = (line: string) => void
@@ -48,7 +46,10 @@ const openPostgres = async (config: Config, stack: AsyncDisposableStack, report:
 }
 
 const openEngine = async ({ clickHouse, dataFolder }: Config): Promise<ClickHouse> => {
-  if (clickHouse === null) return openChdb({ folder: join(dataFolder, 'clickhouse') })
+  if (clickHouse === null) {
+    const { openChdb } = await import('./platform/clickhouse/chdb.ts')
+    return openChdb({ folder: join(dataFolder, 'clickhouse') })
+  }
   const { openClickHouseHttp } = await import('./platform/clickhouse/clickhouse-http.ts')
   const { caFile, ...server } = clickHouse
   return openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') })
@@ -73,6 +74,7 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
   const partitions = config.logPartitions
   const roomBytes = Math.floor(config.logMaxBytes / partitions)
   const records = { partitions, roomBytes, retentionMs: config.logRetentionMs }
+  const { openLmdbLog } = await import('./platform/log/lmdb-log.ts')
   const log = await openLmdbLog({ folder: join(config.dataFolder, 'log'), now: presentInstant, topics: { [topic]: records } })
   stack.adopt(log, opened => opened.close())
   return log

@@ -34,6 +34,7 @@ export type System = AsyncDisposable & {
   readonly port: number
   /** Null where its file was removed. */
   readonly sandbox: Sandbox | null
+  /** The keys of the sandbox are shown; beside others' PostgreSQL only its file has them, because output is gathered there. */
   readonly isFirstStart: boolean
 }
 
@@ -124,7 +125,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report,
     metricsUrl: `http://${host}:${metricsServer.port}/metrics`,
     port: listener.port,
     sandbox: made.sandbox,
-    isFirstStart: made.isNew,
+    isFirstStart: made.isNew && config.postgresUrl === null,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }

@@ -48,14 +48,22 @@ export const createMetrics = () => {
       labelNames: ['market', 'area'],
       registers,
     }),
-    laneUnread: new Gauge({ name: 'wattledger_lane_unread_messages', help: 'Messages not yet committed', labelNames: ['lane'], registers }),
-    laneAgeSeconds: new Gauge({
-      name: 'wattledger_lane_age_seconds',
-      help: 'Age of the first unread message',
-      labelNames: ['lane'],
-      registers,
-    }),
   }
+}
+
+/** Ask how many messages of each lane are not yet committed whenever the metrics are read; without an answer there is no value. */
+export const measureUnread = ({ registry }: Metrics, lanes: number, unreadOf: (lane: number) => Promise<number>): void => {
+  const unread = new Gauge({
+    name: 'wattledger_lane_unread_messages',
+    help: 'Messages not yet committed',
+    labelNames: ['lane'],
+    registers: [registry],
+    collect: async () => {
+      unread.reset()
+      const asked = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => unreadOf(lane)))
+      for (const [lane, answer] of asked.entries()) if (answer.status === 'fulfilled') unread.set({ lane: String(lane) }, answer.value)
+    },
+  })
 }
 
 /** Serve the metrics to Prometheus on a port of their own; port 0 takes a free one. Throws when the port is taken. */

@@ -27,6 +27,13 @@ describe.skipIf(skippedWithout('registry') !== null)('a real registry', { timeou
     await expect(ids.register(subject, required('other'))).rejects.toMatchObject({ code: 'schema_refused', retriable: false })
   })
 
+  it('gives processes that register the same schema at once the same number', async () => {
+    const make = await idsOf()
+    const subject = `subject-${randomUUID()}`
+    const given = await Promise.all(Array.from({ length: 8 }, () => make().register(subject, readingSchema(['value']))))
+    expect(new Set(given).size).toBe(1)
+  })
+
   it('makes bytes with an unknown number poison', async () => {
     const codec = await openCodec((await idsOf())())
     const value = Buffer.concat([Buffer.alloc(5), Buffer.from('bytes')])

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import type { SchemaIds } from './schema-ids.ts'
 
@@ -12,6 +13,8 @@ const requestMs = 5_000
 /** A new schema must read all that was ever written. */
 const compatibility = 'BACKWARD_TRANSITIVE'
 const unknownSchema = 40_403
+const mostTries = 4
+const conflictPauseMs = 100
 
 /**
  * Schema numbers of a registry. Numbers never change, so each is asked for once; that nobody knows a number is asked again, as another
@@ -38,10 +41,19 @@ export const confluentSchemaIds = ({ address, fetch, requestMs: limitMs = reques
     }
   }
 
+  /** A registry may answer 409 to one of two processes that register the same schema at once: asked again, it takes it. */
+  const put = async (...words: Parameters<typeof call>): Promise<Answer> => {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await call(...words)
+      if (answer.status !== 409 || tries === mostTries) return answer
+      await sleep(conflictPauseMs * tries)
+    }
+  }
+
   const registered = async (subject: string, schema: string): Promise<number> => {
     const name = encodeURIComponent(subject)
-    refuseUnless(await call('PUT', `/config/${name}`, { compatibility }), subject)
-    const answer = refuseUnless(await call('POST', `/subjects/${name}/versions`, { schema, schemaType: 'AVRO' }), subject)
+    refuseUnless(await put('PUT', `/config/${name}`, { compatibility }), subject)
+    const answer = refuseUnless(await put('POST', `/subjects/${name}/versions`, { schema, schemaType: 'AVRO' }), subject)
     const id = memberOf(answer.body, 'id')
     if (typeof id !== 'number') throw new Failure('registry_away', 'the schema registry gave no number', { retriable: true })
     schemas.set(id, Promise.resolve(schema))

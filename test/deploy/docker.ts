@@ -1,0 +1,57 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freePorts } from '../support/kafka/java-process.ts'
+
+const run = promisify(execFile)
+
+const isThere = (...words: readonly string[]): boolean => {
+  try {
+    execFileSync('docker', words, { stdio: 'ignore', timeout: 20_000 })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Why a test with Docker is left out, said once for each need; null where it runs. */
+export const skippedWithoutDocker = (needed: 'compose' | 'engine'): string | null => {
+  const missing = !isThere('compose', 'version')
+    ? 'there is no Docker Compose on this machine'
+    : needed === 'engine' && !isThere('info')
+      ? 'no Docker engine answers on this machine'
+      : null
+  if (missing !== null) process.stderr.write(`skipped: tests with Docker (${needed}): ${missing}\n`)
+  return missing
+}
+
+/** The layout of the compose file as a project of its own: secrets, ports and volumes that go away with it. */
+export const openProject = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattledger-compose-'))
+  const file = join(folder, 'env')
+  const name = `wattledger-test-${randomBytes(4).toString('hex')}`
+  const ports = await freePorts(3)
+  const secrets = ['WATTLEDGER_SECRET', 'WATTLEDGER_OPERATOR_KEY', 'WATTLEDGER_CREDENTIALS_KEY', 'POSTGRES_PASSWORD', 'CLICKHOUSE_PASSWORD']
+  const lines = [
+    ...[...secrets, 'GRAFANA_PASSWORD'].map(secret => `${secret}=${randomBytes(32).toString('hex')}`),
+    ...['FRONT_PORT', 'PROMETHEUS_PORT', 'GRAFANA_PORT'].map((port, index) => `${port}=${ports[index]}`),
+  ]
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const compose = async (...words: readonly string[]): Promise<string> => {
+    const all = ['compose', '-f', 'deploy/compose.yaml', '-p', name, '--env-file', file, ...words]
+    return (await run('docker', all, { maxBuffer: 64 * 1_048_576 })).stdout
+  }
+  return {
+    compose,
+    name,
+    url: `http://127.0.0.1:${ports[0]}`,
+    prometheusUrl: `http://127.0.0.1:${ports[1]}`,
+    [Symbol.asyncDispose]: async () => {
+      await compose('down', '--volumes', '--timeout', '20')
+      rmSync(folder, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import * as instantCost from '../../services/contract/instant-cost.ts'
+import * as meterBatch from '../../services/contract/meter-batch.ts'
+import * as meterCumulative from '../../services/contract/meter-cumulative.ts'
+import type { Operation } from '../../services/contract/operation.ts'
+import { operations } from '../../services/contract/operations.ts'
+import { read } from './deploy-files.ts'
+
+const declared: Readonly<Record<string, unknown>> = { ...instantCost, ...meterBatch, ...meterCumulative }
+
+/** The operations that the gateway binds, by its own source. */
+export const gatewayOperations = (): readonly Operation[] =>
+  [...read('services/ingest-gateway/operations.ts').matchAll(/\bbind\((\w+)/g)].map(([, name = '']) => {
+    const operation = operations.find(one => one === declared[name])
+    if (operation === undefined) throw new Error(`${name} is no operation of the interface`)
+    return operation
+  })
+
+/** The paths of operations, in both layouts. */
+export const pathsOf = (some: readonly Operation[]): readonly string[] => [
+  ...new Set(some.flatMap(({ routes }) => [...routes.current, ...routes.earlier].map(({ path }) => path))),
+]
