@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
-import { createAccount, listAccounts, retrieveAccount } from './platform/postgres/accounts.ts'
+import { createAccount, listAccounts, retrieveAccount, waitForFirstAccount } from './platform/postgres/accounts.ts'
 import { createApiKey } from './platform/postgres/api-keys.ts'
 import { appendAudit } from './platform/postgres/audit-log.ts'
 import type { Database } from './platform/postgres/database.ts'
@@ -49,7 +48,7 @@ export const prepareSandbox = async (
   if (known === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
   const sandbox = await withOperator(database, async ({ query }) => {
     // Of processes that start together one makes it.
-    await sql`select pg_advisory_xact_lock(hashtext('sandbox account'))`.execute(query)
+    await waitForFirstAccount(query)
     if (known === null && (await listAccounts(query)).length > 0) return null
     const account = await createAccount(query, { displayName: 'Sandbox', defaultLayout: 'current', requestsPerSecond: null }, at)
     const keyFor = async (liveMode: boolean) => {

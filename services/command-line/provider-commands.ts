@@ -38,6 +38,7 @@ const toLibrary = (providerId: string, { library_tariffs: tariffs = [] }: Writte
     name: one.name,
     description: one.description ?? null,
     countries: one.countries ?? [],
+    addressTypes: one.address_types ?? [],
     currencyCode: one.currency_code,
     direction: one.terms.direction,
     type: one.terms.type,

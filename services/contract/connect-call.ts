@@ -69,6 +69,7 @@ const token = 'cot_0198c0ffee00112233445566778899aa'
 
 export const connectStep = defineOperation({
   id: 'connect_step',
+  context: 'connect.session',
   summary: 'Take a step in a Connect session',
   description:
     'Begin with the route session_start; each answer names the page that follows, its data and its buttons. Post the data of a page under its route, or an action such as BACK or CLOSE. The token is all the authority that a call needs.',

@@ -3,6 +3,7 @@ import { parseInstant } from '../domain/instant.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { ScheduleEntryInput } from '../domain/tariff/validate-schedule.ts'
 import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
+import { isMembers } from './member-path.ts'
 import { readShape } from './read-shape.ts'
 import { parseJson } from './strict-json.ts'
 
@@ -49,13 +50,16 @@ export type ProviderAccount = { readonly id: string; readonly name: string; read
 /** Several accounts, of which the person must choose one; or the tariff. */
 export type PlanAnswer = { readonly accounts: readonly ProviderAccount[] } | { readonly plan: TariffPlan }
 
+/** Apps give the tariff as the body, or as its member `tariff`. */
+const unwrapped = (body: unknown): unknown => (isMembers(body) && isMembers(body['tariff']) ? body['tariff'] : body)
+
 /** Read what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts. Source: Connect reference 7. */
 export const readPlanAnswer = (bytes: Uint8Array): Result<PlanAnswer> => {
   const parsed = parseJson(bytes)
   if (!parsed.ok) return parsed
   const accounts = readShape(accountsShape, parsed.value, 'body')
   if (accounts.ok) return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
-  const read = readShape(planShape, parsed.value, 'body')
+  const read = readShape(planShape, unwrapped(parsed.value), 'body')
   if (!read.ok) return read
   const { display_name: displayName = null, contract_end_date: end = null, data } = read.value
   const contractEnd = end === null ? null : parseInstant(end)

@@ -41,8 +41,10 @@ type BodyShape = z.ZodType | 'raw'
  * All shapes and names are those of the current layout.
  */
 export type Operation<Query extends QueryShape = QueryShape, Body extends BodyShape = BodyShape, Answer extends z.ZodType = z.ZodType> = {
-  /** `<resource>_<verb>`; the error context is `api.<id>`. */
+  /** `<resource>_<verb>`. */
   readonly id: string
+  /** Where its errors are said to come from; `api.<id>` for most. */
+  readonly context?: string
   /** A few words for lists. */
   readonly summary: string
   /** What a caller must know, in full sentences. */
@@ -104,6 +106,8 @@ export type Caller = {
   readonly keyId: string
   readonly scope: KeyScope
   readonly defaultLayout: Layout
+  /** Requests a second of the account in this mode; null or absent: those of the installation. */
+  readonly requestsPerSecond?: number | null
 }
 
 /** A key under which the same request gives the same answer. `fingerprint` stands for path, query and body. */

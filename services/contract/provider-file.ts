@@ -16,11 +16,14 @@ const webAddress = text({ max: 2_048 }).transform((value, context) => {
 const country = z.string().regex(/^[A-Z]{2}$/, 'must be a country code of ISO 3166-1 in capitals, such as GB')
 const idOf = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{24}$`), `must be ${prefix}_ and 24 digits`)
 
+const addressTypes = optional(listOf(word('RESIDENTIAL', 'COMMERCIAL'), { max: 2 }))
+
 const libraryTariff = fields({
   id: optional(idOf('trt')),
   name: text(),
   description: optional(text({ max: 1_000 })),
   countries: optional(listOf(country, { max: 250 })),
+  address_types: addressTypes,
   currency_code: currencyCode,
   direction: optional(word(...tariffDirections)),
   type: optional(word(...tariffTypes)),
@@ -44,7 +47,7 @@ const provider = fields({
   display_name: text(),
   logo_url: optional(webAddress),
   countries: listOf(country, { min: 1, max: 250 }),
-  address_types: optional(listOf(word('RESIDENTIAL', 'COMMERCIAL'), { max: 2 })),
+  address_types: addressTypes,
   direct: optional(
     fields({
       login_url: webAddress,

@@ -56,7 +56,7 @@ export const openConnectService = async (database: Database, askProvider: typeof
     credentialsKey: 'a key for credentials of more than thirty-two characters',
     at: () => clock.at,
   })
-  const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], [], {
+  const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], connect.pages, {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     authenticateOperator: operatorAuthenticator('ok_operator_key_of_the_tests'),
     idempotency,

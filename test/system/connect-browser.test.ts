@@ -6,12 +6,9 @@ import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { type Client, login } from '../support/client.ts'
-import { type ProviderApp, providerPlan, startProviderApp } from '../support/provider-app.ts'
+import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titled } from '../support/connect-browser.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-
-/** Where pictures of the pages go, for people to look at: CONNECT_SHOTS=/tmp/shots. */
-const shots = process.env['CONNECT_SHOTS']
 
 type Band = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Readonly<Record<string, number | null>>[] }
 
@@ -20,21 +17,15 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   let system: RunningSystem
   let browser: Browser
   let home: Server
-  let app: ProviderApp
   const visits: string[] = []
   let references = 0
 
   beforeAll(async () => {
     system = await startSystem(folder)
-    app = await startProviderApp()
-    app.connectAddress = `${system.sandbox.base_url}/connect`
     const file = join(folder, 'providers.json')
     const whole = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] }] }]
     const shelf = [{ name: 'Standard', description: 'One price', currency_code: 'GBP', schedule: whole }]
-    const providers = [
-      { display_name: 'Login Power', countries: ['GB'], direct: { login_url: app.loginUrl } },
-      { display_name: 'Shelf Power', countries: ['GB'], library_tariffs: shelf },
-    ]
+    const providers = [{ display_name: 'Shelf Power', countries: ['GB'], library_tariffs: shelf }]
     writeFileSync(file, JSON.stringify({ providers }))
     const { code, err } = await runCommand(['providers', 'import', file], { WATTLEDGER_DATA_DIR: folder })
     expect(code, err).toBe(0)
@@ -48,17 +39,12 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   afterAll(async () => {
     await browser?.close()
     home?.close()
-    await app?.[Symbol.asyncDispose]()
     await system?.[Symbol.asyncDispose]()
     removeData(folder)
   })
 
-  const snap = async (tab: Tab, name: string): Promise<void> => {
-    if (shots !== undefined) await tab.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
-  }
-
   /** Ask for a token as the app of a caller does, and open the page as its user does. */
-  const open = async (layout: 'current' | 'earlier', width = 420, colorScheme: 'light' | 'dark' = 'light') => {
+  const open = async (layout: 'current' | 'earlier', look: Parameters<typeof openTab>[2] = {}) => {
     const client = await login(system.sandbox, 'test', layout)
     const callback = `http://127.0.0.1:${(home.address() as AddressInfo).port}/done?x=1`
     references += 1
@@ -70,63 +56,39 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
         ? ['/connect/token', { connect_url: page, callback_url: callback }]
         : ['/connect/tariff/token', { connect_web_url: page, callback_uri: callback }]
     const { connect_token: token } = (await client.ask('POST', path, { ...shared, ...addresses })) as { connect_token: string }
-    const context = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme,
-      timezoneId: 'Europe/London',
-      locale: 'en-GB',
-    })
-    const tab = await context.newPage()
-    tab.setDefaultTimeout(10_000)
-    const faults: string[] = []
-    tab.on('pageerror', error => faults.push(String(error)))
-    tab.on('console', message => {
-      if (message.type() === 'error' && !message.text().includes('Failed to load resource')) faults.push(message.text())
-    })
-    await tab.goto(`${system.sandbox.base_url}/connect?fp_cot=${token}`)
+    const { tab, faults } = await openTab(browser, `${page}?fp_cot=${token}`, look)
     return { client, token, tab, faults, path }
   }
 
-  const next = (tab: Tab) => tab.getByRole('button', { name: 'Continue' }).click()
-  const titled = (tab: Tab, title: string) => tab.getByRole('heading', { name: title }).waitFor()
-
   const toProviders = async (tab: Tab): Promise<void> => {
     await titled(tab, 'Where is your electricity used?')
+    await snap(tab, 'address')
     await next(tab)
     await tab.getByRole('alert').waitFor()
     await snap(tab, 'address-error')
-    await tab.getByLabel('Street and number').fill('10 Downing Street')
-    await tab.getByLabel('Postcode').fill('SW1A 2AA')
-    await tab.getByLabel('Town or city').fill('London')
-    await tab.getByLabel('Country').selectOption('GB')
-    await next(tab)
-    await titled(tab, 'Who is your supplier?')
+    await fillAddress(tab)
     await snap(tab, 'providers')
-  }
-
-  const chooseProvider = async (tab: Tab, name: string): Promise<void> => {
-    await tab.getByLabel('Find your supplier').fill(name.slice(0, 5).toLowerCase())
-    await tab.getByRole('radio', { name }).check()
-    await next(tab)
   }
 
   const toStructure = async (tab: Tab, structure: string): Promise<void> => {
     await toProviders(tab)
     await chooseProvider(tab, 'Ecotricity')
     await titled(tab, 'How does your price work?')
-    await tab.getByRole('radio', { name: structure }).check()
-    await next(tab)
+    await snap(tab, 'structure')
+    await chooseStructure(tab, structure)
   }
 
-  const finish = async (tab: Tab, button: string): Promise<string> => {
+  const finish = async (tab: Tab, button: string, shown: string): Promise<string> => {
     await titled(tab, 'What is your tariff called?')
+    await snap(tab, 'name')
     await tab.getByLabel('Name of the tariff').fill('By hand')
     await next(tab)
     await titled(tab, 'How long does the contract run?')
+    await snap(tab, 'term')
     await next(tab)
     const main = tab.getByRole('button', { name: button })
     await main.waitFor()
-    await snap(tab, `summary-${button === 'Done' ? 'current' : 'earlier'}`)
+    await snap(tab, `summary-${shown}`)
     const before = visits.length
     await main.click()
     await tab.waitForURL('**/done**')
@@ -147,15 +109,16 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     await toStructure(tab, 'One price all day')
     await next(tab)
     await tab.getByRole('alert').waitFor()
+    await snap(tab, 'fixed-error')
     await tab.getByLabel('Price').fill('24.55')
     await next(tab)
-    expect(await finish(tab, 'Done')).toBe(`/done?x=1&fp_cot=${token}`)
+    expect(await finish(tab, 'Done', 'fixed')).toBe(`/done?x=1&fp_cot=${token}`)
     expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ fixed: 0.2455 }] }])
     expect(faults).toEqual([])
   }, 60_000)
 
   it('takes a night that wraps, in the earlier layout on a wide and dark screen', async () => {
-    const { client, token, tab, faults, path } = await open('earlier', 1_280, 'dark')
+    const { client, token, tab, faults, path } = await open('earlier', { width: 1_280, colorScheme: 'dark' })
     await toStructure(tab, 'Prices by the time of day')
     for (const [index, [from, to, price]] of [
       ['23:30', '07:00', '9.99'],
@@ -166,9 +129,9 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
       await period.getByLabel('To').fill(to ?? '')
       await period.getByLabel('Price').fill(price ?? '')
     }
-    await snap(tab, 'periods-dark')
+    await snap(tab, 'periods')
     await next(tab)
-    expect(await finish(tab, 'Save this tariff')).toBe(`/done?x=1&fp_cot=${token}`)
+    expect(await finish(tab, 'Save this tariff', 'time-of-day-earlier')).toBe(`/done?x=1&fp_cot=${token}`)
     expect(await bandsOf(client, path, token)).toMatchObject([
       { valid_from: '23:30:00', valid_to: '07:00:00', rate: [{ fixed: 0.0999 }] },
       { valid_from: '07:00:00', valid_to: '23:30:00', rate: [{ fixed: 0.2835 }] },
@@ -180,8 +143,9 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     const { client, token, tab, faults, path } = await open('current')
     await toStructure(tab, 'Prices that follow the market')
     await tab.getByLabel('Surcharge in percent, such as tax').fill('18.5')
+    await snap(tab, 'surcharge')
     await next(tab)
-    await finish(tab, 'Done')
+    await finish(tab, 'Done', 'market')
     expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ surcharge_percentage: 0.185 }] }])
     expect(faults).toEqual([])
   }, 60_000)
@@ -193,6 +157,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     await tab.getByRole('alert').waitFor()
     await tab.getByRole('button', { name: 'My supplier is not listed' }).click()
     await titled(tab, 'What is your supplier called?')
+    await snap(tab, 'provider-name')
     await next(tab)
     await tab.getByRole('alert').waitFor()
     await tab.getByLabel('Name of the supplier').fill('Corner Shop')
@@ -214,59 +179,4 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ fixed: 0.2712 }] }])
     expect(faults).toEqual([])
   }, 60_000)
-
-  it.each(['current', 'earlier'] as const)(
-    'goes to a login at the provider and back, in the %s layout',
-    async layout => {
-      app.reply = { status: 422, body: { message: 'Wrong password' } }
-      const { tab, faults } = await open(layout)
-      await toProviders(tab)
-      await chooseProvider(tab, 'Login Power')
-      await tab.waitForURL('**/login**')
-      const logIn = async () => {
-        await tab.getByLabel('User').fill('ann')
-        await tab.getByLabel('Password').fill('secret')
-        await tab.getByLabel('Hand my tariff over').check()
-        await tab.getByRole('button', { name: 'Log in' }).click()
-      }
-      await logIn()
-      await tab.getByText('Wrong password').waitFor()
-      app.reply = { status: 200, body: providerPlan(0.2455) }
-      await logIn()
-      await tab.waitForURL(/\/connect\?fp_cot=/)
-      await titled(tab, layout === 'current' ? 'Your tariff is connected' : 'Is this your tariff?')
-      await tab.getByText('Direct Green').waitFor()
-      expect(faults).toEqual([])
-    },
-    60_000,
-  )
-
-  it.each(['current', 'earlier'] as const)(
-    'tells that a provider is slow, in the %s layout',
-    async layout => {
-      app.reply = 'never'
-      const { tab, faults } = await open(layout)
-      await toProviders(tab)
-      await chooseProvider(tab, 'Login Power')
-      await tab.waitForURL('**/login**')
-      await tab.getByLabel('User').fill('ann')
-      await tab.getByLabel('Hand my tariff over').check()
-      await tab.getByRole('button', { name: 'Log in' }).click()
-      await titled(tab, 'Your supplier is being asked')
-      await snap(tab, `pending-${layout}`)
-      tab.on('dialog', dialog => void dialog.accept())
-      await tab.getByRole('button', { name: 'Disconnect' }).click()
-      await tab.waitForURL('**/done**')
-      expect(faults).toEqual([])
-    },
-    60_000,
-  )
-
-  it('shows a link that has run out as what it is', async () => {
-    const tab = await browser.newPage()
-    await tab.goto(`${system.sandbox.base_url}/connect?fp_cot=cot_${'0'.repeat(32)}`)
-    await titled(tab, 'This page cannot be shown')
-    await tab.getByRole('alert').waitFor()
-    await snap(tab, 'unknown')
-  })
 })

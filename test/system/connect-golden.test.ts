@@ -1,23 +1,14 @@
 import { mkdirSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { putProviders } from '../../services/platform/postgres/providers.ts'
-import {
-  type ConnectService,
-  connectAccount,
-  type Flow,
-  type FlowPage,
-  type Layout,
-  londonAddress,
-  openConnectService,
-  tokenFor,
-  visit,
-} from '../support/connect-service.ts'
+import { connectAccount, type Flow, type FlowPage, type Layout, londonAddress, tokenFor, visit } from '../support/connect-service.ts'
+import { allRoutes, connectWorld, layouts } from '../support/connect-world.ts'
 import { goldenText } from '../support/golden.ts'
-import { openTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import type { Call } from '../support/service.ts'
 
-let store: TestDatabase | undefined
-let held: ConnectService | undefined
+const { service } = connectWorld(async () => {
+  throw new TypeError('fetch failed')
+})
 
 const provider = {
   id: 'prv_0198c0ffee00112233445566',
@@ -35,24 +26,11 @@ const direct = {
 }
 
 beforeAll(async () => {
-  store = await openTestDatabase()
-  held = await openConnectService(store.database, async () => {
-    throw new TypeError('fetch failed')
-  })
-  held.clock.at = Date.UTC(2026, 6, 15, 12)
-  await putProviders(store.database.operator, [provider, direct], 0)
+  service().clock.at = Date.UTC(2026, 6, 15, 12)
+  await putProviders(service().database.operator, [provider, direct], 0)
 })
-afterAll(async () => {
-  await store?.[Symbol.asyncDispose]()
-})
-
-const service = (): ConnectService => {
-  if (held === undefined) throw new Error('the service is not open')
-  return held
-}
 
 const reykjavik = { address_line1: 'Austurvöllur 1', city: 'Reykjavík', post_code: '101', country_code: 'IS' }
-const all = { advanced_tariff_capture: true, tariff_name_capture: true, contract_term_capture: true }
 
 const written = ({ text }: FlowPage): string =>
   goldenText(text)
@@ -60,7 +38,7 @@ const written = ({ text }: FlowPage): string =>
     .replace(/"request_id": "[^"]+"/g, '"request_id": "…"')
 
 const visitAs = async (call: Call, layout: Layout, more: object = {}): Promise<Flow> =>
-  visit(service(), await tokenFor(call, layout, { location_reference_id: 'golden', route_options: all, ...more }))
+  visit(service(), await tokenFor(call, layout, { location_reference_id: 'golden', route_options: allRoutes, ...more }))
 
 const begin = async (layout: Layout, more: object = {}): Promise<Flow> =>
   visitAs((await connectAccount(service(), layout)).call, layout, more)
@@ -114,7 +92,7 @@ const walk = async (layout: Layout): Promise<ReadonlyMap<string, FlowPage>> => {
   return pages
 }
 
-describe.each(['current', 'earlier'] as const)('the pages of the %s layout', layout => {
+describe.each(layouts)('the pages of the %s layout', layout => {
   it('stay as they were published', async () => {
     mkdirSync(`test/golden/${layout}`, { recursive: true })
     for (const [name, page] of await walk(layout)) {

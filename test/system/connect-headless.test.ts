@@ -7,7 +7,8 @@ import { bought } from '../support/home.ts'
 import { type ProviderApp, postAsApp, startProviderApp } from '../support/provider-app.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { costsOf, until } from '../support/settled.ts'
+import { costsOf } from '../support/settled.ts'
+import { until } from '../support/until.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

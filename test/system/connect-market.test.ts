@@ -1,27 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
 import { putMarketPrices } from '../../services/platform/postgres/market-prices.ts'
 import { createMarket } from '../../services/platform/postgres/markets.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
-import { type ConnectService, connectAccount, londonAddress, openConnectService, tokenFor, visit } from '../support/connect-service.ts'
-import { openTestDatabase, type TestDatabase } from '../support/postgres.ts'
-import { type Call, listed } from '../support/service.ts'
+import { londonAddress } from '../support/connect-service.ts'
+import { completed, connectWorld, locationOf } from '../support/connect-world.ts'
+import type { Call } from '../support/service.ts'
 
-let store: TestDatabase | undefined
-let held: ConnectService | undefined
-
-beforeAll(async () => {
-  store = await openTestDatabase()
-  held = await openConnectService(store.database)
-})
-afterAll(async () => {
-  await store?.[Symbol.asyncDispose]()
-})
-
-const service = (): ConnectService => {
-  if (held === undefined) throw new Error('the service is not open')
-  return held
-}
+const { begin: beginSession, service } = connectWorld()
 
 const hourMs = 3_600_000
 const [whole = '', region = ''] = marketAreasOf({ ...londonAddress })
@@ -43,20 +29,14 @@ const importPrices = async (area: string): Promise<string> => {
   })
 }
 
-let references = 0
-
 const begin = async (layout: 'current' | 'earlier', more: object = {}) => {
-  const { call } = await connectAccount(service(), layout)
-  references += 1
-  const token = await tokenFor(call, layout, { location_reference_id: `market-${references}`, postal_address: londonAddress, ...more })
-  const flow = visit(service(), token)
-  await flow.submit('session_start')
-  await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
-  return { call, token, flow }
+  const session = await beginSession(layout, { route_options: {}, postal_address: londonAddress, ...more })
+  await session.flow.submit('session_start')
+  await session.flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+  return session
 }
 
-const sourcesOf = async (call: Call) => listed(await call('GET', '/locations'))[0]?.['market_sources']
-const completed = async (call: Call) => listed(await call('GET', '/events?event_type=connect_session.complete'))
+const sourcesOf = async (call: Call) => (await locationOf(call))['market_sources']
 
 describe('market prices', () => {
   it('that come after the session reach its location, and only then it is told complete', async () => {

@@ -59,9 +59,13 @@ const isCaptured = (state: ConnectState): boolean => (state.source === 'captured
 /** Whether the tariff of the summary is the location's already. */
 const isKept = ({ source }: ConnectState): boolean => source === 'stored' || source === 'direct'
 
-/** Come to a page from another one. Reaching the summary keeps the tariff; the earlier layout waits for SAVE. */
+/**
+ * Come to a page from another one. Reaching the summary keeps the tariff; the earlier layout waits for SAVE. Nobody goes back to a summary
+ * whose prices were given up on the way.
+ */
 const reach = (config: ConnectConfig, state: ConnectState, from: Page, page: Page): Result<Move> => {
-  const next = { ...state, page, trail: pagesBefore(config, state, from).filter(one => one !== page) }
+  const trail = pagesBefore(config, state, from).filter(one => one !== page && (one !== 'summary' || hasPrices(state)))
+  const next = { ...state, page, trail }
   if (page !== 'summary' || config.layout === 'earlier') return move(next)
   return move(next, isKept(state) ? 'complete' : 'save')
 }
@@ -127,21 +131,24 @@ const pageAfterRegion = (config: ConnectConfig, state: ConnectState): Page =>
 
 const notHere = refused('action_invalid', 'This button has no use on this page; send one of its actions', 'action')
 
-const back = (state: ConnectState): Result<Move> => {
-  const page = state.trail.at(-1)
+/** Go back from a page: from an older one as if the person were there still. */
+const back = (config: ConnectConfig, state: ConnectState, from: Page): Result<Move> => {
+  const trail = from === 'login' ? state.trail : pagesBefore(config, state, from).filter(one => one !== from)
+  const page = trail.at(-1)
   if (page === undefined) return move(state, 'leave')
-  return move({ ...state, page, trail: state.trail.slice(0, -1) })
+  return move({ ...state, page, trail: trail.slice(0, -1) })
 }
 
+/** What the summary shows holds until something else is chosen, so that BACK leads to it again. */
 const edit = (config: ConnectConfig, state: ConnectState, from: Page): Result<Move> =>
-  reach(config, { ...state, source: null }, from, state.isPlaced ? 'provider' : 'address')
+  reach(config, state, from, state.isPlaced ? 'provider' : 'address')
 
 const act = (config: ConnectConfig, state: ConnectState, action: Action, named: Page | null): Result<Move> => {
   const here = state.page ?? 'address'
   const from = named !== null && isOpen(config, state, named) ? named : here
   switch (action) {
     case 'BACK':
-      return back(state)
+      return back(config, state, from)
     case 'CLOSE':
       return move(state, 'leave')
     case 'ADDRESS_CHANGE':

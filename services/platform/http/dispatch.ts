@@ -48,6 +48,8 @@ const passRate = (trace: Trace, verdict: RateVerdict, advice: string): Result<nu
 
 const isUsable = (parameter: string): boolean => parameter.length <= 510 && [...parameter].length <= 255 && !parameter.includes('\0')
 
+const contextOf = ({ id, context }: Operation): string => context ?? `api.${id}`
+
 /** Choose the entry that answers: header and path alone where they suffice, else the account of the caller decides. */
 const choose = async (
   request: Request,
@@ -71,7 +73,7 @@ const choose = async (
   const serving = entries.value.map(entry => entry.layout)
   trace.layout = chooseLayout(header.value, serving, 'current')
   trace.operation = first.binding.operation
-  trace.context = `api.${first.binding.operation.id}`
+  trace.context = contextOf(first.binding.operation)
   const caller = await callerOf(request.headers, first.binding.operation, ports, trace.at)
   if (!caller.ok) return caller
   if (caller.value !== nobody) trace.liveMode = caller.value.liveMode
@@ -79,7 +81,7 @@ const choose = async (
   const entry = entries.value.find(one => one.layout === trace.layout) ?? first
   const { operation } = entry.binding
   trace.operation = operation
-  trace.context = `api.${operation.id}`
+  trace.context = contextOf(operation)
   // The layouts may have different operations here, each with its own access.
   const allowed = entry === first ? caller : await callerOf(request.headers, operation, ports, trace.at)
   if (!allowed.ok) return allowed
@@ -108,7 +110,7 @@ const enter = async (
     )
     if (!passed.ok) return passed
   } else if (caller !== nobody) {
-    const verdict = await gate.requests.take(`${caller.accountId} ${caller.liveMode}`)
+    const verdict = await gate.requests.take(`${caller.accountId} ${caller.liveMode}`, caller.requestsPerSecond)
     const passed = passRate(trace, verdict, 'Too many requests in this second; send it again later')
     if (!passed.ok) return passed
   }

@@ -36,6 +36,11 @@ const fromRow = (row: Row): StoredAccount => ({
   createdAt: row.time_created,
 })
 
+/** Wait until no other transaction is about to make the first account, and keep others waiting until this one ends. */
+export const waitForFirstAccount = async (query: Kysely<Tables>): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtext('first account'))`.execute(query)
+}
+
 /** Read a stored version; one that this release does not know is a defect of the data. */
 export const layoutOf = (version: string): Layout => {
   const layout = layouts.find(known => versionOf[known] === version)

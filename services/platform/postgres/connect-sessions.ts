@@ -1,9 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { ConnectConfig, ConnectRequest, ConnectState } from '../../domain/connect/session.ts'
+import type { Replacement } from '../../domain/connect/tariff-of.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import { ownedBy } from './page.ts'
 import type { Tables } from './tables.ts'
 import type { Tenant, TenantTransaction } from './transaction.ts'
+
+/** A tariff that another one took the place of at `cutAt`: closed there, or its contract shortened from `contractEnd`. Instants in ms. */
+export type ReplacedTariff = Replacement & { readonly cutAt: number; readonly contractEnd: number | null }
 
 /** A Connect session as it is kept; `id` is the keyed hash of its token, instants in ms. */
 export type StoredSession = Tenant & {
@@ -17,6 +21,8 @@ export type StoredSession = Tenant & {
   readonly locationId: string | null
   readonly tariffId: string | null
   readonly savedPrint: string | null
+  /** What the kept tariff took the place of: it holds again where the session keeps another one. */
+  readonly replaced: readonly ReplacedTariff[]
   readonly completeAction: 'SAVE' | 'DISCONNECT' | null
   readonly completedAt: number | null
   readonly announcedAt: number | null
@@ -25,7 +31,7 @@ export type StoredSession = Tenant & {
 }
 
 const columns = sql`account_id as "accountId", live_mode as "liveMode", id, sealed_token as "sealedToken", key_id as "keyId", config, request,
-  state, customer_id as "customerId", location_id as "locationId", tariff_id as "tariffId", saved_print as "savedPrint",
+  state, customer_id as "customerId", location_id as "locationId", tariff_id as "tariffId", saved_print as "savedPrint", replaced,
   complete_action as "completeAction", completed_at as "completedAt", announced_at as "announcedAt", time_created as "createdAt",
   expires_at as "expiresAt"`
 
@@ -33,11 +39,13 @@ const columns = sql`account_id as "accountId", live_mode as "liveMode", id, seal
 export const createSession = async ({ query }: Pick<TenantTransaction, 'query'>, session: StoredSession): Promise<void> => {
   await sql`
     insert into connect_sessions (account_id, live_mode, id, sealed_token, key_id, config, request, state, customer_id, location_id, tariff_id,
-      saved_print, complete_action, completed_at, announced_at, time_created, expires_at)
+      saved_print, replaced, complete_action, completed_at, announced_at, time_created, expires_at)
     values (${session.accountId}, ${session.liveMode}, ${session.id}, ${session.sealedToken}, ${session.keyId},
       ${JSON.stringify(session.config)}, ${JSON.stringify(session.request)}, ${JSON.stringify(session.state)}, ${session.customerId},
-      ${session.locationId}, ${session.tariffId}, ${session.savedPrint}, ${session.completeAction}, ${toTimestampOrNull(session.completedAt)},
-      ${toTimestampOrNull(session.announcedAt)}, ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`.execute(query)
+      ${session.locationId}, ${session.tariffId}, ${session.savedPrint}, ${JSON.stringify(session.replaced)}, ${session.completeAction},
+      ${toTimestampOrNull(session.completedAt)}, ${toTimestampOrNull(session.announcedAt)}, ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`.execute(
+    query,
+  )
 }
 
 /**
@@ -70,6 +78,7 @@ export const updateSession = async (transaction: TenantTransaction, session: Sto
   await sql`
     update connect_sessions set state = ${JSON.stringify(session.state)}, customer_id = ${session.customerId},
       location_id = ${session.locationId}, tariff_id = ${session.tariffId}, saved_print = ${session.savedPrint},
+      replaced = ${JSON.stringify(session.replaced)},
       complete_action = ${session.completeAction}, completed_at = ${toTimestampOrNull(session.completedAt)},
       announced_at = ${toTimestampOrNull(session.announcedAt)}
     where ${ownedBy(transaction)} and id = ${session.id}`.execute(transaction.query)

@@ -1,16 +1,18 @@
 import { type Kysely, sql } from 'kysely'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import { toTimestamp } from './column.ts'
+import type { AddressType } from './providers.ts'
 import type { Tables } from './tables.ts'
 import { tariffFromJson, termsToText } from './tariff-row.ts'
 
-/** A tariff that a provider offers to anybody. Without countries it is offered wherever the provider is. */
+/** A tariff that a provider offers to anybody. Without countries or address types it is offered wherever the provider is. */
 export type LibraryTariff = {
   readonly id: string
   readonly providerId: string
   readonly name: string
   readonly description: string | null
   readonly countries: readonly string[]
+  readonly addressTypes: readonly AddressType[]
   readonly currencyCode: string
   readonly direction: TariffDirection
   readonly type: TariffType
@@ -20,7 +22,7 @@ export type LibraryTariff = {
 
 type Row = Omit<LibraryTariff, 'marketRates' | 'schedule'> & { readonly terms: string; readonly marketRates: boolean }
 
-const columns = sql`id, provider_id as "providerId", name, description, countries, currency_code as "currencyCode", direction, type,
+const columns = sql`id, provider_id as "providerId", name, description, countries, address_types as "addressTypes", currency_code as "currencyCode", direction, type,
   coalesce((terms ->> 'market_rates')::boolean, false) as "marketRates", terms::text as terms`
 
 const fromRow = ({ terms, ...row }: Row): LibraryTariff => {
@@ -33,6 +35,8 @@ const fromRow = ({ terms, ...row }: Row): LibraryTariff => {
 export type LibraryFilter = {
   readonly providerIds: readonly string[]
   readonly country: string
+  /** Null is any type. */
+  readonly addressType: AddressType | null
   readonly currencyCode: string
   readonly direction: TariffDirection
   readonly type: TariffType
@@ -43,6 +47,7 @@ export const listLibraryTariffs = async (query: Kysely<Tables>, filter: LibraryF
   const { rows } = await sql<Row>`
     select ${columns} from library_tariffs
     where provider_id = any(${filter.providerIds}) and (countries = '{}' or ${filter.country} = any(countries))
+      and (${filter.addressType}::text is null or address_types = '{}' or ${filter.addressType} = any(address_types))
       and currency_code = ${filter.currencyCode} and direction = ${filter.direction} and type = ${filter.type}
     order by lower(name), id`.execute(query)
   return rows.map(fromRow)
@@ -59,11 +64,12 @@ export const putLibraryTariffs = async (operator: Kysely<Tables>, tariffs: reado
   for (const one of tariffs) {
     const terms = JSON.stringify({ ...JSON.parse(termsToText(one.schedule)), market_rates: one.marketRates })
     await sql`
-      insert into library_tariffs (id, provider_id, name, description, countries, currency_code, direction, type, terms, time_created)
-      values (${one.id}, ${one.providerId}, ${one.name}, ${one.description}, ${one.countries}::text[], ${one.currencyCode}, ${one.direction},
+      insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code, direction, type, terms,
+        time_created)
+      values (${one.id}, ${one.providerId}, ${one.name}, ${one.description}, ${one.countries}::text[], ${one.addressTypes}::text[], ${one.currencyCode}, ${one.direction},
         ${one.type}, ${terms}, ${toTimestamp(at)})
       on conflict (id) do update set provider_id = excluded.provider_id, name = excluded.name, description = excluded.description,
-        countries = excluded.countries, currency_code = excluded.currency_code, direction = excluded.direction, type = excluded.type,
+        countries = excluded.countries, address_types = excluded.address_types, currency_code = excluded.currency_code, direction = excluded.direction, type = excluded.type,
         terms = excluded.terms`.execute(operator)
   }
 }

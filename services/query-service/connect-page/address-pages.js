@@ -1,3 +1,4 @@
+import { areaOptions } from './areas.js'
 import { choice, chosenIn, element, field, textInput } from './element.js'
 
 const parts = [
@@ -45,7 +46,7 @@ export const providerSign = ({ display_name: name, logo_url: logo }) =>
 
 const mostShown = 60
 
-const providerPage = ({ providers }, { act }) => {
+const providerPage = ({ providers, provider = {} }, { act }) => {
   const search = textInput('', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false' })
   const found = element('p', { class: 'hint', role: 'status' })
   const list = element('div', { class: 'scroll' })
@@ -56,8 +57,10 @@ const providerPage = ({ providers }, { act }) => {
       fitting.length > mostShown
         ? `${fitting.length} suppliers; type to see fewer`
         : `${fitting.length} supplier${fitting.length === 1 ? '' : 's'}`
-    const options = fitting.slice(0, mostShown).map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
-    list.replaceChildren(choice('Suppliers', 'provider', options))
+    // The one that was chosen before comes first, so that a short list holds it.
+    const sorted = fitting.toSorted((a, b) => Number(b.id === provider.id) - Number(a.id === provider.id))
+    const options = sorted.slice(0, mostShown).map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
+    list.replaceChildren(choice('Suppliers', 'provider', options, provider.id))
   }
   search.addEventListener('input', show)
   show()
@@ -100,14 +103,7 @@ const tariffPage = ({ tariffs }, { act }) => ({
 const regionPage = ({ regions, region }) => ({
   title: 'Which market area are you in?',
   text: 'Prices differ between these areas. Your bill or your grid operator tells which one is yours.',
-  fields: [
-    choice(
-      'Market areas',
-      'region',
-      regions.map(one => (typeof one === 'string' ? { value: one, title: one } : { value: one.id, title: one.name ?? one.id })),
-      region,
-    ),
-  ],
+  fields: [choice('Market areas', 'region', areaOptions(regions), region)],
   read: form => ({ region: chosenIn(form, 'region') || null }),
 })
 

@@ -66,9 +66,9 @@ const rowFields = (row, index, currency, remove) => {
     field('Days', inputs.days),
     field('From', inputs.validFrom),
     field('To', inputs.validTo),
-    field('Price', inputs.price, { unit: priceUnit(currency) }),
+    field('Price', inputs.price, { name: `rows[${index}].price`, unit: priceUnit(currency) }),
     field('Up to, in a month (optional)', inputs.upTo, { unit: 'kWh' }),
-    field('Price above that', inputs.above, { unit: priceUnit(currency) }),
+    field('Price above that', inputs.above, { name: `rows[${index}].above`, unit: priceUnit(currency) }),
     element(
       'button',
       { type: 'button', class: 'link', onclick: () => remove(index), 'aria-label': `Remove prices ${index + 1}` },
@@ -82,7 +82,16 @@ const rowFields = (row, index, currency, remove) => {
     upTo: readNumber(inputs.upTo.value),
     above: readPrice(inputs.above.value, currency) ?? 0,
   })
-  return { made, texts, read }
+  /** Prices that nobody has typed would be given away; the answer could not tell which row they stand in. */
+  const fault = () => {
+    const isTiered = inputs.upTo.value.trim() !== ''
+    const missing = [
+      ['price', true],
+      ['above', isTiered],
+    ].find(([name, isAsked]) => isAsked && readPrice(inputs[name].value, currency) === undefined)
+    if (missing !== undefined) return { field: `rows[${index}].${missing[0]}`, message: 'Give a price, such as 24.55.' }
+  }
+  return { made, texts, read, fault }
 }
 
 /** Prices by season, day and amount, as rows; what covers more of the year gives way to what names it more closely. */
@@ -101,6 +110,7 @@ export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
     title: 'Your prices',
     text: 'Give the prices of all the year. Where two hold at once, the one for fewer days or months wins.',
     fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add prices')],
+    fault: () => rows.map(one => one.fault()).find(Boolean),
     read: () => ({ tariff: { market_rates: false, schedule: scheduleOf(rows.map(one => one.read())) } }),
   }
 }

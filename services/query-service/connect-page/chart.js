@@ -1,15 +1,34 @@
 import { element, shape } from './element.js'
 import { priceLabel } from './money.js'
 
-const size = { width: 420, height: 170, left: 4, right: 4, top: 12, bottom: 24 }
+const size = { width: 420, height: 180, left: 4, right: 4, top: 20, bottom: 24 }
 const hourMs = 3_600_000
 
 /** The time of day as an instant's own offset has it: the text says it already. */
 const clockOf = text => text.slice(11, 16)
 
+/** Cut a rate into the hours of its day, so that a long one is drawn as many bars and now stands out of it. */
+const hoursOf = (rate, from) => {
+  const [start, end] = [Date.parse(rate.valid_from), Date.parse(rate.valid_to)]
+  const cuts = [start]
+  for (let at = from + (Math.floor((start - from) / hourMs) + 1) * hourMs; at < end; at += hourMs) cuts.push(at)
+  return cuts.map((at, index) => [at, cuts[index + 1] ?? end])
+}
+
 const bar = (rate, box, isNow, currency) => {
   const label = `${clockOf(rate.valid_from)}–${clockOf(rate.valid_to)}: ${priceLabel(rate.tariff.cost, currency)}${isNow ? ' (now)' : ''}`
   return shape('rect', { ...box, rx: 2, class: isNow ? 'bar now' : 'bar' }, shape('title', {}, label))
+}
+
+/** A line through the day at `x`, with the word beside it: bright on dark bars and dark on bright ones. */
+const nowMark = x => {
+  const isLate = x > size.width - 40
+  const ends = { x1: x, x2: x, y1: 4, y2: size.height - size.bottom }
+  return [
+    shape('line', { ...ends, class: 'now-halo' }),
+    shape('line', { ...ends, class: 'now-line' }),
+    shape('text', { x: x + (isLate ? -5 : 5), y: 13, 'text-anchor': isLate ? 'end' : 'start', class: 'now-word' }, 'now'),
+  ]
 }
 
 /** Draw prices of one day as bars, the one that holds now marked, with a table of the same beneath. Rates as the summary gives them. */
@@ -28,11 +47,11 @@ export const priceChart = (rates, currency, now) => {
     class: 'chart',
   })
   for (const rate of rates) {
-    const [start, end] = [Date.parse(rate.valid_from), Date.parse(rate.valid_to)]
-    const gap = rates.length > 1 ? 1 : 0
     const [top, bottom] = [Math.min(y(0), y(rate.tariff.cost)), Math.max(y(0), y(rate.tariff.cost))]
-    const box = { x: x(start), y: top, width: Math.max(1, x(end) - x(start) - gap), height: Math.max(1, bottom - top) }
-    picture.append(bar(rate, box, start <= now && now < end, currency))
+    for (const [start, end] of hoursOf(rate, from)) {
+      const box = { x: x(start), y: top, width: Math.max(1, x(end) - x(start) - 1), height: Math.max(1, bottom - top) }
+      picture.append(bar(rate, box, start <= now && now < end, currency))
+    }
   }
   picture.append(shape('line', { x1: size.left, x2: size.width - size.right, y1: y(0), y2: y(0), class: 'axis' }))
   for (let hour = 0; from + hour * hourMs <= to; hour += 6) {
@@ -41,8 +60,7 @@ export const priceChart = (rates, currency, now) => {
     const words = new Date(from + hour * hourMs + offsetOf(rates[0].valid_from)).toISOString().slice(11, 16)
     picture.append(shape('text', { x: place, y: size.height - 6, 'text-anchor': anchor, class: 'tick' }, words))
   }
-  if (from <= now && now < to)
-    picture.append(shape('line', { x1: x(now), x2: x(now), y1: size.top - 6, y2: size.height - size.bottom, class: 'now-line' }))
+  if (from <= now && now < to) picture.append(...nowMark(x(now)))
   return element('figure', { class: 'rates' }, element('figcaption', {}, captionOf(rates, currency, now)), picture, table(rates, currency))
 }
 
@@ -60,6 +78,7 @@ const rangeOf = (rates, currency) => {
 const summaryOf = (rates, currency) => `Prices of the day: ${rangeOf(rates, currency)}. The table beneath lists them.`
 
 const captionOf = (rates, currency, now) => {
+  if (rates.every(rate => rate.tariff.cost === rates[0].tariff.cost)) return `${priceLabel(rates[0].tariff.cost, currency)} all day`
   const held = rates.find(rate => Date.parse(rate.valid_from) <= now && now < Date.parse(rate.valid_to))
   const range = rangeOf(rates, currency)
   return held === undefined ? range : `Now ${priceLabel(held.tariff.cost, currency)}; ${range} over the day`

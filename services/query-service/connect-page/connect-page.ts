@@ -11,6 +11,7 @@ const modules = [
   'element.js',
   'money.js',
   'chart.js',
+  'areas.js',
   'address-pages.js',
   'tariff-pages.js',
   'advanced-page.js',
@@ -72,13 +73,14 @@ const shell = (files: string): string =>
 `.markup
 
 /**
- * Give the page of Connect at a path, and its files beneath it. The page begins where the session of its address (`fp_cot`) stands and
+ * Give the page of Connect at a path, with and without a slash at its end, and its files beneath it. The page begins where the session of its address (`fp_cot`) stands and
  * speaks to the path it was opened from, as any other client does.
  */
 export const connectPages = (path: string): readonly Page[] => {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return [
     file(path, 'text/html', () => shell(`${name}/page`)),
+    file(`${path}/`, 'text/html', () => shell('page')),
     ...modules.map(module => file(`${path}/page/${module}`, 'text/javascript', () => textOf(module))),
     file(`${path}/page/connect.css`, 'text/css', () => `${textOf('connect.css')}\n${textOf('buttons.css')}`),
   ]

@@ -89,7 +89,9 @@ const show = answer => {
       novalidate: true,
       onsubmit: event => {
         event.preventDefault()
-        if (page.read !== undefined) take({ route, data: page.read(form) })
+        const fault = page.fault?.()
+        if (fault !== undefined) showError(fault)
+        else if (page.read !== undefined) take({ route, data: page.read(form) })
       },
     },
     ...page.fields,

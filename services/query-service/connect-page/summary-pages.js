@@ -30,8 +30,10 @@ const days = [
   ['tomorrow', 'Tomorrow'],
 ]
 
+/** The prices of three days; nothing where the page tells of one price alone. */
 const dayTabs = (rates, currency) => {
-  const known = days.filter(([name]) => rates?.[name]?.length > 0)
+  if (rates === undefined) return null
+  const known = days.filter(([name]) => rates[name]?.length > 0)
   if (known.length === 0) return element('p', { class: 'hint' }, 'There are no prices to show yet.')
   const panel = element('div', {})
   const buttons = known.map(([name, title]) => element('button', { type: 'button', class: 'tab', onclick: () => show(name) }, title))
@@ -55,39 +57,44 @@ const words = {
 
 const confirmed = { DISCONNECT: 'Disconnect this tariff? Costs of the past stay as they are.' }
 
-const actionButtons = (actions, names, act) =>
+const head = ({ provider }) =>
+  provider ? element('div', { class: 'head' }, providerSign(provider), element('strong', {}, provider.display_name)) : null
+
+const actionButtons = (actions, names, act, titles = words) =>
   names
     .filter(name => actions.includes(name))
     .map((name, index) => {
       const run = () => {
         if (confirmed[name] === undefined || confirm(confirmed[name])) act(name)
       }
-      return element('button', { type: 'button', class: index === 0 ? 'main' : 'second', onclick: run }, words[name])
+      return element('button', { type: 'button', class: index === 0 ? 'main' : 'second', onclick: run }, titles[name])
     })
 
 const summaryPage = (data, { act, actions }) => ({
   title: actions.includes('SAVE') ? 'Is this your tariff?' : 'Your tariff is connected',
   fields: [
-    data.provider
-      ? element('div', { class: 'head' }, providerSign(data.provider), element('strong', {}, data.provider.display_name))
-      : null,
+    head(data),
     facts(data),
     dayTabs(data.rates, data.currency_code),
     ...actionButtons(actions, ['SAVE', 'CLOSE', 'EDIT', 'WRONG_TARIFF_REPORT', 'DISCONNECT'], act),
   ],
 })
 
-const pendingPage = (_, { act, actions }) => ({
+const pendingPage = (data, { act, actions }) => ({
   title: 'Your supplier is being asked',
   text: 'It can take a while until the prices are here. You may close this page; nothing is lost.',
   again: 5_000,
-  fields: actionButtons(actions, ['CLOSE', 'SAVE', 'EDIT', 'DISMISS_DIRECT', 'DISCONNECT'], act),
+  // There is nothing to save yet: SAVE ends the visit here as CLOSE does.
+  fields: [
+    head(data),
+    ...actionButtons(actions, ['CLOSE', 'SAVE', 'EDIT', 'DISMISS_DIRECT', 'DISCONNECT'], act, { ...words, SAVE: words.CLOSE }),
+  ],
 })
 
-const failedPage = (_, { act, actions }) => ({
+const failedPage = (data, { act, actions }) => ({
   title: 'Your supplier did not give the prices',
   text: 'Try another way, or come back later.',
-  fields: actionButtons(actions, ['EDIT', 'RECONNECT', 'CLOSE', 'DISCONNECT'], act),
+  fields: [head(data), ...actionButtons(actions, ['EDIT', 'RECONNECT', 'CLOSE', 'DISCONNECT'], act)],
 })
 
 /** Pages that end a session, by route. */

@@ -1,4 +1,5 @@
 import { advancedPage } from './advanced-page.js'
+import { areaOptions } from './areas.js'
 import { choice, chosenIn, element, field, numberInput, textInput } from './element.js'
 import { priceText, priceUnit, readNumber, readPrice } from './money.js'
 
@@ -98,16 +99,7 @@ const surchargePage = ({ currency_code: currency, surcharge = {}, regions, regio
     title: 'What comes on top of the market price?',
     text: 'Your contract tells what the supplier adds for each kilowatt-hour. Leave empty what it does not add.',
     fields: [
-      ...(asks
-        ? [
-            choice(
-              'Market area',
-              'region',
-              regions.map(one => (typeof one === 'string' ? { value: one, title: one } : { value: one.id, title: one.name })),
-              region,
-            ),
-          ]
-        : []),
+      ...(asks ? [choice('Market area', 'region', areaOptions(regions), region)] : []),
       field('Surcharge for each kilowatt-hour', fixed, { name: 'fixed', unit: priceUnit(currency) }),
       field('Surcharge in percent, such as tax', percentage, { name: 'percentage', unit: '%' }),
     ],

@@ -17,12 +17,12 @@ import {
 import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
-import { findLibraryTariff, listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
+import { findLibraryTariff } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { findProviders, serves } from '../../platform/postgres/providers.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { chosenProvider } from './open-session.ts'
+import { chosenProvider, libraryOf } from './open-session.ts'
 import { placeAddress } from './place-address.ts'
 
 type Capture = {
@@ -62,13 +62,7 @@ const captureLibrary = async ({ transaction, session, data }: Capture): Promise<
   if (!id.ok) return id
   const tariff = await findLibraryTariff(transaction.query, id.value)
   if (tariff === null) return refused('tariff_not_found', 'No tariff has this id; choose one of the list', 'data.tariff.id')
-  const { state, config } = session
-  const fitting = await listLibraryTariffs(transaction.query, {
-    providerIds: [state.provider?.id ?? ''],
-    country: state.address.country_code ?? '',
-    currencyCode: state.currencyCode ?? '',
-    ...{ direction: config.direction, type: config.type },
-  })
+  const fitting = await libraryOf(transaction, session, session.state.provider?.id ?? null)
   return fitting.some(one => one.id === tariff.id)
     ? accepted({ page: 'library', tariffId: tariff.id, name: tariff.name })
     : refused('tariff_id_invalid', 'This tariff is not offered here; choose one of the list', 'data.tariff.id')

@@ -31,8 +31,15 @@ export type Deeds = {
 
 export const nothingDone: Deeds = { events: [], audit: [], orders: [] }
 
+/** A location that changes twice in one step has changed once: its last state is told. */
+const toldOnce = (events: readonly EventDraft[]): readonly EventDraft[] =>
+  events.filter(
+    ({ type, objectId }, index) =>
+      type !== 'location.update' || !events.slice(index + 1).some(later => later.type === type && later.objectId === objectId),
+  )
+
 export const bothDone = (a: Deeds, b: Deeds): Deeds => ({
-  events: [...a.events, ...b.events],
+  events: toldOnce([...a.events, ...b.events]),
   audit: [...a.audit, ...b.audit],
   orders: [...a.orders, ...b.orders],
 })

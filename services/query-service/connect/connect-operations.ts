@@ -6,10 +6,9 @@ import { answerConnectCall } from './connect-call.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { connectTokenOperations } from './connect-tokens.ts'
 
-/** The call answers at its own path, and wherever the operator mounts the flow besides. */
+/** The call answers at its own path, and wherever the operator mounts the flow besides; clients write addresses with a slash at the end, too. */
 const mounted = (paths: readonly string[]): typeof connectStep => {
-  const others = paths.filter(path => !connectStep.routes.current.some(route => route.path === path))
-  if (others.length === 0) return connectStep
+  const others = paths.flatMap(path => [path, `${path}/`]).filter(path => !connectStep.routes.current.some(route => route.path === path))
   const more = others.map(path => sameRoute('POST', path))
   const { current, earlier } = connectStep.routes
   return {

@@ -80,6 +80,7 @@ export const makeSession = async (
     locationId: null,
     tariffId: null,
     savedPrint: null,
+    replaced: [],
     completeAction: null,
     completedAt: null,
     announcedAt: null,

@@ -64,7 +64,7 @@ const finishWaiting = async (
 ): Promise<Deeds> => {
   const session = await retrieveSession(transaction, sessionId, { forUpdate: true })
   if (session === null || session.completedAt !== null) return nothingDone
-  const { value, deeds } = await finish(dependencies, transaction, { ...session, tariffId, savedPrint: null }, at)
+  const { value, deeds } = await finish(dependencies, transaction, { ...session, tariffId, savedPrint: null, replaced: [] }, at)
   await updateSession(transaction, value)
   return deeds
 }

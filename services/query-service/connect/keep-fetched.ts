@@ -15,7 +15,7 @@ import { retrieveTariff, updateTariff } from '../../platform/postgres/tariffs.ts
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { providerPatienceMs } from '../registry/location-tariffs.ts'
 import { bothDone, type ConnectDependencies, type Deeds, type Done, done, nothingDone } from './connect-dependencies.ts'
-import { putTariff, tellLocation } from './keep-tariff.ts'
+import { putTariff, tellLocation } from './put-tariff.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
@@ -57,7 +57,7 @@ const bringUp = async (
   const wish = { ...terms, connectionType: 'DIRECT', libraryTariffId: null, providerId, displayName } as const
   const put = await putTariff(dependencies, transaction, location, wish, at)
   if (!put.ok) return put
-  return done(put.value.value, bothDone(put.value.deeds, await tellLocation(transaction, location.id, at)))
+  return done(put.value.tariff, bothDone(put.value.deeds, await tellLocation(transaction, location.id, at)))
 }
 
 /** Keep what a provider has told of a tariff, and fetch it again in a day. Where its location is gone the credentials go too. */

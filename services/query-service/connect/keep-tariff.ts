@@ -1,96 +1,18 @@
 import { createHash } from 'node:crypto'
-import { tariffToWire } from '../../contract/tariff.ts'
-import { replacements, startOf, termsOf } from '../../domain/connect/tariff-of.ts'
+import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { Tariff } from '../../domain/tariff/tariff.ts'
 import type { TariffTerms } from '../../domain/tariff/validate-schedule.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { findLibraryTariff } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
-import { retrieveLocation } from '../../platform/postgres/locations.ts'
-import { loadLocationPricing } from '../../platform/postgres/pricing-input.ts'
 import { forgetCredentials } from '../../platform/postgres/tariff-credentials.ts'
-import { type ConnectionType, type StoredTariff, type TariffDraft, termsToText } from '../../platform/postgres/tariff-row.ts'
-import { createTariff, endTariff, retrieveTariff, type TariffChange, updateTariff, voidTariff } from '../../platform/postgres/tariffs.ts'
+import { type ConnectionType, type StoredTariff, termsToText } from '../../platform/postgres/tariff-row.ts'
+import { endTariff, retrieveTariff, updateTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { bothDone, type ConnectDependencies, type Deeds, type Done, done, nothingDone } from './connect-dependencies.ts'
-import { keepOwner, locationEvent } from './keep-owner.ts'
+import { keepOwner } from './keep-owner.ts'
 import { livingTariffs } from './open-session.ts'
-
-/** A tariff that is to be kept: its start is worked out where it is not given. */
-export type TariffWish = Omit<TariffDraft, 'locationId' | 'status'>
-
-const noteOf = (action: string, { tariff, order }: TariffChange): Deeds => ({
-  events: [],
-  audit: [{ action, objectId: tariff.id, detail: tariffToWire(tariff) }],
-  orders: [order],
-})
-
-/** The event that changes of its tariffs are for a location. */
-export const tellLocation = async (transaction: TenantTransaction, locationId: string, at: number): Promise<Deeds> => {
-  const location = await retrieveLocation(transaction, locationId)
-  return location === null ? nothingDone : { ...nothingDone, events: [locationEvent('location.update', location, at)] }
-}
-
-/** The location's tariffs of a kind that are not voided, closed ones too. */
-const othersOf = async (
-  { query, accountId, liveMode }: TenantTransaction,
-  locationId: string,
-  kind: { readonly direction: string; readonly type: string },
-): Promise<readonly Tariff[]> => {
-  const [pricing] = await loadLocationPricing(query, [{ accountId, liveMode, locationId }])
-  return (pricing?.tariffs ?? []).filter(({ direction, type }) => direction === kind.direction && type === kind.type)
-}
-
-/** End what a new tariff takes the place of, where the new one starts. */
-const replace = async (
-  transaction: TenantTransaction,
-  others: readonly Tariff[],
-  span: { readonly start: number | null; readonly end: number | null },
-  at: number,
-): Promise<Result<Deeds>> => {
-  const living = others.filter(({ closedAt }) => closedAt === null)
-  const replaced = replacements(living, span, at)
-  if (!replaced.ok) return replaced
-  let deeds = nothingDone
-  for (const { id, way } of replaced.value) {
-    const start = span.start ?? at
-    const ended =
-      way === 'closes' ? await endTariff(transaction, id, start) : await updateTariff(transaction, id, { contractEnd: start }, at)
-    if (!ended.ok) return ended
-    deeds = bothDone(deeds, noteOf(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value))
-  }
-  return accepted(deeds)
-}
-
-/**
- * Give a location a tariff: what it had of the kind ends where the new one starts. Without a start the tariff holds from the local day of
- * `at` on, or always did where it is the first. Refuses what creating a tariff refuses. Source: Connect reference 5.
- */
-export const putTariff = async (
-  { timeZone }: ConnectDependencies,
-  transaction: TenantTransaction,
-  location: Pick<StoredLocation, 'id' | 'timezone'>,
-  wish: TariffWish,
-  at: number,
-): Promise<Result<Done<StoredTariff>>> => {
-  const zone = timeZone(location.timezone)
-  if (zone === null) throw new RangeError(`location ${location.id} lies in the unknown zone ${location.timezone}`)
-  const others = await othersOf(transaction, location.id, wish)
-  const start = startOf(wish.contractStart, others, zone, at)
-  if (start !== null && wish.contractEnd !== null && wish.contractEnd <= start) {
-    return refused(
-      'end_before_start',
-      'The contract has ended before the tariff could begin; give its start, or a later end',
-      'contract_end_date',
-    )
-  }
-  const replaced = await replace(transaction, others, { start, end: wish.contractEnd }, at)
-  if (!replaced.ok) return replaced
-  const created = await createTariff(transaction, { ...wish, contractStart: start, locationId: location.id, status: 'CONNECTED' }, at)
-  if (!created.ok) return created
-  return done(created.value.tariff, bothDone(replaced.value, noteOf('tariff.create', created.value)))
-}
+import { noteOf, putTariff, type TariffWish, takeBack, tellLocation } from './put-tariff.ts'
 
 /** Where the terms of a session's tariff come from. */
 type Origin = { readonly terms: TariffTerms; readonly connectionType: ConnectionType; readonly libraryTariffId: string | null }
@@ -141,7 +63,7 @@ const keepAgain = async (
 
 /**
  * Keep the tariff of a session, with its customer and location. The same again changes nothing; another one in the same session takes the
- * place of the first, which never was. Gives the session with the ids of what was kept. Source: Connect reference 5.
+ * place of the first, which never was: what the first had ended holds again. Gives the session with the ids of what was kept. Source: Connect reference 5.
  */
 export const keepTariff = async (
   dependencies: ConnectDependencies,
@@ -162,16 +84,17 @@ export const keepTariff = async (
   }
   let deeds = owner.value.deeds
   if (before !== null && session.savedPrint !== null) {
-    const voided = await voidTariff(transaction, before.id, at)
-    if (!voided.ok) return voided
-    deeds = bothDone(deeds, noteOf('tariff.void', voided.value))
+    const taken = await takeBack(transaction, before, session.replaced, at)
+    if (!taken.ok) return taken
+    deeds = bothDone(deeds, taken.value.deeds)
   }
   const put = await putTariff(dependencies, transaction, location, wish.value, at)
   if (!put.ok) return put
+  const { tariff, replaced } = put.value
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
   deeds = bothDone(bothDone(deeds, put.value.deeds), await tellLocation(transaction, location.id, at))
-  return done({ ...owned, tariffId: put.value.value.id, savedPrint: print }, deeds)
+  return done({ ...owned, tariffId: tariff.id, savedPrint: print, replaced }, deeds)
 }
 
 /**
@@ -196,5 +119,5 @@ export const disconnectTariff = async (
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
   if (living.length > 0) deeds = bothDone(deeds, await tellLocation(transaction, location.id, at))
-  return done({ ...session, locationId: location.id, tariffId: null, savedPrint: null }, deeds)
+  return done({ ...session, locationId: location.id, tariffId: null, savedPrint: null, replaced: [] }, deeds)
 }

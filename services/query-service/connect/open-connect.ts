@@ -11,7 +11,7 @@ import { connectWork } from './connect-work.ts'
 
 /** What Connect needs of the process, beside what all operations share. */
 export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {
-  /** Where the flow is mounted, beside /connect. */
+  /** Where the flow is mounted, beside /connect. Each path is served with a slash at its end, too. */
   readonly path: string
   /** The key that credentials of providers are sealed under. */
   readonly credentialsKey: string

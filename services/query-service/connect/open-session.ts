@@ -2,7 +2,7 @@ import type { Standing } from '../../domain/connect/advance.ts'
 import type { ChosenProvider, ConnectState } from '../../domain/connect/session.ts'
 import { prefillOf } from '../../domain/connect/tariff-of.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
-import { listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
+import { type LibraryTariff, listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { listLocations, retrieveLocation } from '../../platform/postgres/locations.ts'
 import { findProviders, type StoredProvider } from '../../platform/postgres/providers.ts'
@@ -70,19 +70,28 @@ export const standingOf = async (
   return (await livingTariffs(transaction, location.id, config)).length > 0 ? 'connected' : 'none'
 }
 
-/** Take a provider as the choice of a session. */
-export const chosenProvider = async (
-  transaction: TenantTransaction,
-  provider: StoredProvider,
-  { config, state }: Pick<StoredSession, 'config' | 'state'>,
-): Promise<ChosenProvider> => {
-  const library = await listLibraryTariffs(transaction.query, {
-    providerIds: [provider.id],
+/** List the library tariffs of a provider that fit a session: its address, its kind. */
+export const libraryOf = (
+  { query }: TenantTransaction,
+  { config, state, request }: Pick<StoredSession, 'config' | 'state' | 'request'>,
+  providerId: string | null,
+): Promise<readonly LibraryTariff[]> =>
+  listLibraryTariffs(query, {
+    providerIds: providerId === null ? [] : [providerId],
     country: state.address.country_code ?? '',
+    addressType: request.addressType,
     currencyCode: state.currencyCode ?? '',
     direction: config.direction,
     type: config.type,
   })
+
+/** Take a provider as the choice of a session. */
+export const chosenProvider = async (
+  transaction: TenantTransaction,
+  provider: StoredProvider,
+  session: Pick<StoredSession, 'config' | 'state' | 'request'>,
+): Promise<ChosenProvider> => {
+  const library = await libraryOf(transaction, session, provider.id)
   return {
     id: provider.id,
     displayName: provider.displayName,
@@ -98,20 +107,24 @@ const renewed = async (transaction: TenantTransaction, session: StoredSession, s
   const tariff = tariffId === null ? null : await retrieveTariff(transaction, tariffId)
   if (tariff === null) return state
   const [provider] = tariff.providerId === null ? [] : await findProviders(transaction.query, [tariff.providerId])
-  const chosen = provider === undefined ? null : await chosenProvider(transaction, provider, { config: session.config, state })
+  const chosen = provider === undefined ? null : await chosenProvider(transaction, provider, { ...session, state })
   return { ...state, ...prefillOf(tariff), name: tariff.displayName, provider: chosen }
 }
 
 /** The provider from which the location's tariff is fetched, or is on its way; null where none is. */
 const connectingProvider = async (
   transaction: TenantTransaction,
-  { config, state }: StoredSession,
+  session: StoredSession,
   location: StoredLocation | null,
 ): Promise<ChosenProvider | null> => {
   if (location === null) return null
-  const credentials = await credentialsOf(transaction, { locationId: location.id, direction: config.direction, type: config.type })
+  const credentials = await credentialsOf(transaction, {
+    locationId: location.id,
+    direction: session.config.direction,
+    type: session.config.type,
+  })
   const [provider] = credentials === null ? [] : await findProviders(transaction.query, [credentials.providerId])
-  return provider === undefined ? null : chosenProvider(transaction, provider, { config, state })
+  return provider === undefined ? null : chosenProvider(transaction, provider, session)
 }
 
 /** Make the state in which a session is first seen: what its location, its address and the tariff that it renews tell. */

@@ -8,7 +8,6 @@ import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
-import { listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { findProviders, listProviders } from '../../platform/postgres/providers.ts'
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
@@ -17,7 +16,7 @@ import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { structureType } from '../registry/location-tariffs.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { wishOf } from './keep-tariff.ts'
-import { currentTariff } from './open-session.ts'
+import { currentTariff, libraryOf } from './open-session.ts'
 import { ratesBefore, ratesKept, type SummaryTariff, summaryTariffToWire } from './summary.ts'
 
 /** What a page is drawn from. */
@@ -58,14 +57,7 @@ const providersData = async ({ transaction, session }: Drawn): Promise<Data> => 
 }
 
 const libraryData = async ({ transaction, session }: Drawn): Promise<Data> => {
-  const { state, config } = session
-  const tariffs = await listLibraryTariffs(transaction.query, {
-    providerIds: [state.provider?.id ?? ''],
-    country: state.address.country_code ?? '',
-    currencyCode: state.currencyCode ?? '',
-    direction: config.direction,
-    type: config.type,
-  })
+  const tariffs = await libraryOf(transaction, session, session.state.provider?.id ?? null)
   return { tariffs: tariffs.map(({ id, name, description }) => ({ id, name, description: description ?? '' })) }
 }
 
@@ -220,7 +212,7 @@ export const drawPage = async (drawn: Drawn, ending: boolean): Promise<ConnectPa
   const data = await dataOf(page, drawn)
   const isFixed = page === 'summary' && 'cost' in data
   const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
-  const header = 'provider' in data || page === 'address' || page === 'provider' || page === 'end' ? {} : headerOf(state.provider)
+  const header = 'provider' in data || page === 'address' || page === 'end' ? {} : headerOf(state.provider)
   return {
     connect_token: token,
     route: routeOf(page, { layout: config.layout, summaryName: config.summaryName, isFixed }),

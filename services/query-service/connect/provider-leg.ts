@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ConnectCall, ConnectPage } from '../../contract/connect-call.ts'
+import { isMembers } from '../../contract/member-path.ts'
+import { parseJson } from '../../contract/strict-json.ts'
 import { advance } from '../../domain/connect/advance.ts'
 import type { LoginOutcome } from '../../domain/connect/capture.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -43,6 +45,8 @@ export const isProviderCall = ({ route, action }: ConnectCall, { state }: Stored
 const noLogin = refused('route_invalid', 'The session has no provider with a login; send session_start for the page that is open', 'route')
 const noMetadata = refused('auth_metadata_invalid', 'Send the fields of the form as data', 'data')
 const unknownMetadata = refused('auth_metadata_invalid', 'Send the auth_metadata_id of this session', 'data.auth_metadata_id')
+const mostFields = 1_048_576
+const tooManyFields = refused('auth_metadata_invalid', `Send fields of at most ${mostFields} characters, all pages together`, 'data')
 const noConsent = refused('consent_missing', 'Send consent_given: true, or leave with the action DISMISS_DIRECT', 'data.consent_given')
 
 type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<Step>>
@@ -100,21 +104,22 @@ const metadataOf = async (
   return credentials?.sessionId === found.sessionId && credentials.providerId === provider.id ? credentials : null
 }
 
-/** What a further page adds: the account that is meant, or fields such as a one-time code. */
-const withMore = ({ dependencies, found }: Leg, credentials: TariffCredentials): TariffCredentials => {
+/** What a further page adds: the account that is meant, or fields such as a one-time code. Refuses more than a body may hold. */
+const withMore = ({ dependencies, found }: Leg, credentials: TariffCredentials): Result<TariffCredentials> => {
   const { route, data, sent } = found.call
   if (route === 'multiple_available_tariffs') {
     const account = data?.['account']
     const given = typeof account === 'object' && account !== null && 'id' in account ? account.id : (data?.['reference_id'] ?? data?.['id'])
-    return { ...credentials, referenceId: typeof given === 'string' ? given.slice(0, 255) : credentials.referenceId }
+    return accepted({ ...credentials, referenceId: typeof given === 'string' ? given.slice(0, 255) : credentials.referenceId })
   }
-  if (route !== 'mfa_capture') return credentials
+  if (route !== 'mfa_capture') return accepted(credentials)
   const { seal, open } = dependencies.credentialsSeal
   const { auth_metadata_id: _, ...fields } = sent ?? {}
-  // What was kept is joined as text, so that its numbers keep their digits.
-  const [before, more] = [open(credentials.sealed, credentials.id), JSON.stringify(fields)]
-  const joined = more === '{}' ? before : `${before.slice(0, -1)},${more.slice(1)}`
-  return { ...credentials, sealed: seal(joined, credentials.id) }
+  const before = parseJson(Buffer.from(open(credentials.sealed, credentials.id)))
+  if (!before.ok || !isMembers(before.value)) throw new RangeError(`credentials ${credentials.id} hold no fields`)
+  // A code that is asked for again takes the place of the one before it.
+  const joined = JSON.stringify({ ...before.value, ...fields })
+  return joined.length > mostFields ? tooManyFields : accepted({ ...credentials, sealed: seal(joined, credentials.id) })
 }
 
 /** Take the consent: the location is there from now on, its tariff is on its way, whatever becomes of this call. */
@@ -127,10 +132,12 @@ const consent = async (leg: Leg): Promise<Result<TariffCredentials>> => {
     if (credentials === null) return unknownMetadata
     if (call.route === 'consent_capture' && call.data?.['consent_given'] !== true) return noConsent
     if (call.route !== 'consent_capture' && credentials.consentedAt === null) return noConsent
+    const more = withMore(leg, credentials)
+    if (!more.ok) return more
     const owner = await keepOwner(dependencies, transaction, session, { mustFollow: false, at })
     if (!owner.ok) return owner
     const { session: owned, location } = owner.value.value
-    kept = { ...withMore(leg, credentials), consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + headStartMs }
+    kept = { ...more.value, consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + headStartMs }
     await putCredentials(transaction, kept)
     const moved = await leave(leg, 'pending')(transaction, owned)
     return moved.ok ? accepted({ ...moved.value, deeds: bothDone(owner.value.deeds, moved.value.deeds) }) : moved
@@ -152,7 +159,7 @@ const keepPlan = async (leg: Leg, id: string, fetched: Extract<Fetched, { kind: 
     }
     const kept = await keepFetched(dependencies, transaction, credentials, usable.value, found.at)
     if (!kept.ok) return kept
-    const saved = { ...session, tariffId: kept.value.value?.id ?? null, savedPrint: null }
+    const saved = { ...session, tariffId: kept.value.value?.id ?? null, savedPrint: null, replaced: [] }
     const moved = await leave(leg, 'connected')(transaction, saved)
     return moved.ok ? accepted({ ...moved.value, deeds: bothDone(kept.value.deeds, moved.value.deeds) }) : moved
   })

@@ -62,6 +62,10 @@ const inputs: fc.Arbitrary<Input> = fc.oneof(
   },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('submit' as const), captured: captures }) },
   {
+    weight: 1,
+    arbitrary: fc.constantFrom<Input>(...(['BACK', 'EDIT'] as const).map(action => ({ kind: 'action', action, page: null }) as const)),
+  },
+  {
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('action' as const),
@@ -112,7 +116,57 @@ const faultOf = (config: ConnectConfig, state: ConnectState): string | null => {
   return null
 }
 
+/** Walks that come to a summary: what is posted to get there, from four sources, then whatever. */
+const roads: readonly (readonly Input[])[] = [
+  [{ kind: 'start', standing: 'connected' }],
+  ...(
+    [
+      [{ page: 'library', tariffId: 'trt_1', name: 'Green' }],
+      [
+        { page: 'structure', structure: 'FIXED' },
+        { page: 'fixed', cost: '0.3' },
+      ],
+      [{ page: 'login', outcome: 'connected' }],
+    ] as const satisfies readonly (readonly Captured[])[]
+  ).map((road): readonly Input[] =>
+    [
+      { page: 'address', address: { country_code: 'NO' }, regions: ['NO1'], hasMarketSource: false, currencyCode: 'NOK' } as const,
+      {
+        page: 'provider',
+        provider: { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: 'https://l.example.com', hasLibrary: true },
+      } as const,
+      ...road,
+      { page: 'name', name: 'Mine' } as const,
+      { page: 'term', term: null } as const,
+    ].map(captured => ({ kind: 'submit', captured })),
+  ),
+]
+
+const walkTo = (config: ConnectConfig, walk: readonly Input[]): ConnectState =>
+  walk.reduce((state, input) => {
+    const move = advance(config, state, input)
+    return move.ok ? move.value.state : state
+  }, newState)
+
 describe('a session', () => {
+  it('shows the same summary again after EDIT and BACK, and none whose prices were given up', () => {
+    fc.assert(
+      fc.property(configs, fc.constantFrom(...roads), fc.array(inputs, { maxLength: 6 }), (config, road, walk) => {
+        const at = walkTo({ ...config, edit: false }, road)
+        expect(at.page).toBe('summary')
+        const again = walkTo({ ...config, edit: false }, [
+          ...road,
+          { kind: 'action', action: 'EDIT', page: null },
+          { kind: 'action', action: 'BACK', page: null },
+        ])
+        expect([again.page, hasPrices(again), again.source]).toEqual(['summary', true, at.source])
+        const edited: readonly Input[] = [...road, { kind: 'action', action: 'EDIT', page: null }, ...walk]
+        expect(faultOf(config, walkTo({ ...config, edit: false }, edited))).toBeNull()
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
   it('makes no illegal move in 10,000 random walks, with older pages, BACK and two tabs', () => {
     fc.assert(
       fc.property(configs, fc.array(inputs, { minLength: 1, maxLength: 30 }), (config, walk) => {

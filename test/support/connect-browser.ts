@@ -1,0 +1,78 @@
+import { mkdirSync } from 'node:fs'
+import type { Browser, Page as Tab } from 'playwright-core'
+
+/** Where pictures of the pages go, for people to look at: CONNECT_SHOTS=/tmp/shots. */
+const shots = process.env['CONNECT_SHOTS']
+
+const widths = { phone: 390, desktop: 1_280 }
+
+/** Take pictures of what a tab shows, as phones and desktops show it by day and by night. */
+export const snap = async (tab: Tab, name: string): Promise<void> => {
+  if (shots === undefined) return
+  mkdirSync(shots, { recursive: true })
+  const before = tab.viewportSize()
+  for (const [device, width] of Object.entries(widths)) {
+    await tab.setViewportSize({ width, height: 844 })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await tab.emulateMedia({ colorScheme })
+      await tab.screenshot({ path: `${shots}/${name}-${device}-${colorScheme}.png`, fullPage: true })
+    }
+  }
+  if (before !== null) await tab.setViewportSize(before)
+  await tab.emulateMedia({ colorScheme: null })
+}
+
+export type Visited = {
+  readonly tab: Tab
+  /** What the page has thrown, or written as an error; the answers of refusals are none. */
+  readonly faults: readonly string[]
+}
+
+/** Open an address as a person in London does. */
+export const openTab = async (
+  browser: Browser,
+  address: string,
+  { width = 390, colorScheme = 'light' }: { readonly width?: number; readonly colorScheme?: 'light' | 'dark' } = {},
+): Promise<Visited> => {
+  const context = await browser.newContext({
+    viewport: { width, height: 844 },
+    colorScheme,
+    timezoneId: 'Europe/London',
+    locale: 'en-GB',
+  })
+  const tab = await context.newPage()
+  tab.setDefaultTimeout(15_000)
+  const faults: string[] = []
+  tab.on('pageerror', error => faults.push(String(error)))
+  tab.on('console', message => {
+    if (message.type() === 'error' && !message.text().includes('Failed to load resource')) faults.push(message.text())
+  })
+  await tab.goto(address)
+  return { tab, faults }
+}
+
+export const next = (tab: Tab): Promise<void> => tab.getByRole('button', { name: 'Continue' }).click()
+export const titled = (tab: Tab, title: string): Promise<void> => tab.getByRole('heading', { name: title }).waitFor()
+
+/** Type an address in London and go to the suppliers. */
+export const fillAddress = async (tab: Tab): Promise<void> => {
+  await titled(tab, 'Where is your electricity used?')
+  await tab.getByLabel('Street and number').fill('10 Downing Street')
+  await tab.getByLabel('Postcode').fill('SW1A 2AA')
+  await tab.getByLabel('Town or city').fill('London')
+  await tab.getByLabel('Country').selectOption('GB')
+  await next(tab)
+  await titled(tab, 'Who is your supplier?')
+}
+
+export const chooseProvider = async (tab: Tab, name: string): Promise<void> => {
+  await tab.getByLabel('Find your supplier').fill(name.slice(0, 5).toLowerCase())
+  await tab.getByRole('radio', { name }).check()
+  await next(tab)
+}
+
+export const chooseStructure = async (tab: Tab, name: string): Promise<void> => {
+  await titled(tab, 'How does your price work?')
+  await tab.getByRole('radio', { name }).check()
+  await next(tab)
+}
