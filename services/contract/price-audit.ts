@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { PriceAuditElement } from '../domain/price/price-series.ts'
 import { idText, instantText, stored } from './answer-field.ts'
+import type { Layout } from './layout.ts'
 import { defineOperation } from './operation.ts'
 import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
-import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
+import { type PriceWriter, priceWriter, seriesNames, seriesNamesIn, seriesNumber } from './price-writer.ts'
 
 const breakdownShape = z.object({
   commodity: z.object({
@@ -33,7 +34,7 @@ const priceAuditShape = z.object({
   account_id: stored.account_id,
 })
 
-type AuditAnswer = PriceView<PriceAuditElement> & { readonly marketSourceIds: readonly string[] }
+type AuditAnswer = PriceView<PriceAuditElement> & { readonly layout: Layout; readonly marketSourceIds: readonly string[] }
 
 const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, write: PriceWriter) => ({
   commodity: {
@@ -48,9 +49,10 @@ const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, wr
   confidence: write.confidence(confidence),
 })
 
-/** Write the prices of a span with their parts. */
+/** Write the prices of a span with their parts, its elements in the names of their layout. */
 export const priceAuditToWire = (view: AuditAnswer): z.input<typeof priceAuditShape> => {
   const write = priceWriter(view.span.endOffset)
+  const names = seriesNamesIn(view.layout)
   return {
     id: view.id,
     object: 'price_audit',
@@ -60,7 +62,7 @@ export const priceAuditToWire = (view: AuditAnswer): z.input<typeof priceAuditSh
     data: view.elements.map(element => ({
       valid_from: write.instant(element.start),
       valid_to: write.instant(element.end),
-      price_breakdown: breakdownToWire(element, write),
+      [names.breakdown]: breakdownToWire(element, write),
     })),
     time_created: writeInstant(view.createdAt),
     account_id: view.accountId,
@@ -73,6 +75,7 @@ const example = priceAuditToWire({
   id: 'tra_0198c0ffee00112233445566',
   accountId: 'acc_0198c0ffee00112233445566',
   liveMode: false,
+  layout: 'current',
   locationId: 'loc_0198c0ffee00112233445566',
   timezone: 'Europe/Berlin',
   currencyCode: 'EUR',
@@ -114,7 +117,7 @@ export const priceAuditRetrieve = defineOperation({
     answer: [
       { current: 'object', earlier: 'object', values: { price_audit: 'tariff_rate_audit' } },
       ...directionRenames.answer,
-      { current: 'data.price_breakdown', earlier: 'data.tariff_rate' },
+      { current: `data.${seriesNames.current.breakdown}`, earlier: `data.${seriesNames.earlier.breakdown}` },
     ],
   },
   refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],

@@ -5,7 +5,7 @@ import { idText, instantText, stored } from './answer-field.ts'
 import { defineOperation } from './operation.ts'
 import { flag, parameters } from './parameter.ts'
 import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
-import { priceWriter, seriesNumber } from './price-writer.ts'
+import { priceWriter, seriesNames, seriesNamesIn, seriesNumber } from './price-writer.ts'
 
 const elementShape = z.object({
   valid_from: instantText,
@@ -35,11 +35,12 @@ export type EarlierPrice = { readonly includeTariff: boolean; readonly includeCa
 /** A price as it is answered; `earlier` is null in the current layout. */
 type PriceAnswer = PriceView<PriceElement> & { readonly earlier: EarlierPrice | null }
 
-/** Write the prices of a span. */
+/** Write the prices of a span, its elements in the names of their layout. */
 export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
   const { earlier, span } = view
   const write = priceWriter(span.endOffset)
   const hasPrice = earlier?.includeTariff !== false
+  const names = seriesNamesIn(earlier === null ? 'current' : 'earlier')
   return {
     id: view.id,
     object: 'price',
@@ -49,15 +50,17 @@ export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
       ...requestToWire(span),
       ...(earlier === null ? {} : { include_tariff: earlier.includeTariff, include_carbon: earlier.includeCarbon }),
     },
-    data: view.elements.map(({ start, end, price, confidence }) => ({
-      valid_from: write.instant(start),
-      valid_to: write.instant(end),
-      ...(hasPrice ? { price: { value: write.price(price), confidence: write.confidence(confidence) } } : {}),
-    })),
+    data: view.elements.map(({ start, end, price, confidence }) => {
+      const [valid_from, valid_to] = [write.instant(start), write.instant(end)]
+      if (!hasPrice) return { valid_from, valid_to }
+      return { valid_from, valid_to, [names.price]: { [names.value]: write.price(price), confidence: write.confidence(confidence) } }
+    }),
     time_created: writeInstant(view.createdAt),
     account_id: view.accountId,
   }
 }
+
+const { current, earlier } = seriesNames
 
 const hourMs = 3_600_000
 const midnight = 1_757_800_800_000
@@ -121,8 +124,8 @@ export const priceRetrieve = defineOperation({
       { earlier: 'next_update', inRequest: true },
       { earlier: 'request.include_tariff', inRequest: true },
       { earlier: 'request.include_carbon', inRequest: true },
-      { current: 'data.price.value', earlier: 'data.tariff.rate' },
-      { current: 'data.price.confidence', earlier: 'data.tariff.confidence' },
+      { current: `data.${current.price}.${current.value}`, earlier: `data.${earlier.price}.${earlier.value}` },
+      { current: `data.${current.price}.confidence`, earlier: `data.${earlier.price}.confidence` },
     ],
   },
   refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],

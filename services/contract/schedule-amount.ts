@@ -164,7 +164,7 @@ export const scheduleAmount = defineOperation({
   description:
     'Plans when the devices of a location take or give their energy, at the least cost of all of them together, under the power of each and of the location. The plan is the exact optimum, and the same request gives the same plan. Estimates of own generation (LOCAL records with a confidence below 1) supply imports outside the cap. A plan that cannot be is refused, naming the devices and hours that bind. The event schedule.created tells of the plan.',
   tag: 'Schedules',
-  access: 'read',
+  access: 'all',
   routes: {
     current: [{ method: 'POST', path: '/schedules/amount/{id}' }],
     earlier: [{ method: 'POST', path: '/schedules', parametersInBody: { id: 'location_id' } }],

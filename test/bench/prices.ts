@@ -68,7 +68,7 @@ const answers = (layout: Layout) => ({
   },
   audits: (snapshot: ReturnType<typeof compileSnapshot>): [Operation, unknown, number] => {
     const { elements, marketSourceIds } = priceAudit(snapshot, request)
-    return [priceAuditRetrieve, priceAuditToWire({ ...head, elements, marketSourceIds }), elements.length]
+    return [priceAuditRetrieve, priceAuditToWire({ ...head, layout, elements, marketSourceIds }), elements.length]
   },
 })
 

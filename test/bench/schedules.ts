@@ -21,8 +21,13 @@ const sequence = (): (() => number) => {
   }
 }
 
-const fleet = (count: number): AmountDevice[] => {
+/** Windows on the quarter hours of prices, or each with ends of its own to the millisecond. */
+type Windows = 'on the grid' | 'off the grid'
+
+const fleet = (count: number, windows: Windows): AmountDevice[] => {
   const next = sequence()
+  const shift = sequence()
+  const within = (): number => (windows === 'on the grid' ? 0 : Math.floor(shift() * (quarterMs - 1000)))
   return Array.from({ length: count }, (_, index) => {
     const first = Math.floor(next() * (slots - 16))
     const length = 16 + Math.floor(next() * Math.min(96, slots - first - 16))
@@ -31,8 +36,8 @@ const fleet = (count: number): AmountDevice[] => {
     return {
       deviceId: `dev_${index}`,
       direction: 'IMPORT',
-      start: start + first * quarterMs,
-      end: start + (first + length) * quarterMs,
+      start: start + first * quarterMs + within(),
+      end: start + (first + length) * quarterMs - within(),
       power: BigInt(watts) * 1_000_000n,
       energy: BigInt(wattHours) * 1_000_000n,
     }
@@ -96,15 +101,21 @@ const planOnce = (request: AmountRequest): { readonly plan: AmountPlan; readonly
   }
 }
 
-/** Plan fleets of devices over three days of quarter hours, without a cap and with caps down to `tightest`; the median of five plans by processor time. */
+const fleets = [
+  [100, 'on the grid'],
+  [1000, 'on the grid'],
+  [1000, 'off the grid'],
+] as const
+
+/** Plan fleets of devices over three days of quarter hours, without a cap and with ever tighter ones; the median of five plans by processor time. */
 export const planFigures = (): PlanFigure[] =>
-  [100, 1000].flatMap(count => {
-    const devices = fleet(count)
+  fleets.flatMap(([count, windows]) => {
+    const devices = fleet(count, windows)
     return [null, 1, 0.5, 0.3].map(share => {
       const request = { devices, sitePower: share === null ? null : capOf(devices, share), threshold: null }
       const runs = Array.from({ length: 5 }, () => planOnce(request)).sort((a, b) => a.ms - b.ms)
       const { plan, ms, longestMs } = runs[2] as ReturnType<typeof planOnce>
-      const name = `${count} devices × ${slots} slots, ${share === null ? 'no cap' : `cap ${Math.round(share * 100)} % above the mean`}`
+      const name = `${count} devices × ${slots} slots, windows ${windows}, ${share === null ? 'no cap' : `cap ${Math.round(share * 100)} % above the mean`}`
       return { name, ms, longestMs, energyKwh: plan.devices.reduce((sum, { energy }) => sum + Number(energy) / 1e9, 0) }
     })
   })

@@ -6,7 +6,7 @@ import { Failure } from '../../services/platform/failure.ts'
 const at = Date.UTC(2026, 0, 5, 12, 0, 0)
 const tokens = bearerTokens('s'.repeat(32))
 const subject = { accountId: 'acc_1', liveMode: false, keyId: 'key_1' }
-const living: KeyState = { scope: 'all', defaultLayout: 'current', disabled: false }
+const living: KeyState = { scope: 'all', defaultLayout: 'current', disabled: false, requestsPerSecond: 7 }
 
 /** A store of keys whose answer can be changed while the check runs, and which counts how often it is asked. */
 const keyStore = (state: KeyState | null | Failure) => {
@@ -26,7 +26,8 @@ describe('the check before every operation', () => {
     const { store, authenticate } = keyStore(living)
     const token = await tokens.sign(subject, at)
     for (let i = 0; i < 100; i++) {
-      expect(await authenticate(token, at + i)).toEqual({ ok: true, value: { ...subject, scope: 'all', defaultLayout: 'current' } })
+      const caller = { ...subject, scope: 'all', defaultLayout: 'current', requestsPerSecond: 7 }
+      expect(await authenticate(token, at + i)).toEqual({ ok: true, value: caller })
     }
     expect(store.asked).toBe(1)
   })

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchIds } from '../../services/platform/batch-id.ts'
@@ -13,6 +14,17 @@ describe('the id of a batch', () => {
         const id = batchIds('a secret of the installation').mint(owner, at)
         expect(id).toMatch(/^bat_[0-9a-f]{24}$/)
         expect(ids.mintedAt(owner, id)).toBe(at)
+      }),
+    )
+  })
+
+  it("ends in 20 bits of the engine's own HMAC over all before them and the owner, however long the secret", () => {
+    fc.assert(
+      fc.property(anyInstant, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }), (at, secret) => {
+        const id = batchIds(secret).mint(owner, at)
+        const text = `batch ${owner.accountId} true ${id.slice(4, 22)} ${Number.parseInt(id.slice(22, 23), 16)}`
+        const check = createHmac('sha256', secret).update(text).digest().readUIntBE(0, 3) % 2 ** 20
+        expect(id.slice(23)).toBe(check.toString(16).padStart(5, '0'))
       }),
     )
   })

@@ -8,7 +8,8 @@ import { type Client, login } from '../support/client.ts'
 import { bought, makeOne } from '../support/home.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { costsUntil, until } from '../support/settled.ts'
+import { costsUntil } from '../support/settled.ts'
+import { until } from '../support/until.ts'
 import { energyChartsUntil, type FeedServer, startFeedServer } from './market-feed-server.ts'
 
 const day = 86_400_000

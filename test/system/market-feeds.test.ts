@@ -1,80 +1,26 @@
-import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { FeedChoice } from '../../services/platform/market-feeds/feed-choice.ts'
-import { sharedSources } from '../../services/platform/market-feeds/shared-sources.ts'
-import { createMetrics } from '../../services/platform/metrics.ts'
-import { type FedSource, fedSources } from '../../services/platform/postgres/market-feeds.ts'
-import { readMarketPrices } from '../../services/platform/postgres/market-prices.ts'
-import { seedSharedSources, sharedSourceId } from '../../services/platform/postgres/market-sources.ts'
-import { termsToText } from '../../services/platform/postgres/tariff-row.ts'
-import { withOperator } from '../../services/platform/postgres/transaction.ts'
-import { timeZone } from '../../services/platform/time-zone.ts'
-import { tellOutages } from '../../services/query-service/markets/market-feed-alarm.ts'
-import { fetchSource, fetchSpan, type MarketFetchOptions } from '../../services/query-service/markets/market-feed-fetch.ts'
-import { feedMarkets, type MarketFeedOptions, startMarketFeeds } from '../../services/query-service/markets/market-feeds.ts'
-import { tieredSchedule } from '../support/drafts.ts'
-import { makeTenants, openTestDatabase } from '../support/postgres.ts'
-import { until } from '../support/until.ts'
-import { energyChartsUntil, startFeedServer } from './market-feed-server.ts'
+import { fetchSpan } from '../../services/query-service/markets/market-feed-fetch.ts'
+import { energyChartsUntil } from './market-feed-server.ts'
+import {
+  announced,
+  beginAnew,
+  clock,
+  day,
+  energyCharts,
+  feed,
+  fetchArea,
+  hour,
+  midnight,
+  noon,
+  optionsOf,
+  other,
+  pricesOf,
+  sourceOf,
+  stack,
+} from './market-feed-world.ts'
 
-const hour = 3_600_000
-const day = 24 * hour
-const noon = Date.parse('2026-03-10T12:30:00Z')
-const midnight = Date.parse('2026-03-10T23:00:00Z')
-const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const { database } = stack.use(await openTestDatabase())
-const feed = stack.use(await startFeedServer())
-const other = stack.use(await startFeedServer())
-await seedSharedSources(database.operator, sharedSources)
-const { live } = await makeTenants(database)
-
-const choiceOf = (...chosen: FeedChoice['chosen']): FeedChoice => ({
-  chosen,
-  entsoeToken: 'token-of-the-tests',
-  octopus: { product: 'AGILE-24-10-01', isVatIncluded: true, region: null },
-})
-
-let now = noon
-const announced: { sourceId: string; revision: number }[] = []
-const optionsOf = (...chosen: FeedChoice['chosen']): MarketFetchOptions => ({
-  database,
-  choice: choiceOf(...chosen),
-  fetch,
-  timeoutMs: 300,
-  mostBytes: 2 ** 20,
-  timeZone,
-  announcePrices: async change => {
-    announced.push(change)
-  },
-  at: () => now,
-  chance: () => 0.5,
-  metrics: createMetrics(),
-})
-const energyCharts = optionsOf({ name: 'energy-charts', baseUrl: feed.baseUrl })
-
-const sourceOf = async (area: string, currency = 'EUR'): Promise<FedSource> => {
-  const [source] = await fedSources(database.operator, { id: sharedSourceId(area, currency) })
-  if (source === undefined) throw new Error(`no source of ${area}`)
-  return source
-}
-
-const fetchArea = async (area: string, options = energyCharts, currency = 'EUR') =>
-  fetchSource(options, await sourceOf(area, currency), AbortSignal.timeout(10_000))
-
-const pricesOf = async (area: string, from: number, to: number, currency = 'EUR') => {
-  const read = await withOperator(database, keeper => readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }))
-  return read?.prices.map(({ start, end, value }) => [start, (end - start) / 60_000, value]) ?? []
-}
-
-beforeEach(() => {
-  now = noon
-  announced.length = 0
-  feed.asked.length = 0
-  other.asked.length = 0
-  feed.answer = energyChartsUntil(midnight + day)
-  other.answer = () => ({ status: 404, text: '' })
-})
+beforeEach(beginAnew)
 
 describe('a source that was never fetched', () => {
   it('gets the prices of 35 days and of tomorrow, exactly, and waits for the next publication', async () => {
@@ -103,7 +49,7 @@ describe('a source that is fetched again', () => {
   it('announces nothing where nothing changed, and what a feed has corrected in two days', async () => {
     await fetchArea('BE')
     announced.length = 0
-    now = noon + day
+    clock.now = noon + day
     feed.answer = energyChartsUntil(midnight + 2 * day)
     expect(await fetchArea('BE')).toMatchObject({ stored: 96, replaced: 0, error: null })
     expect(announced).toHaveLength(1)
@@ -188,7 +134,7 @@ describe('a feed that fails', () => {
         data: [...rows, { ...rows[1], start_timestamp: midnight + hour, end_timestamp: midnight + day }],
       }),
     })
-    now = Date.parse('2026-03-10T20:00:00Z')
+    clock.now = Date.parse('2026-03-10T20:00:00Z')
     await fetchArea('DE-LU', both)
     expect(await pricesOf('DE-LU', midnight - hour / 4, midnight + hour)).toEqual([
       [midnight - hour / 4, 15, 91_000_000n],
@@ -207,14 +153,14 @@ describe('prices that are overdue', () => {
     feed.answer = energyChartsUntil(midnight)
     await fetchArea('NL')
     expect(await sourceOf('NL')).toMatchObject({ failures: 0, failingSince: null, nextAt: noon + 5 * 60_000 })
-    now = Date.parse('2026-03-10T18:00:00Z')
+    clock.now = Date.parse('2026-03-10T18:00:00Z')
     const { error } = await fetchArea('NL')
     expect(error).toBe('prices are overdue')
-    expect(await sourceOf('NL')).toMatchObject({ failures: 0, failingSince: now, nextAt: now + hour / 2 })
+    expect(await sourceOf('NL')).toMatchObject({ failures: 0, failingSince: clock.now, nextAt: clock.now + hour / 2 })
     feed.answer = energyChartsUntil(midnight + day)
-    now += hour
+    clock.now += hour
     await fetchArea('NL')
-    expect(await sourceOf('NL')).toMatchObject({ failingSince: null, error: null, succeededAt: now })
+    expect(await sourceOf('NL')).toMatchObject({ failingSince: null, error: null, succeededAt: clock.now })
   })
 })
 
@@ -252,139 +198,5 @@ describe('feeds of other shapes', () => {
         : { status: 404, text: '' }
     expect(await fetchArea('SE3', swedish, 'SEK')).toMatchObject({ stored: 1, knownUntil: midnight })
     expect(await sourceOf('SE3', 'SEK')).toMatchObject({ failures: 0, failingSince: null })
-  })
-})
-
-let made = 0
-/** Make a location on a source with a tariff that follows it. Gives the tariff's id. */
-const makeTariff = async (
-  sourceId: string,
-  more: { marketRates?: boolean; direction?: string; closedAt?: string | null } = {},
-): Promise<string> => {
-  const { marketRates = true, direction = 'IMPORT', closedAt = null } = more
-  const id = (made++).toString(16).padStart(24, '0')
-  const { accountId, liveMode } = live
-  await sql`
-    insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
-    values (${accountId}, ${liveMode}, ${`loc_${id}`}, 'Europe/Berlin', 'EUR', ${sourceId}, now())`.execute(database.operator)
-  await sql`
-    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, terms, time_created)
-    values (${accountId}, ${liveMode}, ${`trf_${id}`}, ${`loc_${id}`}, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${termsToText(tieredSchedule(0n))}, now())`.execute(database.operator)
-  return `trf_${id}`
-}
-
-const toldOf = async (): Promise<readonly string[]> => {
-  const { rows } = await sql<{ id: string; data: string }>`
-    select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`.execute(database.operator)
-  for (const { id, data } of rows) {
-    const location = id.replace('trf_', 'loc_')
-    expect(JSON.parse(data)).toEqual({ live_mode: true, tariff_id: id, location_id: location, account_id: live.accountId })
-  }
-  return rows.map(({ id }) => id)
-}
-
-describe('an outage', () => {
-  it('is told after 48 hours, once, to each living tariff that follows the source, and anew when there is another', async () => {
-    const sourceId = sharedSourceId('HU', 'EUR')
-    const first = await makeTariff(sourceId)
-    const second = await makeTariff(sourceId)
-    await makeTariff(sourceId, { marketRates: false })
-    await makeTariff(sourceId, { direction: 'EXPORT' })
-    await makeTariff(sourceId, { closedAt: '2026-01-01' })
-    await makeTariff(sharedSourceId('SK', 'EUR'))
-    feed.answer = () => ({ status: 502, text: '' })
-    await fetchArea('HU')
-    for (const passed of [47 * hour, 48 * hour, 49 * hour]) {
-      now = noon + passed
-      await fetchArea('HU')
-      expect(await tellOutages(database, now)).toBe(passed === 48 * hour ? 2 : 0)
-    }
-    expect(await toldOf()).toEqual([first, second])
-    // A crash before the outage is noted as told begins again, and writes no event twice.
-    await sql`update market_feeds set told_at = null where source_id = ${sourceId}`.execute(database.operator)
-    expect(await tellOutages(database, now)).toBe(0)
-    feed.answer = energyChartsUntil(midnight + 3 * day)
-    await fetchArea('HU')
-    expect(await sourceOf('HU')).toMatchObject({ failingSince: null, toldAt: null })
-    feed.answer = () => ({ status: 502, text: '' })
-    now += day
-    await fetchArea('HU')
-    now += 48 * hour
-    expect(await tellOutages(database, now)).toBe(0)
-    await fetchArea('HU')
-    expect(await tellOutages(database, now)).toBe(2)
-  })
-})
-
-const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
-  ...options,
-  placeOf: () => {
-    throw new Error('nothing is placed in a round')
-  },
-  publishOrders: async () => undefined,
-  logger: { info: () => undefined, warn: () => undefined } as never,
-  restMs: 20,
-})
-
-describe('a round', () => {
-  const round = (options: MarketFetchOptions) => feedMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
-
-  it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
-    await sql`update locations set deleted_at = now()`.execute(database.operator)
-    await makeTariff(sharedSourceId('SI', 'EUR'))
-    await makeTariff(sharedSourceId('SE3', 'SEK'))
-    expect(await round(energyCharts)).toBe(1)
-    expect(new Set(feed.asked.map(path => new URLSearchParams(path.slice(6)).get('bzn')))).toEqual(new Set(['SI']))
-    expect(await round(energyCharts)).toBe(0)
-    now = Date.parse('2026-03-11T12:00:00Z')
-    expect(await round(energyCharts)).toBe(1)
-  })
-
-  it('asks nobody where no feed is chosen, or another process holds the lease', async () => {
-    await makeTariff(sharedSourceId('LT', 'EUR'))
-    expect(await round(optionsOf())).toBe(0)
-    expect(await feedMarkets(roundOf(energyCharts), async () => false, AbortSignal.timeout(1_000))).toBe(0)
-    expect(feed.asked).toEqual([])
-  })
-})
-
-describe('rounds', () => {
-  it('are done by one process at a time, and by another one once that has stopped', async () => {
-    await sql`update locations set deleted_at = now()`.execute(database.operator)
-    await makeTariff(sharedSourceId('RO', 'EUR'))
-    const first = startMarketFeeds(roundOf(energyCharts))
-    await until(
-      () => sourceOf('RO'),
-      ({ succeededAt }) => succeededAt === noon,
-    )
-    const asked = feed.asked.length
-    const second = startMarketFeeds(roundOf(optionsOf({ name: 'energy-charts', baseUrl: other.baseUrl })))
-    await first[Symbol.asyncDispose]()
-    expect(other.asked).toEqual([])
-    other.answer = energyChartsUntil(midnight + 2 * day)
-    now = noon + day
-    await until(
-      () => sourceOf('RO'),
-      ({ succeededAt }) => succeededAt === now,
-    )
-    await second[Symbol.asyncDispose]()
-    expect(feed.asked).toHaveLength(asked)
-    expect(other.asked.length).toBeGreaterThan(0)
-  })
-
-  it('end at once when they are told to, also while a feed hangs, and leave no mark', async () => {
-    await sql`update locations set deleted_at = now()`.execute(database.operator)
-    await makeTariff(sharedSourceId('PT', 'EUR'))
-    feed.answer = () => 'hang'
-    const rounds = startMarketFeeds(roundOf({ ...energyCharts, timeoutMs: 60_000 }))
-    await until(
-      async () => feed.asked.length,
-      count => count > 0,
-    )
-    const startedAt = performance.now()
-    await rounds[Symbol.asyncDispose]()
-    expect(performance.now() - startedAt).toBeLessThan(5_000)
-    expect(await sourceOf('PT')).toMatchObject({ attemptedAt: null, failures: 0 })
   })
 })

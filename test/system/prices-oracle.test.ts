@@ -1,52 +1,25 @@
-import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type PriceAuditElement, priceAudit } from '../../services/domain/price/price-series.ts'
 import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../services/domain/tariff/tariff.ts'
-import { type Client, login } from '../support/client.ts'
 import { askExactly } from '../support/exact-json.ts'
 import { decimal } from '../support/ledger/exact-decimal.ts'
 import { countAll } from '../support/oracle/count-all.ts'
-import { type Scenario, scenarios } from '../support/oracle/generate.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { expressible, type PlacedScenario, placeScenario } from '../support/scenario-over-http.ts'
+import type { Scenario } from '../support/oracle/generate.ts'
+import { type PlacedScenario, placeScenario } from '../support/scenario-over-http.ts'
+import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../support/scenario-world.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 9) / zones.length)
 const seed = Number(process.env['SCENARIO_SEED'] ?? 11)
-const latest = Date.UTC(2026, 0, 1)
 const day = 86_400_000
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
-let client: Client
-const deviceIds = new Map<string, string>()
-
-beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
-  for (const name of ['dev_1', 'dev_2'])
-    deviceIds.set(name, ((await client.ask('POST', '/devices', { reference_id: name })) as { id: string }).id)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
-
-const hasTiers = ({ input }: Scenario): boolean =>
-  input.tariffs.some(({ schedule }) =>
-    schedule.some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1))),
-  )
+useScenarios()
 
 /** The first scenarios of a zone with tiers and some records. */
 const drawn = (zone: string): readonly Scenario[] =>
-  fc
-    .sample(scenarios({ zones: [zone], mostRecords: 10 }), { seed, numRuns: perZone * 8 })
-    .map(scenario => expressible(scenario, latest))
-    .filter(scenario => hasTiers(scenario) && scenario.records.length > 2)
-    .slice(0, perZone)
+  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, mostRecords: 10, keeps: one => hasTiers(one) && one.records.length > 2 })
 
 const instant = (at: number): string => new Date(at).toISOString()
 

@@ -82,6 +82,16 @@ describe('prices with tiers', () => {
     ])
   })
 
+  it('count what actuals leave of an estimate in the month in which they leave it', async () => {
+    const { client } = clients()
+    const home = await makeTieredHome(client)
+    // 20 kWh over the start of July; the half of June is measured as 1 kWh, so that July alone has counted 10.
+    await client.submit([bought(home, 20, '2025-06-30T20:00:00Z', '2025-07-01T00:00:00Z', { confidence: 0.5 })])
+    await client.submit([bought(home, 1, '2025-06-30T20:00:00Z', '2025-06-30T22:00:00Z')])
+    const around = { start_time: '2025-06-30T21:00:00Z', end_time: '2025-07-02T00:00:00Z' }
+    expect(shown(await prices(home, around)).map(element => element[2])).toEqual([0.1, 0.5])
+  })
+
   it('are what a record of one kWh is charged, wherever it starts', async () => {
     const { client } = clients()
     const home = await makeHome(client, {})

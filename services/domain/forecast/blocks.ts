@@ -9,7 +9,8 @@ export const horizonDays = 5
  * Prices before an instant on the stabilised scale, cut from it backwards into blocks of 24 wall-clock hours; where it is no midnight a
  * block begins at its hour of the day. Block `days` begins at the instant: it and the four behind it are what is asked for.
  * `z` and `prices` at block × 24 + hour, as `known`: 0 where an hour was filled. `means`: of a block; `levels`: of the week that ends with it.
- * `shapes` reach over the blocks asked for: what an hour of that weekday stood above the level of its week, by the median of weeks before.
+ * `shapes` reach over the blocks asked for: what an hour of that weekday stood above the level of its week, by the median of weeks before,
+ * leaning on days of the same kind; `sameDayShapes` do not lean.
  */
 export type Blocks = {
   readonly days: number
@@ -20,6 +21,7 @@ export type Blocks = {
   readonly levels: Float64Array
   readonly means: Float64Array
   readonly shapes: Float64Array
+  readonly sameDayShapes: Float64Array
   readonly weekday: (block: number, hour: number) => number
 }
 
@@ -64,8 +66,14 @@ const kindShare = 0.5
 
 const kindOf = (weekday: number): number => (weekday < 5 ? 0 : weekday)
 
-const weekdayShapes = (z: Float64Array, levels: Float64Array, days: number, weekday: Blocks['weekday']): Float64Array => {
+const shapesOf = (
+  z: Float64Array,
+  levels: Float64Array,
+  days: number,
+  weekday: Blocks['weekday'],
+): Pick<Blocks, 'shapes' | 'sameDayShapes'> => {
   const shapes = new Float64Array((days + horizonDays) * hoursOfBlock)
+  const sameDayShapes = new Float64Array(shapes.length)
   const buffer = new Float64Array(64)
   const above = (block: number, hour: number): number => (z[block * hoursOfBlock + hour] as number) - (levels[block] as number)
   for (let block = 7; block < days + horizonDays; block += 1) {
@@ -78,10 +86,11 @@ const weekdayShapes = (z: Float64Array, levels: Float64Array, days: number, week
       for (let past = block - 7; past >= 0 && past > block - 7 - kindDays; past -= 1) {
         if (kindOf(weekday(past, hour)) === kind) buffer[kinds++] = above(past, hour)
       }
+      sameDayShapes[block * hoursOfBlock + hour] = sameDay
       shapes[block * hoursOfBlock + hour] = kinds === 0 ? sameDay : sameDay + kindShare * (medianOf(buffer, kinds) - sameDay)
     }
   }
-  return shapes
+  return { shapes, sameDayShapes }
 }
 
 /** Cut the hours before place `until` of a grid into blocks. The grid holds a week before it at least. */
@@ -96,5 +105,5 @@ export const cutBlocks = (grid: HourGrid, until: number): Blocks => {
   const levels = weekLevels(means)
   const firstHour = grid.firstHour + start
   const weekday: Blocks['weekday'] = (block, hour) => weekdayOf(Math.floor((firstHour + block * hoursOfBlock + hour) / hoursOfBlock))
-  return { days, z, known, scale, prices, levels, means, shapes: weekdayShapes(z, levels, days, weekday), weekday }
+  return { days, z, known, scale, prices, levels, means, ...shapesOf(z, levels, days, weekday), weekday }
 }

@@ -31,20 +31,29 @@ const raiseTo = (doubts: Float64Array, mean: number): Float64Array => {
 }
 
 /**
- * Say how far forecast hours can be trusted: 1 − expected absolute error / mean absolute price of the past, held between 0 and 1.
- * `misses` are mean absolute errors on the stabilised scale for each hour of each day ahead, `slopes` what one unit of that scale is worth
- * at the forecast. Errors do not fall from one day ahead to the next, nor does the mean confidence of a day rise.
+ * What errors in price are expected at each hour of each day ahead: `hourly` by the hour, times `factors` for the moment.
  */
-export const confidencesOf = (past: Float64Array, misses: Float64Array, slopes: Float64Array): Float64Array => {
+type ExpectedErrors = { readonly hourly: Float64Array; readonly factors: Float64Array }
+
+/**
+ * Say how far forecast hours can be trusted: 1 − expected absolute error / mean absolute price of the past, held between 0 and 1.
+ * The hours of all days up to one share the course of their errors over the day. Errors by the hour do not fall from one day ahead to the
+ * next, nor does the mean confidence of a day rise.
+ */
+export const confidencesOf = (past: Float64Array, { hourly, factors }: ExpectedErrors): Float64Array => {
   const typical = typicalPrice(past)
-  const confidences = new Float64Array(misses.length)
-  let worst = new Float64Array(hoursOfBlock)
+  const confidences = new Float64Array(hourly.length)
+  const course = new Float64Array(hoursOfBlock)
+  let worst = 0
   let doubtBefore = 0
-  for (let start = 0; start < misses.length; start += hoursOfBlock) {
-    const own = smoothed(misses.subarray(start, start + hoursOfBlock))
-    worst = worst.map((miss, hour) => Math.max(miss, own[hour] as number))
-    const day = worst.map((miss, hour) => {
-      const error = miss * (slopes[start + hour] as number)
+  for (let start = 0; start < hourly.length; start += hoursOfBlock) {
+    const own = hourly.subarray(start, start + hoursOfBlock)
+    const mean = meanOf(own)
+    worst = Math.max(worst, mean)
+    if (mean > 0) for (const [hour, error] of own.entries()) course[hour] = (course[hour] as number) + error / mean
+    const whole = Math.max(meanOf(course), Number.MIN_VALUE)
+    const day = smoothed(course).map((share, hour) => {
+      const error = ((worst * share) / whole) * (factors[start + hour] as number)
       return 1 - (error === 0 ? 1 : trust(error / Math.max(typical, Number.MIN_VALUE)))
     })
     const doubts = raiseTo(day, doubtBefore)

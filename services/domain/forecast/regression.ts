@@ -65,7 +65,7 @@ const addRow = ({ rows, targets, gram, right }: Bench, row: number): void => {
 /** One hour of the day, so many days ahead (1 … 5); `facts` are those of every block. */
 export type Lesson = { readonly blocks: Blocks; readonly facts: readonly OriginFacts[]; readonly ahead: number; readonly hour: number }
 
-/** A forecast on the stabilised scale, and what the longest window misses on past days, by their age; 0 where it has none. */
+/** A forecast on the stabilised scale, and what the longest window misses on past days, by their age; NaN where it has none. */
 export type Learned = { readonly value: number; readonly misses: Float64Array }
 
 /** Describe past days, the newest first, and solve at the end of each window; gives the mean of what the windows say of `asked`. */
@@ -106,10 +106,12 @@ export const learnHour = (lesson: Lesson, errorDays: number, bench: Bench): Lear
   describeHour(blocks, facts[origin] as OriginFacts, { origin, block, hour }, asked)
   const ages: number[] = []
   const said = learnWindows(lesson, asked, ages, bench)
-  const misses = new Float64Array(errorDays)
+  const misses = new Float64Array(errorDays).fill(Number.NaN)
+  // Weights miss less on the days that they were learned from than on others, the more so the fewer those are.
+  const unseen = 1 + size / Math.max(1, ages.length)
   for (const [row, age] of ages.entries()) {
     if (age >= errorDays) break
-    misses[age] = (bench.targets[row] as number) - dot(bench.rows, row * size, bench.weights)
+    misses[age] = unseen * ((bench.targets[row] as number) - dot(bench.rows, row * size, bench.weights))
   }
   return { value: said + profileBase(blocks, origin, block, hour), misses }
 }

@@ -142,29 +142,38 @@ const thresholdOf = (direction: Direction, { threshold }: AmountRequest, { price
   return price => (direction === 'IMPORT' ? price * one <= bound : price * one >= bound)
 }
 
+const devicesAtATime = 32
+
+/** Give what each device is turned into; yields between some, so that a caller may pause. */
+function* forEach<T>(devices: readonly AmountDevice[], turn: (device: AmountDevice, job: number) => T): Generator<undefined, T[]> {
+  const all: T[] = []
+  for (const [job, device] of devices.entries()) {
+    if (job % devicesAtATime === 0) yield undefined
+    all.push(turn(device, job))
+  }
+  return all
+}
+
 const shortageOf = (input: FlowInput, { flow }: AmountFlow, all: readonly AmountDevice[]) => {
   const { jobs, slots } = minCut(input.problem, flow)
-  const energies = energiesOf(input, flow, all)
-  const possible = jobs.reduce((sum, job) => sum + (energies[job] ?? []).reduce((part, { energy }) => part + energy, 0n), 0n)
+  const devices = jobs.map(job => all[job] as AmountDevice)
+  const energies = devices.flatMap((device, place) => energiesOf(input, flow, device, jobs[place] as number))
   return {
-    devices: jobs.map(job => all[job] as AmountDevice),
+    devices,
     hours: slots.map(slot => input.slots[slot] as FlowInput['slots'][number]),
-    possible,
+    possible: energies.reduce((sum, { energy }) => sum + energy, 0n),
   }
 }
 
 function* plansOf(input: FlowInput, { flow, generated }: AmountFlow, devices: readonly AmountDevice[]): Generator<undefined, DevicePlan[]> {
   const { slots, scale } = input
   const bounds = boundsOf(input)
-  const energies = energiesOf(input, flow, devices)
-  yield undefined
-  const cost = costPlan(slots, usesOf(energies, slots.length, generated, scale), devices.length, bounds)
-  yield undefined
-  const direct = atFullPower(input, devices, energies)
-  const baseline = costPlan(slots, usesOf(direct, slots.length, null, scale), devices.length, bounds)
-  yield undefined
+  const energies = yield* forEach(devices, (device, job) => energiesOf(input, flow, device, job))
+  const cost = yield* costPlan(slots, usesOf(energies, slots.length, generated, scale), devices.length, bounds)
+  const direct = yield* forEach(devices, (_, job) => atFullPower(input, job, energies[job] ?? []))
+  const baseline = yield* costPlan(slots, usesOf(direct, slots.length, null, scale), devices.length, bounds)
   const times = runningTimes(input, flow, generated)
-  return devices.map((device, job) => ({
+  return yield* forEach(devices, (device, job) => ({
     device,
     pieces: piecesOf(input, flow, device, job, times),
     energy: (energies[job] ?? []).reduce((sum, { energy }) => sum + energy, 0n),

@@ -1,21 +1,51 @@
+import { type BitRows, bitRows, isUp, setBit, takeUnseen } from './bit-rows.ts'
 import { cellOf, emptyFlow, type Flow, type FlowProblem, roomOf, runsIn, type Supply, takersOf } from './flow-problem.ts'
 
-/** A search back from a slot: through which job each slot was reached, and from which slot each job; -1 is not reached. */
-type Search = { readonly viaJob: Int32Array; readonly viaSlot: Int32Array; readonly reachedSlots: number[]; readonly reachedJobs: number[] }
+/**
+ * A search back from a slot: through which job each slot was reached, and from which slot each job. `seenSlots` and `seenJobs` are flags
+ * of what is reached or closed.
+ */
+type Search = {
+  readonly viaJob: Int32Array
+  readonly viaSlot: Int32Array
+  readonly seenSlots: Int32Array
+  readonly seenJobs: Int32Array
+  readonly reachedSlots: number[]
+  readonly reachedJobs: number[]
+}
 
 /**
- * `takers` are the jobs whose windows hold each slot. `timeLeft` is the length of a job's slots that are still to be drawn from.
+ * `takers` are the jobs whose windows hold each slot; `open`, a row for each slot, those that could take more in it; `running`, a row for
+ * each job, the slots that it gets energy in. `timeLeft` is the length of a job's slots that are still to be drawn from.
  * What more energy can never reach is closed.
  */
 type State = {
   readonly problem: FlowProblem
   readonly flow: Flow
   readonly search: Search
-  readonly closedSlot: Uint8Array
-  readonly closedJob: Uint8Array
+  readonly closedSlots: BitRows
+  readonly closedJobs: BitRows
   readonly takers: readonly (readonly number[])[]
+  readonly open: BitRows
+  readonly running: BitRows
   readonly timeLeft: Float64Array
   readonly isBegun: Uint8Array
+}
+
+const openState = (problem: FlowProblem, supplies: number): State => {
+  const [jobs, slots] = [problem.demand.length, problem.length.length]
+  const takers = takersOf(problem)
+  const open = bitRows(slots, jobs)
+  for (const [slot, all] of takers.entries()) for (const job of all) if ((problem.rate[job] as number) > 0) setBit(open, slot, job, true)
+  const [closedSlots, closedJobs] = [bitRows(1, slots), bitRows(1, jobs)]
+  return {
+    ...{ problem, flow: emptyFlow(problem, supplies), takers, open, running: bitRows(jobs, slots), closedSlots, closedJobs },
+    ...{ timeLeft: new Float64Array(jobs), isBegun: new Uint8Array(slots) },
+    search: {
+      ...{ viaJob: new Int32Array(slots), viaSlot: new Int32Array(jobs), reachedSlots: [], reachedJobs: [] },
+      ...{ seenSlots: new Int32Array(closedSlots.words), seenJobs: new Int32Array(closedJobs.words) },
+    },
+  }
 }
 
 /**
@@ -27,21 +57,11 @@ type State = {
  * Source: Federgruen and Groenevelt, The greedy procedure for resource allocation problems (1986).
  */
 export function* fillCheapest(problem: FlowProblem, supplies: readonly Supply[]): Generator<undefined, Flow> {
-  const [jobs, slots] = [problem.demand.length, problem.length.length]
-  const flow = emptyFlow(problem, supplies.length)
-  const state: State = {
-    problem,
-    flow,
-    search: { viaJob: new Int32Array(slots).fill(-1), viaSlot: new Int32Array(jobs).fill(-1), reachedSlots: [], reachedJobs: [] },
-    closedSlot: new Uint8Array(slots),
-    closedJob: new Uint8Array(jobs),
-    takers: takersOf(problem),
-    timeLeft: new Float64Array(jobs),
-    isBegun: new Uint8Array(slots),
-  }
+  const state = openState(problem, supplies.length)
+  const { flow } = state
   for (const slot of new Set(supplies.map(one => one.slot))) passTime(state, slot, 1)
   for (const [index, { slot, capacity }] of supplies.entries()) {
-    if (state.closedSlot[slot] === 1) continue
+    if (isUp(state.closedSlots, 0, slot)) continue
     flow.used[index] = capacity - (yield* draw(state, slot, capacity - pushDirectly(state, slot, capacity)))
   }
   return flow
@@ -59,7 +79,7 @@ const pushDirectly = (state: State, slot: number, capacity: number): number => {
   for (const job of takersInOrder(state, slot, capacity)) {
     if (left <= 0) break
     const taken = Math.min(left, flow.unmet[job] as number, roomOf(problem, flow, job, slot))
-    if (taken > 0) left -= give(problem, flow, job, slot, taken)
+    if (taken > 0) left -= give(state, job, slot, taken)
   }
   if (state.isBegun[slot] === 0) passTime(state, slot, -1)
   state.isBegun[slot] = 1
@@ -87,15 +107,18 @@ const takersInOrder = ({ problem, flow, takers, timeLeft }: State, slot: number,
   return wanting.sort((a, b) => (rank.get(b) as number) - (rank.get(a) as number) || a - b)
 }
 
-const give = (problem: FlowProblem, flow: Flow, job: number, slot: number, energy: number): number => {
-  flow.unmet[job] = (flow.unmet[job] as number) - energy
-  add(problem, flow, job, slot, energy)
+const give = (state: State, job: number, slot: number, energy: number): number => {
+  const { unmet } = state.flow
+  unmet[job] = (unmet[job] as number) - energy
+  add(state, job, slot, energy)
   return energy
 }
 
-const add = (problem: FlowProblem, flow: Flow, job: number, slot: number, energy: number): void => {
+const add = ({ problem, flow, open, running }: State, job: number, slot: number, energy: number): void => {
   const cell = cellOf(problem, flow, job, slot)
   flow.energy[cell] = (flow.energy[cell] as number) + energy
+  setBit(running, job, slot, (flow.energy[cell] as number) > 0)
+  setBit(open, slot, job, roomOf(problem, flow, job, slot) > 0)
 }
 
 /** Draw what is left in a slot by moving energy of others out of it or into it; gives what nobody can take. */
@@ -116,44 +139,42 @@ function* draw(state: State, slot: number, capacity: number): Generator<undefine
 }
 
 /** Walk back from a slot over all that can make room in it; gives jobs on the way that still want energy, nearest first, until they want enough. */
-const searchFrom = (state: State, from: number, enough: number): number[] => {
-  const { problem, flow, search, closedJob, takers } = state
-  const { viaJob, viaSlot, reachedSlots, reachedJobs } = search
-  for (const slot of reachedSlots) viaJob[slot] = -1
-  for (const job of reachedJobs) viaSlot[job] = -1
+const searchFrom = ({ problem, flow, search, closedSlots, closedJobs, open, running }: State, from: number, enough: number): number[] => {
+  const { viaJob, viaSlot, seenSlots, seenJobs, reachedSlots, reachedJobs } = search
+  seenSlots.set(closedSlots.bits)
+  seenJobs.set(closedJobs.bits)
   reachedSlots.length = 0
   reachedJobs.length = 0
   reachedSlots.push(from)
+  setBit({ words: seenSlots.length, bits: seenSlots }, 0, from, true)
+  const jobs = viaSlot.length
   const wanting: number[] = []
   let wanted = 0
   for (const slot of reachedSlots) {
-    for (const job of takers[slot] ?? []) {
-      if (viaSlot[job] !== -1 || closedJob[job] === 1 || roomOf(problem, flow, job, slot) <= 0) continue
+    const first = reachedJobs.length
+    takeUnseen(open, slot, 0, jobs, seenJobs, reachedJobs)
+    for (let place = first; place < reachedJobs.length; place += 1) {
+      const job = reachedJobs[place] as number
       viaSlot[job] = slot
-      reachedJobs.push(job)
       const unmet = flow.unmet[job] as number
       if (unmet > 0) wanting.push(job)
       wanted += unmet
       if (wanted >= enough) return wanting
-      reachSlotsOf(state, job, from)
+      const next = reachedSlots.length
+      takeUnseen(running, job, problem.first[job] as number, problem.last[job] as number, seenSlots, reachedSlots)
+      for (let reached = next; reached < reachedSlots.length; reached += 1) viaJob[reachedSlots[reached] as number] = job
     }
   }
   return wanting
 }
 
-/** Reach the slots that a job can leave. */
-const reachSlotsOf = ({ problem, flow, search: { viaJob, reachedSlots }, closedSlot }: State, job: number, from: number): void => {
-  const offset = (flow.row[job] as number) - (problem.first[job] as number)
-  const last = problem.last[job] as number
-  for (let slot = problem.first[job] as number; slot < last; slot += 1) {
-    if ((flow.energy[offset + slot] as number) <= 0 || viaJob[slot] !== -1 || slot === from || closedSlot[slot] === 1) continue
-    viaJob[slot] = job
-    reachedSlots.push(slot)
-  }
-}
-
 /** Move energy along the way that the search found: each job on it moves to the slot nearer to `to`. Gives how much. */
-const pushAlong = ({ problem, flow, search: { viaJob, viaSlot } }: State, wanting: number, to: number, most: number): number => {
+const pushAlong = (state: State, wanting: number, to: number, most: number): number => {
+  const {
+    problem,
+    flow,
+    search: { viaJob, viaSlot },
+  } = state
   let energy = Math.min(most, flow.unmet[wanting] as number)
   let job = wanting
   for (let slot = viaSlot[job] as number; energy > 0; slot = viaSlot[job] as number) {
@@ -167,15 +188,15 @@ const pushAlong = ({ problem, flow, search: { viaJob, viaSlot } }: State, wantin
   flow.unmet[job] = (flow.unmet[job] as number) - energy
   for (;;) {
     const slot = viaSlot[job] as number
-    add(problem, flow, job, slot, energy)
+    add(state, job, slot, energy)
     if (slot === to) return energy
     job = viaJob[slot] as number
-    add(problem, flow, job, slot, -energy)
+    add(state, job, slot, -energy)
   }
 }
 
 /** What a search without result has reached can never take or give more: no later search needs to go there. */
-const close = (state: State): void => {
-  for (const slot of state.search.reachedSlots) state.closedSlot[slot] = 1
-  for (const job of state.search.reachedJobs) state.closedJob[job] = 1
+const close = ({ search, closedSlots, closedJobs }: State): void => {
+  closedSlots.bits.set(search.seenSlots)
+  closedJobs.bits.set(search.seenJobs)
 }

@@ -11,16 +11,24 @@ export type PlanCost = { readonly costs: readonly Money[]; readonly confidences:
 /** Energy at one price and confidence (1e-4). */
 type Part = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
 
+const slotsAtATime = 64
+
 /**
  * Cost the use of slots, which come in order of time. What comes from the grid counts in its accumulator in that order and pays the
  * tiers that it meets. A slot with one price costs each job price × energy; what a slot with several costs is shared by energy, and
- * shares add up to it. Source: contract decisions 10.
+ * shares add up to it. Yields between some slots, so that a caller may pause. Source: contract decisions 10.
  */
-export const costPlan = (slots: readonly PlanSlot[], uses: readonly SlotUse[], jobs: number, bounds: TierBounds): PlanCost => {
+export function* costPlan(
+  slots: readonly PlanSlot[],
+  uses: readonly SlotUse[],
+  jobs: number,
+  bounds: TierBounds,
+): Generator<undefined, PlanCost> {
   const costs = new Array<Money>(jobs).fill(0n)
   const [energies, weighted] = [new Array<Energy>(jobs).fill(0n), new Array<bigint>(jobs).fill(0n)]
   const counted = new Map<string, Energy>()
   for (const [index, slot] of slots.entries()) {
+    if (index % slotsAtATime === 0) yield undefined
     const use = uses[index] as SlotUse
     if (use.jobs.length === 0) continue
     const parts = partsOf(slot, use, counted, bounds)

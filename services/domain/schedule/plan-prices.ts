@@ -7,7 +7,9 @@ import type { PlanPrice, PlanPrices, UnpricedTime } from './amount-request.ts'
 /**
  * Give the prices of a plan's time: cut where they change, equal neighbours merged.
  * Tiers stand where they are at `start`, and count the energy of the plan from there. A tier that is cheaper than one before it is not
- * planned for: such a span has the price in force. Source: contract decisions 13.
+ * planned for: such a span has the price in force. Where both parts have tiers and the tariff of one of them changes within a month, the
+ * energy that is planned before the change does not count behind it: each pair of tariffs counts the plan's energy from where its tiers stand
+ * at `start`. Source: contract decisions 13.
  */
 export const planPrices = (
   snapshot: PricingSnapshot,

@@ -28,41 +28,35 @@ const collect = (scale: PlanScale) => {
   }
 }
 
-/** Read what each job gets in each slot, in order of slots. A job that lacks nothing gets exactly what its device asks for. */
-export const energiesOf = ({ slots, problem, scale }: FlowInput, flow: Flow, devices: readonly AmountDevice[]): SlotEnergy[][] =>
-  devices.map((device, job) => {
-    const { found, add } = collect(scale)
-    for (let slot = problem.first[job] as number; slot < Math.min(problem.last[job] as number, slots.length); slot += 1) {
-      const amount = flow.energy[cellOf(problem, flow, job, slot)] as number
-      if (amount > 0) add(slot, amount)
-    }
-    const last = found.at(-1)
-    if (last === undefined || isShort(problem, flow, job)) return found
-    const lacking = device.energy - found.reduce((sum, { energy }) => sum + energy, 0n)
-    if (lacking !== 0n) found[found.length - 1] = { slot: last.slot, energy: last.energy + lacking }
-    return found
-  })
+/** Read what a job gets in each slot, in order of slots. One that lacks nothing gets exactly what its device asks for. */
+export const energiesOf = ({ slots, problem, scale }: FlowInput, flow: Flow, device: AmountDevice, job: number): SlotEnergy[] => {
+  const { found, add } = collect(scale)
+  for (let slot = problem.first[job] as number; slot < Math.min(problem.last[job] as number, slots.length); slot += 1) {
+    const amount = flow.energy[cellOf(problem, flow, job, slot)] as number
+    if (amount > 0) add(slot, amount)
+  }
+  const last = found.at(-1)
+  if (last === undefined || isShort(problem, flow, job)) return found
+  const lacking = device.energy - found.reduce((sum, { energy }) => sum + energy, 0n)
+  if (lacking !== 0n) found[found.length - 1] = { slot: last.slot, energy: last.energy + lacking }
+  return found
+}
 
-/** Give the energies of each job when it runs at full power from its window's start, as long as it does by plan in all. */
-export const atFullPower = (
-  { problem, scale }: FlowInput,
-  devices: readonly AmountDevice[],
-  planned: readonly (readonly SlotEnergy[])[],
-): SlotEnergy[][] =>
-  devices.map((_, job) => {
-    let left = (planned[job] ?? []).reduce((sum, { energy }) => sum + energy, 0n)
-    const { found, add } = collect(scale)
-    const direct: SlotEnergy[] = []
-    for (let slot = problem.first[job] as number; slot < (problem.last[job] as number) && left > 0n; slot += 1) {
-      add(slot, (problem.rate[job] as number) * (problem.length[slot] as number))
-      const most = found.at(-1)
-      if (most?.slot !== slot) continue
-      const energy = least(most.energy, left)
-      direct.push({ slot, energy })
-      left -= energy
-    }
-    return direct
-  })
+/** Give the energies of a job when it runs at full power from its window's start until it has what is planned in all. */
+export const atFullPower = ({ problem, scale }: FlowInput, job: number, planned: readonly SlotEnergy[]): SlotEnergy[] => {
+  let left = planned.reduce((sum, { energy }) => sum + energy, 0n)
+  const { found, add } = collect(scale)
+  const direct: SlotEnergy[] = []
+  for (let slot = problem.first[job] as number; slot < (problem.last[job] as number) && left > 0n; slot += 1) {
+    add(slot, (problem.rate[job] as number) * (problem.length[slot] as number))
+    const most = found.at(-1)
+    if (most?.slot !== slot) continue
+    const energy = least(most.energy, left)
+    direct.push({ slot, energy })
+    left -= energy
+  }
+  return direct
+}
 
 /** Turn energies of jobs into the use of slots. `generated` (null: none) is what each slot draws from generation, on the scale. */
 export const usesOf = (

@@ -1,15 +1,42 @@
-import { cellOf, type Flow, type FlowProblem, roomOf, runsIn, takersOf } from './flow-problem.ts'
+import { type BitRows, bitRows, isUp, setBit, takeUnseen } from './bit-rows.ts'
+import { cellOf, type Flow, type FlowProblem, roomOf } from './flow-problem.ts'
 import { isShort } from './min-cut.ts'
 
-/** A search from a job that wants more: from which slot each job was reached and through which job each slot; -1 is not reached. */
+/**
+ * A search from a job that wants more: from which slot each job was reached and through which job each slot. `open`, a row for each job, are
+ * the slots that it can take more in; `running`, a row for each slot, the jobs that get energy in it. `seenSlots` and `seenJobs` are flags
+ * of what is reached or closed.
+ */
 type Search = {
   readonly problem: FlowProblem
   readonly flow: Flow
-  readonly takers: readonly (readonly number[])[]
+  readonly open: BitRows
+  readonly running: BitRows
   readonly leaves: Int32Array
   readonly enters: Int32Array
-  readonly closedSlot: Uint8Array
-  readonly closedJob: Uint8Array
+  readonly closedSlots: BitRows
+  readonly closedJobs: BitRows
+  readonly seenSlots: Int32Array
+  readonly seenJobs: Int32Array
+}
+
+const note = ({ problem, flow, open, running }: Search, job: number, slot: number): void => {
+  setBit(open, job, slot, roomOf(problem, flow, job, slot) > 0)
+  setBit(running, slot, job, (flow.energy[cellOf(problem, flow, job, slot)] as number) > 0)
+}
+
+const openSearch = (problem: FlowProblem, flow: Flow): Search => {
+  const [jobs, slots] = [problem.demand.length, problem.length.length]
+  const [closedSlots, closedJobs] = [bitRows(1, slots), bitRows(1, jobs)]
+  const search: Search = {
+    ...{ problem, flow, open: bitRows(jobs, slots), running: bitRows(slots, jobs), closedSlots, closedJobs },
+    ...{ leaves: new Int32Array(jobs), enters: new Int32Array(slots) },
+    ...{ seenSlots: new Int32Array(closedSlots.words), seenJobs: new Int32Array(closedJobs.words) },
+  }
+  for (let job = 0; job < jobs; job += 1) {
+    for (let slot = problem.first[job] as number; slot < (problem.last[job] as number); slot += 1) note(search, job, slot)
+  }
+  return search
 }
 
 /**
@@ -18,45 +45,43 @@ type Search = {
  * decisions 13: first the most energy, then least cost, then request order.
  */
 export function* serveInOrder(problem: FlowProblem, flow: Flow): Generator<undefined, void> {
-  const [jobs, slots] = [problem.demand.length, problem.length.length]
-  const search: Search = {
-    ...{ problem, flow, takers: takersOf(problem) },
-    ...{ leaves: new Int32Array(jobs), enters: new Int32Array(slots) },
-    ...{ closedSlot: new Uint8Array(slots), closedJob: new Uint8Array(jobs) },
-  }
-  for (let job = 0; job < jobs; job += 1) {
-    while (isShort(problem, flow, job) && search.closedJob[job] === 0) {
+  const search = openSearch(problem, flow)
+  for (const job of problem.demand.keys()) {
+    while (isShort(problem, flow, job) && !isUp(search.closedJobs, 0, job)) {
       yield undefined
       const reached = reach(search, job)
       let handed = 0
       for (const later of reached) if (later > job) handed += hand(search, later, job)
       // What cannot be had now cannot be had later: energy moves elsewhere only.
-      if (handed === 0) close(search, reached)
+      if (handed === 0) close(search)
     }
   }
 }
 
 /** Find the jobs that can hand energy on to one, over any number of others; the job itself is the first. */
-const reach = ({ problem, flow, takers, leaves, enters, closedSlot, closedJob }: Search, to: number): number[] => {
-  leaves.fill(-1)
-  enters.fill(-1)
+const reach = ({ problem, open, running, leaves, enters, closedSlots, closedJobs, seenSlots, seenJobs }: Search, to: number): number[] => {
+  seenSlots.set(closedSlots.bits)
+  seenJobs.set(closedJobs.bits)
+  setBit({ words: seenJobs.length, bits: seenJobs }, 0, to, true)
   const reached = [to]
+  const slots: number[] = []
   for (const job of reached) {
-    for (let slot = problem.first[job] as number; slot < (problem.last[job] as number); slot += 1) {
-      if (enters[slot] !== -1 || closedSlot[slot] === 1 || roomOf(problem, flow, job, slot) <= 0) continue
+    const first = slots.length
+    takeUnseen(open, job, problem.first[job] as number, problem.last[job] as number, seenSlots, slots)
+    for (let place = first; place < slots.length; place += 1) {
+      const slot = slots[place] as number
       enters[slot] = job
-      for (const other of takers[slot] ?? []) {
-        if (other === to || leaves[other] !== -1 || closedJob[other] === 1 || !runsIn(problem, flow, other, slot)) continue
-        leaves[other] = slot
-        reached.push(other)
-      }
+      const next = reached.length
+      takeUnseen(running, slot, 0, leaves.length, seenJobs, reached)
+      for (let other = next; other < reached.length; other += 1) leaves[reached[other] as number] = slot
     }
   }
   return reached
 }
 
 /** Hand energy from one job to another along the way that the search found; gives how much. */
-const hand = ({ problem, flow, leaves, enters }: Search, from: number, to: number): number => {
+const hand = (search: Search, from: number, to: number): number => {
+  const { problem, flow, leaves, enters } = search
   let energy = flow.unmet[to] as number
   for (let job = from; job !== to; ) {
     const slot = leaves[job] as number
@@ -71,6 +96,8 @@ const hand = ({ problem, flow, leaves, enters }: Search, from: number, to: numbe
     const [left, taken] = [cellOf(problem, flow, job, slot), cellOf(problem, flow, taker, slot)]
     flow.energy[left] = (flow.energy[left] as number) - energy
     flow.energy[taken] = (flow.energy[taken] as number) + energy
+    note(search, job, slot)
+    note(search, taker, slot)
     job = taker
   }
   flow.unmet[to] = (flow.unmet[to] as number) - energy
@@ -78,7 +105,7 @@ const hand = ({ problem, flow, leaves, enters }: Search, from: number, to: numbe
   return energy
 }
 
-const close = ({ enters, closedSlot, closedJob }: Search, reached: readonly number[]): void => {
-  for (const job of reached) closedJob[job] = 1
-  for (const [slot, job] of enters.entries()) if (job !== -1) closedSlot[slot] = 1
+const close = ({ seenSlots, seenJobs, closedSlots, closedJobs }: Search): void => {
+  closedSlots.bits.set(seenSlots)
+  closedJobs.bits.set(seenJobs)
 }

@@ -78,9 +78,17 @@ const isDayAhead = (series: Members): boolean =>
   (series['contract_MarketAgreement.type'] ?? dailyContract) === dailyContract &&
   (series['classificationSequence_AttributeInstanceComponent.position'] ?? '1') === '1'
 
-const readSeries = (series: Members, currencyCode: string): readonly FeedPrice[] => {
-  const currency = textOf(series['currency_Unit.name'], 'currency_Unit.name')
-  if (currency !== currencyCode) throw unreadable(`its prices are in ${currency.slice(0, 10)}, not in ${currencyCode}`)
+const currencyOf = (series: Members): string => textOf(series['currency_Unit.name'], 'currency_Unit.name')
+
+/** Keep the series of one currency: some zones are published in two. Throws where there are others alone. */
+const inCurrency = (all: readonly Members[], currencyCode: string): readonly Members[] => {
+  const own = all.filter(series => currencyOf(series) === currencyCode)
+  const [other] = all
+  if (own.length > 0 || other === undefined) return own
+  throw unreadable(`its prices are in ${currencyOf(other).slice(0, 10)}, not in ${currencyCode}`)
+}
+
+const readSeries = (series: Members): readonly FeedPrice[] => {
   const unit = units[textOf(series['price_Measure_Unit.name'], 'price_Measure_Unit.name')]
   if (unit === undefined) throw unreadable('its prices are neither per MWh nor per kWh')
   const repeats = series['curveType'] === variableBlocks
@@ -123,7 +131,7 @@ const read = (text: string, { currencyCode }: FeedSeries): FeedPage => {
   }
   const publication = membersOf(document['Publication_MarketDocument'], 'Publication_MarketDocument')
   const series = listOf(publication['TimeSeries'] ?? [], 'TimeSeries').map(each => membersOf(each, 'a time series'))
-  return onePage(finestFirst(series.filter(isDayAhead).flatMap(each => readSeries(each, currencyCode))))
+  return onePage(finestFirst(inCurrency(series.filter(isDayAhead), currencyCode).flatMap(readSeries)))
 }
 
 const stamp = (at: number): string => new Date(at).toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)

@@ -1,4 +1,5 @@
 import { costRecord } from '../../domain/cost/cost-record.ts'
+import type { Interval } from '../../domain/cost/record-segments.ts'
 import { type CountingCell, countingCells, tierBounds } from '../../domain/price/counting-cell.ts'
 import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
 import { type CountedEnergy, nothingCounted } from '../../domain/tariff/evaluate.ts'
@@ -8,6 +9,7 @@ import { tierKey } from '../../domain/tariff/tier-count.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { type CountedLocation, energyByStart, rowsAcross } from '../../platform/clickhouse/meter-cost-energy.ts'
 import type { Span, Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
 
 const hourMs = 3_600_000
 /** No record is from before or after. */
@@ -58,13 +60,21 @@ const finer = (rows: Rows, coarse: readonly EnergyBucket[]): Promise<readonly En
   return bucketsOf(rows, spans, span => partsOf(span, furtherParts, 1))
 }
 
+/** Where actuals have taken the energy of an estimate: its pieces without any. */
+const coveredOf = ({ energySubmitted, end, pieces }: MeterCostRow): readonly Interval[] =>
+  energySubmitted === null
+    ? []
+    : pieces
+        .map(({ start, energy }, index) => ({ start, end: pieces[index + 1]?.start ?? end, energy }))
+        .filter(piece => piece.energy === 0n && piece.end > piece.start)
+
 /** Read what the records that lie across cells bring to each accumulator. */
 const crossingEnergy = async ({ db, tenant, of, edges }: Rows, snapshot: PricingSnapshot): Promise<readonly CrossingEnergy[]> => {
   const crossing: CrossingEnergy[] = []
   for await (const rows of rowsAcross(db, tenant, of, edges)) {
     for (const row of rows) {
-      for (const { type, direction, countingStart, before, after } of costRecord(snapshot, { ...row, confidence: row.recordConfidence })
-        .moves) {
+      const record = { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence }
+      for (const { type, direction, countingStart, before, after } of costRecord(snapshot, record, undefined, coveredOf(row)).moves) {
         crossing.push({ key: tierKey(type, direction, countingStart), at: Math.max(row.start, countingStart), energy: after - before })
       }
     }

@@ -77,7 +77,7 @@ const retrieveAudit = async (
   const found = await priced(reads, request, priceAudit)
   if (!found.ok) return found
   const { marketSourceIds } = found.value.series
-  return accepted(priceAuditToWire({ ...viewOf('priceAudit', request, found.value), marketSourceIds }))
+  return accepted(priceAuditToWire({ ...viewOf('priceAudit', request, found.value), layout: request.layout, marketSourceIds }))
 }
 
 /** Bind the readings of prices. */

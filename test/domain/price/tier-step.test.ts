@@ -56,7 +56,7 @@ const countFromBuckets = (
 }
 
 describe('the tiers in force', () => {
-  it('are those of all records that start by then, whatever the buckets in which they were counted', () => {
+  it('are those of all records that start by then, whatever the buckets in which they were counted', { timeout: 120_000 }, () => {
     let tiers = 0
     const property = fc.property(
       scenarios({ mostRecords: 8 }),

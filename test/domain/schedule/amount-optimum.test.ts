@@ -74,6 +74,40 @@ describe.each(kinds)('plans with %s', (_, arbitrary) => {
   })
 })
 
+/** Fifty devices or so of ten sites at one, whose cap leaves little room, with or without a threshold. */
+const crowds = (limited: boolean): fc.Arbitrary<Site> =>
+  fc
+    .tuple(
+      fc.array(sites({ limited, fullest: 60 }), { minLength: 10, maxLength: 10 }),
+      fc.integer({ min: 40_000, max: 160_000 }),
+      sites({ limited, generating: true }),
+    )
+    .map(([all, watts, whole]) => ({
+      ...offGrid({ ...whole, devices: all.flatMap(({ devices }) => devices) }),
+      sitePower: BigInt(watts) * 1_000_000n,
+    }))
+    .map(site => ({ ...site, devices: site.devices.map((device, index) => ({ ...device, deviceId: `dev_${index}` })) }))
+    // Of so many some windows would be shorter than what is cut off them.
+    .map(site => ({ ...site, devices: site.devices.filter(({ start, end }) => end > start) }))
+
+describe('plans of many devices whose windows fit no grid', () => {
+  it.each([false, true])('cost what the linear program says; under a threshold: %s', { timeout: 120_000 }, limited => {
+    let planned = 0
+    const property = fc.property(crowds(limited), site => {
+      const [made, optimum] = [plan(site), optimumOf(site)]
+      expect(made.ok).toBe(limited || optimum.isComplete)
+      if (!made.ok) return
+      planned += 1
+      expectFeasible(site, made.value)
+      const energy = made.value.devices.reduce((sum, one) => sum + Number(one.energy) / 1e9, 0)
+      expect(Math.abs(energy - optimum.energy)).toBeLessThan(1e-5)
+      expect(Math.abs(money(made.value.cost) - optimum.cost)).toBeLessThanOrEqual(tolerance(optimum.cost) + 1e-7)
+    })
+    fc.assert(property, { numRuns: 12 })
+    expect(planned).toBeGreaterThan(2)
+  })
+})
+
 describe('plans under a price threshold', () => {
   it.each([
     ['alone', {}],

@@ -51,6 +51,12 @@ describe('a publication of day-ahead prices', () => {
     expect(listed(publication(early, intraday))).toEqual([])
   })
 
+  it('takes the prices in the currency of the source where a zone is published in two', () => {
+    const short = { ...day, end: '2025-10-01T22:15Z' }
+    const other = { ...short, currency: 'PLN', points: { 1: '840' } }
+    expect(listed(publication(other, { ...short, points: { 1: '196.99' } }))).toEqual([[0, 15, 196_990_000n]])
+  })
+
   it('lets the finer resolution hold where a time is published in two, the coarser beside it', () => {
     const quarters = { ...day, end: '2025-10-01T22:30Z', points: { 1: '1', 2: '2' } }
     const hours = { ...day, end: '2025-10-02T00:00Z', resolution: 'PT60M', points: { 1: '60', 2: '61' } }

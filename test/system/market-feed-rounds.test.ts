@@ -1,0 +1,144 @@
+import { sql } from 'kysely'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sharedSourceId } from '../../services/platform/postgres/market-sources.ts'
+import { tellOutages } from '../../services/query-service/markets/market-feed-alarm.ts'
+import type { MarketFetchOptions } from '../../services/query-service/markets/market-feed-fetch.ts'
+import { feedMarkets, type MarketFeedOptions, startMarketFeeds } from '../../services/query-service/markets/market-feeds.ts'
+import { until } from '../support/until.ts'
+import { energyChartsUntil } from './market-feed-server.ts'
+import {
+  beginAnew,
+  clock,
+  database,
+  day,
+  energyCharts,
+  feed,
+  fetchArea,
+  hour,
+  live,
+  makeTariff,
+  midnight,
+  noon,
+  optionsOf,
+  other,
+  sourceOf,
+  stack,
+} from './market-feed-world.ts'
+
+afterAll(() => stack.disposeAsync())
+beforeEach(beginAnew)
+
+const toldOf = async (): Promise<readonly string[]> => {
+  const { rows } = await sql<{ id: string; data: string }>`
+    select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`.execute(database.operator)
+  for (const { id, data } of rows) {
+    const location = id.replace('trf_', 'loc_')
+    expect(JSON.parse(data)).toEqual({ live_mode: true, tariff_id: id, location_id: location, account_id: live.accountId })
+  }
+  return rows.map(({ id }) => id)
+}
+
+describe('an outage', () => {
+  it('is told after 48 hours, once, to each living tariff that follows the source, and anew when there is another', async () => {
+    const sourceId = sharedSourceId('HU', 'EUR')
+    const first = await makeTariff(sourceId)
+    const second = await makeTariff(sourceId)
+    await makeTariff(sourceId, { marketRates: false })
+    await makeTariff(sourceId, { direction: 'EXPORT' })
+    await makeTariff(sourceId, { closedAt: '2026-01-01' })
+    await makeTariff(sharedSourceId('SK', 'EUR'))
+    feed.answer = () => ({ status: 502, text: '' })
+    await fetchArea('HU')
+    for (const passed of [47 * hour, 48 * hour, 49 * hour]) {
+      clock.now = noon + passed
+      await fetchArea('HU')
+      expect(await tellOutages(database, clock.now)).toBe(passed === 48 * hour ? 2 : 0)
+    }
+    expect(await toldOf()).toEqual([first, second])
+    // A crash before the outage is noted as told begins again, and writes no event twice.
+    await sql`update market_feeds set told_at = null where source_id = ${sourceId}`.execute(database.operator)
+    expect(await tellOutages(database, clock.now)).toBe(0)
+    feed.answer = energyChartsUntil(midnight + 3 * day)
+    await fetchArea('HU')
+    expect(await sourceOf('HU')).toMatchObject({ failingSince: null, toldAt: null })
+    feed.answer = () => ({ status: 502, text: '' })
+    clock.now += day
+    await fetchArea('HU')
+    clock.now += 48 * hour
+    expect(await tellOutages(database, clock.now)).toBe(0)
+    await fetchArea('HU')
+    expect(await tellOutages(database, clock.now)).toBe(2)
+  })
+})
+
+const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
+  ...options,
+  placeOf: () => {
+    throw new Error('nothing is placed in a round')
+  },
+  publishOrders: async () => undefined,
+  logger: { info: () => undefined, warn: () => undefined } as never,
+  restMs: 20,
+})
+
+describe('a round', () => {
+  const round = (options: MarketFetchOptions) => feedMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
+
+  it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
+    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await makeTariff(sharedSourceId('SI', 'EUR'))
+    await makeTariff(sharedSourceId('SE3', 'SEK'))
+    expect(await round(energyCharts)).toBe(1)
+    expect(new Set(feed.asked.map(path => new URLSearchParams(path.slice(6)).get('bzn')))).toEqual(new Set(['SI']))
+    expect(await round(energyCharts)).toBe(0)
+    clock.now = Date.parse('2026-03-11T12:00:00Z')
+    expect(await round(energyCharts)).toBe(1)
+  })
+
+  it('asks nobody where no feed is chosen, or another process holds the lease', async () => {
+    await makeTariff(sharedSourceId('LT', 'EUR'))
+    expect(await round(optionsOf())).toBe(0)
+    expect(await feedMarkets(roundOf(energyCharts), async () => false, AbortSignal.timeout(1_000))).toBe(0)
+    expect(feed.asked).toEqual([])
+  })
+})
+
+describe('rounds', () => {
+  it('are done by one process at a time, and by another one once that has stopped', async () => {
+    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await makeTariff(sharedSourceId('RO', 'EUR'))
+    const first = startMarketFeeds(roundOf(energyCharts))
+    await until(
+      () => sourceOf('RO'),
+      ({ succeededAt }) => succeededAt === noon,
+    )
+    const asked = feed.asked.length
+    const second = startMarketFeeds(roundOf(optionsOf({ name: 'energy-charts', baseUrl: other.baseUrl })))
+    await first[Symbol.asyncDispose]()
+    expect(other.asked).toEqual([])
+    other.answer = energyChartsUntil(midnight + 2 * day)
+    clock.now = noon + day
+    await until(
+      () => sourceOf('RO'),
+      ({ succeededAt }) => succeededAt === clock.now,
+    )
+    await second[Symbol.asyncDispose]()
+    expect(feed.asked).toHaveLength(asked)
+    expect(other.asked.length).toBeGreaterThan(0)
+  })
+
+  it('end at once when they are told to, also while a feed hangs, and leave no mark', async () => {
+    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await makeTariff(sharedSourceId('PT', 'EUR'))
+    feed.answer = () => 'hang'
+    const rounds = startMarketFeeds(roundOf({ ...energyCharts, timeoutMs: 60_000 }))
+    await until(
+      async () => feed.asked.length,
+      count => count > 0,
+    )
+    const startedAt = performance.now()
+    await rounds[Symbol.asyncDispose]()
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    expect(await sourceOf('PT')).toMatchObject({ attemptedAt: null, failures: 0 })
+  })
+})
