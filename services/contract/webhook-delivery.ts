@@ -174,6 +174,19 @@ export const webhookDeliveryList = defineOperation({
   examples: { answer: { object: 'list', url: `/webhooks/${ids.endpoint_id}/deliveries`, has_more: false, data: [example] } },
 })
 
+export const webhookDeliveryRetrieve = defineOperation({
+  id: 'webhook_delivery_retrieve',
+  summary: 'Retrieve a delivery',
+  description: 'How the delivery of one event to one endpoint stands.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/webhooks/{id}/deliveries/{delivery_id}'),
+  answer,
+  status: 200,
+  refusals: [],
+  examples: { answer: example },
+})
+
 export const webhookAttemptList = defineOperation({
   id: 'webhook_attempt_list',
   summary: 'List attempts',

@@ -110,9 +110,9 @@ export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
     })
     const taken = Map.groupBy(claims, ({ endpointId }) => endpointId)
     subscribers.note(asked.filter(({ endpointId, room }) => (taken.get(endpointId)?.length ?? 0) >= room).map(one => one.endpointId))
+    begin(claims.filter(({ isClosed }) => !isClosed))
     const closed = new Set(claims.filter(({ isClosed }) => isClosed).map(({ endpointId }) => endpointId))
     if (closed.size > 0) await closeDeliveries(database.operator, [...closed], closedAtOnce)
-    begin(claims.filter(({ isClosed }) => !isClosed))
   }
 
   /** Work a turn; false where there was nothing to claim. */

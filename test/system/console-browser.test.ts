@@ -164,15 +164,19 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
       return (await tab.locator('main').textContent())?.includes('failing')
     }
     await expect.poll(failing, { timeout: 10_000 }).toBe(true)
+    expect(await tab.locator('.notice.bad').textContent()).toMatch(/was answered 500/)
     await look(tab, 'story-2-failing')
     await tab.locator('td a').first().click()
     await tab.locator('summary').first().click()
     expect(await tab.locator('main').textContent()).toContain('the table of invoices is locked')
     expect(await tab.locator('tbody tr').first().textContent()).toMatch(/failed.*500/)
+    expect(await tab.locator('.facts').textContent()).toMatch(/failing.*customer\.create/)
     await look(tab, 'story-3-attempts')
     subscriber.state.status = 204
     await tab.getByRole('button', { name: 'Send again' }).click()
-    expect(await tab.getByRole('status').textContent()).toBe('It is being sent again.')
+    expect(await tab.getByRole('status').textContent()).toContain('It is being sent again.')
+    await tab.reload()
+    expect(await tab.getByRole('heading', { level: 1 }).textContent()).toBe('Delivery')
     const delivered = async () => {
       await tab.goto(path)
       return tab.locator('tbody tr').first().textContent()

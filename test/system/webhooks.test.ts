@@ -138,7 +138,9 @@ describe('a webhook endpoint', () => {
     await own.ask('PATCH', `/webhooks/${id}`, { url: `${parts().there.url}/mended` })
     await own.ask('POST', `${path}/resend`)
     await receivedAt('/mended', 1)
-    expect(await settled(own, id, 'DELIVERED')).toHaveLength(1)
+    const arrived = await settled(own, id, 'DELIVERED')
+    expect(arrived).toHaveLength(1)
+    expect(await own.ask('GET', path)).toEqual(arrived[0])
     expect(await deliveriesOf(own, id, '?status=FAILED')).toEqual([])
     expect(await deliveriesOf(own, id, `?event_id=${delivery?.event_id}`)).toHaveLength(1)
   })
@@ -156,7 +158,8 @@ describe('a webhook endpoint', () => {
     await receivedAt('/witness', 3)
     const span = { start_time: new Date(Date.now() - 60_000).toISOString(), end_time: new Date(Date.now() + 60_000).toISOString() }
     for (const path of ['resends', 'test']) {
-      expect(codeOf(await own.send('POST', `/webhooks/${id}/${path}`, path === 'test' ? {} : span))).toBe('webhook_endpoint_disabled')
+      const refused = await own.send('POST', `/webhooks/${id}/${path}`, path === 'test' ? {} : span)
+      expect([refused.status, codeOf(refused)]).toEqual([400, 'webhook_endpoint_disabled'])
     }
     await own.ask('PATCH', `/webhooks/${id}`, { status: 'ENABLED' })
     const { id: resend } = (await own.ask('POST', `/webhooks/${id}/resends`, span)) as { readonly id: string }
@@ -233,8 +236,9 @@ describe('a limit', () => {
     for (const [body, status] of bodies)
       expect([JSON.stringify(body).slice(0, 40), (await create(body)).status]).toEqual([expect.anything(), status])
     const { data } = (await parts().live.ask('GET', '/webhooks?limit=100')) as List<Endpoint>
-    const made = await Promise.all(Array.from({ length: 100 - data.length + 3 }, () => create({})))
-    expect(made.filter(({ status }) => status === 201)).toHaveLength(100 - data.length)
+    for (let count = data.length; count < 98; count += 1) expect((await create({})).status).toBe(201)
+    const made = await Promise.all(Array.from({ length: 5 }, () => create({})))
+    expect(made.filter(({ status }) => status === 201)).toHaveLength(2)
     expect(made.filter(({ status }) => status !== 201).map(codeOf)).toEqual(Array.from({ length: 3 }, () => 'too_many_webhook_endpoints'))
     await parts().live.ask('DELETE', `/webhooks/${data[0]?.id}`)
     expect((await create({})).status).toBe(201)

@@ -12,7 +12,7 @@ import { createEndpoint } from '../../services/platform/postgres/webhook-endpoin
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { startFanOut } from '../../services/webhook-worker/fan-out.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../support/postgres.ts'
-import { until } from '../support/settled.ts'
+import { until } from '../support/until.ts'
 
 const at = 1_760_000_000_000
 const stack = new AsyncDisposableStack()

@@ -1,11 +1,9 @@
-import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
-import { takesEvent } from '../../services/domain/webhook/event-filter.ts'
-import type { EventEnvelope } from '../../services/platform/log/messages.ts'
+import { accepted } from '../../services/domain/refusal.ts'
 import { writeEvents } from '../../services/platform/postgres/events.ts'
 import { changeTenant, type Tenant, withOperator, withTenant } from '../../services/platform/postgres/transaction.ts'
-import { listAttempts, listDeliveries } from '../../services/platform/postgres/webhook-deliveries.ts'
+import { listAttempts, listDeliveries, resendDelivery } from '../../services/platform/postgres/webhook-deliveries.ts'
 import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../services/platform/postgres/webhook-endpoints.ts'
 import { deleteExpiredWebhooks, disableEndpoint, recordHealth, recordOutcomes } from '../../services/platform/postgres/webhook-outcomes.ts'
 import {
@@ -14,10 +12,8 @@ import {
   insertDeliveries,
   readDueEndpoints,
   readSubscriptions,
-  type Subscription,
 } from '../../services/platform/postgres/webhook-queue.ts'
-import { deliveriesOf } from '../../services/webhook-worker/fan-out.ts'
-import { openSubscribers } from '../../services/webhook-worker/subscribers.ts'
+import { createResend, stepResend } from '../../services/platform/postgres/webhook-resends.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
@@ -143,7 +139,7 @@ describe('deliveries', () => {
     } as const
     await recordOutcomes(operator, [outcome])
     // Another worker made the same attempt, for the lease had run out.
-    await recordOutcomes(operator, [{ ...outcome, status: 'DELIVERED', dueAt: null, statusCode: 200 }])
+    await recordOutcomes(operator, [{ ...outcome, dueAt: at + 7_000 }])
     expect(await stored(tenant, endpointId)).toMatchObject([{ status: 'PENDING', attempts: 1, dueAt: at + 5_000, lastAttemptAt: at }])
     const attempts = async () => {
       const list = await withTenant(database, tenant, transaction => listAttempts(transaction, claimed.id, page))
@@ -156,6 +152,32 @@ describe('deliveries', () => {
     expect([await attempts(), (await stored(tenant, endpointId)).length]).toEqual([0, 1])
   })
 
+  it('are delivered once they have arrived, whatever another worker made of the same attempt, but in their own round alone', async () => {
+    const { tenant, endpointId } = await makeBacklog(1)
+    const [claimed] = await claim(endpointId, 1)
+    if (claimed === undefined) throw new Error('nothing was claimed')
+    const ended = { statusCode: 500, error: null, durationMs: 3, responseBody: '', at }
+    const failed = {
+      ...tenant,
+      endpointId,
+      deliveryId: claimed.id,
+      round: 1,
+      attempts: 1,
+      status: 'PENDING',
+      dueAt: at + 5_000,
+      ...ended,
+    } as const
+    const arrived = { ...failed, status: 'DELIVERED', dueAt: null, statusCode: 204 } as const
+    await recordOutcomes(operator, [failed])
+    await recordOutcomes(operator, [{ ...failed, attempts: 2, dueAt: at + 9_000 }])
+    await recordOutcomes(operator, [arrived])
+    expect(await stored(tenant, endpointId)).toMatchObject([{ status: 'DELIVERED', attempts: 2, dueAt: null }])
+    await recordOutcomes(operator, [{ ...failed, attempts: 3 }])
+    await changeTenant(database, tenant, transaction => resendDelivery(transaction, endpointId, claimed.id, at + 1))
+    await recordOutcomes(operator, [arrived])
+    expect(await stored(tenant, endpointId)).toMatchObject([{ status: 'PENDING', attempts: 0, dueAt: at + 1 }])
+  })
+
   it('are read by their index, also where one endpoint has most of them', async () => {
     const { endpointId } = await makeBacklog(1)
     await sql`analyze webhook_deliveries`.execute(operator).catch(() => undefined)
@@ -164,6 +186,28 @@ describe('deliveries', () => {
       operator,
     )
     expect(rows.map(row => row['QUERY PLAN']).join('\n')).toContain('webhook_deliveries_due_place')
+  })
+})
+
+describe('a span that is sent again', () => {
+  it('brings what waits for a later attempt, too, and leaves what is due anyway or has arrived', async () => {
+    const { tenant, endpointId } = await makeBacklog(4)
+    const claims = await claim(endpointId, 3)
+    const ended = { statusCode: 500, error: null, durationMs: 3, responseBody: '', at }
+    const outcomes = claims.slice(0, 2).map(({ id }, place) => ({
+      ...{ ...tenant, endpointId, deliveryId: id, round: 1, attempts: 1, ...ended },
+      ...(place === 0 ? { status: 'DELIVERED' as const, dueAt: null } : { status: 'PENDING' as const, dueAt: at + 20 * 3_600_000 }),
+    }))
+    await recordOutcomes(operator, outcomes)
+    const draft = { endpointId, from: at - day, to: at + day, includeDelivered: false }
+    await changeTenant(database, tenant, async transaction => accepted(await createResend(transaction, draft, at)))
+    while (await withOperator(database, transaction => stepResend(transaction, at, 100)));
+    const [arrived, late, underWay, due] = (await stored(tenant, endpointId)).toReversed()
+    expect([arrived?.id, late?.id, underWay?.id]).toEqual(claims.map(({ id }) => id))
+    expect(arrived).toMatchObject({ status: 'DELIVERED', dueAt: null })
+    expect(late).toMatchObject({ status: 'PENDING', attempts: 0, dueAt: at })
+    expect(underWay).toMatchObject({ status: 'PENDING', dueAt: at + 25_000 })
+    expect(due).toMatchObject({ status: 'PENDING', attempts: 0, dueAt: at })
   })
 })
 
@@ -188,75 +232,5 @@ describe('an endpoint that has moved to another address', () => {
     const disable = (url: string) => withOperator(database, one => disableEndpoint(one, { ...tenant, endpointId, url }, at410, at))
     expect(await disable(old)).toBe(false)
     expect(await disable('https://example.com/new')).toBe(true)
-  })
-})
-
-describe('the fan-out', () => {
-  const event = fc.record({
-    eventId: fc.string(),
-    type: fc.constantFrom('customer.create', 'customer.create.failed', 'device.delete', 'tariff.expired'),
-    accountId: fc.constantFrom('acc_1', 'acc_2'),
-    liveMode: fc.boolean(),
-    objectId: fc.constant(null),
-    timeCreated: fc.integer({ min: 0, max: 20_000 }),
-    data: fc.constant('{}'),
-  })
-  const subscription = fc.record({
-    accountId: fc.constantFrom('acc_1', 'acc_2'),
-    liveMode: fc.boolean(),
-    endpointId: fc.string(),
-    eventTypes: fc.array(fc.constantFrom('*', 'customer.*', 'device.delete'), { minLength: 1 }),
-    since: fc.integer({ min: 0, max: 20_000 }),
-  })
-
-  it('owes each event to each endpoint of its account and mode that takes its type and was there, once, in order', () => {
-    fc.assert(
-      fc.property(fc.array(event), fc.array(subscription), (events: readonly EventEnvelope[], subscriptions: readonly Subscription[]) => {
-        const owed = events.flatMap(({ accountId, liveMode, type, timeCreated, eventId }) =>
-          subscriptions
-            .filter(one => one.accountId === accountId && one.liveMode === liveMode && one.since <= timeCreated + 5_000)
-            .filter(one => takesEvent(one.eventTypes, type))
-            .map(({ endpointId }) => [eventId, endpointId]),
-        )
-        expect(deliveriesOf(events, subscriptions).map(({ eventId, endpointId }) => [eventId, endpointId])).toEqual(owed)
-      }),
-    )
-  })
-})
-
-describe('what is under way', () => {
-  it('is never more than an endpoint may have, nor than is asked for in all', () => {
-    const subscribers = openSubscribers()
-    subscribers.note(['a', 'b'])
-    const first = subscribers.choose(1_000)
-    expect(first).toEqual([
-      { endpointId: 'a', room: 8 },
-      { endpointId: 'b', room: 8 },
-    ])
-    for (const { endpointId, room } of first) for (let count = 0; count < room; count += 1) subscribers.begin(endpointId, false)
-    subscribers.note(['a', 'b', 'c', 'd'])
-    expect(subscribers.choose(10)).toEqual([
-      { endpointId: 'c', room: 8 },
-      { endpointId: 'd', room: 2 },
-    ])
-    // One that fails keeps one connection, one that succeeds has room for more.
-    for (let count = 0; count < 8; count += 1) {
-      subscribers.end('a', false)
-      subscribers.end('b', true)
-    }
-    expect(subscribers.underWay()).toBe(0)
-    expect(subscribers.choose(1_000)).toEqual([
-      { endpointId: 'a', room: 1 },
-      { endpointId: 'b', room: 16 },
-    ])
-  })
-
-  it('begins with one for an endpoint that has been failing', () => {
-    const subscribers = openSubscribers()
-    subscribers.begin('a', true)
-    subscribers.note(['a'])
-    expect(subscribers.choose(100)).toEqual([])
-    subscribers.end('a', true)
-    expect(subscribers.choose(100)).toEqual([{ endpointId: 'a', room: 2 }])
   })
 })

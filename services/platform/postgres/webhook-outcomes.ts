@@ -27,7 +27,7 @@ export type Outcome = Tenant & {
 
 /**
  * Write attempts with what they make of their deliveries, all in one statement. Where a delivery was sent again meanwhile, or another
- * worker has made the same attempt, the attempt is kept and decides nothing.
+ * worker has made the same attempt, the attempt is kept and decides nothing; but what has arrived is delivered, whatever came before.
  */
 export const recordOutcomes = async (operator: Operator, outcomes: readonly Outcome[]): Promise<void> => {
   if (outcomes.length === 0) return
@@ -47,9 +47,11 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Outc
         (account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, time_created)
       select account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, at from made
     )
-    update webhook_deliveries d set status = m.status, attempts = m.attempts, due_at = m.due_at, last_attempt_at = m.at from made m
+    update webhook_deliveries d set status = m.status, attempts = greatest(d.attempts, m.attempts), due_at = m.due_at,
+      last_attempt_at = greatest(d.last_attempt_at, m.at)
+    from made m
     where d.account_id = m.account_id and d.live_mode = m.live_mode and d.id = m.delivery_id and d.round = m.round
-      and d.attempts = m.attempts - 1`.execute(operator)
+      and (d.attempts = m.attempts - 1 or (m.status = 'DELIVERED' and d.status <> 'DELIVERED'))`.execute(operator)
 }
 
 /**

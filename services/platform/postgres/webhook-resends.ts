@@ -81,6 +81,9 @@ const takeResend = async ({ query }: OperatorTransaction, at: number, limit: num
   return rows[0] ?? null
 }
 
+/** What is due within this time comes by itself, and some of it is under way: longer than a worker holds a delivery, in ms. */
+const soonMs = 30_000
+
 type EventRow = { readonly id: string; readonly type: string; readonly bytes: number }
 
 const queueAgain = async (
@@ -97,13 +100,15 @@ const queueAgain = async (
       ${events.map(({ type }) => type)}::text[], ${events.map(({ bytes }) => bytes)}::integer[]) as e(id, event_id, type, bytes)
     on conflict on constraint webhook_deliveries_once do update
       set status = 'PENDING', round = d.round + 1, attempts = 0, due_at = excluded.due_at
-      where d.status = 'FAILED' or (d.status = 'DELIVERED' and ${includeDelivered})
+      where d.status = 'FAILED' or (d.status = 'PENDING' and d.due_at > ${toTimestamp(at + soonMs)})
+        or (d.status = 'DELIVERED' and ${includeDelivered})
     returning 1`.execute(query)
   return rows.length
 }
 
 /**
- * Send the next page of a resend again: events that the endpoint takes and has not got, or all of them where asked. Tells whether there was
+ * Send the next page of a resend again: events that the endpoint takes and has not got, those too that wait for a later attempt, or all of
+ * them where asked. Tells whether there was
  * any page. A resend of an endpoint that was disabled or deleted stops.
  */
 export const stepResend = async (transaction: OperatorTransaction, at: number, pageSize: number): Promise<boolean> => {

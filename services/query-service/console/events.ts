@@ -1,6 +1,6 @@
 import { html } from '../reference/html.ts'
 import type { ListOf } from './api.ts'
-import { facts, field, instant, listQuery, pager, shown, table } from './parts.ts'
+import { cells, facts, field, instant, listQuery, pager, type Row, shown, table } from './parts.ts'
 import { get, type Route, type Visit } from './visit.ts'
 
 export type Event = {
@@ -21,8 +21,17 @@ const objectOf = ({ data }: Event): string => {
   return ''
 }
 
-const rowOf = (event: Event) =>
-  html`<tr data-id="${event.id}"><td>${instant(event.time_created)}</td><td><code>${event.type}</code></td><td>${objectOf(event)}</td><td><a href="/console/events/${event.id}">${event.id}</a></td></tr>`
+const columns = ['Time', 'Type', 'Object', 'Event']
+
+const rowOf =
+  (event: Event): Row =>
+  names =>
+    html`<tr data-id="${event.id}">${cells(names, [
+      instant(event.time_created),
+      html`<code>${event.type}</code>`,
+      objectOf(event),
+      html`<a href="/console/events/${event.id}">${event.id}</a>`,
+    ])}</tr>`
 
 const filters = ['event_type', 'object_id']
 
@@ -38,7 +47,7 @@ const events = async ({ api, query }: Visit) => {
 <form class="filter" method="get" action="/console/events">${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}${field('object_id', 'Object', { value: query.get('object_id') ?? '' })}<button type="submit">Show</button></form>
 ${isTail ? html`<p class="tail"><button type="button" class="quiet" id="live" hidden aria-pressed="true">Live</button><span id="news" role="status"></span></p>` : null}
 <div id="tail" data-address="${isTail && list.ok ? tail : ''}">${shown(list, ({ data }) =>
-      table('Events', ['Time', 'Type', 'Object', 'Event'], data.map(rowOf), 'There is no such event yet.'),
+      table('Events', columns, data.map(rowOf), 'There is no such event yet.'),
     )}</div>
 ${list.ok ? pager('/console/events', query, filters, list.value) : null}`,
   }
@@ -47,7 +56,7 @@ ${list.ok ? pager('/console/events', query, filters, list.value) : null}`,
 /** The newest rows again, for the live tail: it adds those that it does not have. */
 const tail = async ({ api, query }: Visit) => {
   const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
-  return { fragment: html`${list.ok ? list.value.data.map(rowOf) : null}` }
+  return { fragment: html`${list.ok ? list.value.data.map(event => rowOf(event)(columns)) : null}` }
 }
 
 const event = async ({ api, ids }: Visit) => {

@@ -6,7 +6,7 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { type Content, type Html, html } from '../reference/html.ts'
 import type { Fault } from './api.ts'
 import { form, type View } from './frame.ts'
-import { choice, faultNotice, field, goodNotice, instant, row, table } from './parts.ts'
+import { choice, faultNotice, field, goodNotice, instant, type Row, row, table } from './parts.ts'
 import { get, post, type Route, type Visit } from './visit.ts'
 
 type KeyMeans = { readonly database: Database; readonly secret: string }
@@ -28,7 +28,7 @@ const revokeForm = ({ csrf }: Visit, { id, last4 }: StoredApiKey): Html =>
     'inline',
   )
 
-const rowOf = (visit: Visit, key: StoredApiKey): Html =>
+const rowOf = (visit: Visit, key: StoredApiKey): Row =>
   row(
     html`<code>${key.id}</code>${key.id === visit.signedIn.keyId ? html` <span class="tag">this session</span>` : null}`,
     html`<code>…${key.last4}</code>`,

@@ -1,7 +1,7 @@
-import { type Html, html } from '../reference/html.ts'
+import { html } from '../reference/html.ts'
 import type { ListOf } from './api.ts'
 import { location } from './location.ts'
-import { field, instant, listQuery, pager, row, shown, table } from './parts.ts'
+import { field, instant, listQuery, pager, type Row, row, shown, table } from './parts.ts'
 import { get, type Route, type Visit } from './visit.ts'
 
 type Location = {
@@ -15,7 +15,7 @@ type Location = {
 
 const filters = ['reference_id', 'customer_id']
 
-const rowOf = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: Location): Html =>
+const rowOf = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: Location): Row =>
   row(
     html`<a href="/console/locations/${id}">${reference_id ?? id}</a>`,
     timezone,

@@ -51,13 +51,23 @@ export const instant = (iso: string | null, timeZone = 'UTC', fineness: Fineness
     ? html`<span class="none">never</span>`
     : html`<time datetime="${iso}">${formatOf(timeZone, fineness).format(Date.parse(iso))}${timeZone === 'UTC' ? ' UTC' : ''}</time>`
 
-/** A table that scrolls by itself where it is wider than the screen. */
-export const table = (label: string, head: readonly string[], rows: readonly Html[], empty: string): Html =>
+/** A line of a table, once the names of its columns are known. */
+export type Row = (names: readonly string[]) => Html
+
+/** A table that scrolls by itself where it is wider than its place; on a phone each line stands as a list of names and values. */
+export const table = (label: string, head: readonly string[], rows: readonly Row[], empty: string): Html =>
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`
-    : html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table><thead><tr>${head.map(name => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
+    : html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table class="lines"><thead><tr>${head.map(name => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${rows.map(one => one(head))}</tbody></table></div>`
 
-export const row = (...cells: readonly Content[]): Html => html`<tr>${cells.map(cell => html`<td>${cell}</td>`)}</tr>`
+/** The cells of a line, each under the name of its column. */
+export const cells = (names: readonly string[], contents: readonly Content[]): readonly Html[] =>
+  contents.map((content, place) => html`<td data-name="${names[place] ?? ''}">${content}</td>`)
+
+export const row =
+  (...contents: readonly Content[]): Row =>
+  names =>
+    html`<tr>${cells(names, contents)}</tr>`
 
 /** Names and values. */
 export const facts = (...pairs: readonly (readonly [string, Content])[]): Html =>

@@ -2,8 +2,9 @@ import { type JsonNumber, numberText } from '../../contract/exact-number.ts'
 import { type Content, type Html, html } from '../reference/html.ts'
 import type { ListOf } from './api.ts'
 import { form, type View } from './frame.ts'
-import { faultNotice, goodNotice, instant, listQuery, pager, row, shown, table } from './parts.ts'
+import { facts, faultNotice, instant, listQuery, pager, type Row, row, shown, table } from './parts.ts'
 import { get, post, type Route, type Shown, type Visit } from './visit.ts'
+import { doneNotice } from './webhook-parts.ts'
 
 export type Delivery = {
   readonly id: string
@@ -26,21 +27,28 @@ type Attempt = {
   readonly time_created: string
 }
 
-const states = { PENDING: ['warn', 'waiting'], DELIVERED: ['good', 'delivered'], FAILED: ['bad', 'failed'] } as const
+const states = { PENDING: ['warn', 'waiting'], DELIVERED: ['good', 'delivered'], FAILED: ['bad', 'given up'] } as const
+
+/** Say how a delivery stands; one that was tried in vain is told from one that has its first attempt before it. */
+const stateTag = ({ status, attempts }: Delivery): Html => {
+  const [kind, word] = status === 'PENDING' && numberText(attempts) !== '0' ? ['bad', 'failing'] : states[status]
+  return html`<span class="tag ${kind}">${word}</span>`
+}
 
 const pathOf = (endpointId: string, deliveryId: string): string => `/console/webhooks/${endpointId}/deliveries/${deliveryId}`
 
 const resendButton = (csrf: string, path: string): Html =>
   form(csrf, `${path}/resend`, html`<button class="quiet" type="submit">Send again</button>`, 'inline')
 
+export const deliveryColumns = ['Made', 'Event', 'State', 'Attempts', 'Next attempt', '']
+
 /** One line of the deliveries of an endpoint. */
-export const deliveryRow = (csrf: string, one: Delivery): Html => {
-  const [kind, word] = states[one.status]
+export const deliveryRow = (csrf: string, one: Delivery): Row => {
   const path = pathOf(one.endpoint_id, one.id)
   return row(
     html`<a href="${path}">${instant(one.time_created)}</a>`,
     html`<code>${one.event_type}</code>`,
-    html`<span class="tag ${kind}">${word}</span>`,
+    stateTag(one),
     numberText(one.attempts),
     one.next_attempt === null ? '' : instant(one.next_attempt),
     resendButton(csrf, path),
@@ -52,25 +60,54 @@ const answerOf = ({ response_body: body }: Attempt): Content =>
     ? html`<span class="none">empty</span>`
     : html`<details><summary>Show</summary><pre class="block" tabindex="0">${body}</pre></details>`
 
-const attemptRow = (one: Attempt): Html =>
+/** Say in a few words what came of an attempt. */
+const broughtBy = ({ status_code: status, error }: Attempt): string =>
+  status === null ? (error ?? '').replaceAll('_', ' ') : numberText(status)
+
+const attemptRow = (one: Attempt): Row =>
   row(
     instant(one.time_created),
     one.succeeded ? html`<span class="tag good">arrived</span>` : html`<span class="tag bad">failed</span>`,
-    one.status_code === null ? (one.error ?? '').replaceAll('_', ' ') : numberText(one.status_code),
-    `${numberText(one.duration_ms)} ms`,
+    broughtBy(one),
+    `${numberText(one.duration_ms)}\u00a0ms`,
     answerOf(one),
   )
 
-const delivery = async ({ api, ids, query, csrf }: Visit, above: Content = null): Promise<View> => {
+/** Say why an endpoint fails, by the last attempt of the newest of these deliveries that was tried in vain. */
+export const failureNotice = async ({ api }: Pick<Visit, 'api'>, deliveries: readonly Delivery[]): Promise<Html | null> => {
+  const failing = deliveries.find(({ status, attempts }) => status !== 'DELIVERED' && numberText(attempts) !== '0')
+  if (failing === undefined) return null
+  const list = await api<ListOf<Attempt>>('GET', `/webhooks/${failing.endpoint_id}/deliveries/${failing.id}/attempts?limit=1`)
+  const last = list.ok ? list.value.data[0] : undefined
+  if (last === undefined || last.succeeded) return null
+  const brought = last.status_code === null ? html`had no answer: ${broughtBy(last)}` : html`was answered ${broughtBy(last)}`
+  return html`<p class="notice bad">An attempt at ${instant(last.time_created)} ${brought}. <a href="${pathOf(failing.endpoint_id, failing.id)}">See what came back</a></p>`
+}
+
+const deliveryFacts = (one: Delivery): Html =>
+  facts(
+    ['State', stateTag(one)],
+    ['Event', html`<a href="/console/events/${one.event_id}">${one.event_id}</a> <code>${one.event_type}</code>`],
+    ['Attempts', numberText(one.attempts)],
+    ['Next attempt', one.next_attempt === null ? 'none' : instant(one.next_attempt)],
+  )
+
+const delivery = async (visit: Visit, fault: Content = null): Promise<View> => {
+  const { api, ids, query, csrf } = visit
   const [endpointId = '', id = ''] = ids
-  const path = pathOf(endpointId, id)
-  const attempts = await api<ListOf<Attempt>>('GET', `/webhooks/${endpointId}/deliveries/${id}/attempts${listQuery(query, [])}`)
+  const [path, address] = [pathOf(endpointId, id), `/webhooks/${endpointId}/deliveries/${id}`]
+  const [found, attempts] = await Promise.all([
+    api<Delivery>('GET', address),
+    api<ListOf<Attempt>>('GET', `${address}/attempts${listQuery(query, [])}`),
+  ])
+  if (!found.ok) return { title: 'Delivery', status: found.status, body: html`<h1>Delivery</h1>${faultNotice(found.fault)}` }
   return {
     title: 'Delivery',
-    status: attempts.ok ? 200 : attempts.status,
-    body: html`<h1>Delivery</h1>${above}
+    status: fault === null ? 200 : 400,
+    body: html`<h1>Delivery</h1>${fault ?? doneNotice(query)}
 <p class="lead"><code>${id}</code> to <a href="/console/webhooks/${endpointId}">its endpoint</a>. Attempts are kept for 30 days.</p>
-<div class="actions">${resendButton(csrf, path)}</div>
+${deliveryFacts(found.value)}
+<div class="actions">${resendButton(csrf, path)}<a href="${path}">Look again</a></div>
 ${shown(attempts, ({ data }) => table('Attempts', ['Time', 'Outcome', 'Status', 'Took', 'Answer'], data.map(attemptRow), 'It was not tried yet.'))}
 ${attempts.ok ? pager(path, query, [], attempts.value) : null}`,
   }
@@ -79,7 +116,7 @@ ${attempts.ok ? pager(path, query, [], attempts.value) : null}`,
 const resend = async (visit: Visit): Promise<Shown> => {
   const [endpointId = '', id = ''] = visit.ids
   const sent = await visit.api('POST', `/webhooks/${endpointId}/deliveries/${id}/resend`, {})
-  return delivery(visit, sent.ok ? goodNotice('It is being sent again.') : faultNotice(sent.fault))
+  return sent.ok ? { to: `${pathOf(endpointId, id)}?done=resent` } : delivery(visit, faultNotice(sent.fault))
 }
 
 export const deliveryRoutes: readonly Route[] = [

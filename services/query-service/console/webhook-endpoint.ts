@@ -1,10 +1,10 @@
 import { type Content, type Html, html } from '../reference/html.ts'
 import type { Answered, Fault, ListOf } from './api.ts'
 import { form, type View } from './frame.ts'
-import { choice, facts, faultNotice, field, goodNotice, instant, listQuery, pager, shown, table } from './parts.ts'
+import { choice, facts, faultNotice, field, instant, listQuery, pager, shown, table } from './parts.ts'
 import { get, post, type Route, type Shown, type Visit } from './visit.ts'
-import { type Delivery, deliveryRow } from './webhook-deliveries.ts'
-import { type Endpoint, secretNotice, stateOf, typesOf } from './webhook-parts.ts'
+import { type Delivery, deliveryColumns, deliveryRow, failureNotice } from './webhook-deliveries.ts'
+import { doneNotice, type Endpoint, secretNotice, stateOf, typesHint, typesOf } from './webhook-parts.ts'
 
 const addressOf = ({ ids }: Pick<Visit, 'ids'>): string => `/webhooks/${ids[0]}`
 
@@ -24,7 +24,7 @@ const edition = (csrf: string, endpoint: Endpoint, fault: Fault | null, sent: UR
     `/console/webhooks/${endpoint.id}`,
     html`${fault !== null && fault.field === null ? faultNotice(fault) : null}
 ${field('url', 'Address', { value: value('url', endpoint.url), type: 'url', required: true, fault })}
-${field('event_types', 'Event types', { value: value('event_types', endpoint.event_types.join(', ')), hint: 'commas between', fault })}
+${field('event_types', 'Event types', { value: value('event_types', endpoint.event_types.join(', ')), hint: typesHint, fault })}
 ${field('description', 'Description', { value: value('description', endpoint.description ?? ''), fault })}
 <button type="submit">Save</button>`,
   )
@@ -48,18 +48,18 @@ const resendForm = (csrf: string, { id }: Endpoint): Html =>
 
 const statuses = [
   ['', 'all'],
-  ['PENDING', 'waiting'],
+  ['PENDING', 'waiting or failing'],
   ['DELIVERED', 'delivered'],
-  ['FAILED', 'failed'],
+  ['FAILED', 'given up'],
 ] as const
 
 const deliveriesOf = (visit: Visit, endpoint: Endpoint, list: Answered<ListOf<Delivery>>): Html => {
   const path = `/console/webhooks/${endpoint.id}`
-  return html`<form class="filter" method="get" action="${path}">${choice('status', 'Show', statuses, visit.query.get('status') ?? '')}<button type="submit">Show</button></form>
+  return html`<form class="filter" method="get" action="${path}">${choice('status', 'State', statuses, visit.query.get('status') ?? '')}<button type="submit">Show</button></form>
 ${shown(list, ({ data }) =>
   table(
     'Deliveries',
-    ['Made', 'Event', 'State', 'Attempts', 'Next', ''],
+    deliveryColumns,
     data.map(one => deliveryRow(visit.csrf, one)),
     'Nothing was sent yet.',
   ),
@@ -67,9 +67,9 @@ ${shown(list, ({ data }) =>
 ${list.ok ? pager(path, visit.query, ['status'], list.value) : null}`
 }
 
-type Extra = { readonly above?: Content; readonly fault?: Fault | null }
+type Extra = { readonly above?: Content; readonly fault?: Fault | null; readonly status?: number }
 
-const endpointView = async (visit: Visit, { above = null, fault = null }: Extra = {}): Promise<View> => {
+const endpointView = async (visit: Visit, { above = null, fault = null, status = 200 }: Extra = {}): Promise<View> => {
   const [found, deliveries] = await Promise.all([
     visit.api<Endpoint>('GET', addressOf(visit)),
     visit.api<ListOf<Delivery>>('GET', `${addressOf(visit)}/deliveries${listQuery(visit.query, ['status'])}`),
@@ -77,10 +77,11 @@ const endpointView = async (visit: Visit, { above = null, fault = null }: Extra 
   if (!found.ok) return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${faultNotice(found.fault)}` }
   const endpoint = found.value
   const { id, url, api_version: version, failing_since: since, time_created: made } = endpoint
+  const why = since === null || !deliveries.ok ? null : await failureNotice(visit, deliveries.value.data)
   return {
     title: url,
-    status: fault === null ? 200 : 400,
-    body: html`<h1 class="address">${url}</h1>${above}
+    status: fault === null ? status : 400,
+    body: html`<h1 class="address">${url}</h1>${above ?? doneNotice(visit.query)}${why}
 ${facts(['Id', html`<code>${id}</code>`], ['State', stateOf(endpoint)], ['Failing since', since === null ? 'no' : instant(since)], ['Events in version', version], ['Made', instant(made)])}
 ${actions(visit, endpoint)}
 <section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>${deliveriesOf(visit, endpoint, deliveries)}</section>
@@ -89,12 +90,17 @@ ${actions(visit, endpoint)}
   }
 }
 
-/** Do something with an endpoint, and show it again with what came of it. */
+const failedView = (visit: Visit, { status, fault }: Extract<Answered<unknown>, { ok: false }>): Promise<View> =>
+  endpointView(visit, { above: faultNotice(fault), status })
+
+const doneAt = ({ ids }: Visit, done: string): Shown => ({ to: `/console/webhooks/${ids[0]}?done=${done}` })
+
+/** Do something with an endpoint, and lead to its page, which says so; or show there why it was not done. */
 const act =
-  <T>(work: (visit: Visit) => Promise<Answered<T>>, done: (value: T) => Content) =>
+  (work: (visit: Visit) => Promise<Answered<unknown>>, done: string) =>
   async (visit: Visit): Promise<Shown> => {
     const outcome = await work(visit)
-    return endpointView(visit, { above: outcome.ok ? done(outcome.value) : faultNotice(outcome.fault) })
+    return outcome.ok ? doneAt(visit, done) : failedView(visit, outcome)
   }
 
 const edit = async (visit: Visit): Promise<Shown> => {
@@ -102,19 +108,24 @@ const edit = async (visit: Visit): Promise<Shown> => {
   const description = text('description') === '' ? null : text('description')
   const body = { url: text('url'), event_types: typesOf(text('event_types')), description }
   const saved = await visit.api<Endpoint>('PATCH', addressOf(visit), body)
-  return endpointView(visit, saved.ok ? { above: goodNotice('The endpoint was changed.') } : { fault: saved.fault })
+  return saved.ok ? doneAt(visit, 'changed') : endpointView(visit, { fault: saved.fault })
+}
+
+/** The secret is shown with the answer itself, for it is kept nowhere. */
+const rotate = async (visit: Visit): Promise<Shown> => {
+  const made = await visit.api<{ readonly secret: string }>('POST', `${addressOf(visit)}/secret`, {})
+  return made.ok
+    ? endpointView(visit, { above: secretNotice(made.value.secret, 'The secret before it signs beside it for 24 hours.') })
+    : failedView(visit, made)
 }
 
 const remove = async (visit: Visit): Promise<Shown> => {
   const removed = await visit.api('DELETE', addressOf(visit))
-  return removed.ok ? { to: '/console/webhooks' } : endpointView(visit, { above: faultNotice(removed.fault) })
+  return removed.ok ? { to: '/console/webhooks' } : failedView(visit, removed)
 }
 
-const setStatus = (status: Endpoint['status'], words: string) =>
-  act(
-    visit => visit.api<Endpoint>('PATCH', addressOf(visit), { status }),
-    () => goodNotice(words),
-  )
+const setStatus = (status: Endpoint['status']) =>
+  act(visit => visit.api<Endpoint>('PATCH', addressOf(visit), { status }), status.toLowerCase())
 
 const resend = (visit: Visit): Promise<Answered<unknown>> => {
   const utc = (name: string): string => `${visit.form.get(name) ?? ''}:00Z`.replace(/(:\d\d:\d\d):00Z$/, '$1Z')
@@ -129,25 +140,13 @@ const resend = (visit: Visit): Promise<Answered<unknown>> => {
 export const endpointRoutes: readonly Route[] = [
   get('/console/webhooks/{}', visit => endpointView(visit)),
   post('/console/webhooks/{}', edit),
-  post(
-    '/console/webhooks/{}/rotate',
-    act(
-      visit => visit.api<{ readonly secret: string }>('POST', `${addressOf(visit)}/secret`, {}),
-      ({ secret }) => secretNotice(secret),
-    ),
-  ),
+  post('/console/webhooks/{}/rotate', rotate),
   post(
     '/console/webhooks/{}/test',
-    act(
-      visit => visit.api('POST', `${addressOf(visit)}/test`, {}),
-      () => goodNotice('A test event is on its way.'),
-    ),
+    act(visit => visit.api('POST', `${addressOf(visit)}/test`, {}), 'tested'),
   ),
-  post('/console/webhooks/{}/enable', setStatus('ENABLED', 'The endpoint takes events again.')),
-  post('/console/webhooks/{}/disable', setStatus('DISABLED', 'The endpoint takes no more events.')),
-  post(
-    '/console/webhooks/{}/resend',
-    act(resend, () => goodNotice('The events of this span are being sent again.')),
-  ),
+  post('/console/webhooks/{}/enable', setStatus('ENABLED')),
+  post('/console/webhooks/{}/disable', setStatus('DISABLED')),
+  post('/console/webhooks/{}/resend', act(resend, 'range')),
   post('/console/webhooks/{}/delete', remove),
 ]

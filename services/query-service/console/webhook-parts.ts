@@ -1,4 +1,5 @@
 import { type Html, html } from '../reference/html.ts'
+import { goodNotice } from './parts.ts'
 
 export type Endpoint = {
   readonly id: string
@@ -23,5 +24,22 @@ export const stateOf = ({ status, disabled_reason: reason, failing_since: since 
 /** Read event types as people write them: commas or spaces between. */
 export const typesOf = (text: string): readonly string[] => text.split(/[\s,]+/).filter(type => type !== '')
 
-export const secretNotice = (secret: string): Html =>
-  html`<div class="notice good" role="status"><p>This secret signs what is sent. Keep it now: it is shown this once.</p><p><code class="secret">${secret}</code></p></div>`
+export const typesHint = '* for all, customer.* for a group; commas between'
+
+export const secretNotice = (secret: string, more = ''): Html =>
+  html`<div class="notice good" role="status"><p>This secret signs what is sent. Keep it now: it is shown this once. ${more}</p><p><code class="secret">${secret}</code></p></div>`
+
+const doneWords: Readonly<Record<string, string>> = {
+  resent: 'It is being sent again. Look again in a moment to see what came of it.',
+  changed: 'The endpoint was changed.',
+  tested: 'A test event is on its way; it is among the deliveries below.',
+  enabled: 'The endpoint takes events again. What it has missed is sent only where you send a range again.',
+  disabled: 'The endpoint takes no more events.',
+  range: 'The events of this span are being sent again.',
+}
+
+/** Say what an action has done: its page is loaded anew after it, so that loading the page again does nothing twice. */
+export const doneNotice = (query: URLSearchParams): Html | null => {
+  const words = doneWords[query.get('done') ?? '']
+  return words === undefined ? null : goodNotice(words)
+}

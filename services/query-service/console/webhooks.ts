@@ -1,17 +1,17 @@
 import { type Content, type Html, html } from '../reference/html.ts'
 import type { Fault, ListOf } from './api.ts'
 import { form, type View } from './frame.ts'
-import { field, instant, listQuery, pager, row, shown, table } from './parts.ts'
+import { faultNotice, field, instant, listQuery, pager, type Row, row, shown, table } from './parts.ts'
 import { get, post, type Route, type Visit } from './visit.ts'
 import { deliveryRoutes } from './webhook-deliveries.ts'
 import { endpointRoutes } from './webhook-endpoint.ts'
-import { type Endpoint, secretNotice, stateOf, typesOf } from './webhook-parts.ts'
+import { type Endpoint, secretNotice, stateOf, typesHint, typesOf } from './webhook-parts.ts'
 
 type Draft = { readonly url: string; readonly types: string; readonly description: string; readonly fault: Fault | null }
 
 const emptyDraft: Draft = { url: '', types: '*', description: '', fault: null }
 
-const rowOf = (endpoint: Endpoint): Html =>
+const rowOf = (endpoint: Endpoint): Row =>
   row(
     html`<a href="/console/webhooks/${endpoint.id}">${endpoint.url}</a>`,
     html`<code>${endpoint.event_types.join(', ')}</code>`,
@@ -20,18 +20,19 @@ const rowOf = (endpoint: Endpoint): Html =>
     instant(endpoint.time_created),
   )
 
-const creation = (csrf: string, { url, types, description, fault }: Draft): Html =>
+const creation = ({ csrf, signedIn }: Visit, { url, types, description, fault }: Draft): Html =>
   form(
     csrf,
     '/console/webhooks',
-    html`${fault !== null && fault.field === null ? html`<p class="notice bad" role="alert">${fault.message}</p>` : null}
-${field('url', 'Address', { value: url, type: 'url', required: true, hint: 'https; a public host', fault })}
-${field('event_types', 'Event types', { value: types, hint: '* for all, customer.* for a group; commas between', fault })}
+    html`${fault !== null && fault.field === null ? faultNotice(fault) : null}
+${field('url', 'Address', { value: url, type: 'url', required: true, hint: signedIn.liveMode ? 'https; a public host' : 'https or http; a public host', fault })}
+${field('event_types', 'Event types', { value: types, hint: typesHint, fault })}
 ${field('description', 'Description', { value: description, fault })}
 <button type="submit">Add the endpoint</button>`,
   )
 
-const list = async ({ api, query, csrf }: Visit, above: Content = null, draft: Draft = emptyDraft): Promise<View> => {
+const list = async (visit: Visit, above: Content = null, draft: Draft = emptyDraft): Promise<View> => {
+  const { api, query } = visit
   const endpoints = await api<ListOf<Endpoint>>('GET', `/webhooks${listQuery(query, [])}`)
   return {
     title: 'Webhooks',
@@ -42,7 +43,7 @@ ${shown(endpoints, ({ data }) =>
   table('Webhook endpoints', ['Address', 'Events', 'State', 'Description', 'Made'], data.map(rowOf), 'Nobody is told of events yet.'),
 )}
 ${endpoints.ok ? pager('/console/webhooks', query, [], endpoints.value) : null}
-<section aria-labelledby="new"><h2 id="new">New endpoint</h2>${creation(csrf, draft)}</section>`,
+<section aria-labelledby="new"><h2 id="new">New endpoint</h2>${creation(visit, draft)}</section>`,
   }
 }
 

@@ -4,6 +4,7 @@ import {
   webhookAttemptToWire,
   webhookDeliveryList,
   webhookDeliveryResend,
+  webhookDeliveryRetrieve,
   webhookDeliveryToWire,
   webhookTest,
 } from '../../contract/webhook-delivery.ts'
@@ -64,6 +65,13 @@ const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Bind
       },
       deliveries => deliveries.map(webhookDeliveryToWire),
     ),
+  ),
+  bind(webhookDeliveryRetrieve, request =>
+    withTenant(dependencies.database, tenantOf(request), async transaction => {
+      if ((await retrieveEndpoint(transaction, request.id)) === null) return noEndpoint
+      const delivery = await retrieveDelivery(transaction, request.id, parameterOf(request, 'delivery_id'))
+      return delivery === null ? noDelivery : accepted(webhookDeliveryToWire(delivery))
+    }),
   ),
   bind(webhookAttemptList, request => {
     const deliveryId = parameterOf(request, 'delivery_id')

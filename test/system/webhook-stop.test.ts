@@ -1,0 +1,48 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { type Client, login } from '../support/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { until } from '../support/until.ts'
+import { openReceiver } from '../webhook-worker/support/receiver.ts'
+
+const environment = { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+
+const start = async (): Promise<Client> => {
+  system = await startSystem(folder, environment)
+  return login(system.sandbox)
+}
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+describe('an orderly stop', () => {
+  it('waits for no endpoint that hangs longer than a moment, and forgets nothing', { timeout: 90_000 }, async () => {
+    let isHanging = true
+    await using receiver = await openReceiver(() => (isHanging ? 'hang' : { status: 204 }))
+    const own = await start()
+    await own.ask('POST', '/webhooks', { url: receiver.url, event_types: ['device.create'] })
+    await own.ask('POST', '/devices', { reference_id: 'hangs' })
+    await until(
+      async () => receiver.received.length,
+      count => count === 1,
+    )
+    const startedAt = performance.now()
+    expect(await system?.stop()).toBe(0)
+    expect(performance.now() - startedAt).toBeLessThan(15_000)
+    isHanging = false
+    const again = await start()
+    await until(
+      async () => receiver.received.length,
+      count => count === 2,
+      40_000,
+    )
+    const [first, second] = receiver.received
+    expect([second?.headers['webhook-id'], second?.body]).toEqual([first?.headers['webhook-id'], first?.body])
+    const endpoints = (await again.ask('GET', '/webhooks')) as { readonly data: readonly { readonly failing_since: string | null }[] }
+    expect(endpoints.data[0]?.failing_since).toBeNull()
+  })
+})
