@@ -7,8 +7,8 @@ import { text } from './field.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { defineOperation, type RawBody, sameRoute } from './operation.ts'
 import { parameters } from './parameter.ts'
-import { hasMoreElements } from './scan-json.ts'
-import { parseArray, parseLines, type Submission } from './strict-json.ts'
+import { type Capacity, surplusOf } from './scan-json.ts'
+import { largeBytes, parseArray, parseLines, type Submission } from './strict-json.ts'
 
 export const meterBatchShape = z.object({
   id: idText('bat'),
@@ -66,11 +66,12 @@ export const isInLines = (body: RawBody): boolean => body.mediaType === lines
 
 /**
  * Parse the body of a submission into its elements, JSON list or one JSON value a line; elements over 8 KiB are named, for they spoil
- * themselves alone. Refuses the whole for what is no JSON, for no element, and for more than 10,000; large bodies are not parsed to find
- * that. Source: contract decisions 8 and 16.
+ * themselves alone. Refuses the whole for what is no JSON, for no element, for more than 10,000, and for values that no record has, in
+ * great numbers; large bodies are not parsed to find that. Source: contract decisions 8 and 16.
  */
 export const parseSubmission = (body: RawBody): Result<Submission> => {
-  if (body.bytes.length > largeBytes && hasMoreElements(body.bytes, isInLines(body), submissionLimits.records)) return tooMany
+  const surplus = body.bytes.length > largeBytes ? surplusOf(body.bytes, isInLines(body), capacity) : null
+  if (surplus !== null) return surplus === 'elements' ? tooMany : tooFull
   const parse = isInLines(body) ? parseLines : parseArray
   const parsed = parse(body.bytes, submissionLimits.recordBytes)
   if (!parsed.ok) return parsed
@@ -79,10 +80,12 @@ export const parseSubmission = (body: RawBody): Result<Submission> => {
   return length <= submissionLimits.records ? parsed : tooMany
 }
 
-/** Bodies above this size take long enough to parse to be looked over first. */
-const largeBytes = 2 ** 20
+/** A record has a dozen members; of twenty thousand more, which spoil their records, the body could still be parsed at once. */
+const capacity: Capacity = { elements: submissionLimits.records, valuesEach: 16, valuesBeyond: 20_000 }
 
 const tooMany = refused('too_many_records', `A submission has at most ${submissionLimits.records} records; send the rest in another one`)
+
+const tooFull = refused('body_invalid', 'The records have far more members than a record may have; send the known ones alone')
 
 /** Say that an element of a submission is too long. */
 export const oversizedRecord = refused('body_too_large', `A record must have at most ${submissionLimits.recordBytes} bytes`).refusal

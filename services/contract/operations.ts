@@ -83,6 +83,7 @@ export const operations: readonly Operation[] = [
   webhookEndpoint.webhookSecretRotate,
   webhookDelivery.webhookTest,
   webhookDelivery.webhookDeliveryList,
+  webhookDelivery.webhookDeliveryRetrieve,
   webhookDelivery.webhookAttemptList,
   webhookDelivery.webhookDeliveryResend,
   webhookResend.webhookResendCreate,

@@ -110,41 +110,42 @@ const needsJudgement = (bytes: Uint8Array, start: number, end: number): boolean 
   return false
 }
 
-/**
- * Tell whether a list, or lines of JSON values, have more than `most` elements, going no further than to the first one above.
- * What is no JSON is counted as it looks.
- */
-export const hasMoreElements = (bytes: Uint8Array, inLines: boolean, most: number): boolean =>
-  inLines ? hasMoreLines(bytes, most) : hasMoreCommas(bytes, most)
+/** What a submission may hold: elements, values in each (members, and elements of lists), and values beyond these in all of it. */
+export type Capacity = { readonly elements: number; readonly valuesEach: number; readonly valuesBeyond: number }
 
-const hasMoreCommas = (bytes: Uint8Array, most: number): boolean => {
-  let commas = 0
-  let depth = 0
+/**
+ * Tell of what a list, or lines of JSON values, hold more than they may, going no further than to there: to parse millions of values
+ * takes seconds, to look over their bytes does not. What is no JSON is counted as it looks.
+ */
+export const surplusOf = (bytes: Uint8Array, inLines: boolean, most: Capacity): 'elements' | 'values' | null => {
+  let elements = 0
+  let values = 0
+  let beyond = 0
+  // Between elements, where the next value begins one.
+  let isBetween = true
+  let depth = inLines ? 1 : 0
   for (let at = 0; at < bytes.length; at += 1) {
-    const code = bytes[at]
+    const code = bytes[at] as number
+    if (code <= space) {
+      if (code === lineFeed && inLines) isBetween = true
+      continue
+    }
+    if (isBetween && depth === 1 && code !== rightBracket) {
+      isBetween = false
+      values = 0
+      elements += 1
+      if (elements > most.elements) return 'elements'
+    }
     if (code === quote) at = closingQuote(bytes, at + 1)
     else if (code === leftBrace || code === leftBracket) depth += 1
     else if (code === rightBrace || code === rightBracket) depth -= 1
-    else if (code === comma && depth === 1) {
-      commas += 1
-      if (commas >= most) return true
-    }
+    else if (code === comma && depth === 1 && !inLines) isBetween = true
+    if (code !== comma && code !== leftBrace && code !== leftBracket) continue
+    values += 1
+    if (values > most.valuesEach) beyond += 1
+    if (beyond > most.valuesBeyond) return 'values'
   }
-  return false
-}
-
-const hasMoreLines = (bytes: Uint8Array, most: number): boolean => {
-  let lines = 0
-  let isBlank = true
-  for (let at = 0; at < bytes.length; at += 1) {
-    const code = bytes[at] as number
-    if (code > space && isBlank) {
-      isBlank = false
-      lines += 1
-      if (lines > most) return true
-    } else if (code === lineFeed) isBlank = true
-  }
-  return false
+  return null
 }
 
 /** Count the members of all objects in a parsed value. */

@@ -1,6 +1,6 @@
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { deepestLevel, type ParsedJson, parseExactJson } from './exact-json.ts'
-import { countMembers, scanJson } from './scan-json.ts'
+import { type Capacity, countMembers, scanJson, surplusOf } from './scan-json.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -46,12 +46,21 @@ const parseText = (bytes: Uint8Array, elementLimit: number): Result<ParsedJson> 
   return parseExactJson(text, elementLimit)
 }
 
+/** Bodies above this size, in bytes, can hold so many values that others would wait while they are parsed. */
+export const largeBytes = 2 ** 18
+
+/** Far more than the largest body of any operation needs. */
+const capacity: Capacity = { elements: Number.POSITIVE_INFINITY, valuesEach: 0, valuesBeyond: 150_000 }
+
 /**
  * Parse a body, judging its text: numbers are doubles where these carry them exactly, else `ExactNumber`.
  * Refuses the whole body for duplicate members, half surrogates, NUL, more than 32 levels, bytes that are not UTF-8,
- * and what is not JSON. Number ranges are the fields' to judge. Source: contract decisions 2.
+ * what is not JSON, and more than 150,000 values. Number ranges are the fields' to judge. Source: contract decisions 2.
  */
 export const parseJson = (bytes: Uint8Array): Result<unknown> => {
+  if (bytes.length > largeBytes && surplusOf(bytes, false, capacity) !== null) {
+    return refused('body_invalid', 'The body holds too many values; send fewer members and elements')
+  }
   const parsed = parseText(bytes, Number.POSITIVE_INFINITY)
   return parsed.ok ? accepted(parsed.value.value) : parsed
 }

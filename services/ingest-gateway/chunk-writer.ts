@@ -129,6 +129,9 @@ export const chunkWriter = ({ log, codec, generation, appended, mostWaitingBytes
 
 /** Wait for all, also where one fails: what is under way still counts as waiting. */
 const settleAll = async <T>(promises: readonly Promise<T>[]): Promise<T[]> => {
+  const [only] = promises
+  // A small submission brings one, and waiting for many has its price.
+  if (only !== undefined && promises.length === 1) return [await only]
   await Promise.allSettled(promises)
   return Promise.all(promises)
 }

@@ -146,17 +146,25 @@ const store = async (parts: CalculateInstantCost, asked: Asked): Promise<RecordP
     async () => {
       if (!(await isStored(parts.log, lane, place.offset + 1))) return null
       const found = await rowOfRecord(parts.clickHouse, tenant, recordId)
-      return found !== null && isNewEnough(found, version, held) ? found : null
+      return found !== null && found.version >= version && (isOfNewest(found, held) || isWhole(found)) ? found : null
     },
     parts.waitMs ?? defaultWaitMs,
     signal,
   )
   if (row === null) throw laneBehind('the record is accepted, ask again')
-  return priceOf(row)
+  if (isOfNewest(row, held)) return priceOf(row)
+  return costRecord(held.snapshot, record, await countedBefore(parts.clickHouse, tenant, held.snapshot, record, recordId))
 }
 
-const isNewEnough = (row: MeterCostRow, version: bigint, held: HeldPricing): boolean =>
-  row.version >= version && row.pricingRevision >= held.revision && row.priceRevision >= held.priceRevision
+/**
+ * A change of prices elsewhere in time raises the revisions and leaves the row as it is; one of its own time writes the row again once its
+ * order has come. What counts before the record is the same with either, so its price need not be waited for.
+ */
+const isOfNewest = (row: MeterCostRow, held: HeldPricing): boolean =>
+  row.pricingRevision >= held.revision && row.priceRevision >= held.priceRevision
+
+/** Nothing of the record was taken by actuals, which the row alone tells. */
+const isWhole = ({ energySubmitted }: MeterCostRow): boolean => energySubmitted === null
 
 /** Confidences of record and price are stored in 1e-6 each; their product is shown in 1e-4. */
 const priceOf = ({ energy, cost, recordConfidence, confidence }: MeterCostRow): RecordPrice => ({

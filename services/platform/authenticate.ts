@@ -5,7 +5,7 @@ import type { BearerTokens, TokenClaims, TokenSubject } from './bearer-token.ts'
 import { isFailure } from './failure.ts'
 
 /** What a living key may do, read where keys are kept. `disabled`: its account is. */
-export type KeyState = Pick<Caller, 'scope' | 'defaultLayout'> & { readonly disabled: boolean }
+export type KeyState = Pick<Caller, 'scope' | 'defaultLayout' | 'requestsPerSecond'> & { readonly disabled: boolean }
 
 /** Read a key's state; null when it was revoked or never existed. Throws `Failure` while the store is away. */
 export type ReadKeyState = (subject: TokenSubject) => Promise<KeyState | null>
@@ -61,7 +61,8 @@ function judge({ claims, state }: Held, at: number): Result<Caller> {
   if (state === null) return revoked
   if (state.disabled) return disabled
   const { accountId, liveMode, keyId } = claims
-  return accepted({ accountId, liveMode, keyId, scope: state.scope, defaultLayout: state.defaultLayout })
+  const { scope, defaultLayout, requestsPerSecond = null } = state
+  return accepted({ accountId, liveMode, keyId, scope, defaultLayout, requestsPerSecond })
 }
 
 async function refresh(entry: Held, readKeyState: ReadKeyState, at: number): Promise<void> {

@@ -169,6 +169,14 @@ describe('a body', () => {
     expect(parse('['.repeat(500_000)).ok).toBe(false)
   })
 
+  it('holds 150,000 values at most, which is told without parsing', () => {
+    const list = (count: number) => bytesOf(`[${'1,'.repeat(count - 1)} 1]`)
+    expect(parseJson(list(150_000)).ok).toBe(true)
+    expect(parseJson(bytesOf(`{"a":[${'1,'.repeat(150_000)}`))).toMatchObject({
+      refusal: { code: 'body_invalid', message: 'The body holds too many values; send fewer members and elements' },
+    })
+  })
+
   it('must be UTF-8; a byte order mark is passed over', () => {
     expect(parseJson(Uint8Array.of(0x22, 0xc3, 0x28, 0x22)).ok).toBe(false)
     expect(parseJson(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)).ok).toBe(false)

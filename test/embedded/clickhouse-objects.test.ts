@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import { pageOfRows, placesOfSession, rowsOfSession, rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import { pageOfRows, placesOfSession, rowOfRecord, rowsOfSession, rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import {
   estimatedObjects,
@@ -38,6 +37,7 @@ import {
   tenant,
   useMeterTables,
 } from '../suites/meter-tables.ts'
+import { looseReads, readersOf } from '../support/loose-reads.ts'
 
 useMeterTables()
 
@@ -121,25 +121,15 @@ describe('receipts', () => {
   })
 })
 
-/** Places in a source where cost rows are read without FINAL and a bound account. */
-const looseReads = (source: string): readonly string[] =>
-  [...source.matchAll(/\b(?:FROM|JOIN)\s+meter_cost\b[^`]*/g)]
-    .map(match => match[0])
-    .filter(read => !/^FROM meter_cost FINAL WHERE \$\{tenantIs\(tenant\)\} AND /.test(read))
-
 describe('statements over cost rows', () => {
   it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
-    const services = join(import.meta.dirname, '../../services')
-    const sources = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
-    const reading = sources.filter(name => /\b(?:FROM|JOIN)\s+meter_cost\b/.test(readFileSync(join(services, name), 'utf8')))
-    expect(reading).toEqual([join('platform', 'clickhouse', 'meter-cost-reads.ts')])
-    expect(reading.flatMap(name => looseReads(readFileSync(join(services, name), 'utf8')))).toEqual([])
+    expect(readersOf('meter_cost')).toEqual({ paths: [join('platform', 'clickhouse', 'meter-cost-reads.ts')], loose: [] })
   })
 
   it('would be found where they are not', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source.
-    expect(looseReads('`SELECT 1 FROM meter_cost WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(1)
-    expect(looseReads('`SELECT 1 FROM meter_cost FINAL WHERE 1`')).toHaveLength(1)
+    expect(looseReads('meter_cost', '`SELECT 1 FROM meter_cost WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(1)
+    expect(looseReads('meter_cost', '`SELECT 1 FROM meter_cost FINAL WHERE 1`')).toHaveLength(1)
   })
 
   it('read a location’s day by the primary key', async () => {
@@ -160,5 +150,26 @@ describe('statements over cost rows', () => {
     const granules = [...plan.matchAll(/Granules: (\d+)\/(\d+)/g)].map(match => [Number(match[1]), Number(match[2])])
     expect(plan).toContain('toDate(start_time)')
     expect(Math.min(...granules.map(([read = 0]) => read))).toBeLessThanOrEqual(2)
+  })
+
+  it('find one record among many months in the parts that its id is in', async () => {
+    const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2024, month, 2))
+    for (const [month, start] of months.entries()) {
+      await insert(Array.from({ length: 50 }, (_, i) => own({ recordId: hexId('', month * 50 + i), start: start + i * hour })))
+    }
+    await insert([own({ recordId: hexId('', 205), start: (months[4] ?? 0) + 5 * hour, version: 2n, energy: 7n })])
+    const statements: string[] = []
+    const recording: ClickHouse = {
+      ...db,
+      stream: sql => {
+        statements.push(sql)
+        return db.stream(sql)
+      },
+    }
+    expect(await rowOfRecord(recording, tenant, hexId('', 205))).toMatchObject({ version: 2n, energy: 7n })
+    const plan = (await db.rows(`EXPLAIN indexes = 1 ${statements[0]}`)).map(line => String(line[0])).join('\n')
+    const read = [...plan.matchAll(/Parts: (\d+)\/(\d+)/g)].map(match => Number(match[1]))
+    expect(Math.max(...read)).toBeGreaterThanOrEqual(24)
+    expect(read.at(-1)).toBeLessThanOrEqual(4)
   })
 })

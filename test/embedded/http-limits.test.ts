@@ -101,6 +101,17 @@ describe('the rate of an account', () => {
   })
 })
 
+describe('the rate that an account has of its own', () => {
+  it.each([null, 1, 9])('holds in place of the usual one: %s', async requestsPerSecond => {
+    const { app } = testApp({ requestsPerSecond })
+    const statuses: number[] = []
+    for (const token of ['all-twice', 'all-twice', 'all-twice']) statuses.push((await send(app, 'GET', '/things/a', { token })).status)
+    expect(statuses).toEqual([200, 200, 429])
+    const other = await send(app, 'GET', '/things/a')
+    expect([other.status, other.headers.get('ratelimit-limit')]).toEqual([200, requestsPerSecond?.toString() ?? null])
+  })
+})
+
 describe('a login', () => {
   const login = (app: ReturnType<typeof testApp>['app'], account: string, key: string) =>
     send(app, 'GET', '/login', { token: null, headers: { authorization: basic(account, key) } })

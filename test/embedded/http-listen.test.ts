@@ -1,12 +1,13 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
-import { testApp } from '../support/http-app.ts'
+import { type TestApp, testApp } from '../support/http-app.ts'
+import { until } from '../support/until.ts'
 
 /** What stands before the app, and the orderly end, exist on a socket alone. */
-const start = (): Promise<Listener> => {
-  const { app, ports } = testApp()
-  return listen(app, { host: '127.0.0.1', port: 0 }, ports)
+const start = async (): Promise<Listener & Pick<TestApp, 'waiting'>> => {
+  const { app, ports, waiting } = testApp()
+  return { ...(await listen(app, { host: '127.0.0.1', port: 0 }, ports)), waiting }
 }
 
 /** Send bytes as they are; gives all that comes back until the server ends the connection. */
@@ -89,12 +90,13 @@ describe('the end of the server', () => {
       headers: { authorization: 'Bearer all', 'content-type': 'application/json' },
       body,
     })
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await until(listener.waiting, ({ length }) => length === 1)
     const began = performance.now()
-    const closing = listener.close(5_000)
+    const closing = listener.close(25_000)
     expect((await running).status).toBe(201)
     await closing
-    expect(performance.now() - began).toBeLessThan(2_000)
+    // An idle connection that is waited for ends with the time limit.
+    expect(performance.now() - began).toBeLessThan(20_000)
     await expect(fetch(`${base}/health/live`)).rejects.toThrow()
   })
 
@@ -102,11 +104,11 @@ describe('the end of the server', () => {
     const listener = await start()
     const running = fetch(`http://127.0.0.1:${listener.port}/trouble/slow`, { headers: { authorization: 'Bearer all' } })
     const cut = expect(running).rejects.toThrow()
-    await new Promise(resolve => setTimeout(resolve, 50))
+    await until(listener.waiting, ({ length }) => length === 1)
     const began = performance.now()
     await listener.close(100)
     await cut
-    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(performance.now() - began).toBeLessThan(20_000)
   })
 
   it('is not the start of a second one on the same port', async () => {

@@ -1,51 +1,12 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { recordIdentityText } from '../../services/domain/identifier.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
-import { deleteDevice } from '../../services/platform/postgres/devices.ts'
-import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
-import { callAs, type Gateway, headersOf, makeObjects, openGateway, partsOf, readLanes, recordsOf } from '../support/gateway.ts'
+import { callAs, headersOf, partsOf, readLanes, recordsOf } from '../support/gateway.ts'
 import { makeTenants } from '../support/postgres.ts'
-import type { Call } from '../support/service.ts'
+import { type Batch, deviceId, gateway, live, many, record, start, submit, useGateway } from '../support/submissions.ts'
 
-let gateway: Gateway
-let live: Tenant
-let call: Call
-let locationId = ''
-let deviceId = ''
-
-beforeAll(async () => {
-  gateway = await openGateway()
-  live = (await makeTenants(gateway.database)).live
-  call = callAs(gateway.app, live)
-  ;({ locationId, deviceId } = await makeObjects(gateway, live, 'home'))
-})
-afterAll(() => gateway[Symbol.asyncDispose]())
-
-const hour = 3_600_000
-const start = Math.floor(presentInstant() / hour) * hour - 24 * hour
-const record = (index: number, change: object = {}) => ({
-  location_id: locationId,
-  units: 'WH',
-  value: index + 0.25,
-  start_time: new Date(start + index * 1000).toISOString(),
-  end_time: new Date(start + index * 1000 + 1000).toISOString(),
-  ...change,
-})
-const many = (count: number) => Array.from({ length: count }, (_, index) => record(index))
-
-type Batch = {
-  readonly id: string
-  readonly records_submitted: number
-  readonly records_accepted: number
-  readonly failed_records: readonly { record_num: number; record_reference_id: string | null; error: string }[]
-}
-const submit = async (body: unknown, headers = {}): Promise<Batch> => {
-  const answer = await call('PUT', '/meters/interval', body, headers)
-  expect([answer.status, answer.text.slice(0, 300)]).toEqual([200, expect.any(String)])
-  return answer.body as unknown as Batch
-}
+useGateway()
 
 describe('what is accepted', () => {
   it('stands in the lanes as it was sent, each record once, with the id of its identity', async () => {
@@ -177,98 +138,5 @@ describe('what is refused', () => {
       const answer = await callAs(gateway.app, tenant)('PUT', '/meters/interval', [record(0), record(1, { device_id: deviceId })])
       expect([answer.status, answer.body['records_accepted']]).toEqual([200, 0])
     }
-  })
-})
-
-describe('limits', () => {
-  it('takes 10,000 records and refuses 10,001', async () => {
-    expect(await submit(many(10_000))).toMatchObject({ records_accepted: 10_000 })
-    const answer = await call('PUT', '/meters/interval', many(10_001))
-    expect([answer.status, answer.body['code']]).toEqual([400, 'too_many_records'])
-  })
-
-  it('takes a record of 8 KiB and refuses one of a byte more, alone', async () => {
-    const padded = (length: number): string => {
-      const text = JSON.stringify(record(0))
-      return `${text.slice(0, -1)}${' '.repeat(length - text.length)}}`
-    }
-    const batch = await submit(`[${padded(8192)},${JSON.stringify(record(1))}]`)
-    expect(batch.records_accepted).toBe(2)
-    const larger = await submit(`[${padded(8193)},${JSON.stringify(record(1))}]`)
-    expect(larger.failed_records.map(failed => failed.record_num)).toEqual([1])
-  })
-
-  it.each([
-    ['an empty list', '[]', 400],
-    ['an object', '{}', 400],
-    ['no JSON', '[{]', 400],
-    ['nothing', '', 400],
-    ['a number', '17', 400],
-    ['a member twice', '[{"value":1,"value":2}]', 400],
-    ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, 400],
-    ['half a surrogate', '["\\ud800"]', 400],
-    ['bytes that are not UTF-8', '\u00ff', 400],
-    ['more than 16 MiB', `[${' '.repeat(16 * 2 ** 20)}]`, 413],
-  ])('refuses %s as a whole', async (_, body, status) => {
-    const bytes = body === '\u00ff' ? Buffer.from([0x5b, 0xff, 0x5d]) : body
-    const headers = { authorization: `Bearer ${live.accountId}/live`, 'content-type': 'application/json' }
-    const response = await gateway.app.request('/meters/interval', { method: 'PUT', headers, body: bytes })
-    expect([response.status, ((await response.json()) as { object: string }).object]).toEqual([status, 'error'])
-    const earlier = await gateway.app.request('/meters/interval', {
-      method: 'PUT',
-      headers: { ...headers, 'api-version': '2024-08-24' },
-      body: bytes,
-    })
-    expect(earlier.status).toBe(status === 400 ? 409 : status)
-  })
-
-  it('never answers 5xx to elements of any kind', async () => {
-    const odd = [null, true, 1e300, 'x', [], [[]], {}, { location_id: {} }, { ...record(0), value: [] }, { ...record(0), start_time: {} }]
-    const batch = await submit(odd)
-    expect(batch).toMatchObject({ records_submitted: odd.length, records_accepted: 0 })
-    expect(gateway.faults).toEqual([])
-  })
-})
-
-describe('stores that are away or full', () => {
-  it('answers 503 when the log is full, and acknowledges nothing', async () => {
-    await using small = await openGateway({ roomBytes: 300_000 }, gateway.clickHouse)
-    const tenant = (await makeTenants(small.database)).live
-    const objects = await makeObjects(small, tenant, 'home')
-    const records = (round: number) =>
-      many(500).map((one, index) => ({ ...one, location_id: objects.locationId, record_reference_id: `${round}-${index}` }))
-    const acknowledged: string[] = []
-    let refusal = await callAs(small.app, tenant)('PUT', '/meters/interval', records(0))
-    for (let round = 1; refusal.status === 200 && round < 50; round += 1) {
-      acknowledged.push(String(refusal.body['id']))
-      refusal = await callAs(small.app, tenant)('PUT', '/meters/interval', records(round))
-    }
-    expect([refusal.status, refusal.body['code'], refusal.headers.get('retry-after')]).toEqual([503, 'unavailable', '5'])
-    expect(refusal.text).not.toContain('bat_')
-    const written = await readLanes(small)
-    expect(acknowledged.length).toBeGreaterThan(0)
-    for (const id of acknowledged) expect(recordsOf(written, id)).toHaveLength(500)
-    // The ledger counts what is durable, acknowledged or not.
-    const durable = written.flatMap(({ message }) => (message.kind === 'records' ? message.parts : [])).flatMap(part => part.records)
-    expect(small.counted.accepted).toBe(durable.length)
-  })
-
-  it('goes on with known objects while PostgreSQL is away; the rest is 503', async () => {
-    await using alone = await openGateway({}, gateway.clickHouse)
-    const tenant = (await makeTenants(alone.database)).live
-    const objects = await makeObjects(alone, tenant, 'home')
-    const send = (change: object) =>
-      callAs(alone.app, tenant)('PUT', '/meters/interval', [record(0, { location_id: objects.locationId, ...change })])
-    expect((await send({})).body['records_accepted']).toBe(1)
-    alone.severPostgres()
-    expect((await send({ value: 7 })).body['records_accepted']).toBe(1)
-    const unknown = await send({ device_id: objects.deviceId })
-    expect([unknown.status, unknown.body['code']]).toEqual([503, 'unavailable'])
-  })
-
-  it('refuses a device that was deleted', async () => {
-    const objects = await makeObjects(gateway, live, 'gone')
-    await withTenant(gateway.database, live, transaction => deleteDevice(transaction, objects.deviceId, presentInstant()))
-    expect((await submit([record(0, { device_id: objects.deviceId })])).failed_records).toHaveLength(1)
   })
 })

@@ -2,9 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startCostWorker } from '../../services/cost-worker/worker.ts'
 import { presentInstant } from '../../services/platform/clock.ts'
 import { createMetrics } from '../../services/platform/metrics.ts'
+import type { TariffDraft } from '../../services/platform/postgres/tariff-row.ts'
 import { createTariff } from '../../services/platform/postgres/tariffs.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
+import { timeZone } from '../../services/platform/time-zone.ts'
 import { tariffDraft } from '../support/drafts.ts'
 import { callAs, type Gateway, makeObjects, openGateway, readLanes, recordsOf } from '../support/gateway.ts'
 import { makeTenants } from '../support/postgres.ts'
@@ -179,5 +182,33 @@ describe('a record with tiers', () => {
     expect(await costOf('?non_persistent=true', at(-15, 5))).toEqual([200, 1])
     // All 120 kWh are counted by now: 10 × 0.30 = 3
     expect(await costOf('', at(30, 10))).toEqual([200, 3])
+  })
+
+  it('is priced by the newest tariffs though their order is on its way, whether or not they changed its price', async () => {
+    const { locationId } = await home('changed', true)
+    const { log, codec, clickHouse, database } = gateway
+    await using _ = await startCostWorker({
+      ...{ log, codec, clickHouse, database, metrics: createMetrics(), logger: createLogger('error'), at: presentInstant },
+      // A process of its own keeps prices of its own until an order comes.
+      pricing: pricingBook(database, timeZone),
+      costAgain: async () => undefined,
+      failing: { share: 1, least: 1 },
+    })
+    const costOf = async (change: object) => {
+      const { status, body } = await call('POST', '/costs/instant', record(locationId, change))
+      return [status, (body['data'] as { tariff: { cost: { value: number } } } | undefined)?.tariff.cost.value]
+    }
+    const add = (draft: Partial<TariffDraft>) =>
+      withTenant(database, live, transaction => createTariff(transaction, tariffDraft(locationId, draft), presentInstant()))
+    // 90 kWh are below the bound: 90 × 0.20 = 18
+    expect(await costOf(at(0, 90))).toEqual([200, 18])
+    const gridFee = always([{ fixed: 100_000_000n, to: null }])
+    expect(await add({ type: 'NON_COMMODITY', contractStart: Date.UTC(2027, 0, 1), schedule: gridFee })).toMatchObject({ ok: true })
+    // 10 below the bound and 10 above: 10 × 0.20 + 10 × 0.30 = 5
+    expect(await costOf(at(15, 20))).toEqual([200, 5])
+    const span = { contractStart: Date.UTC(2026, 0, 1), contractEnd: Date.UTC(2027, 0, 1) }
+    expect(await add({ type: 'NON_COMMODITY', ...span, schedule: gridFee })).toMatchObject({ ok: true })
+    // 10 × (0.30 + 0.10) = 4
+    expect(await costOf(at(30, 10))).toEqual([200, 4])
   })
 })

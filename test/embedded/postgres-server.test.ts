@@ -9,6 +9,7 @@ import { linkLibraries } from '../../services/platform/postgres/embedded-files.t
 import { startEmbeddedServer } from '../../services/platform/postgres/embedded-server.ts'
 import { isAlive } from '../../services/platform/postgres/postmaster.ts'
 import { makeTestFolder } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 const told: string[] = []
 const model = makeTestFolder()
@@ -61,12 +62,6 @@ const startProcess = async (
 
 const exited = (child: ChildProcess): Promise<unknown> =>
   child.exitCode === null && child.signalCode === null ? new Promise(resolve => child.once('exit', resolve)) : Promise.resolve()
-
-const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  for (const deadline = performance.now() + 20_000; !(await holds()); await sleep(10)) {
-    if (performance.now() > deadline) throw new Error('it did not come to hold within 20 s')
-  }
-}
 
 describe('the embedded PostgreSQL', () => {
   it('keeps its data over an orderly stop, and leaves neither process nor socket behind', async () => {
@@ -150,11 +145,13 @@ describe('the embedded PostgreSQL', () => {
     const server = await startEmbeddedServer({ dataFolder: folder })
     const pid = postmasterPid(folder)
     process.kill(pid, 'SIGKILL')
-    await until(() =>
-      query(server.address, 'select 1').then(
-        () => true,
-        () => false,
-      ),
+    await until(
+      () =>
+        query(server.address, 'select 1').then(
+          () => true,
+          () => false,
+        ),
+      answers => answers,
     )
     expect(postmasterPid(folder)).not.toBe(pid)
     await server[Symbol.asyncDispose]()

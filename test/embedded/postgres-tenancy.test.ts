@@ -78,7 +78,12 @@ describe('API keys', () => {
     expect(stored.rows.some(({ text }) => text.includes(made.secret))).toBe(false)
 
     const subject = { ...mine.live, keyId: made.apiKey.id }
-    expect(await readKeyState(database.operator, subject)).toEqual({ scope: 'metering', defaultLayout: 'current', disabled: false })
+    expect(await readKeyState(database.operator, subject)).toEqual({
+      scope: 'metering',
+      defaultLayout: 'current',
+      disabled: false,
+      requestsPerSecond: null,
+    })
     expect(await readKeyState(database.operator, { ...subject, liveMode: false })).toBeNull()
     expect(await revokeApiKey(database.operator, theirs.live, made.apiKey.id, at)).toBeNull()
     expect(await revokeApiKey(database.operator, mine.live, made.apiKey.id, at + 5)).toMatchObject({ revokedAt: at + 5 })
@@ -99,7 +104,7 @@ describe('API keys', () => {
     expect(await updateAccount(database.operator, account.id, { disabledAt: at })).toMatchObject({ disabledAt: at, requestsPerSecond: 5 })
     expect(await retrieveAccount(database.operator, account.id)).toEqual({ ...account, disabledAt: at })
     const state = await readKeyState(database.operator, { accountId: account.id, liveMode: true, keyId: apiKey.id })
-    expect(state).toEqual({ scope: 'all', defaultLayout: 'earlier', disabled: true })
+    expect(state).toEqual({ scope: 'all', defaultLayout: 'earlier', disabled: true, requestsPerSecond: 5 })
   })
 })
 

@@ -118,8 +118,8 @@ describe('a change that alters prices', () => {
     expect(await newOrders()).toEqual([])
     resolve()
     expect(tookMs).toBeGreaterThan(900)
-    expect(tookMs).toBeLessThan(2_500)
-    await expect.poll(owedOrders, { timeout: 5_000 }).toBe(0)
+    expect(tookMs).toBeLessThan(20_000)
+    await expect.poll(owedOrders, { timeout: 20_000 }).toBe(0)
     expect((await newOrders()).map(({ order }) => order.locationIds)).toEqual([[location]])
   })
 
@@ -128,7 +128,7 @@ describe('a change that alters prices', () => {
     const tenant = await makeAccount(dying)
     const location = await makeLocation(tenant.test)
     await make(tenant.test, '/tariffs', flatTariff(location))
-    await expect.poll(owedOrders, { timeout: 5_000 }).toBe(0)
+    await expect.poll(owedOrders, { timeout: 20_000 }).toBe(0)
     const { accountId } = tenant.test
     const lane = partitionOf(laneKey(accountId, location), partitions)
     const order = { accountId, liveMode: false, locationIds: [location], locationRevision: 1 }

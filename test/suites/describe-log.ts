@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Lane, Log, Message, StoredMessage, TopicName } from '../../services/platform/log/log.ts'
+import { until } from '../support/until.ts'
 
 export type LogUnderTest = {
   readonly log: Log
@@ -20,7 +21,10 @@ export const textMessage = (text: string): Message => ({
 export const lanesOf = async (log: Log, group: string): Promise<{ readonly lanes: Lane[]; readonly close: () => Promise<void> }> => {
   const lanes: Lane[] = []
   const subscription = await log.subscribe(records, group, lane => lanes.push(lane))
-  await until(() => lanes.length === log.partitions(records))
+  await until(
+    () => lanes.length,
+    count => count === log.partitions(records),
+  )
   return { lanes, close: subscription.close }
 }
 
@@ -29,10 +33,6 @@ export const laneOf = async (log: Log, group: string, partition: number): Promis
   const lane = lanes.find(candidate => candidate.partition === partition)
   if (lane === undefined) throw new Error(`no lane ${partition}`)
   return lane
-}
-
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 const texts = (messages: readonly StoredMessage[]): readonly string[] => messages.map(message => message.value.toString())

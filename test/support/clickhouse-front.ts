@@ -17,19 +17,23 @@ export type Mood = 'well' | 'refuse' | 'hang' | 'slow' | 'cut' | 'cut after'
 export type ClickHouseFront = AsyncDisposable & {
   readonly url: string
   mood: Mood
-  /** The statements that came, oldest first. */
+  /** The last statements that came, oldest first. */
   readonly asked: readonly string[]
   /** User and password of the last call. */
   readonly credentials: () => string
 }
 
 const slowMs = 300
+const mostAsked = 1_000
 const tooMuchMemory = 241
 const formatClause = /\s+FORMAT\s+(\w+)\s*$/
 
-/** Open an engine in a folder of its own with the front before it. */
-export const openClickHouseFront = async (): Promise<ClickHouseFront> => {
-  const folder = mkdtempSync(join(tmpdir(), 'wattledger-front-'))
+/** Where the engine keeps its data and the front listens; a given folder stays. */
+export type FrontPlace = { readonly folder?: string; readonly port?: number }
+
+/** Open an engine with the front before it: in a folder of its own that goes away with it, and on a free port, unless told otherwise. */
+export const openClickHouseFront = async (place: FrontPlace = {}): Promise<ClickHouseFront> => {
+  const folder = place.folder ?? mkdtempSync(join(tmpdir(), 'wattledger-front-'))
   const engine = openChdb({ folder })
   const asked: string[] = []
   let credentials = ''
@@ -42,6 +46,7 @@ export const openClickHouseFront = async (): Promise<ClickHouseFront> => {
     const inAddress = new URL(request.url ?? '/', 'http://front').searchParams.get('query')
     const sql = inAddress ?? body.toString()
     asked.push(sql)
+    if (asked.length > mostAsked) asked.shift()
     credentials = Buffer.from((request.headers.authorization ?? '').replace('Basic ', ''), 'base64').toString()
     const { mood } = front
     if (mood === 'hang') return
@@ -59,7 +64,7 @@ export const openClickHouseFront = async (): Promise<ClickHouseFront> => {
     }
   }
 
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
+  await new Promise<void>(resolve => server.listen(place.port ?? 0, '127.0.0.1', () => resolve()))
   const front: ClickHouseFront = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mood: 'well',
@@ -69,7 +74,7 @@ export const openClickHouseFront = async (): Promise<ClickHouseFront> => {
       server.closeAllConnections()
       server.close()
       await engine.close()
-      rmSync(folder, { recursive: true, force: true })
+      if (place.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
   return front

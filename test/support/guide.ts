@@ -3,7 +3,7 @@ import type { Energy } from '../../services/domain/quantity.ts'
 import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { PricingInput } from '../../services/domain/tariff/tariff.ts'
-import { countMoves } from '../../services/domain/tariff/tier-count.ts'
+import { countMoves } from './count-moves.ts'
 import { decimal } from './ledger/exact-decimal.ts'
 import { kwh, record } from './oracle/tables.ts'
 

@@ -76,16 +76,22 @@ export const flow = defineOperation({
 export const trouble = defineOperation({ ...base, id: 'trouble_make', access: 'read', routes: sameRoute('GET', '/trouble/{id}') })
 export const operators = defineOperation({ ...base, id: 'source_delete', operator: true, routes: sameRoute('DELETE', '/sources/{id}') })
 
-const makeTrouble = async (id: string) => {
+const makeTrouble = async (id: string, waiting: string[]) => {
   if (id === 'away') throw new Failure('store_away', 'SECRET host unreachable', { retriable: true })
-  if (id === 'slow') await new Promise(resolve => setTimeout(resolve, 5_000).unref())
+  if (id === 'slow') {
+    waiting.push(id)
+    await new Promise(resolve => setTimeout(resolve, 60_000).unref())
+  }
   throw new Error('SECRET /etc/passwd')
 }
 
-const bindings = (created: unknown[]): readonly Binding[] => [
+const bindings = (created: unknown[], waiting: string[]): readonly Binding[] => [
   bind(echo, async request => {
     if (request.body.name === 'refuse') return refused('reference_id_taken', 'tariff_direction is taken', 'tariff_direction')
-    if (request.body.name === 'wait') await new Promise(resolve => setTimeout(resolve, 300))
+    if (request.body.name === 'wait') {
+      waiting.push('wait')
+      await new Promise(resolve => setTimeout(resolve, 300))
+    }
     if (request.query.non_persistent !== true) created.push(request.body)
     return accepted({ number: created.length, layout: request.layout, ...request.query, ...request.body, exact: scaledNumber(1n, 9) })
   }),
@@ -106,7 +112,7 @@ const bindings = (created: unknown[]): readonly Binding[] => [
       ? accepted({ route: 'next' })
       : { ...refused('body_invalid', 'Send a route'), context: 'connect.session_start', connectToken: 'cot_1', layout: 'earlier' as const },
   ),
-  bind(trouble, ({ id }) => makeTrouble(id)),
+  bind(trouble, ({ id }) => makeTrouble(id, waiting)),
   bind(operators, async ({ caller }) => accepted({ by: caller.scope })),
 ]
 
@@ -124,6 +130,7 @@ const callers: Readonly<Record<string, Caller>> = {
   read: caller('read'),
   metering: caller('metering'),
   'all-earlier': caller('all', 'earlier'),
+  'all-twice': { ...caller('all'), accountId: 'acc_2', requestsPerSecond: 2 },
 }
 
 /** Answers by key in a map: the port's rules, for tests of what stands before it. */
@@ -153,6 +160,8 @@ export type TestApp = {
   readonly ports: Ports
   /** Bodies that the creating operation has seen. */
   readonly created: readonly unknown[]
+  /** Requests that take their time and were begun. */
+  readonly waiting: () => readonly string[]
   readonly logged: readonly object[]
   readonly observed: readonly { readonly operation: string; readonly status: number }[]
 }
@@ -171,6 +180,7 @@ const pages: readonly Page[] = [
 /** Build the interface over the operations above. */
 export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = {}): TestApp => {
   const created: unknown[] = []
+  const waiting: string[] = []
   const logged: object[] = []
   const observed: { operation: string; status: number }[] = []
   let minted = 0
@@ -189,7 +199,8 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
     observe: observation => observed.push(observation),
     ...changed,
   }
-  return { app: createApp(bindings(created), pages, ports, { ...defaultLimits, ...limits }), ports, created, logged, observed }
+  const app = createApp(bindings(created, waiting), pages, ports, { ...defaultLimits, ...limits })
+  return { app, ports, created, waiting: () => waiting, logged, observed }
 }
 
 /** Send one request with a token of the given name. */

@@ -96,7 +96,7 @@ export const openLaneWorld = async () => {
 export type LaneWorld = Awaited<ReturnType<typeof openLaneWorld>> & { readonly client: Client }
 
 /** Wait until all that stands in the lanes is handled. */
-const settled = async (log: Log, limitMs = 20_000): Promise<void> => {
+const settled = async (log: Log, limitMs = 60_000): Promise<void> => {
   for (const deadline = performance.now() + limitMs; ; await sleep(10)) {
     const lags = await Promise.all(Array.from({ length: partitions }, (_, lane) => log.lag(topic, lane, 'cost-worker')))
     if (lags.every(({ committed, end }) => committed === end)) return

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from './client.ts'
+import { until } from './until.ts'
 
 export type StoredRecord = {
   readonly id: string
@@ -33,17 +33,7 @@ export const costsOf = async (client: Client, locationId: string): Promise<Reado
     (await recordsOf(client, locationId)).map(({ data }) => [data.record_reference_id ?? data.start_time, data.tariff.cost.value]),
   )
 
-/** Ask until the answer is as wanted, for things that follow a change by themselves; gives the last answer. */
-export const until = async <T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean, limitMs = 10_000): Promise<T> => {
-  const end = performance.now() + limitMs
-  for (;;) {
-    const answer = await ask()
-    if (isWanted(answer) || performance.now() > end) return answer
-    await sleep(25)
-  }
-}
-
-/** Costs of a location once they are the wanted ones, or as they are after some seconds. */
+/** Costs of a location once they are the wanted ones. */
 export const costsUntil = (client: Client, locationId: string, wanted: Readonly<Record<string, number | null>>, limitMs?: number) => {
   const text = (costs: object): string => JSON.stringify(Object.entries(costs).sort(([a], [b]) => (a < b ? -1 : 1)))
   return until(

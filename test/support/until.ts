@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Look again and again until what is seen holds, for ten seconds at most; gives what was seen. */
-export const until = async <T>(look: () => Promise<T>, holds: (seen: T) => boolean): Promise<T> => {
-  for (const deadline = performance.now() + 10_000; ; await sleep(20)) {
+/** Long enough that a slow machine alone fails no test. */
+const usualLimitMs = 60_000
+
+/** Look again and again until what is seen holds; gives what was seen. Throws what was seen last once `limitMs` have passed. */
+export const until = async <T>(look: () => T | Promise<T>, holds: (seen: NoInfer<T>) => boolean, limitMs = usualLimitMs): Promise<T> => {
+  for (const deadline = performance.now() + limitMs; ; await sleep(20)) {
     const seen = await look()
     if (holds(seen)) return seen
     if (performance.now() > deadline)

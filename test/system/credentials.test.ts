@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BearerTokens, bearerTokens, type TokenSubject } from '../../services/platform/bearer-token.ts'
@@ -7,6 +6,7 @@ import { errorFaults } from '../support/error-object.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../support/openapi.ts'
 import { type RawReply, type RawSender, rawSender } from '../support/raw-http.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { encoded, signed } from '../support/signed-token.ts'
 
 const folder = dataFolder()
 
@@ -51,14 +51,6 @@ const codeOf = ({ text }: RawReply): unknown => (JSON.parse(text) as { readonly 
 const words = ({ status, headers, text }: RawReply): string => {
   const { 'x-request-id': _, date: __, 'ratelimit-remaining': ___, ...others } = headers
   return JSON.stringify([status, others, text.replace(/"(?:request_id|time_created)":"[^"]*"/g, '')])
-}
-
-const encoded = (value: object | string): string =>
-  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
-
-const signed = (header: object, payload: object, key: string | Uint8Array): string => {
-  const text = `${encoded(header)}.${encoded(payload)}`
-  return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
 }
 
 describe('a bearer token', () => {
@@ -118,6 +110,8 @@ const opensFor = ({ method, path }: DocumentedOperation): readonly string[] => {
   if (path === '/account') return ['read', 'metering', 'all']
   if (path.startsWith('/meters/') && method === 'PUT') return ['metering', 'all']
   if (path === '/costs/instant') return ['metering', 'all']
+  // A plan is told to all who listen, and they may act on it.
+  if (path === '/schedules' || path.startsWith('/schedules/amount/')) return ['all']
   const reads = method === 'GET' || /^\/(?:costs|prices|audits|schedules)\b/.test(path)
   return reads ? ['read', 'all'] : ['all']
 }

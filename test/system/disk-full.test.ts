@@ -9,6 +9,7 @@ import { readJournal } from '../support/ledger/journal.ts'
 import { openLedger } from '../support/ledger/ledger.ts'
 import { seeded } from '../support/ledger/random.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { until } from '../support/until.ts'
 
 const mebibyte = 1_048_576
 
@@ -40,12 +41,16 @@ const fillDisk = async (disk: string, file: string): Promise<void> => {
   }
 }
 
-const until = async (system: RunningSystem, what: string, holds: () => boolean): Promise<void> => {
-  for (const deadline = performance.now() + 60_000; !holds(); await sleep(50)) {
-    const hasEnded = system.process.exitCode !== null || system.process.signalCode !== null
-    if (hasEnded || performance.now() > deadline) throw new Error(`waited until ${what}:\n${system.output().slice(-2_000)}`)
-  }
-}
+/** Wait until the journal holds enough answers; a system that has ended will bring no more. */
+const untilAnswered = (system: RunningSystem, answers: () => number, enough: number): Promise<number> =>
+  until(
+    () => {
+      if (system.process.exitCode !== null || system.process.signalCode !== null) throw new Error(system.output().slice(-2_000))
+      return answers()
+    },
+    count => count > enough,
+    60_000,
+  )
 
 /** Submit while the disk is filled and while room is made again, then audit; gives the statuses of all answers. */
 const runFull = async (system: RunningSystem, disk: string, file: string): Promise<readonly (number | null)[]> => {
@@ -56,20 +61,17 @@ const runFull = async (system: RunningSystem, disk: string, file: string): Promi
   const enough = new AbortController()
   const load = ledger.run(3, enough.signal)
   try {
-    await until(system, 'records are taken', () => statuses().length > 20)
+    await untilAnswered(system, () => statuses().length, 20)
     await fillDisk(disk, join(disk, 'filler'))
-    await until(system, 'submissions are refused', () => statuses().filter(status => status === 503).length > 5)
+    await untilAnswered(system, () => statuses().filter(status => status === 503).length, 5)
     await sleep(3_000)
     rmSync(join(disk, 'filler'))
     const before = statuses().length
-    await until(
-      system,
-      'submissions are taken again',
-      () =>
-        statuses()
-          .slice(before)
-          .filter(status => status === 200).length > 10,
-    )
+    const taken = () =>
+      statuses()
+        .slice(before)
+        .filter(status => status === 200)
+    await untilAnswered(system, () => taken().length, 10)
   } finally {
     enough.abort()
     await load

@@ -5,6 +5,7 @@ import { acceptedRecord, laneOf, layBytes, layRecords, strangersIn } from '../su
 import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
 import { costsOf, costsUntil } from '../support/settled.ts'
 import { addTiers, makeTieredHome } from '../support/tier-tariff.ts'
+import { unhurried } from '../support/unhurried.ts'
 import { until } from '../support/until.ts'
 
 const topic = 'meter.records.v1'
@@ -47,7 +48,9 @@ const found = async (id: string): Promise<void> => {
 }
 
 describe('poison among thousands of records', () => {
-  it('delays none of them, is kept with its bytes and origin, and is stored by a replay once its cause is mended', async () => {
+  it('delays none of them, is kept with its bytes and origin, and is stored by a replay once its cause is mended', {
+    timeout: 120_000,
+  }, async () => {
     const home = await makeTieredHome(world.client)
     const [missing = ''] = strangersIn(world, laneOf(world, home), 1)
     const many = Array.from({ length: 4_000 }, (_, i) => {
@@ -56,15 +59,17 @@ describe('poison among thousands of records', () => {
     })
     const laid = { recordReferenceId: 'd3', start: Date.parse(day(3)), energy: 7_000_000_000n }
     const bytes = Buffer.from('{"location_id":"loc_1"}')
-    const sentAt = performance.now()
-    const submitted = world.client.submit(many.slice(0, 2_000))
-    const offset = await layRecords(world, missing, [
-      acceptedRecord(world, missing, laid),
-      acceptedRecord(world, missing, { start: Date.parse(day(4)), recordReferenceId: 'd4' }),
-    ])
-    await layBytes(world, home, bytes)
-    await Promise.all([submitted, world.client.submit(many.slice(2_000))])
-    expect(performance.now() - sentAt).toBeLessThan(5_000)
+    const { value: offset, ms } = await unhurried(async () => {
+      const submitted = world.client.submit(many.slice(0, 2_000))
+      const laidAt = await layRecords(world, missing, [
+        acceptedRecord(world, missing, laid),
+        acceptedRecord(world, missing, { start: Date.parse(day(4)), recordReferenceId: 'd4' }),
+      ])
+      await layBytes(world, home, bytes)
+      await Promise.all([submitted, world.client.submit(many.slice(2_000))])
+      return laidAt
+    })
+    expect(ms).toBeLessThan(5_000)
     const [unknown, undecodable] = [
       await until(
         () => letters('location_unknown'),

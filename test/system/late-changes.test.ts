@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { recordsOf, until } from '../support/settled.ts'
+import { recordsOf } from '../support/settled.ts'
+import { until } from '../support/until.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -28,7 +29,6 @@ const storedUntil = (home: string, wanted: readonly unknown[]) =>
   until(
     () => stored(home),
     rows => JSON.stringify(rows) === JSON.stringify(wanted),
-    5_000,
   )
 
 type Reading = readonly [time: string, kwh: number, reference: string]
@@ -44,7 +44,7 @@ const changeTogether = async (home: string, price: number): Promise<void> => {
   await Promise.all([client.submit([correction]), read(home, [at('06-11', 1), 1, 'late']), client.ask('POST', '/tariffs', tariff)])
 }
 
-it('a correction and a late reading that come together with a new tariff hold, whichever is first', async () => {
+it('a correction and a late reading that come together with a new tariff hold, whichever is first', { timeout: 120_000 }, async () => {
   const homes = await Promise.all(Array.from({ length: 12 }, () => makeHome(client, {})))
   for (const home of homes) {
     await client.submit([bought(home, 1, at('06-10', 8), at('06-10', 9), { record_reference_id: 'corrected' })])
@@ -87,7 +87,7 @@ describe("a register's interval that a correction withdraws", () => {
       ['06-20', 1000, 0.5],
       ['07-03', 1000, 0.5],
     ]
-    expect(await until(costs, rows => JSON.stringify(rows) === JSON.stringify(used), 5_000)).toEqual(used)
+    expect(await until(costs, rows => JSON.stringify(rows) === JSON.stringify(used))).toEqual(used)
     await read(home, [at('04-30', 12), 800, 'base'])
     const alone = used.map(([name, energy]) => [name, energy, 0.1])
     expect(await storedUntil(home, alone)).toEqual(alone)

@@ -1,31 +1,19 @@
-import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, login } from '../support/client.ts'
+import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../support/fuzz/random.ts'
 import type { IdentifiedRecord } from '../support/oracle/cost.ts'
-import { type Scenario, scenarios } from '../support/oracle/generate.ts'
+import type { Scenario } from '../support/oracle/generate.ts'
 import { expectOracleCosts } from '../support/oracle-over-http.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { type Arrival, expressible, placeScenario } from '../support/scenario-over-http.ts'
+import { type Arrival, placeScenario } from '../support/scenario-over-http.ts'
+import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../support/scenario-world.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 12) / zones.length)
 const seed = Number(process.env['SCENARIO_SEED'] ?? 14)
-const latest = Date.UTC(2026, 0, 1)
 const timeout = 60_000
-
-const hasTiers = ({ input }: Scenario): boolean =>
-  input.tariffs.some(({ schedule }) =>
-    schedule.some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1))),
-  )
 
 /** The first scenarios of a zone with tiers and enough records to come in many orders. */
 const drawn = (zone: string): readonly Scenario[] =>
-  fc
-    .sample(scenarios({ zones: [zone], mostRecords: 12 }), { seed, numRuns: perZone * 8 })
-    .map(scenario => expressible(scenario, latest))
-    .filter(scenario => hasTiers(scenario) && scenario.records.length > 3)
-    .slice(0, perZone)
+  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, mostRecords: 12, keeps: one => hasTiers(one) && one.records.length > 3 })
 
 /** Any order, one to three to a submission; some come first with another value, some come twice. */
 const atRandom =
@@ -47,22 +35,7 @@ const atRandom =
     return submissions
   }
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
-let client: Client
-const deviceIds = new Map<string, string>()
-
-beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
-  for (const name of ['dev_1', 'dev_2'])
-    deviceIds.set(name, ((await client.ask('POST', '/devices', { reference_id: name })) as { id: string }).id)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
+useScenarios()
 
 describe.each(zones)('in %s, records that come late, twice or corrected cost what they cost in order', zone => {
   const all = drawn(zone)

@@ -12,6 +12,7 @@ import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { type Client, login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { unhurried } from '../support/unhurried.ts'
 
 const topic = 'meter.records.v1'
 const folder = dataFolder()
@@ -104,7 +105,7 @@ beforeAll(async () => {
   await withLog(layPoison)
   system = await startSystem(folder)
   client = await login(system.sandbox)
-})
+}, 180_000)
 
 afterAll(async () => {
   await system?.[Symbol.asyncDispose]()
@@ -119,14 +120,13 @@ const listed = async (reference: string): Promise<readonly unknown[]> => {
 }
 
 describe('poison in a lane', () => {
-  it('does not keep the records behind it from being seen within 5 s', async () => {
+  it('does not keep the records behind it from being seen within 5 s', { timeout: 120_000 }, async () => {
     const sent = {
       ...{ location_id: locationId, record_reference_id: 'behind', units: 'KWH', value: 2 },
       ...{ start_time: '2025-06-02T10:00:00Z', end_time: '2025-06-02T11:00:00Z' },
     }
-    const startedAt = performance.now()
-    await client.submit([sent])
-    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    const { ms } = await unhurried(() => client.submit([sent]))
+    expect(ms).toBeLessThan(5_000)
     for (const reference of ['good', 'behind']) {
       expect(await listed(reference)).toMatchObject([{ data: { energy: { value: 2_000 }, tariff: { cost: { value: 0.5 } } } }])
     }

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { costsOf, costsUntil, recordsOf, until } from '../support/settled.ts'
+import { costsOf, costsUntil, recordsOf } from '../support/settled.ts'
+import { unhurried } from '../support/unhurried.ts'
+import { until } from '../support/until.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -128,15 +130,16 @@ it('10,000 records of a location are priced anew within 10 s; ids and receipts s
   })
   const receipt = (await client.submit(records)) as { id: string; records_processed: number }
   const [tariff] = ((await client.ask('GET', `/tariffs?location_id=${home}`)) as { data: { id: string }[] }).data
-  const changedAt = performance.now()
-  await client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
-  await addTariff(home, 0.75)
   const costOfAll = async (): Promise<number> => {
     const body = { start_time: '2025-01-01T00:00:00Z', end_time: '2025-05-01T00:00:00Z' }
     const answer = (await client.ask('POST', `/costs/interval/${home}`, body)) as { data: { tariff: { cost: { value: number } } }[] }
     return answer.data[0]?.tariff.cost.value ?? 0
   }
-  expect(await until(costOfAll, cost => cost === 7500, 20_000)).toBe(7500)
-  expect(performance.now() - changedAt).toBeLessThan(10_000)
+  const { ms } = await unhurried(async () => {
+    await client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
+    await addTariff(home, 0.75)
+    await until(costOfAll, cost => cost === 7500, 60_000)
+  })
+  expect(ms).toBeLessThan(10_000)
   expect(await client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject({ records_processed: 10_000, failed_records: [] })
-}, 60_000)
+}, 120_000)

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { bought, makeHome, makeOne } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { recordsOf, until } from '../support/settled.ts'
+import { recordsOf } from '../support/settled.ts'
+import { until } from '../support/until.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -28,11 +28,6 @@ export const tierKey = (type: TariffType, direction: TariffDirection, countingSt
 /** The counting start of an accumulator: what `tierKey` was given. */
 export const countingStartOf = (key: number): number => Math.floor(key / 8)
 
-/** Write what a record has counted into the counts, which the caller owns. */
-export const countMoves = (counts: Map<number, Energy>, moves: readonly TierMove[]): void => {
-  for (const move of moves) counts.set(tierKey(move.type, move.direction, move.countingStart), move.after)
-}
-
 /**
  * Compare two records in the order in which an accumulator counts them: start (or its counting start, if later), end, record id.
  * Source: contract decisions 10.

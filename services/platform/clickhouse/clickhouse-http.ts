@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Failure } from '../failure.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, type NativeRows } from './clickhouse.ts'
@@ -19,6 +20,8 @@ export type ClickHouseHttpOptions = {
 }
 
 const requestMs = 30_000
+/** At its end an insert that is under way has so long; one that is cut off then is repeated by whoever has its messages next. */
+const closeMs = 3_000
 
 /**
  * Open a server over HTTP. Nothing is asked yet: a server that is away fails the calls. Answers are read whole before they are given,
@@ -73,7 +76,8 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     close: async () => {
       if (isClosed) return
       isClosed = true
-      await inserted
+      const cut = new AbortController()
+      await Promise.race([inserted, sleep(closeMs, undefined, { signal: cut.signal })]).finally(() => cut.abort())
       await client.close()
     },
   }

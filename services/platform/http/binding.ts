@@ -93,7 +93,7 @@ export type Ports = {
 
 /** Limits that the operator sets; counts are per process. */
 export type Limits = {
-  /** Requests a second for each account and mode; null for none. */
+  /** Requests a second for each account and mode that has no limit of its own; null for none. */
   readonly requestsPerSecond: number | null
   /** Failed logins a minute for each account. */
   readonly failedLoginsPerMinute: number

@@ -4,8 +4,8 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 export type RateVerdict = { readonly allowed: boolean; readonly headers: Readonly<Record<string, string>> }
 
 export type RateLimit = {
-  /** Count one request of a key. */
-  readonly take: (key: string) => Promise<RateVerdict>
+  /** Count one request of a key; `points` where it has its own in place of the usual ones. */
+  readonly take: (key: string, points?: number | null) => Promise<RateVerdict>
   /** Tell whether a key has any request left, without counting one. */
   readonly peek: (key: string) => Promise<RateVerdict>
 }
@@ -22,22 +22,29 @@ const verdict = (points: number, state: RateLimiterRes | null, allowed: boolean)
   return { allowed, headers: allowed ? headers : { ...headers, 'Retry-After': resetSeconds } }
 }
 
-/** Make a limiter of `points` per `seconds` for each key, kept in memory; null points make one that allows all. */
-export const createRateLimit = (points: number | null, seconds: number): RateLimit => {
-  if (points === null) return { take: async () => free, peek: async () => free }
-  const limiter = new RateLimiterMemory({ points, duration: seconds })
+/** Make a limiter of `usual` points per `seconds` for each key, kept in memory; null allows all. */
+export const createRateLimit = (usual: number | null, seconds: number): RateLimit => {
+  const limiters = new Map<number, RateLimiterMemory>()
+  const limiterOf = (points: number): RateLimiterMemory => {
+    const limiter = limiters.get(points) ?? new RateLimiterMemory({ points, duration: seconds })
+    limiters.set(points, limiter)
+    return limiter
+  }
   return {
-    take: async key => {
+    take: async (key, own) => {
+      const points = own ?? usual
+      if (points === null) return free
       try {
-        return verdict(points, await limiter.consume(key), true)
+        return verdict(points, await limiterOf(points).consume(key), true)
       } catch (refused) {
         if (refused instanceof RateLimiterRes) return verdict(points, refused, false)
         throw refused
       }
     },
     peek: async key => {
-      const state = await limiter.get(key)
-      return verdict(points, state, state === null || state.consumedPoints < points)
+      if (usual === null) return free
+      const state = await limiterOf(usual).get(key)
+      return verdict(usual, state, state === null || state.consumedPoints < usual)
     },
   }
 }

@@ -79,12 +79,14 @@ export const findApiKey = async (operator: Kysely<Tables>, hash: string): Promis
 
 /** Read what a living key may do; null when it was revoked or never existed. Operator. */
 export const readKeyState = async (operator: Kysely<Tables>, { accountId, liveMode, keyId }: TokenSubject): Promise<KeyState | null> => {
-  const { rows } = await sql<{ scope: ApiKeyScope; default_version: string; disabled: boolean }>`
-    select k.scope, a.default_version, a.disabled_at is not null as disabled
+  const { rows } = await sql<{ scope: ApiKeyScope; default_version: string; disabled: boolean; requests_per_second: number | null }>`
+    select k.scope, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second
     from api_keys k join accounts a on a.id = k.account_id
     where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`.execute(operator)
   const found = rows[0]
-  return found === undefined ? null : { scope: found.scope, defaultLayout: layoutOf(found.default_version), disabled: found.disabled }
+  if (found === undefined) return null
+  const { scope, disabled, requests_per_second: requestsPerSecond } = found
+  return { scope, defaultLayout: layoutOf(found.default_version), disabled, requestsPerSecond }
 }
 
 /** Revoke a key; null when there is none that lives. Its tokens end as soon as its state is read again. */

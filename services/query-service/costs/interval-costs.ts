@@ -78,7 +78,7 @@ const scopeOf = async (reads: CostReads, request: Asked): Promise<Result<Scope>>
   return accepted({ locations: locations.value, isWhole, deviceIds: target.kind === 'device' ? [request.id] : ownOnly ? [null] : null })
 }
 
-/** The one zone of some locations; UTC where they differ, which a calendar does not allow. */
+/** The one zone of some locations; UTC where there are none, and where they differ, which a calendar does not allow. */
 const zoneOf = ({ timeZone }: CostReads, locations: readonly CostedLocation[], isCalendar: boolean): Result<TimeZone> => {
   const names = new Set(locations.map(({ timezone }) => timezone))
   if (names.size > 1 && isCalendar) {
@@ -122,6 +122,9 @@ const elementsOf = async ({ clickHouse }: CostReads, request: Asked, scope: Scop
   return costBetween(edges, rows, sums)
 }
 
+/** The code of ISO 4217 for no currency: a customer or account without locations has cost nothing, in none. */
+const noCurrency = 'XXX'
+
 /** Calculate what is stored of an object in a span. Source: contract decisions 9. */
 export const calculateIntervalCost = async (reads: CostReads, request: Asked): Promise<Outcome<AnswerOf<typeof intervalCost>>> => {
   const { start_time: start, end_time: end } = request.body
@@ -144,7 +147,7 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
         energyFlowDirection: request.query.energy_flow_direction ?? defaultFlow(tariffDirection),
         tariffDirection,
         timezone: zone.value.name,
-        currencyCode: request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? 'XXX',
+        currencyCode: request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency,
         entries: elements.map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null })),
         includeTariff: request.query.include_tariff,
         createdAt: request.at,

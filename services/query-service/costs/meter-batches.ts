@@ -20,12 +20,14 @@ export const retrieveBatch = async (
   const tenant = tenantOf(request)
   const id = request.query.batch_id
   if (batchIds.mintedAt(tenant, id) === null) return refused('batch_not_found', 'No batch has this batch_id', 'batch_id')
-  for (let waitedMs = 0; waitedMs <= patienceMs && !request.signal.aborted; waitedMs += askEveryMs) {
+  const end = performance.now() + patienceMs
+  while (!request.signal.aborted) {
     const receipt = await receiptOfBatch(clickHouse, tenant, id)
     if (receipt !== null) {
       const { receivedAt: createdAt, failures: failed, ...counts } = receipt
       return accepted(meterBatchToWire({ ...tenant, id, ...counts, failed, createdAt }))
     }
+    if (performance.now() >= end) break
     await sleep(askEveryMs)
   }
   return refused('batch_pending', 'The batch is accepted and not stored yet: ask again in a moment')

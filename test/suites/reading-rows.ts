@@ -1,0 +1,38 @@
+import {
+  encodeMeterReadings,
+  type MeterReadingRow,
+  meterReadingColumns,
+  type Register,
+} from '../../services/platform/clickhouse/meter-readings.ts'
+import { hexId } from './cost-rows.ts'
+import { base, db, location, tenant } from './meter-tables.ts'
+
+/** Store readings in the table of the test file. */
+export const insertReadings = (rows: readonly MeterReadingRow[]): Promise<void> =>
+  db.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes: encodeMeterReadings(rows) })
+
+/** A register of the test's own account. */
+export const registerOf = (change: Partial<Register> = {}): Register => ({
+  ...tenant,
+  locationId: location,
+  deviceId: null,
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  ...change,
+})
+
+/** What a register showed at an instant. */
+export const readingOf = (time: number, change: Partial<MeterReadingRow> = {}): MeterReadingRow => ({
+  ...registerOf(),
+  time,
+  value: BigInt(time),
+  recordId: hexId('', time),
+  sessionReferenceId: null,
+  recordReferenceId: null,
+  batchId: hexId('bat_', 1),
+  recordNumber: 1,
+  version: 1n,
+  sourceVersion: 1n,
+  receivedAt: base,
+  ...change,
+})

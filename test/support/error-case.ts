@@ -1,0 +1,37 @@
+import { expect } from 'vitest'
+import { send, testApp } from './http-app.ts'
+
+/** A request that is refused, and what its error says. */
+export type ErrorCase = {
+  readonly what: string
+  readonly request: Parameters<typeof send> extends [unknown, ...infer Rest] ? Rest : never
+  readonly status: number
+  readonly code: string
+  readonly context: string
+  readonly headers?: Readonly<Record<string, string | null>>
+  readonly message?: RegExp
+}
+
+const members = ['object', 'type', 'code', 'message', 'field', 'live_mode', 'context', 'request_id', 'time_created', 'connect_token']
+
+/** Expect that a request is answered by the error object that its case tells, and by nothing that is nobody's business. */
+export const expectError = async ({
+  request: [method, path, options],
+  status,
+  code,
+  context,
+  headers = {},
+  message,
+}: ErrorCase): Promise<void> => {
+  const { app } = testApp()
+  const answer = await send(app, method, path, options)
+  expect(answer.json).toMatchObject({ object: 'error', code, context, request_id: 'req_1', time_created: '2025-09-14T10:00:00.000Z' })
+  expect(answer.status).toBe(status)
+  expect(Object.keys(answer.json).filter(name => !members.includes(name))).toEqual([])
+  expect(answer.json.type).toBe(status >= 500 ? 'api_error' : 'invalid_request')
+  expect(answer.text).not.toContain('SECRET')
+  expect(answer.json.message).toMatch(message ?? /^[A-Z"a-z].*[.?]$/)
+  expect(answer.headers.get('x-request-id')).toBe('req_1')
+  expect(answer.headers.get('api-version')).toMatch(/^20/)
+  for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name), name).toBe(value)
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll } from 'vitest'
+import { makeStranger, openRecords } from './accounts.ts'
+import { type Client, type Layout, login } from './client.ts'
+import { type DocumentedOperation, operationsOf, readDocument } from './openapi.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from './running-system.ts'
+import { flatSchedule, makePlace, makeSmallWorld, type SmallWorld } from './small-world.ts'
+import { until } from './until.ts'
+
+/** Ids of one world by their prefix. */
+export type Ids = Readonly<Record<string, string>>
+
+export type Worlds = {
+  readonly own: Ids
+  readonly otherAccount: Ids
+  readonly otherMode: Ids
+  /** Of kinds that can be deleted; no record ever named them. */
+  readonly deleted: Ids
+  readonly never: Ids
+}
+
+/** What `useWorlds` made. */
+export let worlds: Worlds | undefined
+export const callers: Partial<Record<Layout, Client>> = {}
+export const documents: Partial<Record<Layout, readonly DocumentedOperation[]>> = {}
+
+const idsOf = (world: SmallWorld, accountId: string): Ids => ({
+  acc: accountId,
+  cus: world.customer,
+  loc: world.location,
+  dev: world.device,
+  trf: world.tariff,
+  mrs: world.market,
+  bat: world.batch,
+  mre: world.record,
+  evt: world.event,
+  session: world.session,
+})
+
+/** Where nobody listens: an attempt fails at once. */
+const closedPort = 'https://127.0.0.1:39999/'
+
+/** A webhook endpoint with a test event that was attempted, and a resend. */
+const webhookIds = async (client: Client): Promise<Ids> => {
+  const made = async (path: string, body: object) =>
+    (await client.ask('POST', path, body)) as { readonly id: string; readonly event_id: string }
+  const { id: whe } = await made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  const { id: whd, event_id: evt } = await made(`/webhooks/${whe}/test`, {})
+  const { id: whr } = await made(`/webhooks/${whe}/resends`, { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' })
+  const path = `/webhooks/${whe}/deliveries/${whd}/attempts`
+  const { data } = await until(
+    async () => (await client.ask('GET', path)) as { readonly data: readonly { readonly id: string }[] },
+    ({ data: attempts }) => attempts.length > 0,
+  )
+  return { whe, whd, whr, wha: given(data[0]).id, evt }
+}
+
+let spares = 0
+
+/** A reference that was never used before. */
+export const newReference = (): string => `reference-${++spares}`
+
+/** Make one more object of a kind, for requests that use it up. */
+export const spare = async (client: Client, prefix: string): Promise<string> => {
+  spares += 1
+  const made = async (path: string, body: object) => ((await client.ask('POST', path, body)) as { readonly id: string }).id
+  if (prefix === 'cus') return made('/customers', {})
+  if (prefix === 'loc') return makePlace(client)
+  if (prefix === 'dev') return made('/devices', { reference_id: `spare-${spares}` })
+  if (prefix === 'mrs') return made('/markets', { display_name: 'Spare', currency_code: 'EUR' })
+  if (prefix === 'whe') return made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  if (prefix !== 'trf') throw new Error(`nothing makes a spare ${prefix}`)
+  return made('/tariffs', { location_id: await makePlace(client), direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+}
+
+const deletable: Readonly<Record<string, string>> = {
+  cus: 'customers',
+  loc: 'locations',
+  dev: 'devices',
+  trf: 'tariffs',
+  mrs: 'markets',
+  whe: 'webhooks',
+}
+
+const deletedIds = async (client: Client): Promise<Ids> => {
+  const ids: Record<string, string> = {}
+  for (const [prefix, kind] of Object.entries(deletable)) {
+    const id = await spare(client, prefix)
+    await client.ask('DELETE', `/${kind}/${id}`)
+    ids[prefix] = id
+  }
+  return ids
+}
+
+/** What must be there by now. */
+export const given = <T>(value: T | undefined): T => {
+  if (value === undefined) throw new Error('the worlds are not made')
+  return value
+}
+
+/** Start a system before the tests of a file, with worlds of two accounts and both modes in it, and stop it after them. */
+export const useWorlds = (): void => {
+  const folder = dataFolder()
+  let system: RunningSystem | undefined
+  let records: Awaited<ReturnType<typeof openRecords>> | undefined
+  beforeAll(async () => {
+    system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+    const { sandbox } = system
+    records = await openRecords(folder)
+    const stranger = await makeStranger(records, folder, sandbox)
+    const client = await login(sandbox, 'test')
+    callers.current = client
+    callers.earlier = await login(sandbox, 'test', 'earlier')
+    const worldOf = async (caller: Client, session: string, account: string) => ({
+      ...idsOf(await makeSmallWorld(caller, session), account),
+      ...(await webhookIds(caller)),
+    })
+    const own = await worldOf(client, 'session-own', sandbox.account_id)
+    const otherAccount = await worldOf(await login(stranger, 'test'), 'session-stranger', stranger.account_id)
+    const { acc: _, ...otherMode } = await worldOf(await login(sandbox, 'live'), 'session-live', sandbox.account_id)
+    const never = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
+    worlds = { own, otherAccount, otherMode, deleted: await deletedIds(client), never: { ...never, session: 'session-never' } }
+    for (const layout of ['current', 'earlier'] as const) documents[layout] = operationsOf(await readDocument(sandbox.base_url, layout))
+  })
+
+  afterAll(async () => {
+    await records?.[Symbol.asyncDispose]()
+    await system?.[Symbol.asyncDispose]()
+    removeData(folder)
+  })
+}
