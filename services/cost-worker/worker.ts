@@ -33,6 +33,8 @@ const smallStepBytes = 250_000
 const receiptEveryMs = 300
 const quietReceiptEveryMs = 100
 const stuckMs = 60_000
+/** Less than a process may take to stop. */
+const drainMs = 8_000
 const mostBackoffMs = 5_000
 /** So many steps of a lane tell whether too many of its locations fail. */
 const judgedSteps = 50
@@ -185,7 +187,9 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     isLive: () => !hasStopped && (busySince === null || at() - busySince < stuckMs),
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
-      await running
+      // A step that waits for a store is done again by whoever has its lanes next.
+      const hasEnded = await Promise.race([running.then(() => true), sleep(drainMs, false, { ref: false })])
+      if (!hasEnded) logger.warn(`the last step was not stored within ${drainMs} ms; it is begun again elsewhere, or at the next start`)
       await buffer.close()
     },
   }

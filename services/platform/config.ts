@@ -72,6 +72,11 @@ export const environment = z.object({
   WATTLEDGER_KAFKA_SASL: z.enum(saslMechanisms).optional().describe('How the brokers let in: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.'),
   WATTLEDGER_KAFKA_USER: z.string().min(1).optional().describe('User at the brokers.'),
   WATTLEDGER_KAFKA_PASSWORD: z.string().min(1).optional().describe('Password at the brokers.'),
+  WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: wholeNumber
+    .min(1_000)
+    .max(3_600_000)
+    .default(45_000)
+    .describe('How long the brokers wait for a silent reader, in ms: their group.consumer.session.timeout.ms.'),
   WATTLEDGER_SCHEMA_REGISTRY_URL: z
     .url({ protocol: /^https?$/ })
     .optional()

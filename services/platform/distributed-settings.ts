@@ -29,6 +29,7 @@ export type DistributedVariables = {
   readonly WATTLEDGER_KAFKA_SASL?: SaslMechanism | undefined
   readonly WATTLEDGER_KAFKA_USER?: string | undefined
   readonly WATTLEDGER_KAFKA_PASSWORD?: string | undefined
+  readonly WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: number
   readonly WATTLEDGER_SCHEMA_REGISTRY_URL?: string | undefined
   readonly WATTLEDGER_SCHEMA_REGISTRY_USER?: string | undefined
   readonly WATTLEDGER_SCHEMA_REGISTRY_PASSWORD?: string | undefined
@@ -60,6 +61,7 @@ const kafkaSettings = (value: DistributedVariables): KafkaSettings | null => {
     tls: value.WATTLEDGER_KAFKA_TLS === 'on',
     caFile: value.WATTLEDGER_KAFKA_CA_FILE ?? null,
     sasl: mechanism === undefined ? null : { mechanism, username, password },
+    sessionMs: value.WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS,
   }
 }
 

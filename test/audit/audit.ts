@@ -1,17 +1,21 @@
 import { print, whole } from '../demo/terminal.ts'
+import { missingTool } from '../support/kafka/artefacts.ts'
 import { type AuditOptions, help, OptionError, readOptions } from './options.ts'
 import { isClean, observer, reportVerdict } from './report.ts'
 import { type Audit, openAudit } from './run-audit.ts'
 
 const run = async (options: AuditOptions): Promise<boolean> => {
-  const { records, kills, seed, connections, without } = options
+  const { records, kills, seed, connections, without, isDistributed } = options
+  const profile = isDistributed ? 'distributed' : 'embedded'
+  const missing = isDistributed ? missingTool() : null
+  if (missing !== null) throw new OptionError(`--distributed needs a broker: ${missing}`)
   const left = without.size === 0 ? '' : `, without ${[...without].join(', ')}`
-  print(`\n  Ledger check of ${whole(records)} records, ${kills} kills, ${connections} connections, seed ${seed}${left}\n`)
+  print(`\n  Ledger check of ${whole(records)} records, ${profile}, ${kills} kills, ${connections} connections, seed ${seed}${left}\n`)
   const startedAt = performance.now()
   let opened: Audit | null = null
   await using audit = await openAudit(
     options,
-    observer(() => opened?.progress.kills ?? 0),
+    observer(() => opened?.progress.harms ?? []),
   )
   opened = audit
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

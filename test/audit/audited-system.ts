@@ -1,95 +1,48 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sandbox } from '../../services/sandbox.ts'
 import { type Client, login } from '../support/client.ts'
 import type { Random } from '../support/ledger/random.ts'
-import { launchSystem, type RunningSystem, startSystem } from '../support/running-system.ts'
 
-/** A caller of the system, and which of its lives it runs in: nothing of an earlier life can still arrive. */
-export type Caller = { readonly client: Client; readonly life: number }
+/** The life of a process that takes records; once it is over, nothing that was sent to it can still arrive. */
+export type Life = { readonly isOver: () => boolean }
 
-/** The system under audit, which is killed and started again on one folder of data. */
+/** A way into the system, and whose lives hold what is sent by it at the moment and not yet answered. */
+export type Caller = { readonly client: Client; readonly lives: () => readonly Life[] }
+
+/** The system under audit, which is harmed and overcomes it on one folder of data. */
 export type AuditedSystem = AsyncDisposable & {
-  /** Null while nobody is there. */
+  /** Another way in each time, where there are several; null while nobody is there. */
   readonly caller: () => Caller | null
   readonly start: () => Promise<Client>
-  /** What was put aside, newest first, up to a hundred. */
-  readonly deadLetters: () => Promise<readonly { readonly id: string; readonly code: string; readonly reason: string }[]>
-  /** Kill it, sometimes PostgreSQL too, sometimes again while it starts; it runs when this resolves. */
-  readonly killAndStart: (random: Random) => Promise<void>
+  /** Where it is and how to be let in; throws while it does not run. */
+  readonly sandbox: () => Sandbox
+  /** Do it some harm; gives the kind of harm once it runs again. */
+  readonly harm: (random: Random) => Promise<string>
+  /** How processes that were asked to stop ended, where it was not well. */
+  readonly failedStops: () => readonly string[]
   readonly stop: () => Promise<void>
+}
+
+export type DeadLetter = { readonly id: string; readonly code: string; readonly reason: string }
+
+/** List what was put aside, newest first, up to a hundred. */
+export const deadLettersOf = async ({ base_url: baseUrl, operator_key: key }: Sandbox): Promise<readonly DeadLetter[]> => {
+  const answer = await fetch(`${baseUrl}/operator/dead-letters?limit=100`, { headers: { 'X-Operator-Key': key } })
+  if (!answer.ok) throw new Error(`the dead letters were not listed: ${answer.status} ${await answer.text()}`)
+  return ((await answer.json()) as { data: readonly DeadLetter[] }).data
 }
 
 const tokenMs = 40 * 60_000
 
-/** Make a system on a folder, not started. */
-export const auditedSystem = (folder: string): AuditedSystem => {
-  let system: RunningSystem | null = null
-  let caller: Caller | null = null
-  let lives = 0
-  let loggedInAt = 0
-
-  /** Tokens end after an hour. */
+/** A client that logs in again in time: tokens end after an hour. */
+export const lastingClient = async (sandbox: () => Sandbox): Promise<() => Client> => {
+  let client = await login(sandbox())
+  let loggedInAt = performance.now()
   const renew = async (): Promise<void> => {
-    const renewed = caller
     loggedInAt = performance.now()
-    const client = system === null ? null : await login(system.sandbox).catch(() => null)
-    if (client !== null && renewed !== null && caller === renewed) caller = { ...renewed, client }
+    client = (await login(sandbox()).catch(() => null)) ?? client
   }
-
-  const start = async (): Promise<Client> => {
-    system = await startSystem(folder)
-    const client = await login(system.sandbox)
-    lives += 1
-    loggedInAt = performance.now()
-    caller = { client, life: lives }
+  return () => {
+    if (performance.now() - loggedInAt > tokenMs) void renew()
     return client
-  }
-
-  const stop = async (): Promise<void> => {
-    caller = null
-    const code = await system?.stop()
-    system = null
-    if (code !== undefined && code !== 0) throw new Error(`the system stopped with ${code}`)
-  }
-
-  const deadLetters: AuditedSystem['deadLetters'] = async () => {
-    if (system === null) throw new Error('no system runs')
-    const { base_url: baseUrl, operator_key: key } = system.sandbox
-    const answer = await fetch(`${baseUrl}/operator/dead-letters?limit=100`, { headers: { 'X-Operator-Key': key } })
-    if (!answer.ok) throw new Error(`the dead letters were not listed: ${answer.status} ${await answer.text()}`)
-    return ((await answer.json()) as { data: Awaited<ReturnType<AuditedSystem['deadLetters']>> }).data
-  }
-
-  const killWhileStarting = async (afterMs: number): Promise<void> => {
-    const launched = launchSystem(folder)
-    await sleep(afterMs)
-    launched.process.kill('SIGKILL')
-    await launched.exited
-  }
-
-  return {
-    caller: () => {
-      if (caller !== null && performance.now() - loggedInAt > tokenMs) void renew()
-      return caller
-    },
-    start,
-    deadLetters,
-    killAndStart: async random => {
-      caller = null
-      const postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
-      if (system?.process.exitCode !== null) throw new Error(`the system ended by itself:\n${system?.output().slice(-4_000)}`)
-      await system.kill()
-      system = null
-      if (random.chance(0.3)) process.kill(postmaster, 'SIGKILL')
-      if (random.chance(0.25)) await killWhileStarting(random.whole(1_000))
-      await start()
-    },
-    stop,
-    [Symbol.asyncDispose]: async () => {
-      caller = null
-      await system?.stop()
-      system = null
-    },
   }
 }

@@ -10,6 +10,8 @@ export type AuditOptions = {
   readonly kills: number
   readonly seed: number
   readonly connections: number
+  /** Many processes on brokers and servers instead of one on embedded parts. */
+  readonly isDistributed: boolean
   readonly locations: number
   readonly without: ReadonlySet<Kind>
   /** Leave the data folder and the journal where they are. */
@@ -19,16 +21,24 @@ export type AuditOptions = {
 }
 
 const usuallyWithout = 'none'
+const usual = { records: 200_000, kills: 12 }
+const usualDistributed = { records: 20_000, kills: 14 }
+
+/** The sending of a distributed audit takes so long for each fault at the least, and waits for its end, that there is load in each. */
+export const spreadMs = 20_000
 
 export class OptionError extends Error {}
 
 export const help = `Audits a running system: sends it a random history while it is killed, then reads everything back and compares it to the
 last digit with an exact calculation that shares no code with it.
 
-  npm run audit -- [--records N] [--kills N] [--seed N] [--connections N] [--without KINDS] [--keep]
+  npm run audit -- [--distributed] [--records N] [--kills N] [--seed N] [--connections N] [--without KINDS] [--keep]
 
-  --records N       Records of first submissions, 100 to 10000000 (200000); corrections and resends come on top.
-  --kills N         Times the system is killed with -9 and started again, 0 to 1000 (12).
+  --distributed     Audit processes by role on three Kafka brokers (min ISR 2), a registry, PostgreSQL and ClickHouse over HTTP, started here.
+                    A kill is then any fault: a process, one or two brokers, PostgreSQL or ClickHouse killed with -9, a worker frozen past its session,
+                    a role restarted in turn by SIGTERM, ClickHouse that refuses, hangs or cuts for seconds. The sending takes ${spreadMs / 1_000} s or more for each.
+  --records N       Records of first submissions, 100 to 10000000 (${usual.records}, distributed ${usualDistributed.records}); corrections and resends come on top.
+  --kills N         Times the system is killed with -9 and started again, 0 to 1000 (${usual.kills}, distributed ${usualDistributed.kills}).
   --seed N          Another number gives another history; the same one the same history and kills at the same places (1).
   --connections N   Submitters at once, 1 to 64 (4).
   --locations N     Locations, 1 to 10000 (40).
@@ -54,6 +64,7 @@ const readWords = (words: readonly string[]) => {
     without: text,
     keep: flag,
     alter: flag,
+    distributed: flag,
     help: flag,
   }
   try {
@@ -81,9 +92,11 @@ const readKinds = (given: string): ReadonlySet<Kind> => {
 export const readOptions = (words: readonly string[]): AuditOptions | null => {
   const given = readWords(words)
   if (given.help) return null
+  const preset = given.distributed ? usualDistributed : usual
   return {
-    records: readNumber('records', given.records, 200_000, [100, 10_000_000]),
-    kills: readNumber('kills', given.kills, 12, [0, 1_000]),
+    isDistributed: given.distributed,
+    records: readNumber('records', given.records, preset.records, [100, 10_000_000]),
+    kills: readNumber('kills', given.kills, preset.kills, [0, 1_000]),
     seed: readNumber('seed', given.seed, 1, [0, 2 ** 31]),
     connections: readNumber('connections', given.connections, 4, [1, 64]),
     locations: readNumber('locations', given.locations, 40, [1, 10_000]),

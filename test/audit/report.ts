@@ -10,18 +10,15 @@ const titles = {
 } as const
 
 /** Show each phase as it gets on, and the kills of it. */
-export const observer = (kills: () => number): Observer => {
+export const observer = (harms: () => readonly string[]): Observer => {
   let shown: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null = null
-  let killed = 0
+  let told = 0
   return (phase, done, total) => {
     const [title, unit] = titles[phase]
     if (shown === null || shown.phase !== phase || (shown.isEnded && done < total)) {
       shown = { phase, progress: showProgress(title, total, unit), isEnded: false }
     }
-    if (kills() > killed) {
-      killed = kills()
-      print(`  ${title.padEnd(12)} kill ${killed} survived at ${whole(done)} ${unit}`)
-    }
+    for (const harm of harms().slice(told)) print(`  ${title.padEnd(12)} ${++told} ${harm}: survived at ${whole(done)} ${unit}`)
     if (shown.isEnded) return
     shown.progress.update(done)
     shown.isEnded = done >= total
@@ -39,6 +36,7 @@ const kindNames: Readonly<Record<Difference['kind'], string>> = {
   receipt: 'receipts untrue',
   answer: 'answers untrue',
   aside: 'put aside as dead letters',
+  stop: 'stops that failed',
 }
 
 const mostShown = 5
@@ -52,7 +50,8 @@ export const reportVerdict = (verdict: Awaited<ReturnType<Audit['judge']>>, prog
   printTable(
     ['', 'count'],
     [
-      ['kills', whole(progress.kills)],
+      ['kills', whole(progress.harms.length)],
+      ...[...Map.groupBy(progress.harms, harm => harm)].sort().map(([harm, all]) => [`  ${harm}`, whole(all.length)] as const),
       ['operations ok', whole(operations.ok)],
       ['operations failed', whole(operations.failed)],
       ['operations info', whole(operations.unknown)],

@@ -5,23 +5,28 @@ import type { Client } from '../support/client.ts'
 import { openJournal } from '../support/ledger/journal.ts'
 import { type Random, seeded } from '../support/ledger/random.ts'
 import { dataFolder, removeData } from '../support/running-system.ts'
-import { type AuditedSystem, auditedSystem } from './audited-system.ts'
+import { type AuditedSystem, deadLettersOf } from './audited-system.ts'
+import { distributedSystem } from './distributed/distributed-system.ts'
+import { embeddedSystem } from './embedded-system.ts'
 import { placeWorld } from './history/place-world.ts'
 import { planSteps } from './history/plan-steps.ts'
 import { planWorld } from './history/plan-world.ts'
 import { deleteDoomed, type Judged, judge } from './judge/judge.ts'
-import type { AuditOptions, Kind } from './options.ts'
+import { type AuditOptions, type Kind, spreadMs } from './options.ts'
 import { type AuditEntry, type Progress, sizeOf } from './send/entries.ts'
 import { sendSteps } from './send/send-steps.ts'
 
 /** What an audit tells while it works: how much of a phase is done. */
 export type Observer = (phase: 'world' | 'load' | 'receipts' | 'records', done: number, total: number) => void
 
+/** How far the sending is, and the kinds of harm done so far. */
+export type HarmedProgress = Progress & { readonly harms: readonly string[] }
+
 /** An audit under way: send everything once, then judge as often as wanted. */
 export type Audit = AsyncDisposable & {
   readonly folder: string
   readonly journalFile: string
-  readonly progress: Progress & { readonly kills: number }
+  readonly progress: HarmedProgress
   readonly load: () => Promise<void>
   readonly judge: () => Promise<Judged>
   /** Alter one stored row by hand while the system is stopped; gives the record's id. */
@@ -33,7 +38,7 @@ export type Audit = AsyncDisposable & {
 type Killing = {
   readonly system: AuditedSystem
   readonly random: Random
-  readonly progress: Progress & { kills: number }
+  readonly progress: Progress & { harms: string[] }
   readonly kills: number
   /** Records that will be sent. */
   readonly total: number
@@ -41,16 +46,15 @@ type Killing = {
   readonly signal: AbortSignal
 }
 
-/** Kill the system each time another share of the records is sent, give or take; what is left of the kills when all is sent, then. */
-const killWhileSending = async ({ system, random, progress, kills, total, signal }: Killing): Promise<void> => {
+/** Harm the system each time another share of the records is sent, give or take; what is left of the kills when all is sent, then. */
+const harmWhileSending = async ({ system, random, progress, kills, total, signal }: Killing): Promise<void> => {
   for (let kill = 0; kill < kills; kill += 1) {
     const at = (total * (kill + 0.2 + random.whole(600) / 1_000)) / kills
     const delayMs = random.whole(300)
     while (progress.records < at && !signal.aborted) await sleep(10)
     await sleep(delayMs)
     if (signal.reason instanceof Error) return
-    await system.killAndStart(random)
-    progress.kills += 1
+    progress.harms.push(await system.harm(random))
   }
 }
 
@@ -70,13 +74,17 @@ const clientOf = (system: AuditedSystem): Client => {
 export const openAudit = async (options: AuditOptions, observe: Observer): Promise<Audit> => {
   const folder = dataFolder()
   const journalFile = join(folder, '..', 'ledger.ndjson')
-  const { kills, connections, records, locations, seed, without } = options
+  const { isDistributed, kills, connections, records, locations, seed, without } = options
   let { isKept } = options
   const has = (kind: Kind): boolean => !without.has(kind)
   const hasRepricing = has('repricing')
-  const system = auditedSystem(folder)
+  await using opening = new AsyncDisposableStack()
+  opening.defer(() => {
+    if (!isKept) removeData(folder)
+  })
+  const system = opening.use(isDistributed ? await distributedSystem(folder) : embeddedSystem(folder))
   const random = seeded(seed)
-  const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], kills: 0 }
+  const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], harms: [] as string[] }
   const planned = planWorld(random, locations, { hasLatePrices: hasRepricing })
   const world = await placeWorld(await system.start(), planned, done => observe('world', done, locations))
 
@@ -86,24 +94,32 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
     const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
     const sent = new AbortController()
     const telling = setInterval(() => observe('load', progress.records, total), 200)
-    const killing = killWhileSending({ system, random, progress, kills, total, signal: sent.signal })
     const failed = (error: unknown): never => {
       sent.abort(error)
       throw error
     }
-    const sending = sendSteps({ system, journal, connections, progress }, steps).then(() => sent.abort('all is sent'), failed)
+    const killing = harmWhileSending({ system, random, progress, kills, total, signal: sent.signal }).catch(failed)
+    const wholeMs = isDistributed ? kills * spreadMs : 0
+    const isAhead = (): boolean => isDistributed && kills > 0 && progress.records > (total * (progress.harms.length + 1)) / kills
+    const turn = async (size: number): Promise<void> => {
+      await sleep((connections * wholeMs * size) / total)
+      while (isAhead() && !sent.signal.aborted) await sleep(20)
+    }
+    const sending = sendSteps({ system, journal, connections, progress, turn }, steps).then(() => sent.abort('all is sent'), failed)
     await Promise.all([sending, killing]).finally(() => clearInterval(telling))
     observe('load', progress.records, total)
     // A deleted location is never priced again: where changes alter costs, these must have settled before.
     if (!hasRepricing) await deleteDoomed(clientOf(system), world)
   }
 
+  const open = opening.move()
   return {
     ...{ folder, journalFile, progress, load },
     judge: () =>
       judge({
         client: clientOf(system),
-        deadLetters: system.deadLetters,
+        deadLetters: () => deadLettersOf(system.sandbox()),
+        failedStops: system.failedStops(),
         world,
         journalFile,
         hasRepricing,
@@ -119,9 +135,6 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
       await system.start()
       return id
     },
-    [Symbol.asyncDispose]: async () => {
-      await system[Symbol.asyncDispose]()
-      if (!isKept) removeData(folder)
-    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }

@@ -1,13 +1,25 @@
-import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { login } from '../support/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import type { BenchSystem, OpenBench } from './bench-system.ts'
 import { bodiesOf, createFleet, type Pricing } from './fleet.ts'
+import { forkLoad } from './fork-load.ts'
 import type { LoadPlan, LoadResult } from './load.ts'
+import { quantileOf, type Samples, sumOf } from './samples.ts'
 import { tokenOf } from './token.ts'
+
+/** A load on a fleet; `rate` in records a second, or null for as fast as the answers come. */
+export type FleetLoad = {
+  readonly seconds: number
+  readonly rate: number | null
+  readonly locations: number
+  readonly connections: number
+  readonly pricing?: Pricing
+}
 
 export type EndToEnd = {
   readonly recordsPerSecond: number
+  /** CPU time for each record, by process; brokers and load are not in it. */
+  readonly cpuMicroseconds: Readonly<Record<string, number>>
   readonly load: LoadResult
   /** Records accepted and not yet stored, once a second. */
   readonly backlog: readonly number[]
@@ -17,117 +29,77 @@ export type EndToEnd = {
   readonly lag: { readonly p50: number; readonly p99: number }
 }
 
-/** Run a load in a process of its own. */
-export const forkLoad = (plan: LoadPlan): Promise<LoadResult> =>
-  new Promise((resolve, reject) => {
-    const child = fork(new URL('./load.ts', import.meta.url), { execArgv: [] })
-    child.once('message', result => resolve(result as LoadResult))
-    child.once('error', reject)
-    child.once('exit', code => (code === 0 ? undefined : reject(new Error(`the load ended with ${code}`))))
-    child.send(plan)
-  })
+const acceptedName = 'wattledger_records_accepted_total'
+const storedName = 'wattledger_records_stored_total'
+const drainMs = 60_000
 
-/** The sum of a metric over its labels. */
-export const metricOf = async (system: RunningSystem, name: string): Promise<number> => {
-  const text = await (await fetch(system.metricsUrl)).text()
-  return text
-    .split('\n')
-    .filter(line => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+/** Lay out the load of a fleet that is made for it. */
+export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBody: number): Promise<LoadPlan> => {
+  const fleet = await createFleet(await login(system.sandbox()), load.locations, load.locations * 2, load.pricing)
+  const { hostname: host, port } = new URL(system.gatewayUrl())
+  return {
+    ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox()) },
+    ...{ bodies: bodiesOf(fleet, recordsPerBody), recordsPerBody },
+    ...{ connections: load.connections, seconds: load.seconds, rate: load.rate },
+    ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
+  }
 }
 
-/** A share of a histogram's values lies below this; within a bucket they count as spread evenly. */
-const quantileOf = (text: string, name: string, share: number): number => {
-  const buckets = [...text.matchAll(new RegExp(`^${name}_bucket\\{le="([^"]+)"\\} (\\d+)`, 'gm'))].map(([, le, count]) => [
-    Number(le),
-    Number(count),
-  ])
-  const wanted = (buckets.at(-1)?.[1] ?? 0) * share
-  let [below, counted] = [0, 0]
-  for (const [le = 0, count = 0] of buckets) {
-    if (count >= wanted) return Number.isFinite(le) ? below + ((le - below) * (wanted - counted)) / Math.max(1, count - counted) : below
-    ;[below, counted] = [le, count]
+/** Take down the backlog once a second while a load runs. */
+const watchBacklog = async (system: BenchSystem, running: Promise<unknown>): Promise<readonly number[]> => {
+  const backlog: number[] = []
+  let isDone = false
+  const done = running.finally(() => {
+    isDone = true
+  })
+  done.catch(() => undefined)
+  while (!isDone) {
+    await Promise.race([done, sleep(1000)])
+    const samples = await system.samples()
+    backlog.push(sumOf(samples, acceptedName) - sumOf(samples, storedName))
   }
-  return below
+  return backlog
+}
+
+const untilStored = async (system: BenchSystem, records: number): Promise<void> => {
+  for (const end = performance.now() + drainMs; performance.now() < end; await sleep(50)) {
+    if (sumOf(await system.samples(), storedName) >= records) return
+  }
 }
 
 /** What the worker's steps took, for whoever looks for the time. */
-const stepLines = async (system: RunningSystem): Promise<string> => {
-  const text = await (await fetch(system.metricsUrl)).text()
-  return `${text
-    .split('\n')
-    .filter(line => /worker_step\w+_(sum|count)|visible_lag_seconds_(sum|count)|cpu_(user|system)_seconds_total/.test(line))
-    .join('\n')}\n`
-}
+const stepLines = (samples: Samples): string =>
+  [...samples]
+    .filter(([name]) => /worker_step\w+_(sum|count)|visible_lag_seconds_(sum|count)|cpu_(user|system)_seconds_total/.test(name))
+    .map(([name, value]) => `${name} ${value}\n`)
+    .join('')
+
+const perRecord = (before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>, records: number) =>
+  Object.fromEntries(Object.entries(after).map(([name, seconds]) => [name, ((seconds - (before[name] ?? 0)) * 1e6) / Math.max(1, records)]))
 
 /** Measure records a second that are accepted, priced and stored, with the load beside on the same machine. Promise P1. */
-export const endToEnd = async (options: {
-  readonly seconds: number
-  readonly rate: number | null
-  readonly locations: number
-  readonly connections: number
-  readonly pricing?: Pricing
-}): Promise<EndToEnd> => {
-  const folder = dataFolder()
-  const system = await startSystem(folder)
-  try {
-    const client = await login(system.sandbox)
-    const fleet = await createFleet(client, options.locations, options.locations * 2, options.pricing)
-    const token = await tokenOf(system.sandbox)
-    const { hostname: host, port } = new URL(system.sandbox.base_url)
-    const plan: LoadPlan = {
-      host,
-      port: Number(port),
-      path: '/meters/interval',
-      token,
-      bodies: bodiesOf(fleet, 500),
-      recordsPerBody: 500,
-      connections: options.connections,
-      seconds: options.seconds,
-      rate: options.rate,
-      firstSlot: Date.parse('2025-01-01T00:00:00Z'),
-      slotMs: 900_000,
-    }
-    const startedAt = performance.now()
-    const running = forkLoad(plan)
-    const backlog: number[] = []
-    let done = false
-    const watching = (async () => {
-      while (!done) {
-        await sleep(1000)
-        const accepted = await metricOf(system, 'wattledger_records_accepted_total')
-        backlog.push(accepted - (await metricOf(system, 'wattledger_records_stored_total')))
-      }
-    })()
-    const load = await running
-    done = true
-    await watching
-    let stored = 0
-    for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 50) {
-      stored = await metricOf(system, 'wattledger_records_stored_total')
-      if (stored >= load.records) break
-      await sleep(50)
-    }
-    const seconds = (performance.now() - startedAt) / 1000
-    if (process.env['BENCH_STEPS'] !== undefined) process.stderr.write(await stepLines(system))
-    const rss = await metricOf(system, 'wattledger_process_resident_memory_bytes')
-    const metrics = await (await fetch(system.metricsUrl)).text()
-    const [p50, p99] = [0.5, 0.99].map(share => quantileOf(metrics, 'wattledger_visible_lag_seconds', share)) as [number, number]
-    return { recordsPerSecond: stored / seconds, load, backlog, lost: load.records - stored, rssMb: rss / 1e6, lag: { p50, p99 } }
-  } finally {
-    await system.stop()
-    removeData(folder)
+export const endToEnd = async (open: OpenBench, load: FleetLoad): Promise<EndToEnd> => {
+  await using system = await open()
+  const plan = await planOf(system, load, 500)
+  const cpuBefore = await system.cpuSeconds()
+  const startedAt = performance.now()
+  const running = forkLoad(plan)
+  const backlog = await watchBacklog(system, running)
+  const sent = await running
+  await untilStored(system, sent.records)
+  const seconds = (performance.now() - startedAt) / 1000
+  const cpuAfter = await system.cpuSeconds()
+  const samples = await system.samples()
+  if (process.env['BENCH_STEPS'] !== undefined) process.stderr.write(stepLines(samples))
+  const stored = await system.stored()
+  const lagAt = (share: number): number => quantileOf(samples, 'wattledger_visible_lag_seconds', share)
+  return {
+    recordsPerSecond: stored / seconds,
+    cpuMicroseconds: perRecord(cpuBefore, cpuAfter, stored),
+    load: sent,
+    backlog,
+    lost: sent.records - stored,
+    rssMb: sumOf(samples, 'wattledger_process_resident_memory_bytes') / 1e6,
+    lag: { p50: lagAt(0.5), p99: lagAt(0.99) },
   }
-}
-
-if (import.meta.main) {
-  const [seconds = '20', rate = '', locations = '2000', connections = '8', pricing = 'time of use'] = process.argv.slice(2)
-  const result = await endToEnd({
-    seconds: Number(seconds),
-    rate: rate === '' || rate === 'max' ? null : Number(rate),
-    locations: Number(locations),
-    connections: Number(connections),
-    pricing: pricing as 'time of use' | 'tiers',
-  })
-  console.log(JSON.stringify(result))
 }

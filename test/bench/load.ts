@@ -16,6 +16,8 @@ export type LoadPlan = {
   readonly seconds: number
   /** Records a second, or null for as fast as the answers come. */
   readonly rate: number | null
+  /** Records that may be accepted and not yet stored; more wait. Absent: any number. */
+  readonly mostAhead?: number
   readonly firstSlot: number
   readonly slotMs: number
 }
@@ -27,6 +29,8 @@ export type LoadResult = {
   readonly failed: number
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
   readonly lastSlot: number
+  /** When each submission was accepted, in ms of the epoch, in order. */
+  readonly acceptedAt: readonly number[]
 }
 
 export const startMark = '@start@@@@@@@@@@@@@@'
@@ -83,6 +87,7 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
       if (length === undefined ? !received.endsWith('0\r\n\r\n') : received.length < head + 4 + Number(length)) return
       finish(() => resolve(Number(received.slice(9, 12))))
     }
+    if (socket.destroyed) return fail()
     socket.on('data', read)
     socket.on('error', fail)
     socket.on('close', fail)
@@ -92,11 +97,13 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
-/** Run the load; each body is sent once per slot of time, so that no record comes twice. */
-export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
+/** Run the load; each body is sent once per slot of time, so that no record comes twice. `stored` tells how many records are stored. */
+const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult> => {
   const startedAt = performance.now()
   const until = startedAt + plan.seconds * 1000
   const latencies: number[] = []
+  const acceptedAt: number[] = []
+  const isAhead = (): boolean => sent * plan.recordsPerBody - stored() > (plan.mostAhead ?? Number.POSITIVE_INFINITY)
   let sent = 0
   let failed = 0
   const nextTurn = (): { readonly body: number; readonly slot: number; readonly due: number } => {
@@ -109,7 +116,12 @@ export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
     const socket = connect({ host: plan.host, port: plan.port, noDelay: true })
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     while (performance.now() < until) {
+      if (isAhead()) {
+        await new Promise(resolve => setTimeout(resolve, 2))
+        continue
+      }
       const { body, slot, due } = nextTurn()
+      if (due > until) break
       const wait = due - performance.now()
       if (wait > 1) await new Promise(resolve => setTimeout(resolve, wait))
       const template = templates[body] as Template
@@ -117,7 +129,8 @@ export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
       const at = performance.now()
       const status = await exchange(socket, template.bytes)
       latencies.push(performance.now() - at)
-      if (status !== 200) failed += 1
+      if (status === 200) acceptedAt.push(performance.timeOrigin + performance.now())
+      else failed += 1
     }
     socket.destroy()
   }
@@ -131,12 +144,18 @@ export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
     failed,
     latencyMs: { p50: percentile([...sorted], 0.5), p99: percentile([...sorted], 0.99), max: sorted.at(-1) ?? 0 },
     lastSlot: plan.firstSlot + Math.ceil(sent / plan.bodies.length) * plan.slotMs,
+    acceptedAt,
   }
 }
 
-if (process.send !== undefined) {
-  process.once('message', plan => {
-    runLoad(plan as LoadPlan).then(
+if (import.meta.main) {
+  let stored = 0
+  process.on('message', (message: LoadPlan | { readonly stored: number }) => {
+    if ('stored' in message) {
+      stored = message.stored
+      return
+    }
+    runLoad(message, () => stored).then(
       result => {
         process.send?.(result)
         process.disconnect()

@@ -3,7 +3,7 @@ import type { MeterRecord } from '../../services/domain/record/record.ts'
 import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { Hours, MarketSeries, PricingInput, Rate, Tariff } from '../../services/domain/tariff/tariff.ts'
-import { countMoves } from '../../services/domain/tariff/tier-count.ts'
+import { countMoves } from '../support/count-moves.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
 /** Records per second on one core, and how many bytes a location's snapshot takes. */

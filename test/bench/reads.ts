@@ -1,11 +1,10 @@
-import { join } from 'node:path'
-import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import { type Client, login } from '../support/client.ts'
-import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
-import { forkLoad } from './end-to-end.ts'
+import type { OpenBench } from './bench-system.ts'
 import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
+import { forkLoad } from './fork-load.ts'
 import { tokenOf } from './token.ts'
 
 /** 99th percentiles in ms of costs over HTTP, alone and beside a load. Promise P7. */
@@ -49,16 +48,14 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
 const slotsPerMonth = 3_000
 const slotsPerInsert = 100
 
-/** Fill the table of a stopped system as its worker would have. */
-const fill = async (folder: string, account: string, fleet: Fleet, months: number): Promise<void> => {
-  const db = openChdb({ folder: join(folder, 'clickhouse') })
+/** Fill the table as its worker would have. */
+const fill = async (db: ClickHouse, account: string, fleet: Fleet, months: number): Promise<void> => {
   for (let slot = 0; slot < months * slotsPerMonth; slot += slotsPerInsert) {
     const rows: MeterCostRow[] = []
     for (let i = slot; i < slot + slotsPerInsert; i += 1)
       for (let device = 0; device < devices; device += 1) rows.push(rowOf(account, fleet, device, i))
     await db.insert(meterCostBlock(rows))
   }
-  await db.close()
 }
 
 const p99 = async (times: number, ask: (turn: number) => Promise<unknown>): Promise<number> => {
@@ -88,35 +85,26 @@ const measure = async (client: Client, account: string, fleet: Fleet, months: nu
   }
 }
 
-/** Measure reads over so many months of 1.2 million rows, alone and beside a load of `rate` records a second. */
-export const readFigures = async (months: number, rate: number): Promise<{ readonly alone: ReadFigures; readonly beside: ReadFigures }> => {
-  const folder = dataFolder()
-  try {
-    const first = await startSystem(folder)
-    const account = first.sandbox.account_id
-    const fleet = await createFleet(await login(first.sandbox), devices / 2, devices)
-    await first.stop()
-    await fill(folder, account, fleet, months)
-    const system = await startSystem(folder)
-    try {
-      const client = await login(system.sandbox)
-      const alone = await measure(client, account, fleet, months)
-      const { hostname: host, port } = new URL(system.sandbox.base_url)
-      const load = forkLoad({
-        ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox) },
-        ...{ bodies: bodiesOf(fleet, 400), recordsPerBody: 400, connections: 4, seconds: 40, rate },
-        ...{ firstSlot: Date.parse('2026-06-01T00:00:00Z'), slotMs },
-      })
-      const beside = await measure(client, account, fleet, months)
-      await load
-      return { alone, beside }
-    } finally {
-      await system.stop()
-    }
-  } finally {
-    removeData(folder)
-  }
+/** Measure reads over so many months of 1.2 million rows, alone and, where a `rate` is given, beside a load of so many records a second. */
+export const readFigures = async (
+  open: OpenBench,
+  months: number,
+  rate: number | null,
+): Promise<{ readonly alone: ReadFigures; readonly beside: ReadFigures | null }> => {
+  await using system = await open()
+  const account = system.sandbox().account_id
+  const fleet = await createFleet(await login(system.sandbox()), devices / 2, devices)
+  await system.fill(db => fill(db, account, fleet, months))
+  const client = await login(system.sandbox())
+  const alone = await measure(client, account, fleet, months)
+  if (rate === null) return { alone, beside: null }
+  const { hostname: host, port } = new URL(system.gatewayUrl())
+  const load = forkLoad({
+    ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox()) },
+    ...{ bodies: bodiesOf(fleet, 400), recordsPerBody: 400, connections: 4, seconds: 40, rate },
+    ...{ firstSlot: Date.parse('2026-06-01T00:00:00Z'), slotMs },
+  })
+  const beside = await measure(client, account, fleet, months)
+  await load
+  return { alone, beside }
 }
-
-if (import.meta.main)
-  process.stdout.write(`${JSON.stringify(await readFigures(Number(process.argv[2] ?? 10), Number(process.argv[3] ?? 20_000)))}\n`)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login, type Reply } from '../support/client.ts'
-import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
 import { openReceiver } from '../webhook-worker/support/receiver.ts'
+import type { OpenBench } from './bench-system.ts'
 
 export type WebhookFigures = {
   /** Deliveries to a sink on this machine, from the first event to the last arrival. */
@@ -31,30 +31,24 @@ const createAtRate = async (client: Client, perSecond: number, seconds: number):
  * Measure webhooks of a whole system at a steady rate of deliveries: every event goes to ten endpoints of one sink. Load and sink run in this
  * process. Promise P11.
  */
-export const webhookFigures = async (seconds: number, deliveriesPerSecond = 1_200): Promise<WebhookFigures> => {
-  const folder = dataFolder()
-  const system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+export const webhookFigures = async (open: OpenBench, seconds: number, deliveriesPerSecond = 1_200): Promise<WebhookFigures> => {
+  await using system = await open({ WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   await using receiver = await openReceiver()
-  try {
-    const client = await login(system.sandbox)
-    for (let place = 0; place < endpoints; place += 1) await client.ask('POST', '/webhooks', { url: `${receiver.url}/${place}` })
-    const startedAt = performance.now()
-    const expected = endpoints * (await createAtRate(client, deliveriesPerSecond / endpoints, seconds))
-    for (let waitedMs = 0; receiver.received.length < expected && waitedMs < 10_000; waitedMs += 20) await sleep(20)
-    const tookSeconds = (performance.now() - startedAt) / 1_000
-    const waits = receiver.received
-      .map(({ body, at }) => at - Date.parse((JSON.parse(body) as { readonly time_created: string }).time_created))
-      .toSorted((a, b) => a - b)
-    const at = (share: number): number => waits[Math.floor(waits.length * share)] ?? Number.POSITIVE_INFINITY
-    return {
-      deliveriesPerSecond: receiver.received.length / tookSeconds,
-      p50Ms: at(0.5),
-      p99Ms: at(0.99),
-      delivered: new Set(receiver.received.map(({ path, headers }) => `${path} ${headers['webhook-id']}`)).size,
-      expected,
-    }
-  } finally {
-    await system.stop()
-    removeData(folder)
+  const client = await login(system.sandbox())
+  for (let place = 0; place < endpoints; place += 1) await client.ask('POST', '/webhooks', { url: `${receiver.url}/${place}` })
+  const startedAt = performance.now()
+  const expected = endpoints * (await createAtRate(client, deliveriesPerSecond / endpoints, seconds))
+  for (let waitedMs = 0; receiver.received.length < expected && waitedMs < 10_000; waitedMs += 20) await sleep(20)
+  const tookSeconds = (performance.now() - startedAt) / 1_000
+  const waits = receiver.received
+    .map(({ body, at }) => at - Date.parse((JSON.parse(body) as { readonly time_created: string }).time_created))
+    .toSorted((a, b) => a - b)
+  const at = (share: number): number => waits[Math.floor(waits.length * share)] ?? Number.POSITIVE_INFINITY
+  return {
+    deliveriesPerSecond: receiver.received.length / tookSeconds,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    delivered: new Set(receiver.received.map(({ path, headers }) => `${path} ${headers['webhook-id']}`)).size,
+    expected,
   }
 }

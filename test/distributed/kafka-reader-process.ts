@@ -4,7 +4,7 @@ import type { Lane } from '../../services/platform/log/log.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 
 const [brokers = '', prefix = '', group = ''] = process.argv.slice(2)
-const log = await openKafkaLog({ address: plainAddress(brokers.split(',')), prefix, now: () => Date.now(), sessionMs: 3_000 })
+const log = await openKafkaLog({ address: plainAddress(brokers.split(',')), prefix, now: () => Date.now() })
 const lanes: Lane[] = []
 await log.subscribe('meter.records.v1', group, lane => {
   lanes.push(lane)

@@ -11,7 +11,7 @@ const outside = {
 describe('the settings of the distributed parts', () => {
   it('let a process run some roles once all parts are outside', () => {
     expect(readRoles(['--roles', 'cost-worker'], readConfig(outside))).toEqual(['cost-worker'])
-    expect(readConfig(outside)).toMatchObject({ kafka: { brokers: ['one:9092', 'two:9092'], sasl: null, tls: false } })
+    expect(readConfig(outside)).toMatchObject({ kafka: { brokers: ['one:9092', 'two:9092'], sasl: null, tls: false, sessionMs: 45_000 } })
   })
 
   it.each(Object.keys(outside))('refuse it without %s, which they name', name => {
@@ -27,6 +27,7 @@ describe('the settings of the distributed parts', () => {
       'WATTLEDGER_KAFKA_PASSWORD',
     ],
     ['an unknown way of being let in', { WATTLEDGER_KAFKA_SASL: 'GSSAPI' }, 'WATTLEDGER_KAFKA_SASL'],
+    ['a session that is over at once', { WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: '10' }, 'WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS'],
     ['a registry without http', { WATTLEDGER_SCHEMA_REGISTRY_URL: 'ftp://somewhere' }, 'WATTLEDGER_SCHEMA_REGISTRY_URL'],
   ])('refuse %s', (_, variables, name) => {
     expect(() => readConfig({ ...outside, ...variables })).toThrow(name)

@@ -91,7 +91,7 @@ it('4 Records are taken one by one: a bad one is named by its number, the others
 
 it('5 The receipt tells when all of them are stored with their cost', async () => {
   await expect
-    .poll(() => client.ask('GET', `/meters/batch?batch_id=${batch}`), { timeout: 10_000 })
+    .poll(() => client.ask('GET', `/meters/batch?batch_id=${batch}`), { timeout: 60_000 })
     .toMatchObject({ records_submitted: 3, records_accepted: 2, records_processed: 2 })
 })
 

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../support/client.ts'
-import type { AuditedSystem } from '../audited-system.ts'
+import type { DeadLetter } from '../audited-system.ts'
 import type { PlacedLocation, World } from '../history/place-world.ts'
 import { type Books, readBooks } from './books.ts'
 import { type Difference, judgeLocations, judgeReceipts, type Verdict } from './verdict.ts'
 
 export type Judging = {
   readonly client: Client
-  readonly deadLetters: AuditedSystem['deadLetters']
+  readonly deadLetters: () => Promise<readonly DeadLetter[]>
+  readonly failedStops: readonly string[]
   readonly world: World
   readonly journalFile: string
   /** Whether stored costs may still change by themselves. */
@@ -38,7 +39,16 @@ export const deleteDoomed = async (client: Client, { locations }: World): Promis
  * Judge receipts, then every record and month. Where costs may still change, again and again until nothing differs or time is up; then
  * the doomed locations are deleted and judged once more.
  */
-export const judge = async ({ client, deadLetters, world, journalFile, hasRepricing, refused, observe }: Judging): Promise<Judged> => {
+export const judge = async ({
+  client,
+  deadLetters,
+  failedStops,
+  world,
+  journalFile,
+  hasRepricing,
+  refused,
+  observe,
+}: Judging): Promise<Judged> => {
   const books = readBooks(journalFile)
   const [ofRecords, ofReadings] = [books.book.receipts.length, books.registers.receipts.length]
   const total = books.book.accounts.size + books.registers.intervals.size
@@ -46,6 +56,7 @@ export const judge = async ({ client, deadLetters, world, journalFile, hasRepric
     judgeLocations(client, locations, books, done => observe('records', done, total))
   const differences: Difference[] = [
     ...(await judgeReceipts(client, books, done => observe('receipts', done, ofRecords))),
+    ...failedStops.map(found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const),
     ...refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'taken', found }) as const),
   ]
   let judged = await judgeAll(world.locations)

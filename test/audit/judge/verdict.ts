@@ -6,7 +6,18 @@ import { judgeLocation } from './judge-location.ts'
 import { judgeRegisterReceipts } from './registers.ts'
 
 /** The ways in which a service can differ from the books. */
-export const differenceKinds = ['missing', 'duplicate', 'unexpected', 'energy', 'cost', 'sum', 'receipt', 'answer', 'aside'] as const
+export const differenceKinds = [
+  'missing',
+  'duplicate',
+  'unexpected',
+  'energy',
+  'cost',
+  'sum',
+  'receipt',
+  'answer',
+  'aside',
+  'stop',
+] as const
 
 export type Difference = {
   readonly kind: (typeof differenceKinds)[number]

@@ -26,6 +26,8 @@ export type Sending = {
   readonly journal: Journal<AuditEntry>
   readonly connections: number
   readonly progress: Progress
+  /** Resolves once a step of so many records is due. */
+  readonly turn: (records: number) => Promise<void>
 }
 
 export type Submission = Exclude<Step, { kind: 'change' }>

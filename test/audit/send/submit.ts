@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outcome } from '../../support/ledger/journal.ts'
 import { type Answer, answerOf } from '../../support/ledger/submitter.ts'
-import type { Caller } from '../audited-system.ts'
+import type { Caller, Life } from '../audited-system.ts'
 import {
   bodyOf,
   callerSince,
@@ -15,8 +15,8 @@ import {
   sizeOf,
 } from './entries.ts'
 
-/** What is known of a step that is done: the last life in which something of it was sent and never answered; 0: none. */
-export type Done = { readonly doubtfulLife: number }
+/** What is known of a step that is done: the lives in which something of it was sent and never answered. */
+export type Done = { readonly doubtful: readonly Life[] }
 
 const unanswered: Answer = { outcome: 'unknown', status: null, receipt: null }
 
@@ -41,21 +41,27 @@ const sendOnce = async (
 export const submit = async (sending: Sending, step: Submission, operation: number, before: Done): Promise<Done> => {
   const { system, journal, progress } = sending
   const since = performance.now()
-  let { doubtfulLife } = before
-  if (doubtfulLife >= (await callerSince(system, since, sleep)).life) {
+  const doubtful = before.doubtful.filter(life => !life.isOver())
+  if (doubtful.length > 0) {
     progress.leftOut += 1
     return before
   }
   await journal.write(entryOf(step, operation))
   const body = bodyOf(step)
   for (let attempts = 0, isKnown = false; !isKnown; await sleep(isKnown ? 0 : pauseMs)) {
-    const caller = await callerSince(system, since, sleep)
+    await callerSince(system, since, sleep)
     const copies = Array.from({ length: attempts === 0 ? step.copies : 1 }, () => attempts++)
     await journal.write(...copies.map(attempt => ({ kind: 'sent', operation, attempt }) as const))
-    const outcomes = await Promise.all(copies.map(attempt => sendOnce(sending, caller, { step, operation, attempt, body })))
-    if (outcomes.includes('unknown')) doubtfulLife = caller.life
+    const outcomes = await Promise.all(
+      copies.map(async attempt => {
+        const caller = await callerSince(system, since, sleep)
+        const outcome = await sendOnce(sending, caller, { step, operation, attempt, body })
+        if (outcome === 'unknown') doubtful.push(...caller.lives())
+        return outcome
+      }),
+    )
     isKnown = outcomes.some(outcome => outcome !== 'unknown')
   }
   progress.records += sizeOf(step)
-  return { doubtfulLife }
+  return { doubtful }
 }

@@ -1,61 +1,84 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
+import { ensureTopics } from '../../../services/platform/log/kafka/kafka-topics.ts'
+import { plainAddress } from '../../support/kafka/test-log.ts'
 import { dataFolder, removeData } from '../../support/running-system.ts'
-import { forkLoad } from '../end-to-end.ts'
+import { engineAt } from '../distributed/distributed-system.ts'
+import { released, type SharedParts, startEngine } from '../distributed/shared-parts.ts'
+import type { FleetLoad } from '../end-to-end.ts'
 import { bodiesOf } from '../fleet.ts'
+import { answerOf, forkLoad } from '../fork-load.ts'
 import type { LoadResult } from '../load.ts'
 
 export type BareFigures = { readonly recordsPerSecond: number; readonly load: LoadResult }
+
+/** A bare pipeline that runs. */
+type Bare = AsyncDisposable & { readonly port: number; readonly stored: () => Promise<number> }
+export type OpenBare = () => Promise<Bare>
+
+const askStored = async (child: ChildProcess): Promise<number> => {
+  child.send('stored')
+  return (await answerOf<{ readonly stored: number }>(child)).stored
+}
+
+/** The bare pipeline on embedded parts, in one process. */
+export const openEmbeddedBare: OpenBare = async () => {
+  const folder = dataFolder()
+  mkdirSync(folder, { recursive: true })
+  const child = fork(new URL('./pipeline.ts', import.meta.url), [folder], { execArgv: [] })
+  const { port } = await answerOf<{ readonly port: number }>(child)
+  return {
+    port,
+    stored: () => askStored(child),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL')
+      removeData(folder)
+    },
+  }
+}
+
+/** The bare pipeline on distributed parts: a process that takes, one that stores, and one of the engine. */
+export const distributedBareOn =
+  ({ brokers }: SharedParts): OpenBare =>
+  async () => {
+    await using opening = new AsyncDisposableStack()
+    const engine = opening.use(await startEngine())
+    const db = engineAt(engine.url)
+    await applySchemas(db, schemaFiles())
+    await db.close()
+    const prefix = `bare-${randomUUID()}.`
+    await ensureTopics(plainAddress(brokers), { prefix, partitions: 8, replicas: 1, minInSync: 1 })
+    const start = async (half: string) => {
+      const words = [half, brokers.join(','), prefix, engine.url]
+      const child = opening.adopt(fork(new URL('./bare-role-process.ts', import.meta.url), words, { execArgv: [] }), released)
+      return { child, ...(await answerOf<{ readonly port: number }>(child)) }
+    }
+    const worker = await start('worker')
+    const { port } = await start('gateway')
+    const open = opening.move()
+    return { port, stored: () => askStored(worker.child), [Symbol.asyncDispose]: () => open.disposeAsync() }
+  }
 
 const idsOf = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${(index + 1).toString(16).padStart(24, '0')}`)
 
 /** Measure the bare pipeline under the same load as the product. */
-export const barePipeline = async (options: {
-  readonly seconds: number
-  readonly rate: number | null
-  readonly locations: number
-  readonly connections: number
-}): Promise<BareFigures> => {
-  const folder = dataFolder()
-  mkdirSync(folder, { recursive: true })
-  const child = fork(new URL('./pipeline.ts', import.meta.url), [folder], { execArgv: [] })
-  const ask = async <T>(): Promise<T> => (await once(child, 'message'))[0] as T
-  try {
-    const { port } = await ask<{ port: number }>()
-    const fleet = { locations: idsOf('loc_', options.locations), devices: idsOf('dev_', options.locations * 2) }
-    const startedAt = performance.now()
-    const load = await forkLoad({
-      host: '127.0.0.1',
-      port,
-      path: '/meters/interval',
-      token: 'none',
-      bodies: bodiesOf(fleet, 500),
-      recordsPerBody: 500,
-      connections: options.connections,
-      seconds: options.seconds,
-      rate: options.rate,
-      firstSlot: Date.parse('2025-01-01T00:00:00Z'),
-      slotMs: 900_000,
-    })
-    let stored = 0
-    for (let waitedMs = 0; waitedMs < 60_000 && stored < load.records; waitedMs += 50) {
-      const answer = ask<{ stored: number }>()
-      child.send('stored')
-      stored = (await answer).stored
-      await sleep(50)
-    }
-    return { recordsPerSecond: (stored * 1000) / (performance.now() - startedAt), load }
-  } finally {
-    child.kill('SIGKILL')
-    removeData(folder)
+export const barePipeline = async (open: OpenBare, { seconds, rate, locations, connections }: FleetLoad): Promise<BareFigures> => {
+  await using bare = await open()
+  const fleet = { locations: idsOf('loc_', locations), devices: idsOf('dev_', locations * 2) }
+  const startedAt = performance.now()
+  const load = await forkLoad({
+    ...{ host: '127.0.0.1', port: bare.port, path: '/meters/interval', token: 'none' },
+    ...{ bodies: bodiesOf(fleet, 500), recordsPerBody: 500, connections, seconds, rate },
+    ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
+  })
+  let stored = 0
+  for (let waitedMs = 0; waitedMs < 60_000 && stored < load.records; waitedMs += 50) {
+    stored = await bare.stored()
+    await sleep(50)
   }
-}
-
-if (import.meta.main) {
-  const [seconds = '20', rate = 'max', locations = '2000', connections = '8'] = process.argv.slice(2)
-  const options = { seconds: Number(seconds), rate: rate === 'max' ? null : Number(rate), locations: Number(locations) }
-  process.stdout.write(`${JSON.stringify(await barePipeline({ ...options, connections: Number(connections) }))}\n`)
+  return { recordsPerSecond: (stored * 1000) / (performance.now() - startedAt), load }
 }

@@ -3,14 +3,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { artefacts, copyFolder, ensureArtefact } from './artefacts.ts'
+import { brokerSettings, type Settings } from './broker-settings.ts'
 import { freePorts, type JavaProcess, javaFlags, makeReapedFolder, removeReapedFolder, startJava } from './java-process.ts'
 
 const run = promisify(execFile)
 const clusterId = 'd2F0dGxlZGdlcnRlc3RzMA'
 const started = 'Kafka Server started'
 const mostNodes = 3
-
-export type Settings = Readonly<Record<string, string | number>>
 
 /** One broker, controller as well. `start` brings a killed one back with its data. */
 export type Node = {
@@ -32,40 +31,13 @@ export type ClusterOptions = {
   readonly owner?: number
 }
 
-/** Sessions are short, so that a test sees the end of one. */
-const quickSettings: Settings = {
-  'broker.session.timeout.ms': 3_000,
-  'broker.heartbeat.interval.ms': 500,
-  'group.consumer.min.session.timeout.ms': 1_000,
-  'group.consumer.session.timeout.ms': 3_000,
-  'group.consumer.min.heartbeat.interval.ms': 200,
-  'group.consumer.heartbeat.interval.ms': 300,
-}
-
 const propertiesOf = (id: number, ports: readonly number[], data: string, settings: Settings): string => {
   const count = ports.length / 2
   const controller = (node: number): string => `127.0.0.1:${ports[count + node - 1]}`
+  const address = `127.0.0.1:${ports[id - 1]}`
   const voters = Array.from({ length: count }, (_, index) => `${index + 1}@${controller(index + 1)}`)
-  const all: Settings = {
-    'process.roles': 'broker,controller',
-    'node.id': id,
-    listeners: `PLAINTEXT://127.0.0.1:${ports[id - 1]},CONTROLLER://${controller(id)}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${ports[id - 1]}`,
-    'controller.listener.names': 'CONTROLLER',
-    'controller.quorum.voters': voters.join(','),
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
-    'log.dirs': data,
-    'offsets.topic.replication.factor': count,
-    'offsets.topic.num.partitions': 1,
-    'transaction.state.log.replication.factor': count,
-    'transaction.state.log.min.isr': 1,
-    'share.coordinator.state.topic.replication.factor': count,
-    'share.coordinator.state.topic.min.isr': 1,
-    'group.initial.rebalance.delay.ms': 0,
-    'auto.create.topics.enable': 'false',
-    ...quickSettings,
-    ...settings,
-  }
+  const place = { id, voters, listeners: { broker: address, controller: controller(id) }, advertised: address }
+  const all = { ...brokerSettings(place), 'log.dirs': data, ...settings }
   return Object.entries(all)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')

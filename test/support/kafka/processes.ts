@@ -8,9 +8,44 @@ import { openClickHouseFront } from '../clickhouse-front.ts'
 import { openTestDatabase } from '../postgres.ts'
 import { runCommand } from '../run-command.ts'
 import { dataFolder, launchSystem, removeData } from '../running-system.ts'
+import { sessionMs } from './test-log.ts'
 
 /** A process that runs some of the roles. */
-export type RoleProcess = { readonly url: string; readonly pid: number; readonly end: (signal: NodeJS.Signals) => Promise<void> }
+export type RoleProcess = {
+  readonly roles: readonly Role[]
+  readonly url: string
+  readonly pid: number
+  readonly isGone: () => boolean
+  readonly output: () => string
+  /** Send a signal that ends it; gives the exit code once it is gone, null where the signal killed it. */
+  readonly end: (signal: NodeJS.Signals) => Promise<number | null>
+}
+
+/** Start a process of some roles on parts outside it and wait until it is ready. One that is not ready in time is ended. */
+export const startRoles = async (
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+  roles: readonly Role[],
+): Promise<RoleProcess> => {
+  const { process: child, output, exited, ready } = launchSystem(folder, variables, ['--roles', roles.join(',')])
+  try {
+    await ready()
+  } catch (error) {
+    child.kill('SIGKILL')
+    await exited
+    throw error
+  }
+  return {
+    ...{ roles, output },
+    url: `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`,
+    pid: child.pid ?? 0,
+    isGone: () => child.exitCode !== null || child.signalCode !== null,
+    end: signal => {
+      child.kill(signal)
+      return exited
+    },
+  }
+}
 
 const secret = 'a secret that all processes of a test share'
 
@@ -24,6 +59,7 @@ export const openProcesses = async (brokers: readonly string[], prefix: string) 
   const variables = {
     WATTLEDGER_KAFKA_BROKERS: brokers.join(','),
     WATTLEDGER_KAFKA_PREFIX: prefix,
+    WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
     WATTLEDGER_POSTGRES_URL: `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`,
     WATTLEDGER_CLICKHOUSE_URL: front.url,
     WATTLEDGER_SECRET: secret,
@@ -31,27 +67,27 @@ export const openProcesses = async (brokers: readonly string[], prefix: string) 
   const made = await runCommand(['topics', '--replicas', '1'], variables)
   if (made.code !== 0) throw new Error(made.err + made.out)
   const start = async (...roles: readonly Role[]): Promise<RoleProcess> => {
-    const { process: child, output, exited, ready } = launchSystem(folder, variables, ['--roles', roles.join(',')])
-    await ready()
-    const end = async (signal: NodeJS.Signals): Promise<void> => {
-      child.kill(signal)
-      await exited
-    }
-    stack.defer(() => end('SIGKILL'))
-    return { url: `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`, pid: child.pid ?? 0, end }
+    const started = await startRoles(folder, variables, roles)
+    stack.defer(async () => void (await started.end('SIGKILL')))
+    return started
   }
   const sandbox = (): Sandbox => JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'))
   return { start, sandbox, folder, front, variables, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-/** What stands before the processes: it sends what the gateway takes to a gateway, in turn, and all else to the query service. */
-export const openProxy = async (gateways: () => readonly RoleProcess[], query: () => RoleProcess) => {
+/**
+ * What stands before the processes: it sends what the gateway takes to a gateway, in turn, and all else to the query service; where nobody is
+ * there it breaks the connection.
+ */
+export const openProxy = async (gateways: () => readonly (RoleProcess | null)[], query: () => RoleProcess | null) => {
   let turn = 0
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const { method = 'GET', url = '/' } = request
     const isForGateway = (method === 'PUT' && url.startsWith('/meters')) || url.startsWith('/costs/instant')
-    const target = isForGateway ? gateways()[turn++ % gateways().length] : query()
-    const onward = httpRequest(new URL(url, target?.url), { method, headers: request.headers, agent: false }, answer => {
+    const there = gateways().filter(one => one !== null)
+    const target = isForGateway ? there[turn++ % there.length] : query()
+    if (!target) return void response.destroy()
+    const onward = httpRequest(new URL(url, target.url), { method, headers: request.headers, agent: false }, answer => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.on('error', () => response.destroy())
       answer.pipe(response)

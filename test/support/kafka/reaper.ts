@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,6 +29,8 @@ if (existsSync(folder)) {
     const pid = Number(readFileSync(join(folder, 'pids', name), 'utf8'))
     if (isOurs(pid)) process.kill(pid, 'SIGKILL')
   }
+  const containers = join(folder, 'containers')
+  if (existsSync(containers)) spawnSync('docker', ['rm', '-f', ...readdirSync(containers)], { stdio: 'ignore' })
   await sleep(100)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { claimNote, missingTool, publishFile, readText } from './artefacts.ts'
 import { startCluster } from './cluster.ts'
+import { missingEngine, startContainer } from './container.ts'
 import { sharedFolder } from './java-process.ts'
 import { startRegistry } from './registry.ts'
 
@@ -10,16 +11,32 @@ import { startRegistry } from './registry.ts'
 const owner = process.env['VITEST'] === undefined ? process.pid : process.ppid
 const waitMs = 120_000
 
+/** Where a broker for tests comes from, first choice first; null: from nowhere, for the reasons. */
+const sources = (): { readonly from: 'given' | 'container' | 'java' | null; readonly reasons: readonly string[] } => {
+  if (process.env['KAFKA_BROKERS'] !== undefined) return { from: 'given', reasons: [] }
+  const noEngine = missingEngine()
+  if (noEngine === null) return { from: 'container', reasons: [] }
+  const noJava = missingTool()
+  return noJava === null ? { from: 'java', reasons: [] } : { from: null, reasons: [noEngine, noJava] }
+}
+
 /**
- * Why tests on a broker are left out, said once for each file; null where they run. With KAFKA_BROKERS the tests that start and stop
- * brokers of their own still need Java.
+ * Why tests on a broker are left out, said once for each file; null where they run. Tests that start and stop brokers of their own, and
+ * the registry, need Java.
  */
-export const skippedWithout = (needed: 'own broker' | 'any broker' | 'registry'): string | null => {
-  if (needed === 'any broker' && process.env['KAFKA_BROKERS'] !== undefined) return null
+export const skippedWithout = (needed: 'own broker' | 'any broker' | 'registry' | 'container'): string | null => {
   if (needed === 'registry' && process.env['SCHEMA_REGISTRY_URL'] !== undefined) return null
-  const reason = missingTool()
-  if (reason !== null) process.stderr.write(`skipped: tests on a real broker: ${reason}\n`)
+  const reason = reasonWithout(needed)
+  if (reason !== null)
+    process.stderr.write(`skipped: tests on a real ${needed === 'container' ? 'broker in a container' : 'broker'}: ${reason}\n`)
   return reason
+}
+
+const reasonWithout = (needed: Parameters<typeof skippedWithout>[0]): string | null => {
+  if (needed === 'container') return missingEngine()
+  if (needed !== 'any broker') return missingTool()
+  const { from, reasons } = sources()
+  return from === null ? reasons.join(', and ') : null
 }
 
 /** Have one of something for all test files of a run: the first that asks starts it, the others get its address. */
@@ -38,10 +55,12 @@ const shared = async (name: string, start: () => Promise<string>): Promise<strin
   return readText(note)
 }
 
-/** The brokers of this run: those of KAFKA_BROKERS, or one that is started for it. */
+const startBroker = async (): Promise<string> =>
+  sources().from === 'container' ? startContainer(sharedFolder(owner)) : (await startCluster({ nodes: 1, owner })).brokers.join(',')
+
+/** The brokers of this run: those of KAFKA_BROKERS, or one that is started for it, in a container before as a Java program. */
 export const sharedBrokers = async (): Promise<readonly string[]> => {
-  const given = process.env['KAFKA_BROKERS']
-  const brokers = given ?? (await shared('broker', async () => (await startCluster({ nodes: 1, owner })).brokers.join(',')))
+  const brokers = process.env['KAFKA_BROKERS'] ?? (await shared('broker', startBroker))
   return brokers.split(',')
 }
 

@@ -5,9 +5,9 @@ import { ensureTopics } from '../../../services/platform/log/kafka/kafka-topics.
 import type { Log } from '../../../services/platform/log/log.ts'
 
 /** Brokers that are started here have short sessions, others those that brokers have by themselves. */
-const sessionMs = process.env['KAFKA_BROKERS'] === undefined ? 3_000 : 45_000
+export const sessionMs = process.env['KAFKA_BROKERS'] === undefined ? 3_000 : 45_000
 
-export const plainAddress = (brokers: readonly string[]): KafkaAddress => ({ brokers, tls: false, sasl: null })
+export const plainAddress = (brokers: readonly string[]): KafkaAddress => ({ brokers, tls: false, sasl: null, sessionMs })
 
 /** Topics of a test's own on brokers, so that tests share brokers and nothing else; `open` opens the log on them once more. */
 export const makeTopics = async (brokers: readonly string[], plan: { readonly replicas?: number; readonly minInSync?: number } = {}) => {
@@ -15,6 +15,6 @@ export const makeTopics = async (brokers: readonly string[], plan: { readonly re
   const prefix = `test-${randomUUID()}.`
   await ensureTopics(address, { prefix, partitions: 8, replicas: 1, minInSync: 1, ...plan })
   const open = (options: Partial<KafkaLogOptions> = {}): Promise<Log> =>
-    openKafkaLog({ address, prefix, now: () => Date.now(), sessionMs, ...options })
+    openKafkaLog({ address, prefix, now: () => Date.now(), ...options })
   return { address, prefix, open }
 }

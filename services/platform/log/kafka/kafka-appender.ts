@@ -2,12 +2,14 @@ import { Producer } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import { type GroupCommit, groupCommit } from '../group-commit.ts'
 import type { Log, Message } from '../log.ts'
-import { atMost, clientOptions, type KafkaAddress, logAway } from './kafka-client.ts'
+import { atMost, clientOptions, type KafkaAddress, logAway, within } from './kafka-client.ts'
 
 export type AppenderOptions = {
   readonly address: KafkaAddress
   /** After so long an append is answered as failed, its fate unknown. */
   readonly appendMs: number
+  /** So long a send is tried, leaders found anew and requests repeated: then its fate stays unknown, and what comes next goes on. */
+  readonly sendMs: number
   /** What may wait or be under way in all partitions. */
   readonly mostWaitingBytes: number
 }
@@ -26,8 +28,6 @@ type Writer = { readonly commits: GroupCommit<Append, number>; readonly close: (
 const appendsPerCommit = 1_000
 const bytesPerSend = 1_048_576
 const retryMs = 250
-/** With `retryMs` and the time that requests take: a minute or more, longer than brokers need to choose a new leader. */
-const mostTries = 240
 const closeMs = 1_000
 
 const sizeOf = ({ key, value, headers }: Message): number => {
@@ -39,15 +39,15 @@ const sizeOf = ({ key, value, headers }: Message): number => {
 /**
  * Make the appender. Each partition has an idempotent producer of its own and one send under way: sends that span partitions hang after
  * a change of leaders, and a failed send of one partition must not restart the numbering of another.
- * A send whose caller gave up stays under way until its fate is known, so that nothing overtakes it.
+ * A send whose caller gave up stays under way until its fate is known or `sendMs` are over, so that nothing overtakes it.
  */
-export const openAppender = ({ address, appendMs, mostWaitingBytes }: AppenderOptions): Appender => {
+export const openAppender = ({ address, appendMs, sendMs, mostWaitingBytes }: AppenderOptions): Appender => {
   const writers = new Map<string, Writer>()
   let waitingBytes = 0
   let isClosed = false
   const writerOf = (topic: string, partition: number): Writer => {
     const name = `${topic} ${partition}`
-    const writer = writers.get(name) ?? openWriter(address, topic, partition)
+    const writer = writers.get(name) ?? openWriter({ address, sendMs }, topic, partition)
     writers.set(name, writer)
     return writer
   }
@@ -104,14 +104,14 @@ const nextSend = (appends: readonly Append[], from: number): readonly Append[] =
   return appends.slice(from, to)
 }
 
-const openWriter = (address: KafkaAddress, topic: string, partition: number): Writer => {
+const openWriter = ({ address, sendMs }: Pick<AppenderOptions, 'address' | 'sendMs'>, topic: string, partition: number): Writer => {
   let producer: Producer | null = null
   const opened = (): Producer => {
     producer ??= new Producer({
       ...clientOptions(address, 'gateway'),
       idempotent: true,
       compression: 'lz4',
-      retries: mostTries,
+      retries: true,
       retryDelay: retryMs,
     })
     return producer
@@ -124,7 +124,8 @@ const openWriter = (address: KafkaAddress, topic: string, partition: number): Wr
 
   const send = async (appends: readonly Append[]): Promise<readonly (number | Error)[]> => {
     try {
-      const { offsets } = await opened().send({ messages: appends.map(({ message }) => toRecord(topic, partition, message)) })
+      const messages = appends.map(({ message }) => toRecord(topic, partition, message))
+      const { offsets } = await within(sendMs, `a send to ${topic} ${partition}`, opened().send({ messages }))
       const first = offsets?.[0]?.offset
       if (first === undefined) throw logAway('the broker told no offset')
       return appends.map((_, index) => Number(first) + index)

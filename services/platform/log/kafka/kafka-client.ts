@@ -2,11 +2,15 @@ import type { BaseOptions } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import type { SaslMechanism } from './sasl-mechanism.ts'
 
-/** Where the brokers are and how to be let in. `tls` true takes the machine's authorities, `ca` is PEM text. */
+/**
+ * Where the brokers are and how to be let in. `tls` true takes the machine's authorities, `ca` is PEM text. `sessionMs`: how long they wait
+ * for a silent reader before they give its lanes away (their `group.consumer.session.timeout.ms`).
+ */
 export type KafkaAddress = {
   readonly brokers: readonly string[]
   readonly tls: boolean | { readonly ca: string }
   readonly sasl: { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string } | null
+  readonly sessionMs: number
 }
 
 /** How long one request may take; a broker that hangs answers nothing, and the next try goes elsewhere. */

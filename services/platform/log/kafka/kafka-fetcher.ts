@@ -20,7 +20,7 @@ export type FetcherOptions = {
 }
 
 type Response = Awaited<ReturnType<Consumer['fetch']>>
-type Wanted = { readonly lane: KafkaLane; readonly from: number; readonly era: number }
+type Wanted = { readonly lane: KafkaLane; readonly from: number }
 
 const waitMs = 200
 const againMs = 200
@@ -41,8 +41,8 @@ export const openFetcher = ({ address, topic, lanes, beginOf }: FetcherOptions):
     for (const { partitionIndex, errorCode, records } of responses.flatMap(({ partitions }) => partitions)) {
       const of = wanted.find(({ lane }) => lane.partition === partitionIndex)
       if (of === undefined) continue
-      if (errorCode === offsetOutOfRange) of.lane.moveTo(await beginOf(partitionIndex), of.era)
-      else if (errorCode === 0 && records) of.lane.give(readRecords(records, of.from), of.era)
+      if (errorCode === offsetOutOfRange) of.lane.moveTo(await beginOf(partitionIndex), of.from)
+      else if (errorCode === 0 && records) of.lane.give(readRecords(records, of.from), of.from)
     }
   }
 
@@ -73,11 +73,11 @@ export const openFetcher = ({ address, topic, lanes, beginOf }: FetcherOptions):
     const byLeader = new Map<number, Wanted[]>()
     for (const lane of lanes()) {
       const leader = found.partitions[lane.partition]?.leader ?? -1
-      const wanted = lane.wanted()
-      if (wanted === null || busy.has(leader)) continue
+      const from = lane.wanted()
+      if (from === null || busy.has(leader)) continue
       const ofLeader = byLeader.get(leader) ?? []
       byLeader.set(leader, ofLeader)
-      ofLeader.push({ lane, ...wanted })
+      ofLeader.push({ lane, from })
     }
     for (const [leader, wanted] of byLeader) {
       busy.add(leader)

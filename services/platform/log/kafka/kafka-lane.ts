@@ -6,21 +6,27 @@ import type { ReadRecords } from './kafka-records.ts'
 export type KafkaLane = {
   readonly lane: Lane
   readonly partition: number
-  /** The next offset to fetch, null while there is enough or the place is not known; a fetch belongs to the `era` it was begun in. */
-  readonly wanted: () => { readonly from: number; readonly era: number } | null
-  /** Take what a fetch brought; what an earlier era asked for is dropped. */
-  readonly give: (records: ReadRecords, era: number) => void
-  /** Go on from an offset that the partition has: the one asked for is gone. */
-  readonly moveTo: (offset: number, era: number) => void
+  /** The next offset to fetch; null while there is enough. */
+  readonly wanted: () => number | null
+  /**
+   * Take what a fetch brought that asked for `from` on. Where the lane goes on from another offset by now (it was rewound, or another fetch
+   * came first), it is dropped.
+   */
+  readonly give: (records: ReadRecords, from: number) => void
+  /** Go on from an offset that the partition has: `from`, which was asked for, is gone. */
+  readonly moveTo: (offset: number, from: number) => void
   readonly lose: () => void
 }
+
+/** How far a lane is read; it may be lost while its commit waits. */
+export type Place = { readonly partition: number; readonly next: number; readonly lost: AbortSignal }
 
 export type LaneOptions = {
   readonly topic: TopicName
   readonly partition: number
   readonly group: string
   readonly committed: number
-  readonly commit: (partition: number, next: number) => Promise<void>
+  readonly commit: (place: Place) => Promise<void>
   /** Called when there is room for more. */
   readonly wantsMore: () => void
 }
@@ -35,7 +41,6 @@ export const openKafkaLane = ({ topic, partition, group, committed: start, commi
   let position = start
   let buffered: StoredMessage[] = []
   let bytes = 0
-  let era = 0
   let wake: (() => void) | null = null
 
   const take = (bounds: ReadBounds): readonly StoredMessage[] => {
@@ -81,7 +86,6 @@ export const openKafkaLane = ({ topic, partition, group, committed: start, commi
       return []
     },
     rewind: async () => {
-      era += 1
       position = committed
       buffered = []
       bytes = 0
@@ -90,23 +94,23 @@ export const openKafkaLane = ({ topic, partition, group, committed: start, commi
     commit: async next => {
       refuseLost()
       if (next <= committed) return
-      await commit(partition, next)
+      await commit({ partition, next, lost: lost.signal })
       committed = Math.max(committed, next)
     },
   }
   return {
     lane,
     partition,
-    wanted: () => (bytes < aheadBytes && !lost.signal.aborted ? { from: position, era } : null),
-    give: ({ messages, next }, ofEra) => {
-      if (ofEra !== era || lost.signal.aborted) return
+    wanted: () => (bytes < aheadBytes && !lost.signal.aborted ? position : null),
+    give: ({ messages, next }, from) => {
+      if (from !== position || lost.signal.aborted) return
       position = next
       buffered.push(...messages)
       for (const { value } of messages) bytes += value.length
       if (messages.length > 0) wake?.()
     },
-    moveTo: (offset, ofEra) => {
-      if (ofEra === era) position = offset
+    moveTo: (offset, from) => {
+      if (from === position) position = offset
     },
     lose: () => {
       buffered = []

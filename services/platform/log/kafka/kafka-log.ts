@@ -18,15 +18,16 @@ export type KafkaLogOptions = {
   readonly told?: (text: string, error?: unknown) => void
   /** An append that takes longer is answered as failed. */
   readonly appendMs?: number
-  /** The session of a reader, as the brokers have it (`group.consumer.session.timeout.ms`). */
-  readonly sessionMs?: number
+  /** After so long the brokers are not asked any more to take what was not acknowledged. */
+  readonly sendMs?: number
   readonly mostWaitingBytes?: number
   /** Settings that differ from those of `topics`. */
   readonly topics?: Partial<Record<TopicName, Partial<TopicSettings>>>
 }
 
 const appendMs = 10_000
-const sessionMs = 45_000
+/** Longer than brokers need to choose a new leader, and to come back. */
+const sendMs = 120_000
 /** A broker knows of a topic made at another one a moment later. */
 const knownMs = 2_000
 const mostWaitingBytes = 128 * 1_048_576
@@ -47,7 +48,11 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
     if (partition < 0 || partition >= countOf(topic)) throw new RangeError(`${topic} has no partition ${partition}`)
   }
   const settingsOf = (topic: TopicName): TopicSettings => ({ ...topics[topic], ...options.topics?.[topic] })
-  const limits = { appendMs: options.appendMs ?? appendMs, mostWaitingBytes: options.mostWaitingBytes ?? mostWaitingBytes }
+  const limits = {
+    appendMs: options.appendMs ?? appendMs,
+    sendMs: options.sendMs ?? sendMs,
+    mostWaitingBytes: options.mostWaitingBytes ?? mostWaitingBytes,
+  }
   const appender = openAppender({ address, ...limits })
   const book = openOffsetBook(address)
   const peeker = openPeeker(address)
@@ -70,7 +75,6 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
       if (readers.has(name)) throw new Failure('reader_taken', `${group} reads ${topic} already`, { retriable: false })
       const joined = joinGroup({
         ...{ address, topic, topicName: nameOf(topic), group: prefixed(prefix, group), assigned, told },
-        sessionMs: options.sessionMs ?? sessionMs,
         offsetsOf: () => offsetsOf(topic, group),
       })
       const end = async (): Promise<void> => {

@@ -1,0 +1,49 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Mood } from '../../support/clickhouse-front.ts'
+
+/** The ClickHouse of an audit: the engine behind HTTP in a process of its own, always on the same port and data. */
+export type Engine = AsyncDisposable & {
+  readonly url: string
+  readonly start: () => Promise<void>
+  readonly be: (mood: Mood) => void
+  readonly kill: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const launch = async (folder: string, port: number): Promise<{ readonly child: ChildProcess; readonly url: string }> => {
+  const child = fork(join(import.meta.dirname, 'front-process.ts'), [folder, String(port)], { execArgv: [] })
+  const url = await Promise.race([
+    once(child, 'message').then(([address]) => String(address)),
+    once(child, 'exit').then(([code]) => {
+      throw new Error(`the engine ended with ${code} before it was ready`)
+    }),
+  ])
+  return { child, url }
+}
+
+/** Start the engine on a folder. */
+export const openEngine = async (folder: string, port: number): Promise<Engine> => {
+  const first = await launch(folder, port)
+  let child: ChildProcess | null = first.child
+  const end = async (ask: (running: ChildProcess) => void): Promise<void> => {
+    const running = child
+    child = null
+    if (running === null) return
+    const ended = once(running, 'exit')
+    ask(running)
+    await ended
+  }
+  const stop = (): Promise<void> => end(running => running.disconnect())
+  return {
+    url: first.url,
+    start: async () => {
+      child = (await launch(folder, port)).child
+    },
+    be: mood => void child?.send(mood),
+    kill: () => end(running => running.kill('SIGKILL')),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}

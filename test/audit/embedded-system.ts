@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '../support/client.ts'
+import { launchSystem, type RunningSystem, startSystem } from '../support/running-system.ts'
+import { type AuditedSystem, type Caller, lastingClient } from './audited-system.ts'
+
+/** Make the system of one process on a folder, not started; its harm is kill -9. */
+export const embeddedSystem = (folder: string): AuditedSystem => {
+  let system: RunningSystem | null = null
+  let caller: (() => Caller) | null = null
+
+  const running = (): RunningSystem => {
+    if (system === null) throw new Error('no system runs')
+    return system
+  }
+
+  const start = async (): Promise<Client> => {
+    const started = await startSystem(folder)
+    system = started
+    const client = await lastingClient(() => started.sandbox)
+    const life = { isOver: () => system !== started }
+    caller = () => ({ client: client(), lives: () => [life] })
+    return client()
+  }
+
+  const stop = async (): Promise<void> => {
+    caller = null
+    const code = await system?.stop()
+    system = null
+    if (code !== undefined && code !== 0) throw new Error(`the system stopped with ${code}`)
+  }
+
+  const killWhileStarting = async (afterMs: number): Promise<void> => {
+    const launched = launchSystem(folder)
+    await sleep(afterMs)
+    launched.process.kill('SIGKILL')
+    await launched.exited
+  }
+
+  return {
+    caller: () => caller?.() ?? null,
+    start,
+    sandbox: () => running().sandbox,
+    harm: async random => {
+      caller = null
+      const postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+      const { process: child, output, kill } = running()
+      if (child.exitCode !== null) throw new Error(`the system ended by itself:\n${output().slice(-4_000)}`)
+      await kill()
+      system = null
+      const isWithPostgres = random.chance(0.3)
+      if (isWithPostgres) process.kill(postmaster, 'SIGKILL')
+      const isTwice = random.chance(0.25)
+      if (isTwice) await killWhileStarting(random.whole(1_000))
+      await start()
+      return `killed${isWithPostgres ? ' with PostgreSQL' : ''}${isTwice ? ', again while it started' : ''}`
+    },
+    failedStops: () => [],
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      caller = null
+      await system?.stop()
+      system = null
+    },
+  }
+}

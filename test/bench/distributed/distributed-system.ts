@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
+import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickhouse-http.ts'
+import type { Role } from '../../../services/platform/config.ts'
+import type { Sandbox } from '../../../services/sandbox.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { dataFolder, launchSystem, removeData } from '../../support/running-system.ts'
+import { type BenchSystem, cpuOf, type OpenBench } from '../bench-system.ts'
+import { closedWithRun } from '../interrupted.ts'
+import { readSamples } from '../samples.ts'
+import { openDatabaseOfBench, type SharedParts, startEngine } from './shared-parts.ts'
+
+/** A process of some roles. `end` resolves once it is gone. */
+export type RoleProcess = {
+  readonly url: string
+  readonly metricsUrl: string
+  readonly end: (signal: NodeJS.Signals) => Promise<void>
+}
+
+/** A distributed system whose processes can be ended and started again, each role on the port it had. */
+export type DistributedSystem = BenchSystem & {
+  readonly processes: ReadonlyMap<Role, RoleProcess>
+  readonly restart: (role: Role, signal: NodeJS.Signals) => Promise<void>
+  readonly engineUrl: string
+  /** Stands before the names of topics and groups. */
+  readonly prefix: string
+}
+
+const secret = 'a secret that the processes of a bench share'
+const roles = ['query-service', 'ingest-gateway', 'cost-worker', 'webhook-worker'] as const
+
+/** The engine of an address, as the processes open it. */
+export const engineAt = (url: string): ClickHouse =>
+  openClickHouseHttp({ url, user: 'default', password: '', database: 'default', ca: null, isReplicated: false })
+
+/** Profiles of the CPU, by role, where BENCH_PROFILE names a folder for them. */
+const profiled = (name: string): Readonly<Record<string, string>> => {
+  const folder = process.env['BENCH_PROFILE']
+  if (folder === undefined) return {}
+  return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-name=${name}-${process.pid}-${Date.now()}.cpuprofile` }
+}
+
+/** Start a process for each role on a broker and a registry, with a database, an engine and topics of its own. */
+export const startDistributed = async (
+  { brokers, registryUrl }: SharedParts,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<DistributedSystem> => {
+  await using opening = closedWithRun(new AsyncDisposableStack())
+  const database = opening.use(await openDatabaseOfBench())
+  const engine = opening.use(await startEngine(profiled('engine')))
+  const folder = opening.adopt(dataFolder(), removeData)
+  const prefix = `bench-${randomUUID()}.`
+  const variables = {
+    WATTLEDGER_KAFKA_BROKERS: brokers.join(','),
+    WATTLEDGER_KAFKA_PREFIX: prefix,
+    WATTLEDGER_SCHEMA_REGISTRY_URL: registryUrl,
+    WATTLEDGER_POSTGRES_URL: database.url,
+    WATTLEDGER_CLICKHOUSE_URL: engine.url,
+    WATTLEDGER_SECRET: secret,
+    ...environment,
+  }
+  const made = await runCommand(['topics', '--replicas', '1'], variables)
+  if (made.code !== 0) throw new Error(made.err + made.out)
+  const processes = new Map<Role, RoleProcess>()
+  const start = async (role: Role, port = '0'): Promise<void> => {
+    const settings = { ...variables, ...profiled(role), WATTLEDGER_PORT: port }
+    const { process: child, output, exited, ready } = launchSystem(folder, settings, ['--roles', role])
+    const end = async (signal: NodeJS.Signals): Promise<void> => {
+      child.kill(signal)
+      await exited
+    }
+    processes.set(role, { url: '', metricsUrl: '', end })
+    await ready()
+    const url = `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`
+    processes.set(role, { url, metricsUrl: /metrics\s+(http\S+)/.exec(output())?.[1] ?? '', end })
+  }
+  opening.defer(async () => void (await Promise.all([...processes.values()].map(({ end }) => end('SIGTERM')))))
+  // The first one makes the sandbox and registers the schemas.
+  await start(roles[0])
+  await Promise.all(roles.slice(1).map(role => start(role)))
+  const db = opening.adopt(engineAt(engine.url), one => one.close())
+  const samples = () => readSamples([...processes.values()].map(({ metricsUrl }) => metricsUrl))
+  const file = join(folder, 'sandbox.json')
+  if (!existsSync(file)) throw new Error(`there is no ${file}`)
+  const open = opening.move()
+  return closedWithRun({
+    sandbox: () => JSON.parse(readFileSync(file, 'utf8')) as Sandbox,
+    gatewayUrl: () => processes.get('ingest-gateway')?.url ?? '',
+    samples,
+    stored: async () => Number((await db.rows('SELECT count() FROM meter_cost FINAL'))[0]?.[0]),
+    cpuSeconds: async () => {
+      const ofRoles = [...processes].map(async ([role, { metricsUrl }]) => [role, await cpuOf(metricsUrl)] as const)
+      return { ...Object.fromEntries(await Promise.all(ofRoles)), engine: await engine.cpuSeconds() }
+    },
+    fill: work => work(db),
+    processes,
+    restart: async (role, signal) => {
+      const process = processes.get(role)
+      await process?.end(signal)
+      await start(role, new URL(process?.url ?? '').port)
+    },
+    engineUrl: engine.url,
+    prefix,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  })
+}
+
+/** Benches on distributed parts. */
+export const distributedOn =
+  (shared: SharedParts): OpenBench =>
+  environment =>
+    startDistributed(shared, environment)

@@ -1,0 +1,51 @@
+import { measureGateway } from './gateway.ts'
+import { insertRates } from './insert.ts'
+import { type Line, lineBeside, lineOf, type Measures } from './line.ts'
+import { priceFigures } from './prices.ts'
+import { pricingFigures } from './pricing.ts'
+import { rePriceFigures } from './re-price.ts'
+import { planFigures } from './schedules.ts'
+import { startTimes } from './single.ts'
+
+const insertLines = async (): Promise<readonly Line[]> => {
+  const { engine, withEncoding, bytesPerRow } = await insertRates()
+  return [
+    lineBeside('P5', 'rows stored', withEncoding, engine, 'rows/s', '≥ 0.6 ×'),
+    lineOf('P10', 'storage', bytesPerRow, 'bytes/row', '≤ 40'),
+  ]
+}
+
+const rePriceLines = async (): Promise<readonly Line[]> => {
+  const { oneLocationSeconds, marketRows, marketRowsPerSecond } = await rePriceFigures()
+  return [
+    lineOf('D5', '10,000 rows follow a tariff', oneLocationSeconds, 's', '≤ 10'),
+    lineOf('D5', `${marketRows.toLocaleString('en')} rows follow a price`, marketRowsPerSecond, 'rows/s', ''),
+  ]
+}
+
+const startLines = async (): Promise<readonly Line[]> => {
+  const { firstSeconds, laterSeconds, rssMb } = await startTimes()
+  return [
+    lineOf('P10', 'first start', firstSeconds, 's', '≤ 5'),
+    lineOf('P10', 'later start', laterSeconds, 's', '≤ 1.0'),
+    lineOf('P10', 'memory when idle', rssMb, 'MB', ''),
+  ]
+}
+
+/** What is measured of parts alone, or of embedded ones only. */
+export const partMeasures: Measures = {
+  P3: async () => {
+    const { gatewayNs, parseNs } = await measureGateway()
+    return [lineBeside('P3', 'gateway, own work', gatewayNs, parseNs, 'ns/record', '≤ 3.0 ×')]
+  },
+  P4: async () =>
+    pricingFigures().map(({ name, recordsPerSecond }) =>
+      lineOf('P4', `pricing, ${name}`, recordsPerSecond, 'records/s', '1 M / 300 k / 700 k'),
+    ),
+  P5: insertLines,
+  P8: async () => priceFigures().map(({ name, ms }) => lineOf('P8', name, ms, 'ms CPU', name.startsWith('audit') ? '≤ 25' : '≤ 15')),
+  D5: rePriceLines,
+  P9: async () =>
+    planFigures().map(({ name, ms }) => lineOf('P9', `plan, ${name}`, ms, 'ms', name.startsWith('1000 ') ? '≤ 1,000' : '≤ 50')),
+  P10: startLines,
+}

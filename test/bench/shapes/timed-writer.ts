@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Message } from '@platformatic/kafka'
+import type { Sent, ShapeSettings } from './settings.ts'
+import { inBatches, readTopic } from './topic-reader.ts'
+import { insertUsage, type UsageRow, usageRow } from './usage-table.ts'
+
+const rowsPerFlush = 1_000
+const flushMs = 1_000
+const tries = 3
+const againMs = 100
+const price = 250_000_000n
+const settings = 'async_insert=1, wait_for_async_insert=1'
+
+const flushed = async (engineUrl: string, rows: readonly UsageRow[]): Promise<void> => {
+  for (let left = tries; ; left -= 1) {
+    try {
+      return await insertUsage(engineUrl, rows, settings)
+    } catch (error) {
+      process.stderr.write(`${String(error)}${left > 1 ? '' : '; its rows are dropped'}\n`)
+      if (left === 1) return
+      await sleep(againMs)
+    }
+  }
+}
+
+/** Hand rows over to a writer in memory, commit at once; the writer flushes 1,000 rows, or what has waited for a second. */
+export const timedWriter = async ({ brokers, topic, group, engineUrl }: ShapeSettings): Promise<void> => {
+  const waiting: UsageRow[] = []
+  const write = async (): Promise<void> => {
+    for (let flushedAt = performance.now(); ; ) {
+      const isDue = performance.now() - flushedAt >= flushMs && waiting.length > 0
+      if (waiting.length < rowsPerFlush && !isDue) await sleep(10)
+      else {
+        await flushed(engineUrl, waiting.splice(0, rowsPerFlush))
+        flushedAt = performance.now()
+      }
+    }
+  }
+  void write()
+  const reader = await readTopic(brokers, topic, group)
+  for await (const jobs of inBatches<Message>(reader.messages, 100, 20)) {
+    for (const { value } of jobs) {
+      for (const sent of JSON.parse(value.toString()) as readonly Sent[]) waiting.push(usageRow(sent, price))
+    }
+    await reader.commit(jobs)
+  }
+}

@@ -1,0 +1,52 @@
+import { Consumer, type Message } from '@platformatic/kafka'
+
+/** Messages of a topic from a group's place on, and what moves the place. */
+export type TopicReader = {
+  readonly messages: AsyncIterable<Message>
+  /** Move the group's place behind these messages. */
+  readonly commit: (messages: readonly Message[]) => Promise<void>
+}
+
+/** Join a group on a topic. */
+export const readTopic = async (brokers: readonly string[], topic: string, groupId: string): Promise<TopicReader> => {
+  const consumer = new Consumer({
+    ...{ clientId: 'shape-writer', bootstrapBrokers: [...brokers], groupId },
+    ...{ groupProtocol: 'consumer', autocommit: false, maxBytes: 1_048_576 },
+  })
+  consumer.on('error', error => process.stderr.write(`${String(error)}\n`))
+  const messages = await consumer.consume({ topics: [topic], mode: 'committed', fallbackMode: 'earliest', autocommit: false })
+  messages.on('error', error => process.stderr.write(`${String(error)}\n`))
+  return {
+    messages,
+    commit: async handled => {
+      const lasts = new Map(handled.map(message => [message.partition, message]))
+      const offsets = [...lasts.values()].map(({ partition, offset, leaderEpoch }) => ({
+        ...{ topic, partition, leaderEpoch },
+        offset: offset + 1n,
+      }))
+      if (offsets.length > 0) await consumer.commit({ offsets })
+    },
+  }
+}
+
+/** Gather items into batches of so many, or of what came within so long of the first; a batch is given while the next one gathers. */
+export async function* inBatches<T>(items: AsyncIterable<T>, most: number, ms: number): AsyncGenerator<readonly T[]> {
+  const iterator = items[Symbol.asyncIterator]()
+  let next = iterator.next()
+  for (;;) {
+    const first = await next
+    if (first.done === true) return
+    const batch = [first.value]
+    const late = Promise.withResolvers<null>()
+    const timer = setTimeout(() => late.resolve(null), ms)
+    next = iterator.next()
+    while (batch.length < most) {
+      const one = await Promise.race([next, late.promise])
+      if (one === null || one.done === true) break
+      batch.push(one.value)
+      next = iterator.next()
+    }
+    clearTimeout(timer)
+    yield batch
+  }
+}

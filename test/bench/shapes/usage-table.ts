@@ -1,0 +1,49 @@
+import { column, encodeBlock } from '../../../services/platform/clickhouse/native-block.ts'
+import { decimal64, id, instant } from '../../../services/platform/clickhouse/native-kinds.ts'
+import type { Sent, ShapeName } from './settings.ts'
+
+/** A record with its cost as the shapes store it; money is whole 1e-9, energy whole 1e-6 Wh. */
+export type UsageRow = {
+  readonly locationId: string
+  readonly deviceId: string
+  readonly start: number
+  readonly end: number
+  readonly energy: bigint
+  readonly cost: bigint
+}
+
+const columns = [
+  column<UsageRow, string>('location_id', id('loc_'), row => row.locationId),
+  column<UsageRow, string>('device_id', id('dev_'), row => row.deviceId),
+  column<UsageRow, number>('start_time', instant, row => row.start),
+  column<UsageRow, number>('end_time', instant, row => row.end),
+  column<UsageRow, bigint>('energy', decimal64('Decimal(18, 6)'), row => row.energy),
+  column<UsageRow, bigint>('cost', decimal64('Decimal(18, 9)'), row => row.cost),
+]
+
+const keeps = (shape: ShapeName): boolean => shape === 'look-up writer'
+
+/** The table of a shape. Where rows of one key replace each other they are read with FINAL. */
+export const usageTable = (shape: ShapeName): string =>
+  `CREATE TABLE usage (${columns.map(({ name, type }) => `${name} ${type}`).join(', ')})
+   ENGINE = ${keeps(shape) ? 'MergeTree' : 'ReplacingMergeTree'} PARTITION BY toYYYYMM(start_time) ORDER BY (device_id, start_time)`
+
+/** How often each device's record of each start counts, between two starts. */
+export const usageCounts = (shape: ShapeName, from: number, to: number): string =>
+  `SELECT lower(hex(device_id)), toUnixTimestamp64Milli(start_time), count() FROM usage ${keeps(shape) ? '' : 'FINAL'}
+   WHERE start_time >= fromUnixTimestamp64Milli(${from}) AND start_time < fromUnixTimestamp64Milli(${to}) GROUP BY 1, 2`
+
+/** Make the row of a record; `price` is whole 1e-9 per kWh. */
+export const usageRow = (sent: Sent, price: bigint): UsageRow => {
+  const energy = BigInt(Math.round(sent.value * 1e6))
+  const [start, end] = [Date.parse(sent.start_time), Date.parse(sent.end_time)]
+  return { locationId: sent.location_id, deviceId: sent.device_id, start, end, energy, cost: (energy * price) / 1_000_000_000n }
+}
+
+/** Insert rows, with settings of the statement. Throws where the engine does not take them. */
+export const insertUsage = async (engineUrl: string, rows: readonly UsageRow[], settings = 'max_insert_threads=1'): Promise<void> => {
+  const sql = `INSERT INTO usage (${columns.map(({ name }) => name).join(', ')}) SETTINGS ${settings} FORMAT Native`
+  const answer = await fetch(`${engineUrl}/?query=${encodeURIComponent(sql)}`, { method: 'POST', body: encodeBlock(columns, rows) })
+  if (answer.status !== 200) throw new Error(`the engine did not take ${rows.length} rows: ${await answer.text()}`)
+  await answer.arrayBuffer()
+}

@@ -1,0 +1,108 @@
+import type { OpenBench } from './bench-system.ts'
+import { type EndToEnd, endToEnd } from './end-to-end.ts'
+import { barePipeline, type OpenBare } from './limit/bare.ts'
+import { type Line, lineBeside, lineOf, type Measures } from './line.ts'
+import { type ReadFigures, readFigures } from './reads.ts'
+import { singleRecords } from './single.ts'
+import { webhookFigures } from './webhooks.ts'
+
+/** On what a whole system is measured. */
+export type Profile = {
+  readonly name: 'embedded' | 'distributed'
+  readonly open: OpenBench
+  readonly openBare: OpenBare
+  readonly seconds: number
+  /** Locations of the fleet that sends; each has two devices. */
+  readonly locations: number
+}
+
+const loadOf = ({ locations }: Profile) => ({ rate: null, locations, connections: 8 })
+const p1Goals = { embedded: '≥ 120,000 and ≥ 0.6 ×', distributed: '≥ 100,000 and ≥ 0.6 ×' }
+const readGoals = { day: '≤ 30', month: '≤ 60', session: '≤ 60', account: '≤ 600' }
+const kinds = Object.keys(readGoals) as readonly (keyof ReadFigures)[]
+
+const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
+  const { name, open, openBare, seconds } = profile
+  const load = loadOf(profile)
+  const bare = await barePipeline(openBare, { ...load, seconds })
+  const whole = await endToEnd(open, { ...load, seconds })
+  const tiered = name === 'embedded' ? await endToEnd(open, { ...load, seconds, pricing: 'tiers' }) : null
+  const tieredLine = (value: number): Line =>
+    lineBeside('P1', 'first pricing with tiers', value, whole.recordsPerSecond, 'records/s', '≥ 0.5 × without')
+  const late = (whole.backlog.at(-1) ?? 0) / whole.recordsPerSecond
+  const memoryGoal = name === 'embedded' ? '≤ 1,200' : ''
+  return [
+    ...(tiered === null ? [] : [tieredLine(tiered.recordsPerSecond)]),
+    lineBeside('P1', `end to end, ${name}`, whole.recordsPerSecond, bare.recordsPerSecond, 'records/s', p1Goals[name]),
+    lineOf('P1', 'backlog at the end', late, 's', 'not growing'),
+    lineOf('P1', 'backlog at half time', (whole.backlog[whole.backlog.length >> 1] ?? 0) / whole.recordsPerSecond, 's', ''),
+    lineOf('P1', 'lost', whole.lost, 'records', '0'),
+    ...Object.entries(whole.cpuMicroseconds).map(([name, micros]) => lineOf('P1', `CPU, ${name}`, micros, 'µs/record', '')),
+    lineOf('P10', 'memory at P1', whole.rssMb, 'MB', memoryGoal),
+  ]
+}
+
+const lagLines = async (profile: Profile): Promise<readonly Line[]> => {
+  const { open, seconds } = profile
+  const load = loadOf(profile)
+  const { recordsPerSecond } = await endToEnd(open, { ...load, seconds: Math.min(seconds, 20) })
+  const { lag } = await endToEnd(open, { ...load, seconds, rate: recordsPerSecond / 2 })
+  return [
+    lineOf('P2', 'visible lag at half load, p50', lag.p50, 's', '≤ 0.2'),
+    lineOf('P2', 'visible lag at half load, p99', lag.p99, 's', '≤ 0.5'),
+  ]
+}
+
+const readLines = async ({ open }: Profile): Promise<readonly Line[]> => {
+  const { alone, beside } = await readFigures(open, 10, 20_000)
+  return kinds.flatMap(kind => [
+    lineOf('P7', `costs of a ${kind}, p99`, alone[kind], 'ms', readGoals[kind]),
+    ...(beside === null ? [] : [lineOf('P7', `costs of a ${kind}, beside load`, beside[kind], 'ms', readGoals[kind])]),
+  ])
+}
+
+const cpuOf = ({ cpuMicroseconds }: EndToEnd): number => Object.values(cpuMicroseconds).reduce((sum, micros) => sum + micros, 0)
+
+/** Ten times the locations for the records, ten times the rows for the reads. */
+const growthLines = async (profile: Profile): Promise<readonly Line[]> => {
+  const { name, open, seconds, locations } = profile
+  const growing = { ...loadOf(profile), seconds: Math.min(seconds, 20) }
+  const small = await endToEnd(open, { ...growing, locations: locations / 2 })
+  const large = await endToEnd(open, { ...growing, locations: locations * 5 })
+  const [smallMicros, largeMicros] = [1e6 / small.recordsPerSecond, 1e6 / large.recordsPerSecond]
+  const lines = [
+    lineBeside('P12', 'time, 10 × the locations', largeMicros, smallMicros, 'µs/record', '≤ 1.2 ×'),
+    lineBeside('P12', 'CPU, 10 × the locations', cpuOf(large), cpuOf(small), 'µs/record', '≤ 1.2 ×'),
+  ]
+  if (name === 'distributed') return lines
+  const few = await readFigures(open, 1, null)
+  const many = await readFigures(open, 10, null)
+  const reads = kinds.map(kind => lineBeside('P12', `costs of a ${kind}, 10 × the rows`, many.alone[kind], few.alone[kind], 'ms', '≤ 2 ×'))
+  return [...lines, ...reads]
+}
+
+const singleLines = async ({ open, seconds }: Profile): Promise<readonly Line[]> => {
+  const { requestsPerSecond, p99Ms } = await singleRecords(open, Math.min(seconds, 20))
+  return [
+    lineOf('P6', 'single records', requestsPerSecond, 'requests/s', '≥ 4,000'),
+    lineOf('P6', 'single records, p99', p99Ms, 'ms', '≤ 50'),
+  ]
+}
+
+const webhookLines = async ({ open, seconds }: Profile): Promise<readonly Line[]> => {
+  const { deliveriesPerSecond, p99Ms } = await webhookFigures(open, Math.min(seconds, 20))
+  return [
+    lineOf('P11', 'webhook deliveries', deliveriesPerSecond, '/s', '≥ 1,000'),
+    lineOf('P11', 'first attempt after the event, p99', p99Ms, 'ms', '≤ 1,000'),
+  ]
+}
+
+/** What is measured of a whole system, whatever parts it stands on. */
+export const wholeMeasures = (profile: Profile): Measures => ({
+  P1: () => endToEndLines(profile),
+  P2: () => lagLines(profile),
+  P7: () => readLines(profile),
+  P6: () => singleLines(profile),
+  P11: () => webhookLines(profile),
+  P12: () => growthLines(profile),
+})

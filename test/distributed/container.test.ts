@@ -1,0 +1,20 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { startContainer } from '../support/kafka/container.ts'
+import { makeReapedFolder } from '../support/kafka/java-process.ts'
+import { skippedWithout } from '../support/kafka/shared-broker.ts'
+import { makeTopics } from '../support/kafka/test-log.ts'
+
+describe.skipIf(skippedWithout('container') !== null)('a broker in a container', { timeout: 60_000 }, () => {
+  let broker = ''
+  beforeAll(async () => {
+    broker = await startContainer(makeReapedFolder(process.pid))
+  }, 420_000)
+
+  it('takes messages and gives them back', async () => {
+    const log = await (await makeTopics([broker])).open()
+    expect(await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from('words'), headers: {} })).toBe(0)
+    const { messages } = await log.peek('meter.records.v1', 0, 0, { maxMessages: 1, maxBytes: 100 })
+    expect(messages.map(({ value }) => value.toString())).toEqual(['words'])
+    await log.close()
+  })
+})

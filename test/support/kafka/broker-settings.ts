@@ -1,0 +1,39 @@
+export type Settings = Readonly<Record<string, string | number>>
+
+/** Sessions are short, so that a test sees the end of one. */
+const quickSettings: Settings = {
+  'broker.session.timeout.ms': 3_000,
+  'broker.heartbeat.interval.ms': 500,
+  'group.consumer.min.session.timeout.ms': 1_000,
+  'group.consumer.session.timeout.ms': 3_000,
+  'group.consumer.min.heartbeat.interval.ms': 200,
+  'group.consumer.heartbeat.interval.ms': 300,
+}
+
+/** One broker, controller as well, among the voters (`id@host:port`); addresses are `host:port`. */
+export type BrokerPlace = {
+  readonly id: number
+  readonly voters: readonly string[]
+  readonly listeners: { readonly broker: string; readonly controller: string }
+  readonly advertised: string
+}
+
+/** The settings of a broker of tests. */
+export const brokerSettings = ({ id, voters, listeners, advertised }: BrokerPlace): Settings => ({
+  'process.roles': 'broker,controller',
+  'node.id': id,
+  listeners: `PLAINTEXT://${listeners.broker},CONTROLLER://${listeners.controller}`,
+  'advertised.listeners': `PLAINTEXT://${advertised}`,
+  'controller.listener.names': 'CONTROLLER',
+  'controller.quorum.voters': voters.join(','),
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+  'offsets.topic.replication.factor': voters.length,
+  'offsets.topic.num.partitions': 1,
+  'transaction.state.log.replication.factor': voters.length,
+  'transaction.state.log.min.isr': 1,
+  'share.coordinator.state.topic.replication.factor': voters.length,
+  'share.coordinator.state.topic.min.isr': 1,
+  'group.initial.rebalance.delay.ms': 0,
+  'auto.create.topics.enable': 'false',
+  ...quickSettings,
+})
