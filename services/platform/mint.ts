@@ -4,6 +4,18 @@ import { formatId, formatTimeOrderedId, type IdKind } from '../domain/identifier
 
 const tailSpan = 2 ** 48
 
+// Random bytes cost as much to ask for as thousands of them.
+let pool = Buffer.alloc(0)
+let used = 0
+const chance = (size: number): number => {
+  if (used + size > pool.length) {
+    pool = randomBytes(6_000)
+    used = 0
+  }
+  used += size
+  return pool.readUIntBE(used - size, size)
+}
+
 let lastAt = 0
 let lastTail = 0
 
@@ -13,10 +25,10 @@ let lastTail = 0
  * Not a secret: who knows one id can guess near ones. Source: contract decisions 5.
  */
 export const mint = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number): string => {
-  const stepped = lastTail + 1 + (randomBytes(1)[0] ?? 0)
+  const stepped = lastTail + 1 + chance(1)
   if (at > lastAt || stepped >= tailSpan) {
     lastAt = Math.max(at, lastAt + 1)
-    lastTail = Math.floor(randomBytes(6).readUIntBE(0, 6) / 2)
+    lastTail = Math.floor(chance(6) / 2)
   } else {
     lastTail = stepped
   }
