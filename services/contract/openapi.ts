@@ -184,10 +184,13 @@ const describe = (operation: Operation, route: Route, index: number, layout: Lay
   responses: { ...answerOf(operation, layout), ...errorResponses(operation, route, layout) },
 })
 
+/** The same address with a slash at its end is served and not shown. */
+const isShown = ({ path }: Route): boolean => !path.endsWith('/')
+
 const pathsOf = (operations: readonly Operation[], layout: Layout): Parts => {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
-    for (const [index, route] of operation.routes[layout].entries()) {
+    for (const [index, route] of operation.routes[layout].filter(isShown).entries()) {
       const path = paths[route.path] ?? {}
       path[route.method.toLowerCase()] = describe(operation, route, index, layout)
       paths[route.path] = path

@@ -1,6 +1,7 @@
 import { sentBody } from '../../contract/exchange.ts'
 import type { Caller, Operation, RawBody } from '../../contract/operation.ts'
 import type { Refusal } from '../../domain/refusal.ts'
+import { isFailure } from '../failure.ts'
 import { nobody } from './access.ts'
 import type { Ports } from './binding.ts'
 
@@ -11,7 +12,10 @@ type Asked = {
   readonly body: RawBody
 }
 
-/** Tell of a refusal; a body that its shapes refused is read once more, for what it says of itself. */
+/**
+ * Tell of a refusal; a body that its shapes refused is read once more, for what it says of itself. Throws on where the store is away: a
+ * refusal that is answered has its event, as a change has.
+ */
 export const tellRefusal = async (
   { operation, caller, parameters, body }: Asked,
   refusal: Refusal,
@@ -22,6 +26,7 @@ export const tellRefusal = async (
   try {
     await ports.refused({ operation, refusal, caller, id: parameters['id'] ?? '', body: sentBody(operation, body), requestId, at })
   } catch (error) {
+    if (isFailure(error) && error.retriable) throw error
     ports.log.warn({ err: error, request_id: requestId }, 'a refusal could not be recorded')
   }
 }
