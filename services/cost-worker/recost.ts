@@ -85,9 +85,14 @@ const coverageOf = (plain: readonly Plain[], former: readonly LaneRecord[]) => {
   }
 }
 
-/** The first place in an order at which something changed: a new entry's, or one that a former entry had. */
-const firstChanged = (order: readonly Entry[], former: readonly LaneRecord[], countingStart: number): number => {
-  const renewed = order.findIndex(({ isNew }) => isNew)
+/** The first place in an order at which something changed: that of an entry that moves it otherwise, or one that a former entry had. */
+const firstChanged = (
+  order: readonly Entry[],
+  former: readonly LaneRecord[],
+  countingStart: number,
+  isMoved: (entry: Entry) => boolean,
+): number => {
+  const renewed = order.findIndex(isMoved)
   let first = renewed < 0 ? order.length : renewed
   for (const { record } of former) {
     const place = order.findIndex(entry => compareInCount(entry.place, record, countingStart) >= 0)
@@ -97,7 +102,12 @@ const firstChanged = (order: readonly Entry[], former: readonly LaneRecord[], co
 }
 
 /** All that come behind a change in some accumulator that the change moves. */
-const behindChanges = (cluster: Cluster, { orders }: CountOrder<Entry>, former: readonly LaneRecord[]): ReadonlySet<Entry> => {
+const behindChanges = (
+  cluster: Cluster,
+  { orders }: CountOrder<Entry>,
+  former: readonly LaneRecord[],
+  isMoved: (entry: Entry) => boolean,
+): ReadonlySet<Entry> => {
   const { snapshot } = cluster.group.held
   const formerOf = new Map<number, LaneRecord[]>()
   for (const entry of former) {
@@ -108,7 +118,7 @@ const behindChanges = (cluster: Cluster, { orders }: CountOrder<Entry>, former: 
   }
   const behind = new Set<Entry>()
   for (const [key, order] of orders) {
-    const first = firstChanged(order, formerOf.get(key) ?? [], countingStartOf(key))
+    const first = firstChanged(order, formerOf.get(key) ?? [], countingStartOf(key), isMoved)
     for (const entry of order.slice(first)) behind.add(entry)
   }
   return behind
@@ -132,8 +142,10 @@ export const recost = (cluster: Cluster, stored: readonly MeterCostRow[]): Recos
     return { entry, covered, moves, place: entry.record, isNew: isNew || coverage.isRecut(entry) }
   })
   const counted = countInOrder(entries)
-  const behind = behindChanges(cluster, counted, former)
   const isCaused = ({ record }: LaneRecord): boolean => causes.some(one => touches(record, one))
+  // Another tariff from some time on takes energy out of the count that a record reaching there had moved: what lies between its start and
+  // that time is counted anew as well.
+  const behind = behindChanges(cluster, counted, former, one => one.isNew || isCaused(one.entry))
   const changed = entries.filter(one => touches(one.entry.record, span) && (one.isNew || behind.has(one) || isCaused(one.entry)))
   const rows = changed.map(one => {
     const { entry } = one

@@ -23,7 +23,10 @@ export const forkLoad = (plan: LoadPlan): Promise<LoadResult> => startLoad(plan)
 /** The next message of a child. Rejects where it ends before. */
 export const answerOf = async <T>(child: ChildProcess): Promise<T> => {
   const ended = new AbortController()
-  const gone = once(child, 'exit', { signal: ended.signal }).then(([code, signal]) => {
+  const { signal } = ended
+  // What a child sent last may come behind its end: it has all come once the channel is closed.
+  const closed = child.connected ? once(child, 'disconnect', { signal }) : []
+  const gone = Promise.all([once(child, 'exit', { signal }), closed]).then(([[code, signal]]) => {
     throw new Error(`a process of the bench ended with ${code ?? signal}`)
   })
   gone.catch(() => undefined)
