@@ -149,6 +149,22 @@ it.each([false, true])(
   },
 )
 
+it('a stop waits for no store that hangs, and what was not stored is stored after the next start', { timeout: 90_000 }, async () => {
+  const home = await makeHome(world.client, { import: 0.5 })
+  const { promise: begun, resolve } = Promise.withResolvers<void>()
+  world.gate.insert = () => {
+    resolve()
+    return new Promise(() => undefined)
+  }
+  await put([bought(home, 2, '2025-06-01T08:00:00Z', '2025-06-01T09:00:00Z', { record_reference_id: 'kept' })])
+  await begun
+  const startedAt = performance.now()
+  await world.stop()
+  expect(performance.now() - startedAt).toBeLessThan(15_000)
+  await takeOver()
+  expect(await costsOf(world.client, home)).toEqual({ kept: 1 })
+})
+
 it('a crash before the commit, again and again, changes nothing and lets no receipt fall', async () => {
   const home = await makeTieredHome(world.client)
   let commits = 0
