@@ -15,7 +15,8 @@ let home = ''
 beforeAll(async () => {
   system = await startSystem(folder)
   const client = await login(system.sandbox)
-  home = await makeHome(client, {})
+  // A zone without clock changes: its day has the same hours whenever the test runs.
+  home = await makeHome(client, {}, { timezone: 'Asia/Tokyo' })
   const band = (from: string, to: string, fixed: number) => ({ valid_from: from, valid_to: to, rate: [{ fixed }] })
   const hours = [band('00:00:00', '12:00:00', 0.2), band('12:00:00', '00:00:00', 0.4)]
   const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
@@ -32,8 +33,9 @@ describe('wattledger prices', () => {
     const { code, out, err } = await runCommand(['prices', home], variables)
     expect([code, err]).toEqual([0, ''])
     const text = stripVTControlCharacters(out)
-    expect(text).toContain(`IMPORT prices of ${home}, EUR per kWh, time of Europe/Berlin`)
-    expect(text).toMatch(/ {2}0\.4000 │ *█+ *\n/)
+    expect(text).toContain(`IMPORT prices of ${home}, EUR per kWh, time of Asia/Tokyo`)
+    const [highest = ''] = text.match(/(?<= {2}0\.4000 │).*/) ?? []
+    expect([...highest].filter(cell => cell === '█')).toHaveLength(24)
     expect(text).toMatch(/ {2} {5}0 ┼─{48}\n/)
     expect(text).toMatch(/lowest +0\.2 {2}.*00 to .*00\n +highest +0\.4 .*\n +mean +0\.3000/)
   })
