@@ -58,7 +58,9 @@ describe('a provider that does not answer', () => {
     provider().reply = { status: 200, body: providerPlan(0.31) }
     service().clock.at += 24 * hour
     await service().turn()
-    const day = new Date(service().clock.at).toISOString().slice(0, 10)
-    expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: `${day}T00:00:00Z`, connection_type: 'DIRECT' }])
+    const [tariff] = await tariffsOf(call)
+    expect(tariff).toMatchObject({ connection_type: 'DIRECT' })
+    const inLondon = (at: number): string => new Date(at).toLocaleString('sv', { timeZone: 'Europe/London' })
+    expect(inLondon(Date.parse(String(tariff?.['contract_start_date'])))).toBe(`${inLondon(service().clock.at).slice(0, 10)} 00:00:00`)
   })
 })
