@@ -79,7 +79,7 @@ const openShared = async (config: Config, logger: Logger, report: Report, openin
 const openParts = async (shared: Shared, opening: AsyncDisposableStack, chosen: readonly Role[]): Promise<readonly Part[]> => {
   const parts: Part[] = []
   if (chosen.includes('cost-worker')) parts.push(await openCostWorker(shared, opening))
-  if (chosen.includes('ingest-gateway')) parts.push(openIngestGateway(shared))
+  if (chosen.includes('ingest-gateway')) parts.push(openIngestGateway(shared, opening))
   if (chosen.includes('query-service')) parts.push(await openQueryService(shared, opening))
   if (chosen.includes('webhook-worker')) parts.push(await openWebhookWorker(shared, opening))
   return parts

@@ -7,6 +7,7 @@ import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { laneKey, partitionOf } from '../platform/log/partition.ts'
 import { encodeParts } from '../platform/log/record-chunk.ts'
 import { type EncodedPart, mostBytes, mostRecords } from '../platform/log/record-part.ts'
+import type { LanePressure } from './lane-pressure.ts'
 
 /** Where a record stands in the log. */
 export type RecordPlace = { readonly generation: number; readonly offset: number; readonly position: number }
@@ -15,8 +16,8 @@ export type RecordPlace = { readonly generation: number; readonly offset: number
 export type ChunkWriter = {
   /**
    * Write what one submission brings, by partition, one part or several; resolve with the place of each partition's first record once
-   * all of it is durable. The records of a partition keep their order. Throws `gateway_full` (retriable) before anything is written where too much waits already,
-   * and the log's own failure where one chunk's fate is unknown; then nothing may be acknowledged.
+   * all of it is durable. The records of a partition keep their order. Throws `gateway_full` (retriable) before anything is written where
+   * too much waits already, here or in a lane, and the log's own failure where one chunk's fate is unknown; then nothing may be acknowledged.
    */
   readonly write: (parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>) => Promise<ReadonlyMap<number, RecordPlace>>
   /** Write what is told of a submission as a whole, in as many messages as its refused records need. */
@@ -28,6 +29,8 @@ export type ChunkWriterOptions = {
   readonly codec: Pick<Codec, 'encodeLane' | 'encodeParts'>
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
+  /** Tell whether records of a mode may go into a lane now. */
+  readonly takes: LanePressure['takes']
   /** Called when records are durable in a lane. */
   readonly appended: (lane: number, records: number) => void
   readonly mostWaitingBytes?: number
@@ -53,7 +56,8 @@ const mostHeaderBytes = 262_144
  * Make the writer. One append is under way per partition; what arrives meanwhile goes with the next chunk of up to 500 records or
  * 256 KiB. Bytes that wait or are under way are bounded.
  */
-export const chunkWriter = ({ log, codec, generation, appended, mostWaitingBytes = 256 * 2 ** 20 }: ChunkWriterOptions): ChunkWriter => {
+export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
+  const { log, codec, generation, takes, appended, mostWaitingBytes = 256 * 2 ** 20 } = options
   const partitions = Array.from({ length: log.partitions(topic) }, (_, index): Partition => ({ index, waiting: [], running: false }))
   const process = randomBytes(6).toString('hex')
   let chunks = 0
@@ -103,10 +107,11 @@ export const chunkWriter = ({ log, codec, generation, appended, mostWaitingBytes
     write: async parts => {
       const encoded = [...parts].map(([index, part]) => [index, 'records' in part ? encodeParts(part) : part] as const)
       let size = 0
-      for (const [, ofPartition] of encoded) for (const { bytes } of ofPartition) size += bytes.length
-      if (waitingBytes + size > mostWaitingBytes) {
-        throw new Failure('gateway_full', 'too many records wait for the log', { retriable: true })
+      for (const [index, ofPartition] of encoded) {
+        for (const { bytes } of ofPartition) size += bytes.length
+        if (!takes(index, ofPartition[0]?.liveMode ?? true)) throw gatewayFull('too many records of a lane wait for its worker')
       }
+      if (waitingBytes + size > mostWaitingBytes) throw gatewayFull('too many records wait for the log')
       waitingBytes += size
       try {
         const written = await settleAll(
@@ -126,6 +131,8 @@ export const chunkWriter = ({ log, codec, generation, appended, mostWaitingBytes
     },
   }
 }
+
+export const gatewayFull = (message: string): Failure => new Failure('gateway_full', message, { retriable: true })
 
 /** Wait for all, also where one fails: what is under way still counts as waiting. */
 const settleAll = async <T>(promises: readonly Promise<T>[]): Promise<T[]> => {

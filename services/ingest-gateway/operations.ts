@@ -14,6 +14,7 @@ import type { PricingBook } from '../platform/pricing-book.ts'
 import { chunkWriter } from './chunk-writer.ts'
 import { calculateInstantCost } from './instant-cost.ts'
 import { knownObjects } from './known-objects.ts'
+import type { LanePressure } from './lane-pressure.ts'
 import { readingWriter } from './reading-writer.ts'
 import { submitCumulative } from './submit-cumulative.ts'
 import { type GatewayCounts, submitInterval } from './submit-interval.ts'
@@ -28,18 +29,20 @@ export type IngestGateway = {
   readonly secret: string
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
+  /** Tell whether records of a mode may go into a lane now. */
+  readonly takes: LanePressure['takes']
   readonly counts: GatewayCounts
 }
 
 /** Bind the operations that take records to the stores they write. */
 export const ingestGatewayOperations = (gateway: IngestGateway): readonly Binding[] => {
-  const { database, log, codec, clickHouse, pricing, secret, generation, counts } = gateway
+  const { database, log, codec, clickHouse, pricing, secret, generation, takes, counts } = gateway
   const partitions = log.partitions('meter.records.v1')
   const known = knownObjects(
     (tenant, ids) => withTenant(database, tenant, transaction => livingObjects(transaction, [...ids.locations], [...ids.devices])),
     (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
   )
-  const written = { log, codec, generation, appended: counts.accepted }
+  const written = { log, codec, generation, takes, appended: counts.accepted }
   const writer = chunkWriter(written)
   const ids = batchIds(secret)
   return [

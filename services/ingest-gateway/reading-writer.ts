@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { Failure } from '../platform/failure.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Reading, ReadingPart } from '../platform/log/messages.ts'
 import { laneKey } from '../platform/log/partition.ts'
-import type { ChunkWriterOptions } from './chunk-writer.ts'
+import { type ChunkWriterOptions, gatewayFull } from './chunk-writer.ts'
 
 /** Writes accepted register readings into the lane of their location, durably before it answers. */
 export type ReadingWriter = {
   /**
    * Write the readings of one submission, in chunks of up to 500 or 256 KiB, one after the other; resolve once all are durable.
-   * Throws `gateway_full` (retriable) before anything is written where too much waits already, and the log's own failure where a chunk's
-   * fate is unknown; then nothing may be acknowledged, and what follows is not written.
+   * Throws `gateway_full` (retriable) before anything is written where too much waits already, here or in the lane, and the log's own failure
+   * where a chunk's fate is unknown; then nothing may be acknowledged, and what follows is not written.
    */
   readonly write: (partition: number, part: ReadingPart) => Promise<void>
 }
@@ -22,16 +21,16 @@ const mostBytes = 262_144
 const sizeOf = ({ recordReferenceId }: Reading): number => 64 + 3 * (recordReferenceId?.length ?? 0)
 
 /** Make the writer. Bytes that wait or are under way are bounded. */
-export const readingWriter = ({ log, codec, generation, appended, mostWaitingBytes = 64 * 2 ** 20 }: ChunkWriterOptions): ReadingWriter => {
+export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
+  const { log, codec, generation, takes, appended, mostWaitingBytes = 64 * 2 ** 20 } = options
   const process = randomBytes(6).toString('hex')
   let chunks = 0
   let waitingBytes = 0
   return {
     write: async (partition, part) => {
       const size = part.readings.reduce((sum, reading) => sum + sizeOf(reading), 0)
-      if (waitingBytes + size > mostWaitingBytes) {
-        throw new Failure('gateway_full', 'too many readings wait for the log', { retriable: true })
-      }
+      if (!takes(partition, part.liveMode)) throw gatewayFull('too many records of a lane wait for its worker')
+      if (waitingBytes + size > mostWaitingBytes) throw gatewayFull('too many readings wait for the log')
       waitingBytes += size
       try {
         for (const readings of chunksOf(part.readings)) {

@@ -37,7 +37,7 @@ const gateway = async () => {
   const codec = await openCodec(localSchemaIds())
   const log = { partitions: () => partitions, append: async () => 0 }
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
-  const writer = chunkWriter({ log, codec, generation: () => 0, appended: counts.accepted })
+  const writer = chunkWriter({ log, codec, generation: () => 0, takes: () => true, appended: counts.accepted })
   const submit = submitInterval({ known, writer, batchIds: batchIds('a secret of the installation'), counts })
   return async (bytes: Uint8Array): Promise<void> => {
     const request = { caller, at, layout: 'current', body: { bytes, mediaType: 'application/json' } }

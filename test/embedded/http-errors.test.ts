@@ -116,10 +116,4 @@ describe('an error', () => {
     expect(answer).toMatchObject({ status: 503, json: { code: 'unavailable' } })
     expect(answer.headers.get('retry-after')).toBe('5')
   })
-
-  it('comes while the service sheds load', async () => {
-    const { app } = testApp({}, { shed: operation => operation.access === 'read' })
-    expect((await send(app, 'GET', '/things/a', {})).status).toBe(503)
-    expect((await send(app, 'DELETE', '/things/a', {})).status).toBe(202)
-  })
 })

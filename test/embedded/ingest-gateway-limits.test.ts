@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { presentInstant } from '../../services/platform/clock.ts'
+import type { Lane } from '../../services/platform/log/log.ts'
 import { deleteDevice } from '../../services/platform/postgres/devices.ts'
 import { withTenant } from '../../services/platform/postgres/transaction.ts'
 import { callAs, makeObjects, openGateway, readLanes, recordsOf } from '../support/gateway.ts'
@@ -79,6 +80,28 @@ describe('stores that are away or full', () => {
     // The ledger counts what is durable, acknowledged or not.
     const durable = written.flatMap(({ message }) => (message.kind === 'records' ? message.parts : [])).flatMap(part => part.records)
     expect(small.counted.accepted).toBe(durable.length)
+  })
+
+  it('takes no more into a lane that unread records fill by half, neither records nor readings, until they are read', async () => {
+    await using small = await openGateway({ roomBytes: 300_000, partitions: 1 }, gateway.clickHouse)
+    const tenant = (await makeTenants(small.database)).live
+    const objects = await makeObjects(small, tenant, 'home')
+    const ask = callAs(small.app, tenant)
+    const records = many(500).map(one => ({ ...one, location_id: objects.locationId }))
+    const readings = { location_id: objects.locationId, units: 'WH', data: [{ time: Math.floor(presentInstant() / 1000) - 60, value: 1 }] }
+    const statuses = async (): Promise<readonly number[]> => {
+      await small.look(presentInstant())
+      return [(await ask('PUT', '/meters/interval', records)).status, (await ask('PUT', '/meters/cumulative/epoch', readings)).status]
+    }
+    let taken = await statuses()
+    for (let round = 0; taken[0] === 200 && round < 20; round += 1) taken = await statuses()
+    expect(taken).toEqual([503, 503])
+    const { end, fill } = await small.log.lag('meter.records.v1', 0, 'cost-worker')
+    expect(fill).toBeGreaterThanOrEqual(0.5)
+    const lanes: Lane[] = []
+    await small.log.subscribe('meter.records.v1', 'cost-worker', lane => void lanes.push(lane))
+    await lanes[0]?.commit(end)
+    expect(await statuses()).toEqual([200, 200])
   })
 
   it('goes on with known objects while PostgreSQL is away; the rest is 503', async () => {

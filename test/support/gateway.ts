@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hono } from 'hono'
+import { lanePressure } from '../../services/ingest-gateway/lane-pressure.ts'
 import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
@@ -61,7 +62,8 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     },
   }
   const stores = { database, log, codec, clickHouse, pricing }
-  const operations = ingestGatewayOperations({ ...stores, secret: 'a secret of the installation', generation: () => 3, counts })
+  const { takes, look } = lanePressure(log)
+  const operations = ingestGatewayOperations({ ...stores, takes, secret: 'a secret of the installation', generation: () => 3, counts })
   const app = createApp(operations, [], {
     authenticate: async token => {
       const [accountId = '', mode] = token.split('/')
@@ -76,7 +78,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     observe: () => undefined,
   })
   const faults: object[] = []
-  return { ...stores, app, counted, faults, severPostgres: way.sever, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return { ...stores, app, counted, faults, look, severPostgres: way.sever, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>

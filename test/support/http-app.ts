@@ -129,6 +129,7 @@ const callers: Readonly<Record<string, Caller>> = {
   all: caller('all'),
   read: caller('read'),
   metering: caller('metering'),
+  live: { ...caller('all'), liveMode: true },
   'all-earlier': caller('all', 'earlier'),
   'all-twice': { ...caller('all'), accountId: 'acc_2', requestsPerSecond: 2 },
 }

@@ -166,7 +166,7 @@ const openHttp = async (
     announcePrices: relay.announce,
   })
   const operations = [
-    ...ingestGatewayOperations({ ...lanes, pricing: pricingBook(database, timeZone), secret, counts }),
+    ...ingestGatewayOperations({ ...lanes, takes: () => true, pricing: pricingBook(database, timeZone), secret, counts }),
     ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone }),
     ...registries,
     ...deadLetterOperations({ ...lanes, logger }),

@@ -4,8 +4,8 @@ import { type Refusal, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
 import { type Answer, toResponse } from './answer.ts'
 import { type Binding, defaultLimits, type Limits, type Page, type Ports } from './binding.ts'
-import { dispatch, type Gate, refusalHeaders, type Trace } from './dispatch.ts'
-import { createRateLimit } from './rate-limit.ts'
+import { dispatch, refusalHeaders, type Trace } from './dispatch.ts'
+import { type Gate, openGate } from './gate.ts'
 import { type PathEntries, routeTable } from './route-table.ts'
 
 const safeRequestId = /^[A-Za-z0-9._~:+/=@-]{1,128}$/
@@ -126,10 +126,7 @@ const honoPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
  */
 export const createApp = (bindings: readonly Binding[], pages: readonly Page[], ports: Ports, limits: Limits = defaultLimits): Hono => {
   const app = new Hono()
-  const gate: Gate = {
-    requests: createRateLimit(limits.requestsPerSecond, 1),
-    failedLogins: createRateLimit(limits.failedLoginsPerMinute, 60),
-  }
+  const gate = openGate(limits)
   const answer = async (request: Request, work: (trace: Trace) => Promise<Answer> | Answer): Promise<Response> => {
     const started = ports.elapsed()
     const trace = beginTrace(request, ports)

@@ -1,6 +1,7 @@
 import type { Layout } from '../../contract/layout.ts'
 import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
+import type { AdmissionLimits } from './admission.ts'
 
 /** An operation and what answers it. */
 export type Binding = {
@@ -87,8 +88,6 @@ export type Ports = {
   readonly observe: (observation: Observation) => void
   /** Told of each refusal after authentication, before it is answered; what it throws is logged and changes nothing. */
   readonly refused?: (refusal: Refused) => Promise<void>
-  /** Refuse reads and test mode while the process is overloaded; null takes all. */
-  readonly shed?: (operation: Operation, caller: Caller | null) => boolean
 }
 
 /** Limits that the operator sets; counts are per process. */
@@ -99,6 +98,12 @@ export type Limits = {
   readonly failedLoginsPerMinute: number
   /** How long one request may take, in ms. */
   readonly requestTimeoutMs: number
+  readonly underWay: AdmissionLimits
 }
 
-export const defaultLimits: Limits = { requestsPerSecond: null, failedLoginsPerMinute: 10, requestTimeoutMs: 30_000 }
+export const defaultLimits: Limits = {
+  requestsPerSecond: null,
+  failedLoginsPerMinute: 10,
+  requestTimeoutMs: 30_000,
+  underWay: { submissionBytes: 64 * 2 ** 20, reads: 256 },
+}

@@ -6,8 +6,8 @@ import { accepted, type Refusal, type Result, refused } from '../../domain/refus
 import { type BasicCredentials, basicCredentials, callerOf, challenge, nobody } from './access.ts'
 import { type Answer, takes } from './answer.ts'
 import type { KeptAnswer, Limits, Ports } from './binding.ts'
+import { type Gate, passRate } from './gate.ts'
 import { claimOf, runOnce } from './idempotency.ts'
-import type { RateLimit, RateVerdict } from './rate-limit.ts'
 import { readRequestBody } from './request-body.ts'
 import { allowedMethods, type Entry, entriesFor, type PathEntries } from './route-table.ts'
 import { tellRefusal } from './tell-refusal.ts'
@@ -25,8 +25,6 @@ export type Trace = {
   readonly headers: Record<string, string>
 }
 
-export type Gate = { readonly requests: RateLimit; readonly failedLogins: RateLimit }
-
 /** One request on its way through the operation that answers it. */
 type Passage = {
   readonly request: Request
@@ -40,11 +38,6 @@ type Passage = {
 }
 
 const emptyBody: RawBody = { bytes: new Uint8Array(), mediaType: 'application/json' }
-
-const passRate = (trace: Trace, verdict: RateVerdict, advice: string): Result<null> => {
-  Object.assign(trace.headers, verdict.headers)
-  return verdict.allowed ? accepted(null) : refused('rate_limited', advice)
-}
 
 const isUsable = (parameter: string): boolean => parameter.length <= 510 && [...parameter].length <= 255 && !parameter.includes('\0')
 
@@ -94,7 +87,7 @@ const enter = async (
   chosen: { readonly entry: Entry; readonly caller: Caller },
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
-  { ports, gate, signal }: { readonly ports: Ports; readonly gate: Gate; readonly signal: AbortSignal },
+  { gate, signal }: { readonly gate: Gate; readonly signal: AbortSignal },
 ): Promise<Result<Passage>> => {
   const { entry, caller } = chosen
   const { operation } = entry.binding
@@ -103,19 +96,13 @@ const enter = async (
     const basic = basicCredentials(request.headers)
     if (!basic.ok) return basic
     credentials = basic.value
-    const passed = passRate(
-      trace,
-      await gate.failedLogins.peek(credentials.accountId.slice(0, 64)),
-      'Too many failed logins; wait a minute',
-    )
+    const verdict = await gate.failedLogins.peek(credentials.accountId.slice(0, 64))
+    const passed = passRate(trace.headers, verdict, 'Too many failed logins; wait a minute')
     if (!passed.ok) return passed
   } else if (caller !== nobody) {
     const verdict = await gate.requests.take(`${caller.accountId} ${caller.liveMode}`, caller.requestsPerSecond)
-    const passed = passRate(trace, verdict, 'Too many requests in this second; send it again later')
+    const passed = passRate(trace.headers, verdict, 'Too many requests in this second; send it again later')
     if (!passed.ok) return passed
-  }
-  if (ports.shed?.(operation, caller === nobody ? null : caller) === true) {
-    return refused('unavailable', 'The service is busy; send the request again later')
   }
   const takesBody = operation.body !== undefined && entry.route.bodyInQuery === undefined
   const body = takesBody ? await readRequestBody(request, operation) : accepted(emptyBody)
@@ -241,6 +228,13 @@ export const dispatch = async (
 ): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
   const chosen = await choose(request, path, parameters, trace, means.ports)
   if (!chosen.ok) return chosen
-  const passage = await enter(request, chosen.value, parameters, trace, means)
-  return passage.ok ? perform(passage.value, trace, means.ports, means.gate) : passage
+  const { operation } = chosen.value.entry.binding
+  const leave = means.gate.admission.enter({ operation, liveMode: trace.liveMode, headers: request.headers })
+  if (leave === null) return refused('unavailable', 'The service is busy; send the request again later')
+  try {
+    const passage = await enter(request, chosen.value, parameters, trace, means)
+    return passage.ok ? await perform(passage.value, trace, means.ports, means.gate) : passage
+  } finally {
+    leave()
+  }
 }

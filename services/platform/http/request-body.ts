@@ -7,7 +7,7 @@ import { turns } from './turns.ts'
 const inflate = promisify(gunzip)
 
 /** Largest body of an operation that names no limit of its own, in bytes. */
-const defaultBodyLimit = 2 ** 20
+export const defaultBodyLimit = 2 ** 20
 
 /** A Content-Type without parameters; every `+json` type is JSON. */
 const mediaTypeOf = (contentType: string | null): string => {

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { lanePressure } from '../../services/ingest-gateway/lane-pressure.ts'
+import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
+import type { Lane, Log } from '../../services/platform/log/log.ts'
+
+const topic = 'meter.records.v1'
+const folder = mkdtempSync(join(tmpdir(), 'wattledger-pressure-'))
+let log: Log
+let now = 0
+
+/** Lanes with a worker that commits when it is told to. */
+const open = async () => {
+  now = 1_000_000
+  const path = mkdtempSync(join(folder, 'log-'))
+  log = await openLmdbLog({ folder: path, now: () => now, topics: { [topic]: { partitions: 2, roomBytes: 10_000 } } })
+  const lanes: Lane[] = []
+  await log.subscribe(topic, 'cost-worker', lane => void lanes.push(lane))
+  const pressure = lanePressure(log)
+  return {
+    append: (lane: number) => log.append(topic, lane, { key: 'k', value: Buffer.alloc(900), headers: {} }),
+    commit: (lane: number, next: number) => lanes.find(({ partition }) => partition === lane)?.commit(next),
+    /** What is taken so many seconds later: live mode and test mode, lane by lane. */
+    later: async (seconds: number) => {
+      now += seconds * 1000
+      await pressure.look(now)
+      return [0, 1].map(lane => [pressure.takes(lane, true), pressure.takes(lane, false)])
+    },
+    takes: pressure.takes,
+  }
+}
+
+afterEach(() => log.close())
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const [all, liveAlone, none] = [
+  [true, true],
+  [true, false],
+  [false, false],
+]
+
+describe('a lane', () => {
+  it('takes all before anything is known of it, and none that does not exist', async () => {
+    const { takes } = await open()
+    expect([takes(0, true), takes(0, false), takes(2, true)]).toEqual([true, true, false])
+  })
+
+  it('takes live mode alone while its worker is more than 30 s behind and moves; the others go on', async () => {
+    const { append, commit, later } = await open()
+    await Promise.all([0, 0, 0, 1].map(append))
+    expect(await later(0)).toEqual([all, all])
+    await commit(1, 1)
+    await commit(0, 1)
+    expect(await later(20)).toEqual([all, all])
+    await commit(0, 2)
+    expect(await later(20)).toEqual([liveAlone, all])
+    await commit(0, 3)
+    expect(await later(1)).toEqual([all, all])
+  })
+
+  it('takes all while its worker is away: there is nobody to be spared', async () => {
+    const { append, commit, later } = await open()
+    await Promise.all([0, 0].map(append))
+    await commit(0, 1)
+    expect(await later(1)).toEqual([all, all])
+    for (let seconds = 0; seconds < 100; seconds += 5) expect(await later(5)).toEqual([all, all])
+  })
+
+  it('takes nothing once unread messages fill a half of it, and all again when they are read', async () => {
+    const { append, commit, later } = await open()
+    for (let count = 0; count < 5; count += 1) {
+      expect((await later(0))[1]).toEqual(all)
+      await append(1)
+    }
+    await append(1)
+    expect(await later(0)).toEqual([all, none])
+    await commit(1, 3)
+    expect(await later(0)).toEqual([all, all])
+  })
+
+  it('stays as it was seen while the log does not answer', async () => {
+    const { append, later } = await open()
+    for (let count = 0; count < 6; count += 1) await append(1)
+    const seen = [all, none]
+    expect(await later(0)).toEqual(seen)
+    await log.close()
+    expect(await later(1)).toEqual(seen)
+  })
+})
