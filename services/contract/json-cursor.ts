@@ -104,12 +104,13 @@ export const takeText = (from: JsonCursor): number => {
   return -1
 }
 
-/** A decimal as it was written: mantissa × 10^-decimals, of at most 15 digits. */
+/** A decimal as it was written: mantissa × 10^-decimals; of more than 15 digits, which no double holds for certain, `decimals` is infinite. */
 export type PlainDecimal = { mantissa: number; decimals: number }
 
-const mostDigits = 15
+const exactDigits = 15
+const mostDigits = 40
 
-/** Step over a number of digits and perhaps a point, and note it; false for a sign, for more digits, and for what is none. What follows is the caller's to look at. */
+/** Step over a number of digits and perhaps a point, and note it; false for a sign, for more than 40 digits, and for what is none. What follows is the caller's to look at. */
 export const takeDecimal = (from: JsonCursor, into: PlainDecimal): boolean => {
   const { bytes, length, at: start } = from
   let at = start
@@ -126,7 +127,7 @@ export const takeDecimal = (from: JsonCursor, into: PlainDecimal): boolean => {
   const hasLeadingZero = bytes[start] === zero && at > start + 1 && point !== start + 1
   if (digits === 0 || digits > mostDigits || point === at - 1 || hasLeadingZero) return false
   into.mantissa = mantissa
-  into.decimals = point < 0 ? 0 : at - point - 1
+  into.decimals = digits > exactDigits ? Number.POSITIVE_INFINITY : point < 0 ? 0 : at - point - 1
   from.at = at
   return true
 }

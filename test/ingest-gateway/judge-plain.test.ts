@@ -93,6 +93,18 @@ describe('an ordinary body', () => {
     for (const part of [...(plain?.parts.values() ?? [])].flat()) expect(part.recordNumbers.length).toBeLessThanOrEqual(500)
   })
 
+  it('is so with numbers as binary calculation leaves them, each read to the last digit', async () => {
+    const records: readonly Record<string, unknown>[] = JSON.parse(ordinary)
+    const body = bodyOf(JSON.stringify(records.map((record, index) => ({ ...record, value: 250 + ((index * 7919) % 100_000) / 1000 }))))
+    expect(Buffer.from(body.bytes).toString()).toContain('292.54200000000003')
+    const plain = await judgePlain(body, judgement())
+    expect(plain?.recordsAccepted).toBe(500)
+    expect(plain === null || shown(plain)).toEqual(await generally(body, judgement()))
+    expect(await judged(ordinary.replace(/"value":[\d.]+/, `"value":1.${'0'.repeat(39)}`))).toBe(500)
+    expect(await judged(ordinary.replace(/"value":[\d.]+/, `"value":1.${'0'.repeat(40)}`))).toBeNull()
+    expect(await judged(ordinary.replace(/"value":[\d.]+/, '"value":123456789.0123456789'))).toBeNull()
+  })
+
   it('is so as other clients write it: with spaces, indented, in lines, in the earlier layout, with nulls', async () => {
     const records: readonly Record<string, unknown>[] = JSON.parse(ordinary)
     expect(

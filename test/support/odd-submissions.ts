@@ -54,6 +54,7 @@ const instants = fc.oneof(
 )
 const numbers = fc.oneof(
   { weight: 4, arbitrary: fc.double({ min: 0, max: 1e6, noNaN: true }).map(value => value.toFixed(3)) },
+  { weight: 2, arbitrary: fc.double({ min: 0, max: 1e6, noNaN: true }).map(String) },
   { weight: 2, arbitrary: fc.nat(100_000).map(String) },
   fc.constantFrom('0', '0.0', '-0', '-1', '1e3', '1E-2', '01', '1.', '.5', '00', '0.5', '999999999999999', '0.0000005', '0.1234567890125'),
   fc.constantFrom(
