@@ -6,98 +6,136 @@ import { remove, retrieve, send, submit, testApp } from '../support/http-app.ts'
 const least = 16_384
 const path = '/meters/interval'
 
-/** A submission whose body is under way until it is told to end. */
-const held = (app: ReturnType<typeof testApp>['app'], token: string) => {
+type App = ReturnType<typeof testApp>['app']
+
+/** A submission whose body is under way until it is told to end; `length` as it announces it. */
+const held = (app: App, token: string, length = 1) => {
   let end: () => void = () => undefined
   const body = new ReadableStream({
     start: controller => {
       end = () => controller.close()
     },
   })
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': '1' }
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': String(length) }
   const answered = Promise.resolve(app.request(`http://test${path}`, { method: 'PUT', headers, body, duplex: 'half' } as RequestInit))
-  return {
-    end: async () => {
-      end()
-      return (await answered).status
-    },
+  return async () => {
+    end()
+    return (await answered).status
   }
 }
 
-/** Statuses of what is asked for while the others are under way. */
-const statuses = async (app: ReturnType<typeof testApp>['app']) => ({
-  testMode: (await send(app, 'PUT', path, { body: [], headers: { 'content-length': '2' } })).status,
-  live: (await send(app, 'PUT', path, { token: 'live', body: [], headers: { 'content-length': '2' } })).status,
+const short = { body: [], headers: { 'content-length': '2' } }
+
+/** What is answered while others are under way. */
+const statuses = async (app: App) => ({
+  testMode: (await send(app, 'PUT', path, short)).status,
+  live: (await send(app, 'PUT', path, { token: 'live', ...short })).status,
   read: (await send(app, 'GET', '/things/a', { token: 'live' })).status,
+  testRead: (await send(app, 'GET', '/things/a')).status,
   other: (await send(app, 'DELETE', '/things/a')).status,
 })
+const all = { testMode: 200, live: 200, read: 200, testRead: 200, other: 202 }
 
 describe('more work than a process can do', () => {
-  it('is refused in an order: reads and test mode first, submissions of live mode last, and all come in again', async () => {
-    const { app } = testApp({ underWay: { submissionBytes: 4 * least, reads: 4 } })
-    const [first, second] = [held(app, 'all'), held(app, 'live')]
-    expect(await statuses(app)).toEqual({ testMode: 503, live: 200, read: 200, other: 202 })
-    const third = held(app, 'live')
-    expect(await statuses(app)).toEqual({ testMode: 503, live: 200, read: 503, other: 202 })
-    const fourth = held(app, 'live')
-    expect(await statuses(app)).toEqual({ testMode: 503, live: 503, read: 503, other: 202 })
-    const refused = await send(app, 'PUT', path, { token: 'live', body: [] })
+  it('is refused in an order: test mode first, then reads, submissions of live mode last; all come in again', async () => {
+    const { app } = testApp({ underWay: { submissionBytes: 8 * least, reads: 8 } })
+    const ends = [held(app, 'all'), held(app, 'all')]
+    expect(await statuses(app)).toEqual({ ...all, testMode: 503 })
+    ends.push(held(app, 'live'))
+    expect(await statuses(app)).toEqual({ ...all, testMode: 503, testRead: 503 })
+    ends.push(held(app, 'live'), held(app, 'live-other'))
+    expect(await statuses(app)).toEqual({ ...all, testMode: 503, testRead: 503, read: 503 })
+    ends.push(held(app, 'live-other'), held(app, 'live-other'), held(app, 'live-other'))
+    expect(await statuses(app)).toEqual({ testMode: 503, testRead: 503, read: 503, live: 503, other: 202 })
+    const refused = await send(app, 'PUT', path, { token: 'live', ...short })
     expect(refused).toMatchObject({
       status: 503,
       json: { code: 'unavailable', message: 'The service is busy; send the request again later.' },
     })
     expect(refused.headers.get('retry-after')).toBe('5')
-    expect(await Promise.all([first, second, third, fourth].map(one => one.end()))).toEqual([200, 200, 200, 200])
-    expect(await statuses(app)).toEqual({ testMode: 200, live: 200, read: 200, other: 202 })
+    expect(await Promise.all(ends.map(end => end()))).toEqual(ends.map(() => 200))
+    expect(await statuses(app)).toEqual(all)
+  })
+
+  it('of one account leaves a half of the room to the others', async () => {
+    const { app } = testApp({ underWay: { submissionBytes: 8 * least, reads: 4 } })
+    const ends = Array.from({ length: 4 }, () => held(app, 'live'))
+    expect((await send(app, 'PUT', path, { token: 'live', ...short })).status).toBe(503)
+    expect((await send(app, 'PUT', path, { token: 'live-other', ...short })).status).toBe(200)
+    await Promise.all(ends.map(end => end()))
+    void send(app, 'GET', '/trouble/slow', { token: 'live' })
+    void send(app, 'GET', '/trouble/slow', { token: 'live' })
+    expect((await send(app, 'GET', '/things/a', { token: 'live' })).status).toBe(503)
+    expect((await send(app, 'GET', '/things/a', { token: 'live-other' })).status).toBe(200)
+  })
+
+  it('counts what a body turns out to be, not what was said of it', async () => {
+    const { app } = testApp({ underWay: { submissionBytes: 8 * least, reads: 4 } })
+    const end = held(app, 'live', 3 * least)
+    // Of unknown length: let in alone of its account, but there is no room for what it brings.
+    const large = { token: 'live-other', body: `[${' '.repeat(6 * least)}]` }
+    expect((await send(app, 'PUT', path, { ...large, headers: { 'content-length': '2' } })).status).toBe(503)
+    expect(await end()).toBe(200)
+    expect((await send(app, 'PUT', path, { ...large, headers: { 'content-length': '2' } })).status).toBe(200)
   })
 
   it('leaves room again after refusals, faults and requests that take too long', async () => {
-    const { app } = testApp({ underWay: { submissionBytes: least, reads: 2 }, requestTimeoutMs: 20 })
-    for (let round = 0; round < 3; round += 1) {
+    const { app } = testApp({ underWay: { submissionBytes: least, reads: 4 }, requestTimeoutMs: 20 })
+    for (let round = 0; round < 5; round += 1) {
       expect((await send(app, 'GET', '/trouble/fault', { token: 'live' })).status).toBe(500)
       expect((await send(app, 'PUT', path, { body: '[]', headers: { 'content-type': 'text/plain' } })).status).toBe(415)
     }
-    expect((await send(app, 'GET', '/trouble/slow', { token: 'live' })).json.message).toBe(
-      'The request took too long; send it again later.',
-    )
-    expect((await send(app, 'GET', '/trouble/slow', { token: 'live' })).json.message).toBe(
-      'The request took too long; send it again later.',
-    )
-    // Both still work, though they were answered: there is no room for a third.
+    const late = 'The request took too long; send it again later.'
+    expect((await send(app, 'GET', '/trouble/slow', { token: 'live' })).json.message).toBe(late)
+    expect((await send(app, 'GET', '/trouble/slow', { token: 'live' })).json.message).toBe(late)
+    // Both still work, though they were answered: the account has no room for a third.
     expect((await send(app, 'GET', '/things/a', { token: 'live' })).status).toBe(503)
   })
 
-  it('is bounded whatever comes and goes: within the limit or alone, test mode never where live mode is refused', () => {
+  it('is bounded whatever comes and goes, and nothing is counted for ever', () => {
     const asked = fc.record({
       operation: fc.constantFrom(submit, retrieve, remove),
-      liveMode: fc.constantFrom(true, false, undefined),
+      caller: fc.record({ accountId: fc.constantFrom('a', 'b', 'c'), liveMode: fc.boolean() }),
       length: fc.option(fc.integer({ min: 0, max: 2 ** 24 })),
+      size: fc.integer({ min: 0, max: 2 ** 24 }),
     })
     const limits = { submissionBytes: 2 ** 25, reads: 6 }
     fc.assert(
-      fc.property(fc.array(fc.oneof(asked, fc.nat(20)), { maxLength: 80 }), steps => {
+      fc.property(fc.array(fc.oneof({ weight: 3, arbitrary: asked }, fc.nat(20)), { maxLength: 100 }), steps => {
         const gate = admission(limits)
-        const under: { readonly leave: () => void; readonly weight: number; readonly isRead: boolean }[] = []
+        const under: { leave: () => void; weight: number; isRead: boolean; name: string; liveMode: boolean }[] = []
+        const sum = (of: (one: (typeof under)[number]) => boolean) => under.filter(of).reduce((bytes, { weight }) => bytes + weight, 0)
         for (const step of steps) {
           if (typeof step === 'number') {
             for (const { leave } of under.splice(step, 1)) leave()
             continue
           }
-          const { operation, liveMode, length } = step
+          const { operation, caller, length, size } = step
           const headers = new Headers(length === null ? {} : { 'content-length': String(length) })
-          const bytes = under.reduce((sum, { weight }) => sum + weight, 0)
-          const leave = gate.enter({ operation, liveMode, headers })
-          const inLive = leave ?? gate.enter({ operation, liveMode: true, headers })
-          if (operation === remove) expect(leave).not.toBeNull()
-          if (inLive === null) expect(leave).toBeNull()
-          if (leave === null) {
-            inLive?.()
+          const ticket = gate.enter({ operation, caller, headers })
+          if (operation === remove) expect(ticket).not.toBeNull()
+          if (ticket === null) continue
+          if (!ticket.weigh(size)) {
+            ticket.leave()
             continue
           }
-          const weight = operation === submit ? Math.max(least, length ?? 2 ** 20) : 0
-          under.push({ leave, weight, isRead: operation === retrieve })
-          expect(bytes === 0 || bytes + weight <= limits.submissionBytes).toBe(true)
+          const [name, liveMode] = [`${caller.accountId} ${caller.liveMode}`, caller.liveMode]
+          const weight = operation === submit ? Math.max(least, size) : 0
+          const [before, own] = [sum(() => true), sum(one => one.name === name)]
+          under.push({ leave: ticket.leave, weight, isRead: operation === retrieve, name, liveMode })
+          if (weight === 0) continue
+          const said = Math.max(least, Math.min(length ?? 2 ** 22, 2 ** 24))
+          if (weight > said) {
+            expect(before === 0 || before + weight <= limits.submissionBytes).toBe(true)
+            expect(own === 0 || own + weight <= limits.submissionBytes / 2).toBe(true)
+          }
           expect(under.filter(({ isRead }) => isRead).length).toBeLessThanOrEqual(limits.reads)
+        }
+        for (const { leave } of under.splice(0)) leave()
+        const headers = new Headers({ 'content-length': String(2 ** 24) })
+        for (const accountId of ['a', 'b']) {
+          const ticket = gate.enter({ operation: submit, caller: { accountId, liveMode: true }, headers })
+          expect(ticket).not.toBeNull()
         }
       }),
     )

@@ -130,6 +130,7 @@ const callers: Readonly<Record<string, Caller>> = {
   read: caller('read'),
   metering: caller('metering'),
   live: { ...caller('all'), liveMode: true },
+  'live-other': { ...caller('all'), accountId: 'acc_2', liveMode: true },
   'all-earlier': caller('all', 'earlier'),
   'all-twice': { ...caller('all'), accountId: 'acc_2', requestsPerSecond: 2 },
 }

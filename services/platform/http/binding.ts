@@ -105,5 +105,5 @@ export const defaultLimits: Limits = {
   requestsPerSecond: null,
   failedLoginsPerMinute: 10,
   requestTimeoutMs: 30_000,
-  underWay: { submissionBytes: 64 * 2 ** 20, reads: 256 },
+  underWay: { submissionBytes: 64 * 2 ** 20, reads: 128 },
 }

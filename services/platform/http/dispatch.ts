@@ -218,6 +218,8 @@ export const refusalHeaders = (refusal: Refusal, operation: Operation | null): R
   }
 }
 
+const busy = refused('unavailable', 'The service is busy; send the request again later')
+
 /** Take a request through choice of layout, access, limits, reading, the operation itself, and writing. */
 export const dispatch = async (
   request: Request,
@@ -228,13 +230,14 @@ export const dispatch = async (
 ): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
   const chosen = await choose(request, path, parameters, trace, means.ports)
   if (!chosen.ok) return chosen
-  const { operation } = chosen.value.entry.binding
-  const leave = means.gate.admission.enter({ operation, liveMode: trace.liveMode, headers: request.headers })
-  if (leave === null) return refused('unavailable', 'The service is busy; send the request again later')
+  const { entry, caller } = chosen.value
+  const ticket = means.gate.admission.enter({ operation: entry.binding.operation, caller, headers: request.headers })
+  if (ticket === null) return busy
   try {
     const passage = await enter(request, chosen.value, parameters, trace, means)
-    return passage.ok ? await perform(passage.value, trace, means.ports, means.gate) : passage
+    if (!passage.ok) return passage
+    return ticket.weigh(passage.value.body.bytes.length) ? await perform(passage.value, trace, means.ports, means.gate) : busy
   } finally {
-    leave()
+    ticket.leave()
   }
 }
