@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { layouts } from './contract/layout.ts'
 import { openApiDocument } from './contract/openapi.ts'
 import { openCostWorker } from './open-cost-worker.ts'
@@ -39,7 +40,9 @@ export type System = AsyncDisposable & {
 }
 
 const topic = 'meter.records.v1'
-const drainMs = 10_000
+// A stop takes 15 s at the most: first the requests under way, which may wait for the roles, then the roles, then the stores.
+const requestsMs = 5_000
+const partsMs = 8_500
 
 const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): Ports => ({
   authenticate: authenticator(bearerTokens(secrets.secret), subject => readKeyState(database.operator, subject)),
@@ -76,12 +79,27 @@ const openShared = async (config: Config, logger: Logger, report: Report, openin
   return { ...stores, config, logger, dialler, idempotency }
 }
 
+/** Close all side by side: one that hangs takes no time from the others, and none may hold the stores open for ever. */
+const closeAll = async (stacks: readonly AsyncDisposableStack[], logger: Logger): Promise<void> => {
+  const closing = stacks.map(stack =>
+    stack.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'a role did not stop in order')),
+  )
+  await Promise.race([Promise.all(closing), sleep(partsMs, undefined, { ref: false })])
+}
+
 const openParts = async (shared: Shared, opening: AsyncDisposableStack, chosen: readonly Role[]): Promise<readonly Part[]> => {
   const parts: Part[] = []
-  if (chosen.includes('cost-worker')) parts.push(await openCostWorker(shared, opening))
-  if (chosen.includes('ingest-gateway')) parts.push(openIngestGateway(shared, opening))
-  if (chosen.includes('query-service')) parts.push(await openQueryService(shared, opening))
-  if (chosen.includes('webhook-worker')) parts.push(await openWebhookWorker(shared, opening))
+  const stacks: AsyncDisposableStack[] = []
+  opening.defer(() => closeAll(stacks, shared.logger))
+  const own = (): AsyncDisposableStack => {
+    const stack = new AsyncDisposableStack()
+    stacks.push(stack)
+    return stack
+  }
+  if (chosen.includes('cost-worker')) parts.push(await openCostWorker(shared, own()))
+  if (chosen.includes('ingest-gateway')) parts.push(openIngestGateway(shared, own()))
+  if (chosen.includes('query-service')) parts.push(await openQueryService(shared, own()))
+  if (chosen.includes('webhook-worker')) parts.push(await openWebhookWorker(shared, own()))
   return parts
 }
 
@@ -113,7 +131,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report,
   const { host, dataFolder } = config
   const metricsServer = opening.use(await serveMetrics(shared.metrics, { host, port: config.metricsPort }))
   const listening = await listen(appOf(parts, shared, ports), { host, port: config.port }, ports)
-  const listener = opening.adopt(listening, one => one.close(drainMs))
+  const listener = opening.adopt(listening, one => one.close(requestsMs))
   const baseUrl = `http://${host}:${listener.port}`
   const { secret, operatorKey } = shared.secrets
   const made = chosen.includes('query-service')

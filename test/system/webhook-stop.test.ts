@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
@@ -20,7 +21,9 @@ afterAll(async () => {
 })
 
 describe('an orderly stop', () => {
-  it('waits for no endpoint that hangs longer than a moment, and forgets nothing', { timeout: 90_000 }, async () => {
+  it('waits for no endpoint that hangs and no body that dribbles longer than a moment, and forgets nothing', {
+    timeout: 90_000,
+  }, async () => {
     let isHanging = true
     await using receiver = await openReceiver(() => (isHanging ? 'hang' : { status: 204 }))
     const own = await start()
@@ -30,8 +33,13 @@ describe('an orderly stop', () => {
       async () => receiver.received.length,
       count => count === 1,
     )
+    // A body that dribbles in holds its connection for as long as it is let.
+    const { hostname, port } = new URL(system?.sandbox.base_url ?? '')
+    const dribble = connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
+    dribble.write('POST /connect HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n[')
     const startedAt = performance.now()
     expect(await system?.stop()).toBe(0)
+    dribble.destroy()
     expect(performance.now() - startedAt).toBeLessThan(15_000)
     isHanging = false
     const again = await start()
