@@ -12,7 +12,7 @@ const topic = 'meter.records.v1'
 /** Start the cost worker; it drains with the stack. */
 export const openCostWorker = async (shared: Shared, opening: AsyncDisposableStack): Promise<Part> => {
   const { config, database, log, codec, generation, metrics } = shared
-  const lanes = { log, codec, generation: () => generation }
+  const lanes = { log, codec, generation }
   const costAgain = async (lost: readonly LostEnergy[]): Promise<void> => {
     const order = { locationRevision: null, sourceId: null, priceRevision: null }
     await Promise.all(lost.map(({ locationId, ...one }) => putRePrice(lanes, { ...order, ...one, locationIds: [locationId] })))

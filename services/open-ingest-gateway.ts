@@ -21,6 +21,6 @@ export const openIngestGateway = (shared: Shared, opening: AsyncDisposableStack)
   opening.defer(() => clearInterval(looking))
   return {
     ...emptyPart,
-    operations: ingestGatewayOperations({ ...shared, pricing, secret: secrets.secret, generation: () => generation, takes, counts }),
+    operations: ingestGatewayOperations({ ...shared, pricing, secret: secrets.secret, generation, takes, counts }),
   }
 }

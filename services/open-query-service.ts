@@ -28,7 +28,7 @@ import { scheduleOperations } from './query-service/prices/schedules.ts'
 
 const at = presentInstant
 
-const lanesOf = ({ log, codec, generation }: Shared) => ({ log, codec, generation: () => generation })
+const lanesOf = ({ log, codec, generation }: Shared) => ({ log, codec, generation })
 
 /** Start what brings changes to the lanes and what is due by the clock. */
 const openRelays = (shared: Shared, opening: AsyncDisposableStack): OrderRelay => {

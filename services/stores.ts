@@ -19,6 +19,7 @@ import { migrate } from './platform/postgres/migrate.ts'
 import { loadSecrets, type Secrets } from './platform/secrets.ts'
 
 const topic = 'meter.records.v1'
+const lookEveryMs = 2_000
 
 // Packages of the parts are loaded by those who use them: the client of a broker takes a quarter of a start, the engine 145 MB.
 
@@ -33,7 +34,8 @@ export type Stores = {
   readonly clickHouse: ClickHouse
   readonly secrets: Secrets
   readonly metrics: Metrics
-  readonly generation: number
+  /** The generation of the lanes. Throws once the lanes were renumbered: this process writes into none of the new ones. */
+  readonly generation: () => number
 }
 
 const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Database> => {
@@ -80,7 +82,7 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
   return log
 }
 
-const laneGeneration = async ({ operator }: Database, partitions: number): Promise<number> => {
+const findGeneration = async ({ operator }: Database, partitions: number): Promise<number> => {
   const known =
     (await readLaneGeneration(operator, topic)) ?? (await raiseLaneGeneration(operator, topic, null, partitions, presentInstant()))
   const current = known ?? (await readLaneGeneration(operator, topic))
@@ -89,6 +91,22 @@ const laneGeneration = async ({ operator }: Database, partitions: number): Promi
     throw new Failure('partitions_changed', `${change}; run "npx wattledger topics" first`, { retriable: false })
   }
   return current?.generation ?? 0
+}
+
+/** Find the generation, and look every few seconds whether it still is the present one. */
+const openGeneration = async (database: Database, partitions: number, stack: AsyncDisposableStack): Promise<() => number> => {
+  const found = await findGeneration(database, partitions)
+  let present = found
+  const look = async (): Promise<void> => {
+    present = (await readLaneGeneration(database.operator, topic))?.generation ?? present
+  }
+  // While PostgreSQL does not answer, the last word holds.
+  const looking = setInterval(() => void look().catch(() => undefined), lookEveryMs)
+  stack.defer(() => clearInterval(looking))
+  return () => {
+    if (present === found) return found
+    throw new Failure('lanes_renumbered', 'the lanes were renumbered: start this process again', { retriable: true })
+  }
 }
 
 /** Readings and costs are their owner's alone; the folder above lets PostgreSQL pass, which does not run as root. */
@@ -110,7 +128,7 @@ export const openStores = async (config: Config, stack: AsyncDisposableStack, re
   const [log, clickHouse, database] = await settled([openLog(config, stack, report), openClickHouse(config, stack), postgres])
   const address = config.schemaRegistry
   const codec = await openCodec(address === null ? localSchemaIds() : confluentSchemaIds({ address, fetch }))
-  const generation = await laneGeneration(database, log.partitions(topic))
+  const generation = await openGeneration(database, log.partitions(topic), stack)
   return { database, log, codec, clickHouse, secrets, metrics: createMetrics(), generation }
 }
 

@@ -71,6 +71,9 @@ const storesReady = ({ database, clickHouse, log }: Stores): readonly Check[] =>
   { name: 'log', isWell: () => answers(log.lag(topic, 0, 'cost-worker')) },
 ]
 
+/** A process that writes into lanes of old must be started again. */
+const lanesCurrent = ({ generation }: Stores): Check => ({ name: 'lanes', isWell: () => answers((async () => generation())()) })
+
 const openShared = async (config: Config, logger: Logger, report: Report, opening: AsyncDisposableStack): Promise<Shared> => {
   const stores = await openStores(config, opening, report)
   const dialler = opening.use(openWebhookDialler({ allowedNetworks: config.webhookAllowedNetworks }))
@@ -106,7 +109,7 @@ const openParts = async (shared: Shared, opening: AsyncDisposableStack, chosen: 
 const appOf = (parts: readonly Part[], shared: Shared, ports: Ports): ReturnType<typeof createApp> => {
   const operations = parts.flatMap(part => part.operations)
   const declared = operations.map(({ operation }) => operation)
-  const live = parts.flatMap(part => part.live)
+  const live = [lanesCurrent(shared), ...parts.flatMap(part => part.live)]
   const pages = [
     ...healthPages(live, storesReady(shared)),
     ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, () => openApiDocument(declared, layout, '/'))),

@@ -15,7 +15,7 @@ let now = 0
 const open = async () => {
   now = 1_000_000
   const path = mkdtempSync(join(folder, 'log-'))
-  log = await openLmdbLog({ folder: path, now: () => now, topics: { [topic]: { partitions: 2, roomBytes: 10_000 } } })
+  log = await openLmdbLog({ folder: path, now: () => now, topics: { [topic]: { partitions: 2, roomBytes: 10_000, retentionMs: 60_000 } } })
   const lanes: Lane[] = []
   await log.subscribe(topic, 'cost-worker', lane => void lanes.push(lane))
   const pressure = lanePressure(log)

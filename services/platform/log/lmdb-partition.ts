@@ -107,7 +107,10 @@ export const lagOf = (partition: Partition, group: string, now: number): Lag => 
   if (committed >= end) return { end, committed, firstUnreadAgeMs: 0, fill: 0 }
   const first = readFramePlace(frameAt(partition, committed))
   const firstUnreadAgeMs = Math.max(0, now - first.timestamp)
-  const share = Math.max((endPosition - first.position) / partition.settings.roomBytes, firstUnreadAgeMs / partition.settings.retentionMs)
+  const { roomBytes, retentionMs, keptFor } = partition.settings
+  // What is kept until the group has read it has no age to be lost at.
+  const age = keptFor.includes(group) ? 0 : firstUnreadAgeMs / retentionMs
+  const share = Math.max((endPosition - first.position) / roomBytes, age)
   return { end, committed, firstUnreadAgeMs, fill: Math.min(1, share) }
 }
 

@@ -80,7 +80,7 @@ export type Subscription = { readonly close: () => Promise<void> }
 
 /**
  * `firstUnreadAgeMs`: since the append of the first message not yet committed, 0 when all are. `fill`: share (0 … 1) of the
- * partition's room or retention, the larger one, that unread messages take.
+ * partition's room that unread messages take, or of the retention where they would be trimmed unread, whichever is larger.
  */
 export type Lag = { readonly end: number; readonly committed: number; readonly firstUnreadAgeMs: number; readonly fill: number }
 
