@@ -12,8 +12,8 @@ import { partMeasures } from './part-measures.ts'
 import { shapesTable } from './shapes/run-shapes.ts'
 import { wholeMeasures } from './whole-measures.ts'
 
-const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,D5]
-npm run bench -- --distributed [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12]
+const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,D5,I7]
+npm run bench -- --distributed [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,I7]
 npm run bench -- --shapes [--seconds N] [--kills N] [--locations N] [--only NAME]
 npm run bench -- --clients [--kills N]
 

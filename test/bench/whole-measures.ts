@@ -53,6 +53,20 @@ const lagLines = async (profile: Profile): Promise<readonly Line[]> => {
   ]
 }
 
+/** Three times what the system can do comes in over many connections: what it refuses must not keep it from the rest. */
+const overloadLines = async (profile: Profile): Promise<readonly Line[]> => {
+  const { open } = profile
+  const load = { ...loadOf(profile), seconds: Math.min(profile.seconds, 20) }
+  const peak = await endToEnd(open, load)
+  const over = await endToEnd(open, { ...load, rate: peak.recordsPerSecond * 3, connections: 200 })
+  return [
+    lineBeside('I7', 'stored under three times the load', over.recordsPerSecond, peak.recordsPerSecond, 'records/s', '≥ 0.8 × of peak'),
+    lineOf('I7', 'refused', over.load.failed, 'requests', ''),
+    lineOf('I7', 'accepted, p99', over.load.latencyMs.p99 / 1000, 's', ''),
+    lineOf('I7', 'lost', over.lost, 'records', '0'),
+  ]
+}
+
 const readLines = async ({ open }: Profile): Promise<readonly Line[]> => {
   const { alone, beside } = await readFigures(open, 10, 20_000)
   return kinds.flatMap(kind => [
@@ -101,6 +115,7 @@ const webhookLines = async ({ open, seconds }: Profile): Promise<readonly Line[]
 export const wholeMeasures = (profile: Profile): Measures => ({
   P1: () => endToEndLines(profile),
   P2: () => lagLines(profile),
+  I7: () => overloadLines(profile),
   P7: () => readLines(profile),
   P6: () => singleLines(profile),
   P11: () => webhookLines(profile),
