@@ -6,6 +6,7 @@ import type { PricingBook } from '../platform/pricing-book.ts'
 import { gatherRows, type StoredRows } from './gather-rows.ts'
 import { type Cluster, clustersOf, directions, isTiered, type LaneGroup } from './lane-group.ts'
 import { type Recosted, recost } from './recost.ts'
+import type { RowHold } from './row-hold.ts'
 import { countAfter, isNear, settleNear, type TailCount } from './tail-count.ts'
 
 /** A group at which the pure code threw. */
@@ -16,11 +17,8 @@ export type FailedGroup = { readonly group: LaneGroup; readonly reason: string }
  * the rows that they change, as if everything had come in order.
  */
 export type CountBook = {
-  /** `stored` settles once the rows of earlier steps are stored; what is read is read after it. */
-  readonly settle: (
-    groups: readonly LaneGroup[],
-    stored: Promise<void>,
-  ) => Promise<{ readonly rows: readonly MeterCostRow[]; readonly failed: readonly FailedGroup[] }>
+  /** `stored` settles once the rows of earlier steps are stored; what is read is read after it. Rows go into `hold`. */
+  readonly settle: (groups: readonly LaneGroup[], stored: Promise<void>, hold: RowHold) => Promise<readonly FailedGroup[]>
   /** Forget all: what is stored may differ from what was settled here. */
   readonly drop: () => void
   readonly dropLocation: (locationId: string) => void
@@ -39,6 +37,8 @@ const isPlain = ({ records, causes, hasEstimates }: LaneGroup): boolean =>
   causes.length === 0 &&
   !hasEstimates &&
   records.every(({ version, sourceVersion, isWithdrawn }) => isWithdrawn !== undefined || version === sourceVersion)
+
+type TakeGroup = (group: LaneGroup, rows: Iterable<MeterCostRow>) => Promise<void>
 
 type Clusters = { readonly group: LaneGroup; readonly clusters: readonly Cluster[] }
 
@@ -64,12 +64,15 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
     }
   }
 
-  const tryNear = (group: LaneGroup): readonly MeterCostRow[] | null => {
+  /** Cost a group behind what is known of its accumulators; null where that does not do. */
+  const near = (group: LaneGroup): Iterable<MeterCostRow> | null => {
     const known = held.get(keyOf(group))
     if (known === undefined || !isPlain(group) || !isNear(known, group.records)) return null
-    const { rows, count } = settleNear(group, group.records, known)
-    remember(group, count)
-    return rows
+    return settleAndRemember(group, known)
+  }
+
+  function* settleAndRemember(group: LaneGroup, known: TailCount): Generator<MeterCostRow, void, undefined> {
+    remember(group, yield* settleNear(group, group.records, known))
   }
 
   /** What is held of a later month stands, for a change before it does not reach it. */
@@ -78,18 +81,18 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
     if (known === undefined || known.from < span.to) remember(group, countAfter(group, span, recosted))
   }
 
-  /** Cost a group's clusters; of a row that two of them write, either is right. */
-  const settleAmong = (group: LaneGroup, clusters: readonly Cluster[], stored: StoredRows): readonly MeterCostRow[] => {
-    const rows = new Map<string, MeterCostRow>()
+  /** Cost a group's clusters; of a row that two of them write, either is right, and the higher version holds. */
+  function* settleAmong(group: LaneGroup, clusters: readonly Cluster[], stored: StoredRows): Generator<MeterCostRow, void, undefined> {
+    const versions = new Map<string, bigint>()
     for (const cluster of clusters) {
       const recosted = recost({ ...cluster, group }, stored.get(cluster) ?? [])
       for (const row of recosted.rows) {
-        const before = rows.get(row.recordId)
-        if (before === undefined || before.version <= row.version) rows.set(row.recordId, row)
+        if ((versions.get(row.recordId) ?? -1n) >= row.version) continue
+        if (clusters.length > 1) versions.set(row.recordId, row.version)
+        yield row
       }
       if (isTiered(group)) rememberAfter(group, cluster.span, recosted)
     }
-    return [...rows.values()]
   }
 
   /** Give each group's clusters prices that reach back to the oldest of their rows. */
@@ -108,7 +111,7 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
     })
   }
 
-  const settleSlow = async (groups: readonly LaneGroup[], settled: { rows: MeterCostRow[]; failed: FailedGroup[] }): Promise<void> => {
+  const settleSlow = async (groups: readonly LaneGroup[], take: TakeGroup): Promise<void> => {
     const clustered = groups.map(group => ({ group, clusters: clustersOf(group) }))
     const stored = await gatherRows(
       db,
@@ -120,34 +123,30 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
         await nextTurn()
         turnedAt = performance.now()
       }
-      try {
-        for (const row of settleAmong(group, clusters, stored)) settled.rows.push(row)
-      } catch (error) {
-        forget(keyOf(group))
-        settled.failed.push({ group, reason: String(error) })
-      }
+      await take(group, settleAmong(group, clusters, stored))
     }
   }
 
   return {
-    settle: async (groups, storedBefore) => {
-      const settled: { rows: MeterCostRow[]; failed: FailedGroup[] } = { rows: [], failed: [] }
+    settle: async (groups, storedBefore, hold) => {
+      const failed: FailedGroup[] = []
+      const take: TakeGroup = async (group, rows) => {
+        const reason = await hold.take(rows)
+        if (reason === null) return
+        forget(keyOf(group))
+        failed.push({ group, reason })
+      }
       const slow: LaneGroup[] = []
       for (const group of groups) {
-        try {
-          const rows = tryNear(group)
-          if (rows === null) slow.push(group)
-          else for (const row of rows) settled.rows.push(row)
-        } catch (error) {
-          forget(keyOf(group))
-          settled.failed.push({ group, reason: String(error) })
-        }
+        const rows = near(group)
+        if (rows === null) slow.push(group)
+        else await take(group, rows)
       }
       if (slow.length > 0) {
         await storedBefore
-        await settleSlow(slow, settled)
+        await settleSlow(slow, take)
       }
-      return settled
+      return failed
     },
     drop: () => {
       held.clear()

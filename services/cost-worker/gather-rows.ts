@@ -11,6 +11,11 @@ type Ask = { readonly cluster: Cluster; readonly span: Span }
 
 const placeOf = ({ locationId, tariffDirection }: MeterCostRow): string => `${locationId}/${tariffDirection}`
 
+const noPieces: readonly never[] = []
+
+/** A row is costed anew from its record: of many long rows the pieces would fill the memory. */
+const withoutPieces = (row: MeterCostRow): MeterCostRow => (row.pieces.length > 1 ? { ...row, pieces: noPieces } : row)
+
 /** Cut the asks of one account and mode into as few statements as hold them. */
 const statementsOf = (asks: readonly Ask[]): readonly (readonly Ask[])[] => {
   const statements: Ask[][] = []
@@ -30,12 +35,18 @@ const statementsOf = (asks: readonly Ask[]): readonly (readonly Ask[])[] => {
   return statements
 }
 
-const readStatement = async (db: ClickHouse, tenant: Tenant, asks: readonly Ask[], stored: Map<Cluster, MeterCostRow[]>): Promise<void> => {
+const readStatement = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  asks: readonly Ask[],
+  gathered: Map<Cluster, MeterCostRow[]>,
+): Promise<void> => {
   const byPlace = Map.groupBy(asks, ({ cluster: { group } }) => `${group.locationId}/${group.direction}`)
   const spans = asks.map(({ cluster: { group }, span }) => ({ ...span, locationId: group.locationId }))
   for await (const rows of rowsOfSpans(db, tenant, spans)) {
-    for (const row of rows) {
-      for (const { cluster, span } of byPlace.get(placeOf(row)) ?? []) if (touches(row, span)) stored.get(cluster)?.push(row)
+    for (const stored of rows) {
+      const row = withoutPieces(stored)
+      for (const { cluster, span } of byPlace.get(placeOf(row)) ?? []) if (touches(row, span)) gathered.get(cluster)?.push(row)
     }
   }
 }

@@ -9,10 +9,12 @@ export type LaneBuffer = {
    * Throws `lane_lost` (retriable) after a lane was taken away, until `rewind`: what was kept for it may be another reader's by now.
    */
   readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
+  /** How many lanes were assigned so far, those that are lost since included. */
+  readonly assigned: () => number
   /** Tell how many bytes `take` could give at once. */
   readonly readyBytes: () => number
-  /** Commit what steps took, in order, after all their effects. */
-  readonly commit: (taken: readonly Taken[]) => Promise<void>
+  /** Commit what steps took, in order, after all their effects. `onCommitted` gets each lane whose offset has moved, also where others' fail. */
+  readonly commit: (taken: readonly Taken[], onCommitted?: (partition: number) => void) => Promise<void>
   /** Forget what was read and begin again at the committed offsets. */
   readonly rewind: () => Promise<void>
   readonly close: () => Promise<void>
@@ -52,6 +54,7 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
   let wake = Promise.withResolvers<void>()
   let turn = 0
   let hasLost = false
+  let assigned = 0
 
   /** Go on reading until the bounds are full, so that a step finds all that came while the one before it worked. */
   const readAhead = (source: Source): void => {
@@ -74,6 +77,7 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
   }
 
   const subscription: Subscription = await log.subscribe('meter.records.v1', group, lane => {
+    assigned += 1
     sources.push({ lane, messages: [], reading: null, failed: undefined })
     lane.lost.addEventListener('abort', () => {
       hasLost = true
@@ -121,14 +125,20 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
         signal.removeEventListener('abort', stop)
       }
     },
+    assigned: () => assigned,
     readyBytes: () => sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
-    commit: async taken => {
+    commit: async (taken, onCommitted) => {
       const ends = new Map<Lane, number>()
       for (const { lane, messages } of taken) {
         const last = messages.at(-1)
         if (last !== undefined) ends.set(lane, last.offset + 1)
       }
-      await Promise.all([...ends].map(([lane, end]) => lane.commit(end)))
+      await Promise.all(
+        [...ends].map(async ([lane, end]) => {
+          await lane.commit(end)
+          onCommitted?.(lane.partition)
+        }),
+      )
     },
     rewind: async () => {
       hasLost = false

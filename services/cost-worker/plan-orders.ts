@@ -30,14 +30,11 @@ export type OrderPlan = {
   readonly failed: readonly FailedOrder[]
 }
 
-/** How much a step does of its orders: location-months until about so many rows, of so many locations at most. */
-export type OrderBudget = { readonly rows: number; readonly locations: number }
-
-/** Fresh records wait for such a step; a smaller one costs nearly as much. */
-export const orderBudget: OrderBudget = { rows: 5_000, locations: 200 }
-
-/** For a lane that takes no more messages, so that nothing can be put back. */
-export const noOrderBudget: OrderBudget = { rows: Number.POSITIVE_INFINITY, locations: Number.POSITIVE_INFINITY }
+/**
+ * How much a step does of its orders at a time: location-months until about so many rows, of so many locations at most. Fresh records wait
+ * for such a step; a smaller one costs nearly as much.
+ */
+const orderBudget = { rows: 5_000, locations: 200 }
 
 /** Of a location-month without tiers so many rows are taken at a time. */
 const mostSliceRows = 10_000
@@ -75,15 +72,9 @@ const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly Cou
 }
 
 /** Where a slice of a long span ends: behind so many rows. With tiers each slice would read the whole month, so it is one. */
-const endOfSlice = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  { locationId, held }: Target,
-  span: Counted,
-  budget: OrderBudget,
-): Promise<number> => {
+const endOfSlice = async (db: ClickHouse, tenant: Tenant, { locationId, held }: Target, span: Counted): Promise<number> => {
   const isTiered = directions.some(direction => countsEnergy(held.snapshot, direction))
-  if (span.rows <= mostSliceRows || isTiered || budget === noOrderBudget) return span.to
+  if (span.rows <= mostSliceRows || isTiered) return span.to
   const start = await startOfRow(db, tenant, locationId, span, mostSliceRows)
   return start === null ? span.to : Math.max(start, span.from + 1)
 }
@@ -171,15 +162,14 @@ export const planOrders = async (
   db: ClickHouse,
   pricing: Pick<PricingBook, 'gather' | 'faultOf'>,
   orders: readonly LaneOrder[],
-  budget: OrderBudget,
 ): Promise<OrderPlan> => {
-  const looks = lookAt(orders, budget.locations)
+  const looks = lookAt(orders, orderBudget.locations)
   const [held, counts] = [await gatherPrices(pricing, looks), await countMonths(db, looks)]
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
   const failed: FailedOrder[] = []
   const months = new Set<string>()
-  let left = budget.rows
+  let left = orderBudget.rows
 
   const put = (one: LaneOrder, locationIds: readonly string[], from: number | null): void => {
     if (locationIds.length > 0) rest.push({ ...one, order: { ...one.order, locationIds, from } })
@@ -190,7 +180,7 @@ export const planOrders = async (
     const { locationId, held } = target
     for (const span of monthSpans(one.order, target)) {
       if (left <= 0) return put(one, [locationId], span.from)
-      const to = await endOfSlice(db, tenant, target, span, budget)
+      const to = await endOfSlice(db, tenant, target, span)
       portions.push({ tenant, locationId, held, cause: { from: span.from, to, version: one.version }, of: one })
       const month = monthOf(tenant, span)
       left -= Math.min(span.rows, mostSliceRows) + portionRows + (months.has(month) ? 0 : newMonthRows)

@@ -11,8 +11,8 @@ import { type LaneRecord, rowOf } from './settle.ts'
 /** A record among those of its location and direction; `isNew`: its energy or its place may differ from what was stored. */
 export type Entry = CountedRecord & { readonly entry: LaneRecord; readonly covered: readonly Interval[]; readonly isNew: boolean }
 
-/** Rows to be written, and how all that was read counts. */
-export type Recosted = { readonly rows: readonly MeterCostRow[]; readonly entries: readonly Entry[]; readonly total: Map<number, Energy> }
+/** Rows to be written, costed as they are taken, once; and how all that was read counts. */
+export type Recosted = { readonly rows: Iterable<MeterCostRow>; readonly entries: readonly Entry[]; readonly total: Map<number, Energy> }
 
 type Plain = { readonly entry: LaneRecord; readonly isNew: boolean }
 
@@ -125,6 +125,23 @@ const behindChanges = (
 }
 
 /**
+ * Cost what changed. A step's own records go last: what is stored of a step that was broken off tells by them what is not yet costed anew.
+ */
+function* rowsOf(cluster: Cluster, changed: readonly Entry[], withdrawn: readonly LaneRecord[], before: CountOrder<Entry>['before']) {
+  const { group, causes, records } = cluster
+  const { snapshot } = group.held
+  const cause = newestOf([...records, ...causes])
+  const own = new Set(group.records)
+  const ordered = [...changed.filter(({ entry }) => !own.has(entry)), ...changed.filter(({ entry }) => own.has(entry))]
+  for (const one of ordered) {
+    const { entry } = one
+    const cost = costRecord(snapshot, entry.record, before.get(one), one.covered)
+    yield rowOf(entry.version < cause ? { ...entry, version: cause } : entry, cost, group.held)
+  }
+  for (const entry of withdrawn) yield rowOf(entry, costRecord(snapshot, entry.record), group.held)
+}
+
+/**
  * Cost a cluster's new records and every stored row that they or its spans change, as if all had come in order: estimates lose what
  * actuals cover, accumulators count in their own order, and what lies behind a change is costed anew. `stored`: see `gatherRows`.
  * Each row is written once, with the highest version of what caused it. Source: contract decisions 8 and 10.
@@ -147,11 +164,5 @@ export const recost = (cluster: Cluster, stored: readonly MeterCostRow[]): Recos
   // that time is counted anew as well.
   const behind = behindChanges(cluster, counted, former, one => one.isNew || isCaused(one.entry))
   const changed = entries.filter(one => touches(one.entry.record, span) && (one.isNew || behind.has(one) || isCaused(one.entry)))
-  const rows = changed.map(one => {
-    const { entry } = one
-    const cost = costRecord(snapshot, entry.record, counted.before.get(one), one.covered)
-    return rowOf(entry.version < cause ? { ...entry, version: cause } : entry, cost, group.held)
-  })
-  const gone = withdrawn.map(entry => rowOf(entry, costRecord(snapshot, entry.record), group.held))
-  return { rows: [...rows, ...gone], entries, total: counted.total }
+  return { rows: rowsOf(cluster, changed, withdrawn, counted.before), entries, total: counted.total }
 }

@@ -7,13 +7,17 @@ import { countBook } from './count-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import { estimateBook } from './estimate-book.ts'
 import { type Cause, directions, type LaneGroup } from './lane-group.ts'
-import { type FailedOrder, type LaneOrder, type OrderBudget, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
+import { type FailedOrder, type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
+import { type RowHold, rowHold } from './row-hold.ts'
 import { isCounted, type LaneRecord, settleAlone } from './settle.ts'
 import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
 
 /** What a step writes: `readings` last of all, behind `failures`, because they are judged from what was stored before. */
 export type Settled = {
+  /** Rows that are not stored yet. */
   readonly rows: readonly MeterCostRow[]
+  /** How many were costed in all. */
+  readonly costed: { readonly rows: number; readonly pieces: number }
   readonly poison: readonly PoisonRecord[]
   readonly readings: readonly MeterReadingRow[]
   readonly failures: readonly BatchFailureRow[]
@@ -29,10 +33,19 @@ export type Arrived = {
   readonly orders: readonly LaneOrder[]
 }
 
+/**
+ * `stored` settles once the rows of the step before are stored: rows are read after it. `store` stores rows of this one, behind those, when
+ * their pieces are too many to be held. `canPutBack`: what a step does not do of its orders goes back to the lane; else it does all of them.
+ */
+export type SettleMeans = {
+  readonly stored: Promise<void>
+  readonly store: (rows: readonly MeterCostRow[]) => Promise<void>
+  readonly canPutBack: boolean
+}
+
 /** Settles steps one after the other. */
 export type Settler = {
-  /** `stored` settles once the rows of the step before are stored: rows are read after it. `budget`: see `planOrders`. */
-  readonly settle: (arrived: Arrived, stored: Promise<void>, budget: OrderBudget) => Promise<Settled>
+  readonly settle: (arrived: Arrived, means: SettleMeans) => Promise<Settled>
   /** Forget what was gathered: the last step did not reach the store. */
   readonly drop: () => void
 }
@@ -40,7 +53,17 @@ export type Settler = {
 type Records = Arrived['records']
 type Held = ReadonlyMap<string, HeldPricing>
 type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
-type Building = { readonly rows: MeterCostRow[]; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
+type Building = { readonly hold: RowHold; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
+
+/** Cost a record that stands alone; null, and it is poison, where that throws. */
+const tryAlone = (entry: LaneRecord, prices: HeldPricing, { poison }: Building): MeterCostRow | null => {
+  try {
+    return settleAlone(entry, prices)
+  } catch (error) {
+    poison.push({ entry, code: 'cost_failed', reason: String(error) })
+    return null
+  }
+}
 
 /** Why the records of a location have no prices. */
 const unpriceable = (pricing: PricingBook, locationId: string): { readonly code: string; readonly reason: string } => {
@@ -86,7 +109,13 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
    * Cost what stands alone; gather the rest by location and direction. Records of a location that an order of the step costs again go
    * with it: else it would write their stored forms behind them.
    */
-  const settleRecords = (records: Records, orders: readonly LaneOrder[], held: Held, settled: Building, groups: Groups): void => {
+  const settleRecords = async (
+    records: Records,
+    orders: readonly LaneOrder[],
+    held: Held,
+    settled: Building,
+    groups: Groups,
+  ): Promise<void> => {
     const ordered = new Set(orders.flatMap(({ order }) => order.locationIds))
     for (const [locationId, entries] of records) {
       const prices = held.get(locationId)
@@ -97,11 +126,8 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
         }
         const hasEstimates = estimates.has(entry.record)
         if (!hasEstimates && !ordered.has(locationId) && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
-          try {
-            settled.rows.push(settleAlone(entry, prices))
-          } catch (error) {
-            settled.poison.push({ entry, code: 'cost_failed', reason: String(error) })
-          }
+          const row = tryAlone(entry, prices, settled)
+          if (row !== null && settled.hold.add(row)) await settled.hold.store()
           continue
         }
         const { accountId, liveMode } = entry.part
@@ -115,8 +141,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
 
   const settleGroups = async (groups: Groups, portions: readonly Portion[], stored: Promise<void>, settled: Building): Promise<void> => {
     if (groups.size === 0) return
-    const { rows, failed } = await counts.settle([...groups.values()], stored)
-    for (const row of rows) settled.rows.push(row)
+    const failed = await counts.settle([...groups.values()], stored, settled.hold)
     for (const { group, reason } of failed) {
       for (const entry of group.records) settled.poison.push({ entry, code: 'cost_failed', reason })
       const ordered = portions.filter(({ cause }) => group.causes.includes(cause))
@@ -133,30 +158,52 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
     }
   }
 
-  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, budget: OrderBudget): Promise<OrderPlan> => {
+  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups): Promise<OrderPlan> => {
     if (orders.length === 0) return { portions: [], rest: [], failed: [] }
     await stored
-    const planned = await planOrders(db, pricing, orders, budget)
+    const planned = await planOrders(db, pricing, orders)
     for (const { tenant, locationId, held, cause } of planned.portions) {
       for (const direction of directions) groupOf(groups, { tenant, locationId, direction, held }).causes.push(cause)
     }
     return planned
   }
 
+  /** Do orders, with the records of a step that go with them, and give what is left of them. */
+  const settleOrders = async (
+    orders: readonly LaneOrder[],
+    stored: Promise<void>,
+    groups: Groups,
+    settled: Building,
+  ): Promise<readonly LaneOrder[]> => {
+    const { portions, rest, failed } = await plan(orders, stored, groups)
+    settled.failedOrders.push(...failed)
+    await settleGroups(groups, portions, stored, settled)
+    return rest
+  }
+
   return {
-    settle: async ({ records, readings, orders }, stored, budget) => {
+    settle: async ({ records, readings, orders }, { stored, store, canPutBack }) => {
       if (readings.length > 0) await stored
       const metered = await settleReadings(db, readings, newest)
       const all = withIntervals(records, metered.intervals)
       await estimates.learn(all)
       for (const order of orders) heed(order)
-      const settled: Building = { rows: [], poison: [], failedOrders: [] }
+      const hold = rowHold(async rows => {
+        await stored
+        await store(rows)
+      })
+      const settled: Building = { hold, poison: [], failedOrders: [] }
       const groups: Groups = new Map()
-      settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
-      const { portions, rest, failed } = await plan(orders, stored, groups, budget)
-      settled.failedOrders.push(...failed)
-      await settleGroups(groups, portions, stored, settled)
-      return { ...settled, readings: metered.readings, failures: metered.failures, rest }
+      await settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
+      let rest = await settleOrders(orders, stored, groups, settled)
+      while (rest.length > 0 && !canPutBack) {
+        // The next part reads what this one has costed.
+        await hold.store()
+        rest = await settleOrders(rest, stored, new Map(), settled)
+      }
+      const { poison, failedOrders } = settled
+      const { readings: held, failures } = metered
+      return { rows: hold.rows(), costed: hold.added(), poison, failedOrders, readings: held, failures, rest }
     },
     drop: () => {
       counts.drop()

@@ -6,6 +6,7 @@ import type { AcceptedRecord, DeadLetter, ReadingChunk, RecordChunk, Submission 
 import { fromReplayHeader } from '../platform/log/replay-header.ts'
 import { versionOf } from '../platform/log/version.ts'
 import { deadLetterOf } from './dead-letter.ts'
+import type { Eraser } from './erase.ts'
 import type { LaneOrder } from './plan-orders.ts'
 import type { LaneRecord, Origin } from './settle.ts'
 import { type LaneReading, readingsOfChunk } from './settle-readings.ts'
@@ -16,7 +17,6 @@ export type Taken = { readonly lane: Lane; readonly messages: readonly StoredMes
 /** What a step has to do: records by location in lane order, each identity once; headers, chunks, orders; what is poison. */
 export type Step = {
   readonly records: ReadonlyMap<string, readonly LaneRecord[]>
-  /** Of each lane: records read, and those replaced by a later one of the same identity. */
   readonly lanes: ReadonlyMap<number, LaneTally>
   readonly submissions: readonly Submission[]
   readonly chunks: readonly ChunkHeaders[]
@@ -27,7 +27,16 @@ export type Step = {
   readonly poison: readonly DeadLetter[]
 }
 
-export type LaneTally = { read: number; superseded: number; readonly appendedAt: number[] }
+/** Records and readings: all that were read, and those of them that are not stored for one of these reasons. */
+export type Tally = { read: number; superseded: number; unreadable: number; erased: number }
+
+/** What a step read of a lane. Messages that were put back into it stand apart: what they hold was read before. */
+export type LaneTally = { readonly fresh: Tally; readonly replayed: Tally; readonly appendedAt: number[] }
+
+const emptyTally = (): Tally => ({ read: 0, superseded: 0, unreadable: 0, erased: 0 })
+
+/** Tell whether a message was put back into its lane. */
+export const isReplay = ({ message }: Origin): boolean => message.headers['replay'] !== undefined
 
 type Building = {
   readonly records: Map<string, LaneRecord[]>
@@ -66,8 +75,16 @@ const sourceOf = (headers: ChunkHeaders, { message }: Origin): bigint => {
     : versionOf(replayed.generation, replayed.offset, replayed.position)
 }
 
+const laneTally = (lanes: Map<number, LaneTally>, { lane: { partition } }: Origin): LaneTally => {
+  const tally = lanes.get(partition) ?? { fresh: emptyTally(), replayed: emptyTally(), appendedAt: [] }
+  lanes.set(partition, tally)
+  return tally
+}
+
+const tallyOf = (lanes: Map<number, LaneTally>, origin: Origin): Tally => laneTally(lanes, origin)[isReplay(origin) ? 'replayed' : 'fresh']
+
 /** Take in a record; of one identity the one with the later source holds, whichever message is the later one. */
-const takeRecord = (step: Building, tally: LaneTally, entry: LaneRecord): void => {
+const takeRecord = (step: Building, entry: LaneRecord): void => {
   const { locationId } = entry.record
   const known = step.records.get(locationId)
   if (known === undefined) {
@@ -78,13 +95,15 @@ const takeRecord = (step: Building, tally: LaneTally, entry: LaneRecord): void =
   const twin = known[place]
   if (twin === undefined) known.push(entry)
   else {
-    known[place] = twin.sourceVersion > entry.sourceVersion ? { ...twin, version: entry.version } : entry
-    tally.superseded += 1
+    const isLater = twin.sourceVersion > entry.sourceVersion
+    known[place] = isLater ? { ...twin, version: entry.version } : entry
+    const { origin } = isLater ? entry : twin
+    if (origin !== null) tallyOf(step.lanes, origin).superseded += 1
   }
 }
 
 /** Take in the records of a chunk. */
-const takeChunk = (step: Building, tally: LaneTally, chunk: RecordChunk, headers: ChunkHeaders, origin: Origin): void => {
+const takeChunk = (step: Building, chunk: RecordChunk, headers: ChunkHeaders, origin: Origin): void => {
   const first = versionOf(headers.generation, origin.message.offset, 0)
   const firstSource = sourceOf(headers, origin)
   // Every position must fit.
@@ -94,19 +113,19 @@ const takeChunk = (step: Building, tally: LaneTally, chunk: RecordChunk, headers
   for (const part of chunk.parts) {
     for (const record of part.records) {
       const version = first + position
-      takeRecord(step, tally, { record, part, version, sourceVersion: firstSource === first ? version : firstSource + position, origin })
+      takeRecord(step, { record, part, version, sourceVersion: firstSource === first ? version : firstSource + position, origin })
       position += 1n
     }
   }
-  tally.read += count
+  tallyOf(step.lanes, origin).read += count
 }
 
 /** Take in register readings. */
-const takeReadings = (step: Building, tally: LaneTally, chunk: ReadingChunk, headers: ChunkHeaders, origin: Origin): void => {
+const takeReadings = (step: Building, chunk: ReadingChunk, headers: ChunkHeaders, origin: Origin): void => {
   const lead = versionOf(headers.generation, origin.message.offset, 0) - sourceOf(headers, origin)
   const readings = readingsOfChunk(chunk, headers, origin)
   for (const { row } of readings) step.readings.push({ row: { ...row, sourceVersion: row.version - lead }, origin })
-  tally.read += readings.length
+  tallyOf(step.lanes, origin).read += readings.length
 }
 
 const takeMessage = async (step: Building, lane: Lane, message: StoredMessage, codec: Pick<Codec, 'decodeLane'>): Promise<void> => {
@@ -119,11 +138,9 @@ const takeMessage = async (step: Building, lane: Lane, message: StoredMessage, c
       throw new Failure('kind_unknown', 'the order is of a kind that a later release writes', { retriable: false })
     step.orders.push({ order: content, version: versionOf(headers.generation, message.offset, 0), origin })
   } else {
-    const tally = step.lanes.get(lane.partition) ?? { read: 0, superseded: 0, appendedAt: [] }
-    step.lanes.set(lane.partition, tally)
-    tally.appendedAt.push(message.timestamp)
-    if (content.kind === 'records') takeChunk(step, tally, content, headers, origin)
-    else takeReadings(step, tally, content, headers, origin)
+    laneTally(step.lanes, origin).appendedAt.push(message.timestamp)
+    if (content.kind === 'records') takeChunk(step, content, headers, origin)
+    else takeReadings(step, content, headers, origin)
     step.chunks.push(headers)
   }
 }
@@ -163,9 +180,37 @@ export const readStep = async (taken: readonly Taken[], codec: Pick<Codec, 'deco
         const [code, reason] = isFailure(error) ? [error.code, error.message] : ['undecodable', String(error)]
         step.poison.push(deadLetterOf({ lane, message }, { position: -1, code, reason, at }))
         const chunk = chunkOf(message)
-        if (chunk !== null) step.unreadable.push(chunk)
+        if (chunk === null) continue
+        step.unreadable.push(chunk)
+        const tally = tallyOf(step.lanes, { lane, message })
+        const count = chunk.batches.reduce((sum, { recordCount }) => sum + recordCount, 0)
+        tally.read += count
+        tally.unreadable += count
       }
     }
   }
   return step
+}
+
+/** Leave out what is of erased objects, and count it. */
+export const withoutErased = (step: Step, { living, withoutErased }: Pick<Eraser, 'living' | 'withoutErased'>): Step => {
+  const records = withoutErased(step.records)
+  const kept = new Set(living(step.readings.map(({ row }) => row)))
+  const lanes = new Map(
+    [...step.lanes].map(([lane, { fresh, replayed, appendedAt }]) => [
+      lane,
+      { fresh: { ...fresh }, replayed: { ...replayed }, appendedAt },
+    ]),
+  )
+  const count = (origin: Origin | null): void => {
+    if (origin !== null) tallyOf(lanes, origin).erased += 1
+  }
+  for (const [locationId, entries] of step.records) {
+    const own = records.get(locationId) ?? []
+    if (own.length === entries.length) continue
+    const stay = new Set(own)
+    for (const entry of entries) if (!stay.has(entry)) count(entry.origin)
+  }
+  for (const { row, origin } of step.readings) if (!kept.has(row)) count(origin)
+  return { ...step, lanes, records, readings: step.readings.filter(({ row }) => kept.has(row)) }
 }

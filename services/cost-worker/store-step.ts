@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../platform/clickhouse/meter-cost-block.ts'
+import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { encodeMeterReadings, meterReadingColumns } from '../platform/clickhouse/meter-readings.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
@@ -9,10 +10,11 @@ import { versionParts } from '../platform/log/version.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import { deadLetterOf, deadLetterOfRecord } from './dead-letter.ts'
+import type { PutAside } from './ledger.ts'
 import type { FailedOrder, LaneOrder } from './plan-orders.ts'
 import { writeFailures } from './receipt.ts'
 import type { Settled } from './settle-step.ts'
-import type { Step } from './step.ts'
+import { isReplay, type Step } from './step.ts'
 
 export type StoreOptions = {
   readonly log: Log
@@ -26,7 +28,10 @@ export type StoreOptions = {
 
 const deadLetters = 'meter.dead-letters.v1'
 
-/** Make what stores a settled step: cost rows, dead letters, what is left of orders, then failures and, last of all, readings. */
+/**
+ * Make what stores a settled step: cost rows, of which some may be stored before the step is settled to its end, dead letters, what is left
+ * of orders, then failures and, last of all, readings. Gives what was put aside.
+ */
 export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: StoreOptions) => {
   const writeDeadLetters = async (letters: readonly DeadLetter[]): Promise<void> => {
     for (const letter of letters) {
@@ -45,50 +50,46 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
     )
   }
 
-  const lettersOf = (step: Step, settled: Settled): readonly DeadLetter[] => [
-    ...step.poison,
-    ...settled.poison.flatMap(one => deadLetterOfRecord(one, codec, at()) ?? []),
-    ...failedOrders(settled.failedOrders).map(({ of, reason }) =>
-      deadLetterOf(of.origin, { position: -1, code: 'order_failed', reason, at: at() }),
-    ),
+  const asideOf = (step: Step, settled: Settled): readonly PutAside[] => [
+    ...step.poison.map(letter => ({ letter, of: 'unreadable' as const, isReplay: false })),
+    ...settled.poison.flatMap((one): readonly PutAside[] => {
+      const { origin, isWithdrawn } = one.entry
+      const letter = deadLetterOfRecord(one, codec, at())
+      if (letter === null || origin === null) return []
+      return [{ letter, of: isWithdrawn === undefined ? 'record' : 'readings', isReplay: isReplay(origin) }]
+    }),
+    ...failedOrders(settled.failedOrders).map(({ of, reason }) => ({
+      letter: deadLetterOf(of.origin, { position: -1, code: 'order_failed', reason, at: at() }),
+      ...{ of: 'order' as const, isReplay: false },
+    })),
   ]
 
-  return async (step: Step, settled: Settled): Promise<void> => {
-    if (settled.rows.length > 0) await clickHouse.insert(meterCostBlock(settled.rows))
-    const letters = lettersOf(step, settled)
-    await writeDeadLetters(letters)
+  const storeRows = async (rows: readonly MeterCostRow[]): Promise<void> => {
+    if (rows.length === 0) return
+    await clickHouse.insert(meterCostBlock(rows))
+    const unpriced = rows.reduce((count, { status }) => (status === 'UNPRICED' ? count + 1 : count), 0)
+    if (unpriced > 0) metrics.unpriced.inc(unpriced)
+  }
+
+  const storeStep = async (step: Step, settled: Settled): Promise<readonly PutAside[]> => {
+    await storeRows(settled.rows)
+    const aside = asideOf(step, settled)
+    await writeDeadLetters(aside.map(({ letter }) => letter))
     await putBack(settled.rest)
     await writeFailures(clickHouse, settled.failures)
     if (settled.readings.length > 0) {
       const bytes = encodeMeterReadings(settled.readings)
       await clickHouse.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes })
     }
-    observe(metrics, step, settled.rows, letters, at())
+    for (const { appendedAt } of step.lanes.values()) for (const since of appendedAt) metrics.visibleLag.observe((at() - since) / 1000)
+    metrics.stepRows.observe(settled.costed.rows)
+    return aside
   }
+
+  return { storeRows, storeStep }
 }
 
 /** Each order once, with the first of its reasons. */
 const failedOrders = (failed: readonly FailedOrder[]): readonly FailedOrder[] => [
   ...new Map(failed.toReversed().map(one => [one.of.version, one])).values(),
 ]
-
-const observe = (
-  metrics: Metrics,
-  step: Step,
-  rows: readonly { readonly status: string }[],
-  letters: readonly DeadLetter[],
-  at: number,
-): void => {
-  const dead = Map.groupBy(letters, letter => letter.partition)
-  for (const [partition, tally] of step.lanes) {
-    const lane = String(partition)
-    const put = (dead.get(partition) ?? []).filter(({ position }) => position >= 0).length
-    metrics.stored.inc({ lane }, tally.read - tally.superseded - put)
-    if (tally.superseded > 0) metrics.superseded.inc({ lane }, tally.superseded)
-    if (put > 0) metrics.deadLettered.inc({ lane }, put)
-    for (const appendedAt of tally.appendedAt) metrics.visibleLag.observe((at - appendedAt) / 1000)
-  }
-  const unpriced = rows.reduce((count, { status }) => (status === 'UNPRICED' ? count + 1 : count), 0)
-  if (unpriced > 0) metrics.unpriced.inc(unpriced)
-  metrics.stepRows.observe(rows.length)
-}

@@ -102,14 +102,16 @@ export const isNear = ({ floor, tail, from, until, starts, crossed }: TailCount,
   })
 }
 
-/** Cost records that are near, and those behind them in the tail, each with the highest version of what changed before it. */
-export const settleNear = (
+/**
+ * Cost records that are near, and those behind them in the tail, each with the highest version of what changed before it. Rows are costed
+ * as they are taken, in their order, those that are withdrawn last; the count is given at the end.
+ */
+export function* settleNear(
   { held }: LaneGroup,
   records: readonly LaneRecord[],
   count: TailCount,
-): { readonly rows: readonly MeterCostRow[]; readonly count: TailCount } => {
+): Generator<MeterCostRow, TailCount, undefined> {
   const renewed = new Map(records.map(entry => [entry.record.recordId, entry]))
-  const rows: MeterCostRow[] = []
   let cause = 0n
   let first = count.tail.length
   const kept = count.tail.filter(({ entry }, index) => {
@@ -119,27 +121,22 @@ export const settleNear = (
     if (twin.version > cause) cause = twin.version
     return false
   })
-  const waiting: Counted[] = []
-  for (const entry of records) {
-    if (entry.isWithdrawn === true) rows.push(rowOf(entry, costRecord(held.snapshot, entry.record), held))
-    else waiting.push({ entry, moves: [] })
-  }
+  const waiting = records.filter(({ isWithdrawn }) => isWithdrawn !== true).map((entry): Counted => ({ entry, moves: [] }))
   const merged = [...kept, ...waiting].sort((a, b) => byCount(a.entry, b.entry))
   const isNew = ({ entry }: Counted): boolean => renewed.has(entry.record.recordId)
   const firstNew = merged.findIndex(isNew)
   first = Math.min(first, firstNew < 0 ? merged.length : firstNew)
   const counts = new Map(count.base)
-  const tail = merged.map((one, index): Counted => {
-    if (index < first) {
-      add(counts, one.moves)
-      return one
-    }
+  const tail = merged.slice(0, first)
+  for (const { moves } of tail) add(counts, moves)
+  for (const one of merged.slice(first)) {
     if (isNew(one) && one.entry.version > cause) cause = one.entry.version
     const entry = one.entry.version < cause ? { ...one.entry, version: cause } : one.entry
     const cost = costRecord(held.snapshot, entry.record, counts)
-    rows.push(rowOf(entry, cost, held))
+    yield rowOf(entry, cost, held)
     add(counts, cost.moves)
-    return light({ entry, moves: cost.moves })
-  })
-  return { rows, count: shortened({ ...count, tail }) }
+    tail.push(light({ entry, moves: cost.moves }))
+  }
+  for (const entry of records) if (entry.isWithdrawn === true) yield rowOf(entry, costRecord(held.snapshot, entry.record), held)
+  return shortened({ ...count, tail })
 }

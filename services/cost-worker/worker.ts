@@ -7,11 +7,13 @@ import type { PoisonRecord } from './dead-letter.ts'
 import { createEraser, type EraserOptions } from './erase.ts'
 import { type FailingLimits, type FailingWindow, judgeFailing, laneOutcomes, slideWindow } from './failing-share.ts'
 import { openLaneBuffer } from './lane-buffer.ts'
-import { noOrderBudget, orderBudget } from './plan-orders.ts'
+import { enterLane, type PutAside } from './ledger.ts'
 import { writeReceipts } from './receipt.ts'
+import { mostPieces } from './row-hold.ts'
 import { createSettler, type Settled } from './settle-step.ts'
-import { readStep, type Step, type Taken } from './step.ts'
+import { readStep, type Step, type Taken, withoutErased } from './step.ts'
 import { type StoreOptions, stepStore } from './store-step.ts'
+import { watchedClickHouse } from './watched-clickhouse.ts'
 
 export type CostWorkerOptions = StoreOptions & {
   readonly pricing: PricingBook
@@ -26,6 +28,14 @@ export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
 /** About 10,000 records. */
 const stepBytes = 1_000_000
+
+/** How much the next step takes: less behind one that had more pieces than it should, then step by step more again. */
+const bytesAfter = (mostBytes: number, taken: readonly Taken[], pieces: number): number => {
+  if (pieces <= mostPieces) return Math.min(stepBytes, mostBytes * 2)
+  const bytes = taken.reduce((sum, { messages }) => messages.reduce((own, { value }) => own + value.length, sum), 0)
+  return (bytes * mostPieces) / pieces
+}
+
 /** Small steps begin at most so often, because the engine takes as long for ten rows as for a thousand; the first one begins at once. */
 const smallStepEveryMs = 50
 const smallStepBytes = 250_000
@@ -40,7 +50,10 @@ const mostBackoffMs = 5_000
 const judgedSteps = 50
 
 /** Steps whose rows and dead letters are stored, and whose receipts and commits are owed. */
-type Owed = { readonly taken: Taken[]; readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[] }[] }
+type Owed = {
+  readonly taken: Taken[]
+  readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[]; readonly aside: readonly PutAside[] }[]
+}
 
 const ordersOf = ({ orders }: Step): readonly Order[] => orders.map(({ order }) => order)
 
@@ -49,25 +62,29 @@ const ordersOf = ({ orders }: Step): readonly Order[] => orders.map(({ order }) 
  * before it is stored. One that fails is begun again from the committed offsets with nothing kept of it; its rows are the same then.
  */
 export const startCostWorker = async (options: CostWorkerOptions): Promise<CostWorker> => {
-  const { log, codec, clickHouse, pricing, metrics, logger, at } = options
-  const store = stepStore(options)
-  const buffer = await openLaneBuffer(log, 'cost-worker')
-  const settler = createSettler(clickHouse, pricing)
+  const { log, codec, pricing, metrics, logger, at } = options
+  let busySince: number | null = null
   const progress = (): void => {
     if (busySince !== null) busySince = at()
   }
+  // A long step that gets on is alive: begun again elsewhere it would take as long.
+  const clickHouse = watchedClickHouse(options.clickHouse, progress)
+  const { storeRows, storeStep } = stepStore({ ...options, clickHouse })
+  const buffer = await openLaneBuffer(log, 'cost-worker')
+  const settler = createSettler(clickHouse, pricing)
   const eraser = createEraser({ database: options.database, clickHouse, costAgain: options.costAgain, onProgress: progress })
+  let lanesOf = Number.NaN
   await eraser.load()
   const windows = new Map<number, FailingWindow>()
   const stopping = new AbortController()
   const owed: Owed = { taken: [], steps: [] }
   let settledAt = Number.NEGATIVE_INFINITY
-  let busySince: number | null = null
   let steppedAt = Number.NEGATIVE_INFINITY
   let storing: Promise<void> = Promise.resolve()
   // A lane that takes no more messages must be read on: then orders are done to their end instead of being put back.
   let isFull = false
   let hasStopped = false
+  let nextBytes = stepBytes
 
   /** Let a few more records gather behind a step that has just begun: what is taken early waits until that step is stored. */
   const pace = async (): Promise<void> => {
@@ -81,18 +98,21 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const work = async (step: Step, settled: Settled, taken: readonly Taken[], startedAt: number): Promise<void> => {
     const startedStoringAt = performance.now()
     // Rows that were costed beside an erasure are of no object any more.
-    await store(step, { ...settled, rows: eraser.living(settled.rows) })
+    const aside = await storeStep(step, { ...settled, rows: eraser.living(settled.rows) })
     await eraser.erase(ordersOf(step))
     metrics.stepSeconds.observe({ phase: 'settle' }, (startedStoringAt - startedAt) / 1000)
     metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - startedStoringAt) / 1000)
     owed.taken.push(...taken)
-    owed.steps.push({ step, poison: settled.poison })
+    owed.steps.push({ step, poison: settled.poison, aside })
   }
 
   const settleAccounts = async (): Promise<void> => {
     const startedAt = performance.now()
     await writeReceipts(clickHouse, owed.steps)
-    await buffer.commit(owed.taken)
+    const steps = [...owed.steps]
+    await buffer.commit(owed.taken, lane => {
+      for (const one of steps) enterLane(metrics, lane, one)
+    })
     owed.taken.length = 0
     owed.steps.length = 0
     settledAt = performance.now()
@@ -110,11 +130,25 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     return AbortSignal.any([stopping.signal, AbortSignal.timeout(wait)])
   }
 
+  /**
+   * Whoever had a lane before may have done orders of it that this worker never saw: what was known under older ones is forgotten, and the
+   * marks of erased objects are loaded, before anything of the lane is costed.
+   */
+  const takeOver = async (): Promise<void> => {
+    const assigned = buffer.assigned()
+    if (assigned === lanesOf) return
+    await storing
+    settler.drop()
+    pricing.drop()
+    await clickHouse.catchUp()
+    await eraser.load()
+    lanesOf = assigned
+  }
+
   const readLiving = async (taken: readonly Taken[]): Promise<Step> => {
     const step = await readStep(taken, codec, at())
     await eraser.learn(ordersOf(step))
-    const living = new Set(eraser.living(step.readings.map(({ row }) => row)))
-    return { ...step, records: eraser.withoutErased(step.records), readings: step.readings.filter(({ row }) => living.has(row)) }
+    return withoutErased(step, eraser)
   }
 
   /** Tell whether a lane fails at large: then nothing of the step is kept, and what waits is left where it is. */
@@ -136,13 +170,19 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
       await settleIfDue(quietReceiptEveryMs)
     }
     await pace()
-    const taken = await buffer.take(stepBytes, owed.steps.length > 0 ? untilDue() : stopping.signal)
+    const taken = await buffer.take(nextBytes, owed.steps.length > 0 ? untilDue() : stopping.signal)
     if (taken.length === 0) return
     busySince ??= at()
     const startedAt = performance.now()
     steppedAt = startedAt
+    await takeOver()
     const step = await readLiving(taken)
-    const settled = await settler.settle(step, storing, isFull ? noOrderBudget : orderBudget)
+    const settled = await settler.settle(step, {
+      stored: storing,
+      store: rows => storeRows(eraser.living(rows)),
+      canPutBack: !isFull,
+    })
+    nextBytes = bytesAfter(nextBytes, taken, settled.costed.pieces)
     await storing
     await settleIfDue(receiptEveryMs)
     if (mustStop(step, settled)) return
@@ -178,6 +218,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
         owed.steps.length = 0
         await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
         await buffer.rewind()
+        lanesOf = Number.NaN
       }
     }
     await finish().catch(error => logger.error({ err: error }, 'the last step was not stored; it is begun again at the next start'))

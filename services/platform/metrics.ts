@@ -7,7 +7,8 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 /**
  * Make the catalogue of metrics: counters only rise, durations are in seconds.
- * The ledger of a lane balances once it is read to its end: accepted = stored + superseded + dead_lettered.
+ * The ledger of a lane balances once it is read to its end: accepted = stored + superseded + dead_lettered + erased. Messages put back into
+ * it are no part of that: what they hold is counted as it was handled first.
  */
 export const createMetrics = () => {
   const registry = new Registry()
@@ -29,6 +30,12 @@ export const createMetrics = () => {
     unpriced: counter('records_unpriced_total', 'Rows written without a price', []),
     superseded: counter('records_superseded_total', 'Records replaced by a later one of the same identity in the same step', ['lane']),
     deadLettered: counter('records_dead_lettered_total', 'Records put aside as poison', ['lane']),
+    erased: counter('records_erased_total', 'Records that were not stored because their object is erased', ['lane']),
+    replayed: counter('records_replayed_total', 'Records read again from replayed dead letters: handled, dead_lettered', [
+      'lane',
+      'outcome',
+    ]),
+    messagesFailed: counter('messages_failed_total', 'Messages put aside as a whole: order, readings, unreadable', ['lane', 'kind']),
     eventsPublished: counter('events_published_total', 'Events put into the topic of webhooks', []),
     webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver an event', ['outcome']),
     webhookLag: histogram('webhook_first_attempt_seconds', 'From an event to the end of its first attempt', [], seconds),

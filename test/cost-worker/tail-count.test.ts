@@ -40,25 +40,43 @@ const worker = () => {
   const keep = (rows: readonly MeterCostRow[]): void => {
     for (const row of rows) if ((stored.get(row.recordId)?.version ?? 0n) <= row.version) stored.set(row.recordId, row)
   }
-  const settle = (records: readonly LaneRecord[]): 'near' | 'far' => {
+  /** Settle as far as so many rows; broken off, nothing else is kept. */
+  const settle = (records: readonly LaneRecord[], most = Number.POSITIVE_INFINITY): 'near' | 'far' | 'broken' => {
     const group = groupOf(records)
+    let left = most
+    const isBroken = (row: MeterCostRow): boolean => {
+      left -= 1
+      if (left >= 0) keep([row])
+      else count = null
+      return left < 0
+    }
     if (count !== null && isNear(count, records)) {
-      const near = settleNear(group, records, count)
-      keep(near.rows)
-      count = near.count
+      const rows = settleNear(group, records, count)
+      let next = rows.next()
+      for (; next.done !== true; next = rows.next()) if (isBroken(next.value)) return 'broken'
+      count = next.value
       return 'near'
     }
     const [cluster] = clustersOf(group) as [Cluster]
-    const recosted = recost(cluster, [...stored.values()])
-    keep(recosted.rows)
+    const recosted = recost(
+      cluster,
+      [...stored.values()].filter(({ isDeleted }) => !isDeleted),
+    )
+    for (const row of recosted.rows) if (isBroken(row)) return 'broken'
     count = countAfter(group, cluster.span, recosted)
     return 'far'
   }
-  return { settle, stored }
+  const restart = (): void => {
+    count = null
+  }
+  return { settle, restart, stored }
 }
 
 const costsOf = (stored: ReadonlyMap<string, MeterCostRow>) =>
-  [...stored.values()].map(({ recordId, energy, cost }) => [recordId, energy, cost]).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+  [...stored.values()]
+    .filter(({ isDeleted }) => !isDeleted)
+    .map(({ recordId, energy, cost }) => [recordId, energy, cost])
+    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 
 const arrivals = fc.array(
   fc.uniqueArray(fc.record({ slot: fc.nat(30), device: fc.nat(3), energy: fc.integer({ min: 0, max: 5_000 }) }), {
@@ -67,6 +85,22 @@ const arrivals = fc.array(
     maxLength: 6,
   }),
   { minLength: 2, maxLength: 14 },
+)
+
+/** Intervals of registers, each known by its start, in steps of which so many rows are stored at first. */
+const shown = fc.array(
+  fc.record({
+    intervals: fc.uniqueArray(
+      fc.record({
+        ...{ slot: fc.nat(12), device: fc.nat(2), energy: fc.integer({ min: 0, max: 9_000 }) },
+        ...{ length: fc.integer({ min: 1, max: 3 }), isWithdrawn: fc.boolean() },
+      }),
+      { selector: ({ slot, device }) => `${slot}/${device}`, minLength: 1, maxLength: 5 },
+    ),
+    most: fc.nat(8),
+    isRestarted: fc.boolean(),
+  }),
+  { minLength: 2, maxLength: 10 },
 )
 
 describe('records near the end of an accumulator', () => {
@@ -89,6 +123,36 @@ describe('records near the end of an accumulator', () => {
       { numRuns: 300 },
     )
     expect(near).toBeGreaterThan(100)
+  })
+
+  it('cost the same where a step is broken off after any of its rows and begun again, of registers too', () => {
+    let broken = 0
+    fc.assert(
+      fc.property(shown, steps => {
+        const { settle, restart, stored } = worker()
+        const last = new Map<string, LaneRecord>()
+        let version = 0n
+        for (const { intervals, most, isRestarted } of steps) {
+          if (isRestarted) restart()
+          const records = intervals.map(({ slot, device, energy, length, isWithdrawn }): LaneRecord => {
+            const entry = recordOf(slot, device, isWithdrawn ? 0n : kwh(energy / 1000), ++version)
+            const end = entry.record.start + (isWithdrawn ? 3 : length) * 900_000
+            return { ...entry, record: { ...entry.record, end }, isWithdrawn }
+          })
+          for (const entry of records) last.set(entry.record.recordId, entry)
+          if (settle(records, most) === 'broken') {
+            broken += 1
+            settle(records)
+          }
+        }
+        const inOrder = worker()
+        const living = [...last.values()].filter(({ isWithdrawn }) => isWithdrawn !== true)
+        if (living.length > 0) inOrder.settle(living)
+        expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
+      }),
+      { numRuns: 500 },
+    )
+    expect(broken).toBeGreaterThan(100)
   })
 
   it('are the last 24: the place before them is read again', () => {

@@ -16,7 +16,7 @@ import { healthPages } from '../../services/platform/http/pages.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { type Codec, openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import type { Log } from '../../services/platform/log/log.ts'
+import type { Lane, Log } from '../../services/platform/log/log.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { createMetrics, type Metrics } from '../../services/platform/metrics.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
@@ -110,6 +110,19 @@ const quiet = () => {
   return logger
 }
 
+type StartMeans = { readonly at?: () => number; readonly assign?: (lanes: readonly Lane[], go: () => void) => void }
+
+/** The log with lanes that are assigned when the test lets them be. */
+const heldLanes = (log: Log, assign: NonNullable<StartMeans['assign']>): Log => ({
+  ...log,
+  subscribe: async (name, group, assigned) => {
+    const lanes: Lane[] = []
+    const subscription = await log.subscribe(name, group, lane => void lanes.push(lane))
+    assign(lanes, () => lanes.forEach(assigned))
+    return subscription
+  },
+})
+
 const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
   let worker: CostWorker | undefined
   const { log, codec, database, clickHouse, metrics } = stores
@@ -122,10 +135,14 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
     await running?.[Symbol.asyncDispose]()
   }
   return {
-    /** Start a worker that knows nothing yet, reading on from the committed offsets. */
-    start: async (failing = { share: 1, least: 1 }): Promise<void> => {
+    /**
+     * Start a worker that knows nothing yet, reading on from the committed offsets. `at`: its clock; `assign` is called with its lanes and
+     * what gives them to it, which else is done at once.
+     */
+    start: async (failing = { share: 1, least: 1 }, { at = presentInstant, assign }: StartMeans = {}): Promise<void> => {
       worker = await startCostWorker({
         ...gated,
+        log: assign === undefined ? gated.log : heldLanes(gated.log, assign),
         metrics,
         pricing: gatedPricing(pricingBook(database, timeZone), gate),
         costAgain: async lost => {
@@ -133,7 +150,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
         },
         failing,
         logger: quiet(),
-        at: presentInstant,
+        at,
       })
     },
     stop,
@@ -152,9 +169,10 @@ const openHttp = async (
   const logger = quiet()
   const generation = () => 1
   const lanes = { ...stores, generation }
-  const relay = stack.use(startOrderRelay({ ...lanes, logger }))
+  const relay = stack.use(startOrderRelay({ ...lanes, logger, at: presentInstant }))
   stack.use(startErasureRelay({ ...lanes, logger, at: presentInstant }))
-  const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
+  const accepted = (lane: number, records: number): void => stores.metrics.accepted.inc({ lane: String(lane) }, records)
+  const counts = { accepted, refused: () => undefined, bytes: () => undefined }
   const idempotency = idempotencyKeys(database)
   const tokens = bearerTokens(secret)
   const registries = queryServiceOperations({

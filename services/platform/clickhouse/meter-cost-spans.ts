@@ -1,7 +1,8 @@
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral } from './literals.ts'
-import { meterCost, rowsOf, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { meterCost, readSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
+import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 
 /** Rows of a location that share time with a span. */
 export type LocationSpan = Span & { readonly locationId: string }
@@ -13,19 +14,22 @@ export const mostSpans = { locations: 1_000, spans: 100 }
 
 const startsIn = ({ from, to }: Span): string => `start_time >= ${instantLiteral(from - day)} AND start_time < ${instantLiteral(to)}`
 
+// A row may have tens of thousands of pieces, and whoever costs it anew needs none of them.
+const columns = meterCostColumns.map(name => (name.startsWith('pieces.') ? "CAST([], 'Array(UInt8)')" : `\`${name}\``)).join(', ')
+
 /**
  * Read the rows of locations that share time with spans of their own, ordered by start, end and record id, in one statement however
  * scattered the spans are. Other rows of these locations may come with them. Of at most `mostSpans` locations and different spans.
+ * Rows of several pieces come with one, or none: what they cost must be worked out anew.
  */
-export const rowsOfSpans = (db: ClickHouse, tenant: Tenant, spans: readonly LocationSpan[]): AsyncIterable<readonly MeterCostRow[]> => {
+export async function* rowsOfSpans(db: ClickHouse, tenant: Tenant, spans: readonly LocationSpan[]): AsyncIterable<readonly MeterCostRow[]> {
   const locations = (of: readonly LocationSpan[]): string =>
     listLiteral([...new Set(of.map(({ locationId }) => locationId))].map(idLiteral))
   const alike = Map.groupBy(spans, ({ from, to }) => `${from}/${to}`)
   const all = locations(spans)
   const each = [...alike.values()].map(group => `(location_id IN ${locations(group)} AND ${startsIn(group[0] as Span)})`)
   const long = `toDate(start_time) IN (SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${all})`
-  return rowsOf(
-    db,
-    `${meterCost(tenant, `location_id IN ${all} AND (${[...each, long].join(' OR ')})`)} ORDER BY start_time, end_time, record_id`,
-  )
+  const rows = meterCost(tenant, `location_id IN ${all} AND (${[...each, long].join(' OR ')})`)
+  const statement = `SELECT ${columns} ${rows} ORDER BY start_time, end_time, record_id ${readSettings}`
+  for await (const block of db.stream(statement)) yield decodeMeterCostRows(block)
 }

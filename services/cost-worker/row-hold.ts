@@ -1,0 +1,67 @@
+import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+
+/** What a step has costed and not stored yet: rows until their pieces are too many to be held, then these are stored before it goes on. */
+export type RowHold = {
+  /** Hold a row; true once what is held should be stored before more comes. */
+  readonly add: (row: MeterCostRow) => boolean
+  /** Store what is held, and let go of it. Rows of one step may be stored in any number of parts: a repeat writes the same ones. */
+  readonly store: () => Promise<void>
+  /**
+   * Take rows as they are costed, storing them part by part. Gives why it ended where costing threw, else null; then what came of it is let
+   * go, but for what is stored already: that stands until its cause is repeated.
+   */
+  readonly take: (rows: Iterable<MeterCostRow>) => Promise<string | null>
+  readonly rows: () => readonly MeterCostRow[]
+  /** How many were added, stored or not. */
+  readonly added: () => { readonly rows: number; readonly pieces: number }
+}
+
+/** A year of quarter hours has 35,000 pieces; each takes about a hundred bytes here, and as many on its way to the store. */
+export const mostPieces = 200_000
+
+/** Make an empty hold; `store` resolves once the rows are stored to last. */
+export const rowHold = (store: (rows: readonly MeterCostRow[]) => Promise<void>, most = mostPieces): RowHold => {
+  let rows: MeterCostRow[] = []
+  let [held, all, storedRows] = [0, 0, 0]
+
+  const add = (row: MeterCostRow): boolean => {
+    rows.push(row)
+    held += row.pieces.length
+    all += row.pieces.length
+    return held >= most
+  }
+
+  const storeHeld = async (): Promise<void> => {
+    const part = rows
+    if (part.length === 0) return
+    rows = []
+    held = 0
+    storedRows += part.length
+    await store(part)
+  }
+
+  /** Let go of all rows but the first `count` of the step. */
+  const keepFirst = (count: number): void => {
+    rows.length = Math.max(0, count - storedRows)
+    held = rows.reduce((sum, { pieces }) => sum + pieces.length, 0)
+  }
+
+  const take = async (costed: Iterable<MeterCostRow>): Promise<string | null> => {
+    const before = storedRows + rows.length
+    const iterator = costed[Symbol.iterator]()
+    for (;;) {
+      let next: IteratorResult<MeterCostRow>
+      try {
+        next = iterator.next()
+      } catch (error) {
+        keepFirst(before)
+        return String(error)
+      }
+      if (next.done === true) return null
+      // A store that is away is no fault of the rows: it ends the step.
+      if (add(next.value)) await storeHeld()
+    }
+  }
+
+  return { add, store: storeHeld, take, rows: () => rows, added: () => ({ rows: storedRows + rows.length, pieces: all }) }
+}
