@@ -33,7 +33,7 @@ const lanesOf = ({ log, codec, generation }: Shared) => ({ log, codec, generatio
 /** Start what brings changes to the lanes and what is due by the clock. */
 const openRelays = (shared: Shared, opening: AsyncDisposableStack): OrderRelay => {
   const { database, log, codec, logger, metrics } = shared
-  const relay = opening.use(startOrderRelay({ ...lanesOf(shared), database, logger }))
+  const relay = opening.use(startOrderRelay({ ...lanesOf(shared), database, logger, at }))
   opening.use(startErasureRelay({ ...lanesOf(shared), database, logger, at }))
   const published = (events: number) => metrics.eventsPublished.inc(events)
   const forecasts = forecastWork({ database, timeZone, announce: relay.announce, logger, at })

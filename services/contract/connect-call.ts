@@ -78,6 +78,7 @@ export const connectStep = defineOperation({
   routes: sameRoute('POST', '/connect'),
   body: 'raw',
   anyMediaType: true,
+  anyQuery: true,
   cors: true,
   bodyDocument: z.looseObject({
     connect_token: z.string(),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { yearsLater } from '../domain/civil-date.ts'
 import type { EnergyCostElement } from '../domain/cost/energy-cost.ts'
-import { writeInstant } from '../domain/instant.ts'
+import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
 import { energyScale } from '../domain/quantity.ts'
 import { defaultTariffDirection } from '../domain/record/check-record.ts'
 import type { EnergyFlowDirection } from '../domain/record/record.ts'
@@ -17,7 +18,12 @@ import { flag, parameters } from './parameter.ts'
 
 /** The longest span of a cost, and the most elements of one. Source: contract decisions 9. */
 export const costLimits = { years: 10, elements: 4_000 } as const
-const longestSpanMs = 3_653 * 86_400_000
+
+/** The latest end of a span: so many calendar years after its start, in the offset of the start. */
+const latestEnd = ({ at, offsetMinutes }: OffsetInstant): number => {
+  const shift = offsetMinutes * 60_000
+  return yearsLater(at + shift, costLimits.years) - shift
+}
 
 const elementShape = z.object({
   start_time: instantText,
@@ -199,7 +205,7 @@ export const intervalCost = defineOperation({
   body: fields({ start_time: instant, end_time: instant.describe('At most 10 years after start_time.') }).superRefine(
     ({ start_time, end_time }, context) => {
       if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
-      if (end_time.at - start_time.at > longestSpanMs) {
+      if (end_time.at > latestEnd(start_time)) {
         refuseField(context, 'interval_too_long', `must be at most ${costLimits.years} years after start_time`, ['end_time'])
       }
     },
@@ -225,7 +231,7 @@ export const sessionCost = defineOperation({
   answer,
   status: 200,
   renames,
-  refusals: [...refusals, 'session_not_found'],
+  refusals,
   examples: {
     answer: { ...example, data: example.data.map(element => ({ ...element, session_reference_id: 'session-17' })) },
   },

@@ -97,7 +97,7 @@ const takeParameters = (
 export const readRequest = (operation: Operation, wire: WireRequest): Result<ReadRequest> => {
   const { route, layout } = wire
   const renames = operation.renames ?? {}
-  const query = readQuery(wire.search)
+  const query = readQuery(operation.anyQuery === true ? '' : wire.search)
   if (!query.ok) return query
   const inQuery = route.bodyInQuery
   const split = inQuery === undefined ? { query: query.value, body: {} } : splitQuery(operation, query.value, inQuery.numbers)

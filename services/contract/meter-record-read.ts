@@ -4,6 +4,7 @@ import { type Energy, energyScale, type Money, moneyScale, type Price } from '..
 import type { MeterRecord } from '../domain/record/record.ts'
 import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
 import { csvText } from './csv.ts'
+import { answerToEarlier } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
 import { refuseField, text } from './field.ts'
 import {
@@ -14,7 +15,9 @@ import {
   meterRecordHead,
   type RecordPrice,
 } from './instant-cost.ts'
+import type { Layout } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
+import { meterRecordRenames } from './meter-record.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { instantParameter } from './parameter.ts'
 
@@ -47,6 +50,8 @@ export const storedRecordShape = z.object({
   time_created: stored.time_created,
   account_id: stored.account_id,
 })
+
+type Directions = Pick<z.output<typeof storedRecordShape>, 'energy_flow_direction' | 'tariff_direction'>
 
 /** A part of a record at one price; confidence in 1e-4, tier in 1e-6 Wh. */
 export type StoredPieceView = {
@@ -109,15 +114,24 @@ const pieceToWire = (piece: StoredPieceView, offsetMinutes: number) => ({
   confidence: scaledNumber(BigInt(piece.confidence), confidenceScale),
 })
 
-/** Write a list of stored records as a table: one row a record, without its pieces. */
-export const storedRecordsToCsv = ({ data }: { readonly data: readonly z.output<typeof storedRecordShape>[] }): string =>
+/** The directions of a record under the names and in the words of a layout. */
+const directionsIn = (layout: Layout, { energy_flow_direction, tariff_direction }: Directions): Readonly<Record<string, string>> => {
+  const directions = { energy_flow_direction, tariff_direction }
+  // Renames of texts give texts.
+  return layout === 'current' ? directions : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
+}
+
+/** Write a list of stored records as a table of a layout: one row a record, without its pieces. */
+export const storedRecordsToCsv = (
+  { data }: { readonly data: readonly z.output<typeof storedRecordShape>[] },
+  layout: Layout = 'current',
+): string =>
   csvText(
     [
       'id',
       'location_id',
       'device_id',
-      'energy_flow_direction',
-      'tariff_direction',
+      ...Object.keys(directionsIn(layout, { energy_flow_direction: 'INBOUND', tariff_direction: 'IMPORT' })),
       'start_time',
       'end_time',
       'session_reference_id',
@@ -133,8 +147,7 @@ export const storedRecordsToCsv = ({ data }: { readonly data: readonly z.output<
       record.id,
       record.location_id,
       record.device_id,
-      record.energy_flow_direction,
-      record.tariff_direction,
+      ...Object.values(directionsIn(layout, record)),
       record.data.start_time,
       record.data.end_time,
       record.data.session_reference_id,
@@ -197,7 +210,6 @@ export const meterRecordRetrieve = defineOperation({
   answer: { name: 'StoredMeterRecord', shape: storedRecordShape },
   status: 200,
   renames: { answer: meterRecordAnswerRenames },
-  refusals: ['record_not_found'],
   examples: { answer: example },
 })
 

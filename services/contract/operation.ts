@@ -76,6 +76,8 @@ export type Operation<Query extends QueryShape = QueryShape, Body extends BodySh
   readonly refusals?: readonly RefusalCode[]
   /** A raw body is taken whatever its Content-Type. */
   readonly anyMediaType?: true
+  /** What stands in the query is not looked at. */
+  readonly anyQuery?: true
   /** Answers may be read by scripts of any web page. */
   readonly cors?: true
   /** Examples for the reference page, in the current layout. */

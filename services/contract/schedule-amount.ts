@@ -181,6 +181,14 @@ export const scheduleAmount = defineOperation({
       { current: 'data.cost', earlier: 'data.tariff' },
     ],
   },
-  refusals: ['device_not_found', 'end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'schedule_infeasible'],
+  refusals: [
+    'device_not_found',
+    'end_before_start',
+    'interval_too_long',
+    'no_tariff_connected',
+    'no_price_data',
+    'pending_connect',
+    'schedule_infeasible',
+  ],
   examples: { body: exampleBody, answer: example() },
 })

@@ -109,7 +109,7 @@ export const scheduleDuration = defineOperation({
       ...windowRenames.answer,
     ],
   },
-  refusals: ['end_before_start', 'interval_too_long', 'duration_too_long', 'no_tariff_connected', 'no_price_data'],
+  refusals: ['end_before_start', 'interval_too_long', 'duration_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
   examples: {
     body: { start_time: '2025-09-14T12:00:00+02:00', end_time: '2025-09-15T00:00:00+02:00', segment: 'LOW', duration: 180 },
     answer: example,

@@ -107,7 +107,7 @@ export const scheduleLimit = defineOperation({
       ...windowRenames.answer,
     ],
   },
-  refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data'],
+  refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
   examples: {
     body: { start_time: '2025-09-14T12:00:00+02:00', end_time: '2025-09-15T00:00:00+02:00', segment: 'LOW', absolute: 0.22 },
     answer: example,

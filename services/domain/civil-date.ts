@@ -38,3 +38,10 @@ export const civilDate = (day: number): CivilDate => {
 
 /** Give the weekday of a day number: 0 is Monday, 6 is Sunday. */
 export const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7
+
+/** Give the instant some calendar years after another, both in ms of one local time; 29 February becomes the 28th where there is none. */
+export const yearsLater = (at: number, years: number): number => {
+  const day = Math.floor(at / dayMs)
+  const { year, month, date } = civilDate(day)
+  return at + (dayNumber(year + years, month, Math.min(date, daysInMonth(year + years, month))) - day) * dayMs
+}

@@ -35,8 +35,6 @@ export const refusalCodes = [
   'provider_not_found',
   'market_source_not_found',
   'batch_not_found',
-  'session_not_found',
-  'record_not_found',
   'event_not_found',
   'account_not_found',
   'geo_location_not_found',

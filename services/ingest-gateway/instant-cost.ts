@@ -10,17 +10,19 @@ import { divideHalfEven } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
 import { evaluate } from '../domain/tariff/evaluate.ts'
-import { countsEnergy, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
+import { isOnItsWay, pendingTariff } from '../domain/tariff/on-its-way.ts'
+import type { PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { rowOfRecord } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { Failure } from '../platform/failure.ts'
 import type { Log } from '../platform/log/log.ts'
 import { versionOf } from '../platform/log/version.ts'
+import type { StoredLocation } from '../platform/postgres/location-row.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { HeldPricing, PricingBook } from '../platform/pricing-book.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
-import { countedBefore } from './counted-before.ts'
+import { countedBefore, needsOthers } from './counted-before.ts'
 import type { KnownObjects } from './known-objects.ts'
 import { isStored, laneEnd, poll } from './lane-wait.ts'
 import { recordIdDigits } from './record-id.ts'
@@ -33,7 +35,9 @@ export type CalculateInstantCost = {
   readonly clickHouse: ClickHouse
   readonly log: Pick<Log, 'lag'>
   readonly counts: GatewayCounts
-  /** How long tiers are waited for. */
+  /** Read a location as it is now; null when there is none. */
+  readonly locationOf: (tenant: Tenant, id: string) => Promise<StoredLocation | null>
+  /** How long the lane is waited for. */
   readonly waitMs?: number
 }
 
@@ -54,9 +58,10 @@ const defaultWaitMs = 5_000
 
 /**
  * Price one record at once, with the newest prices that PostgreSQL has, and store it through its lane unless it is non_persistent.
- * Without tiers the price is that of the snapshot; with tiers it counts every record of the location acknowledged before.
+ * With tiers it counts every record of the location acknowledged before, and an estimate loses what actuals among them cover; the price of
+ * any other record is that of the snapshot.
  * Refuses what `readMeterRecord` refuses, unknown objects, and a record without tariff or price, which stores nothing. Throws `Failure`
- * where a store is away, and `lane_behind` where the tiers' records are not stored in time. Source: contract decisions 8.
+ * where a store is away, and `lane_behind` where the records that it depends on are not stored in time. Source: contract decisions 8.
  */
 export const calculateInstantCost =
   (parts: CalculateInstantCost) =>
@@ -74,7 +79,7 @@ export const calculateInstantCost =
     const held = (await parts.pricing.gatherNewest([ask])).get(record.locationId)
     if (held === undefined) return { ok: false, refusal: noLocation }
     const unpriced = refuseUnpriced(held.snapshot, record, layout)
-    if (unpriced !== null) return { ok: false, refusal: unpriced }
+    if (unpriced !== null) return { ok: false, refusal: await orPending(parts, unpriced, tenant, record, at) }
     const recordId = recordIdDigits(tenant, record)
     const asked: Asked = { tenant, record, recordId, lane, held, at, signal }
     const price = query.non_persistent ? await simulate(parts, asked) : await store(parts, asked)
@@ -126,45 +131,59 @@ const refuseUnpriced = (snapshot: PricingSnapshot, record: MeterRecord, layout: 
   return refused('no_tariff_connected', `The location has no tariff for ${tariffDirection} at ${at}; ${advice}`).refusal
 }
 
+/** A tariff that is missing may be on its way from its provider: then its prices are waited for. */
+const orPending = async (
+  { locationOf }: CalculateInstantCost,
+  unpriced: Refusal,
+  tenant: Tenant,
+  { locationId, tariffDirection }: MeterRecord,
+  at: number,
+): Promise<Refusal> => {
+  const location = unpriced.code === 'no_tariff_connected' ? await locationOf(tenant, locationId) : null
+  return location !== null && isOnItsWay(location, tariffDirection, at) ? pendingTariff(tariffDirection) : unpriced
+}
+
 const simulate = async ({ clickHouse, log, waitMs = defaultWaitMs }: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
-  const { tenant, record, recordId, lane, held, signal } = asked
-  if (!countsEnergy(held.snapshot, record.tariffDirection)) return costRecord(held.snapshot, record)
+  const { record, lane, held, signal } = asked
+  if (!needsOthers(held.snapshot, record)) return costRecord(held.snapshot, record)
   const end = await laneEnd(log, lane)
   const stored = await poll(async () => ((await isStored(log, lane, end)) ? true : null), waitMs, signal)
   if (stored === null) throw laneBehind('ask again')
-  return costRecord(held.snapshot, record, await countedBefore(clickHouse, tenant, held.snapshot, record, recordId))
+  await clickHouse.catchUp()
+  return costAmongOthers(clickHouse, asked)
+}
+
+const costAmongOthers = async (clickHouse: ClickHouse, { tenant, held, record, recordId }: Asked): Promise<RecordPrice> => {
+  const { counted, covered } = await countedBefore(clickHouse, tenant, held.snapshot, record, recordId)
+  return costRecord(held.snapshot, record, counted, covered)
 }
 
 const store = async (parts: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
   const { tenant, record, recordId, lane, held, at, signal } = asked
   const part = { ...tenant, batchId: null, receivedAt: at, records: [{ ...record, recordId, recordNumber: 1 }] }
   const place = (await parts.writer.write(new Map([[lane, part]]))).get(lane)
-  if (!countsEnergy(held.snapshot, record.tariffDirection)) return costRecord(held.snapshot, record)
+  if (!needsOthers(held.snapshot, record)) return costRecord(held.snapshot, record)
   if (place === undefined) throw new Error('a record was written without a place')
   const version = versionOf(place.generation, place.offset, place.position)
   const row = await poll(
     async () => {
       if (!(await isStored(parts.log, lane, place.offset + 1))) return null
       const found = await rowOfRecord(parts.clickHouse, tenant, recordId)
-      return found !== null && found.version >= version && (isOfNewest(found, held) || isWhole(found)) ? found : null
+      return found !== null && found.version >= version ? found : null
     },
     parts.waitMs ?? defaultWaitMs,
     signal,
   )
   if (row === null) throw laneBehind('the record is accepted, ask again')
-  if (isOfNewest(row, held)) return priceOf(row)
-  return costRecord(held.snapshot, record, await countedBefore(parts.clickHouse, tenant, held.snapshot, record, recordId))
+  return isOfNewest(row, held) ? priceOf(row) : costAmongOthers(parts.clickHouse, asked)
 }
 
 /**
  * A change of prices elsewhere in time raises the revisions and leaves the row as it is; one of its own time writes the row again once its
- * order has come. What counts before the record is the same with either, so its price need not be waited for.
+ * order has come. The records that it depends on are the same with either, so its price need not be waited for.
  */
 const isOfNewest = (row: MeterCostRow, held: HeldPricing): boolean =>
   row.pricingRevision >= held.revision && row.priceRevision >= held.priceRevision
-
-/** Nothing of the record was taken by actuals, which the row alone tells. */
-const isWhole = ({ energySubmitted }: MeterCostRow): boolean => energySubmitted === null
 
 /** Confidences of record and price are stored in 1e-6 each; their product is shown in 1e-4. */
 const priceOf = ({ energy, cost, recordConfidence, confidence }: MeterCostRow): RecordPrice => ({

@@ -1,5 +1,6 @@
 import { isFailure } from '../platform/failure.ts'
 import type { PartObject } from '../platform/log/record-part.ts'
+import { answerWithin, isDoneWithin } from '../platform/patience.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import { bitsOf, idTable } from './id-table.ts'
 
@@ -12,7 +13,8 @@ export type FindLiving = (tenant: Tenant, ids: Unsure) => Promise<ReadonlySet<st
 /**
  * Which locations and devices records may name. Devices belong to an account, not to a location.
  * What was found alive is believed for 30 s, so a deleted object is refused within 60 s; what was not found is asked for each time, so
- * a new object may be used at once. While the store is away, objects once found go on.
+ * a new object may be used at once. While the store is away (it refuses, or has not answered after 5 s), objects once found go on; nobody waits
+ * for what is known of them already longer than a second, and nobody at all while an answer is overdue or a failure less than a second ago.
  */
 export type KnownObjects = {
   /** The lane of a location; undefined: not known for certain. */
@@ -33,6 +35,10 @@ export type Owner = { readonly tenant: Tenant }
 export type KnownObject = PartObject & { readonly owner: Owner; readonly isDevice: boolean; readonly lane: number; believedUntil: number }
 
 const believedMs = 30_000
+/** A store that has not answered by then is away. */
+const answerMs = 5_000
+/** How long a request waits to learn again of objects that were found before. */
+const patienceMs = 1_000
 /** After a failed look-up the store is left alone for a while. */
 const pauseMs = 1_000
 
@@ -88,19 +94,54 @@ export const knownObjects = (
     table.put(made, known.size)
   }
 
-  const goOn = (tenant: Tenant, ids: Iterable<string>, at: number): boolean => {
-    for (const id of ids) {
+  const areHeld = (tenant: Tenant, ids: Unsure): boolean => {
+    const isHeld = (id: string): boolean => {
       const entry = known.get(id)
-      if (entry === undefined || !isOf(entry, tenant)) return false
-      entry.believedUntil = Math.max(entry.believedUntil, at + pauseMs)
+      return entry !== undefined && isOf(entry, tenant)
     }
-    return true
+    return [...ids.locations].every(isHeld) && [...ids.devices].every(isHeld)
+  }
+
+  /** Objects that another look-up has found gone meanwhile stay so. */
+  const goOn = (tenant: Tenant, ids: Unsure, until: number): void => {
+    for (const id of [...ids.locations, ...ids.devices]) {
+      const entry = known.get(id)
+      if (entry !== undefined && isOf(entry, tenant)) entry.believedUntil = Math.max(entry.believedUntil, until)
+    }
   }
 
   const forgetOldest = (): void => {
     for (const entry of known.values()) {
       if (known.size <= most) return
       forget(entry)
+    }
+  }
+
+  /** Until when, by the process's own clock, the store is not asked about objects that were found before. */
+  let quietUntil = Number.NEGATIVE_INFINITY
+
+  const lookUp = async (tenant: Tenant, ids: Unsure, at: number): Promise<void> => {
+    try {
+      const living = await answerWithin(answerMs, () => findLiving(tenant, ids))
+      quietUntil = Number.NEGATIVE_INFINITY
+      for (const id of ids.locations) settle(tenant, id, living.has(id) ? laneOf(tenant.accountId, id) : null, at)
+      for (const id of ids.devices) settle(tenant, id, living.has(id) ? noLane : null, at)
+      forgetOldest()
+    } catch (error) {
+      if (isAway(error)) quietUntil = performance.now() + pauseMs
+      throw error
+    }
+  }
+
+  /** Tell whether the store has told of the objects in good time; until it can, nobody else asks it about what is held. */
+  const isTold = async (begun: number, told: Promise<void>): Promise<boolean> => {
+    try {
+      const isDone = await isDoneWithin(patienceMs, told)
+      if (!isDone) quietUntil = Math.max(quietUntil, begun + answerMs)
+      return isDone
+    } catch (error) {
+      if (isAway(error)) return false
+      throw error
     }
   }
 
@@ -113,16 +154,12 @@ export const knownObjects = (
       return entry !== undefined && entry.owner === owner && at < entry.believedUntil ? entry : undefined
     },
     ask: async (tenant, ids, at) => {
-      let living: ReadonlySet<string>
-      try {
-        living = await findLiving(tenant, ids)
-      } catch (error) {
-        if (isFailure(error) && error.retriable && goOn(tenant, ids.locations, at) && goOn(tenant, ids.devices, at)) return
-        throw error
-      }
-      for (const id of ids.locations) settle(tenant, id, living.has(id) ? laneOf(tenant.accountId, id) : null, at)
-      for (const id of ids.devices) settle(tenant, id, living.has(id) ? noLane : null, at)
-      forgetOldest()
+      if (!areHeld(tenant, ids)) return lookUp(tenant, ids, at)
+      const begun = performance.now()
+      if (begun >= quietUntil && (await isTold(begun, lookUp(tenant, ids, at)))) return
+      goOn(tenant, ids, at + (performance.now() - begun) + pauseMs)
     },
   }
 }
+
+const isAway = (error: unknown): boolean => isFailure(error) && error.retriable

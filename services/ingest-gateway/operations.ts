@@ -9,7 +9,8 @@ import type { Log } from '../platform/log/log.ts'
 import { laneKey, partitionOf } from '../platform/log/partition.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { livingObjects } from '../platform/postgres/living-objects.ts'
-import { withTenant } from '../platform/postgres/transaction.ts'
+import { retrieveLocation } from '../platform/postgres/locations.ts'
+import { type Tenant, withTenant } from '../platform/postgres/transaction.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
 import { chunkWriter } from './chunk-writer.ts'
 import { calculateInstantCost } from './instant-cost.ts'
@@ -45,9 +46,10 @@ export const ingestGatewayOperations = (gateway: IngestGateway): readonly Bindin
   const written = { log, codec, generation, takes, appended: counts.accepted }
   const writer = chunkWriter(written)
   const ids = batchIds(secret)
+  const locationOf = (tenant: Tenant, id: string) => withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
   return [
     bind(meterIntervalSubmit, submitInterval({ known, writer, batchIds: ids, counts })),
     bind(meterCumulativeSubmit, submitCumulative({ known, readings: readingWriter(written), headers: writer, batchIds: ids, counts })),
-    bind(instantCost, calculateInstantCost({ known, writer, pricing, clickHouse, log, counts })),
+    bind(instantCost, calculateInstantCost({ known, writer, pricing, clickHouse, log, counts, locationOf })),
   ]
 }

@@ -3,6 +3,7 @@ import type { Caller } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { BearerTokens, TokenClaims, TokenSubject } from './bearer-token.ts'
 import { isFailure } from './failure.ts'
+import { answerWithin, isDoneWithin } from './patience.ts'
 
 /** What a living key may do, read where keys are kept. `disabled`: its account is. */
 export type KeyState = Pick<Caller, 'scope' | 'defaultLayout' | 'requestsPerSecond'> & { readonly disabled: boolean }
@@ -13,12 +14,17 @@ export type ReadKeyState = (subject: TokenSubject) => Promise<KeyState | null>
 /** Find who sends a bearer token at `at` (ms); refuses with `bad_credentials`, `token_expired` or `account_disabled`. */
 export type Authenticate = (token: string, at: number) => Promise<Result<Caller>>
 
-/** How long a key's state is believed; with a request under way it stays well below the 60 s in which a revocation must hold. */
+/** How long a key's state is believed; with `answerMs` for reading it again it stays well below the 60 s in which a revocation must hold. */
 const keyStateMs = 30_000
+/** A store that has not answered by then is away. */
+const answerMs = 5_000
+/** How long requests wait for a state to be read again before they go on with the one that is held. */
+const patienceMs = 1_000
 const pauseAfterFailureMs = 1_000
 const mostTokens = 20_000
 
-type Held = { readonly claims: TokenClaims; state: KeyState | null; readAgainAt: number; reading: Promise<void> | null }
+/** What is known of a token. `refreshing` is there while its key's state is read again, and resolves when that is waited for no longer. */
+type Held = { readonly claims: TokenClaims; state: KeyState | null; readAgainAt: number; refreshing: Promise<unknown> | null }
 
 const revoked = refused('bad_credentials', 'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".')
 const expired = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
@@ -26,8 +32,9 @@ const disabled = refused('account_disabled', 'This account is disabled: ask the 
 
 /**
  * Make the check that stands before every operation. A token's signature is verified once and its key's state is read every 30 s;
- * a revoked key therefore ends its tokens within 60 s in every process. While the store of keys is away, tokens that were accepted
- * before go on until they expire; others throw the store's `Failure`.
+ * a revoked key therefore ends its tokens within 60 s in every process. A store of keys that refuses, or has not answered after 5 s, is away:
+ * tokens that were accepted before go on until they expire, others throw its `Failure`. It is asked again a second after it failed, and
+ * no request of a token that is held waits for it longer than a second.
  * Source: contract decisions 4; design 4, shedding.
  */
 export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState): Authenticate => {
@@ -36,7 +43,8 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
   const remember = async (token: string, at: number): Promise<Result<Held>> => {
     const claims = await tokens.verify(token, at)
     if (!claims.ok) return claims
-    const entry: Held = { claims: claims.value, state: await readKeyState(claims.value), readAgainAt: at + keyStateMs, reading: null }
+    const state = await answerWithin(answerMs, () => readKeyState(claims.value))
+    const entry: Held = { claims: claims.value, state, readAgainAt: at + keyStateMs, refreshing: null }
     if (held.size >= mostTokens) dropOldest(held)
     held.set(token, entry)
     return accepted(entry)
@@ -49,8 +57,8 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
       if (!remembered.ok) return remembered
       entry = remembered.value
     } else if (at >= entry.readAgainAt) {
-      entry.reading ??= refresh(entry, readKeyState, at)
-      await entry.reading
+      entry.refreshing ??= isDoneWithin(patienceMs, refresh(entry, readKeyState, at))
+      await entry.refreshing
     }
     return judge(entry, at)
   }
@@ -66,14 +74,15 @@ function judge({ claims, state }: Held, at: number): Result<Caller> {
 }
 
 async function refresh(entry: Held, readKeyState: ReadKeyState, at: number): Promise<void> {
+  const begun = performance.now()
   try {
-    entry.state = await readKeyState(entry.claims)
+    entry.state = await answerWithin(answerMs, () => readKeyState(entry.claims))
     entry.readAgainAt = at + keyStateMs
   } catch (error) {
     if (!isFailure(error) || !error.retriable) throw error
-    entry.readAgainAt = at + pauseAfterFailureMs
+    entry.readAgainAt = at + (performance.now() - begun) + pauseAfterFailureMs
   } finally {
-    entry.reading = null
+    entry.refreshing = null
   }
 }
 

@@ -91,7 +91,12 @@ export const environment = z.object({
   WATTLEDGER_CLICKHOUSE_PASSWORD: z.string().default('').describe('Password at ClickHouse.'),
   WATTLEDGER_CLICKHOUSE_DATABASE: z.string().min(1).default('default').describe('Database at ClickHouse; it must exist.'),
   WATTLEDGER_CLICKHOUSE_CA_FILE: z.string().min(1).optional().describe('File of PEM certificates that ClickHouse is trusted by.'),
-  WATTLEDGER_CLICKHOUSE_REPLICATED: z.enum(['on', 'off']).default('off').describe('Whether tables are copied over a cluster.'),
+  WATTLEDGER_CLICKHOUSE_REPLICATED: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe(
+      'Whether tables are copied over a cluster. The address then leads to one server, where a worker reads what it wrote; its user may SYSTEM SYNC REPLICA.',
+    ),
   WATTLEDGER_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe log line that is written.'),
   WATTLEDGER_LOG_PARTITIONS: wholeNumber.max(1024).default(8).describe('Lanes of the embedded log; fixed once the data folder is made.'),
   WATTLEDGER_LOG_RETENTION_HOURS: wholeNumber.default(168).describe('Hours that read messages of the embedded log are kept.'),

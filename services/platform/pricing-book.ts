@@ -3,6 +3,8 @@ import { provisionalSeries } from '../domain/forecast/provisional-series.ts'
 import { pricingPool } from '../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { MarketSeries } from '../domain/tariff/tariff.ts'
+import { Failure } from './failure.ts'
+import { answerWithin } from './patience.ts'
 import type { Database } from './postgres/database.ts'
 import {
   type LocationKey,
@@ -44,6 +46,8 @@ export type PricingBook = {
   readonly raiseLocation: (locationId: string, revision: number) => void
   /** A source's prices changed: what was made from older ones is dropped. */
   readonly raiseSource: (sourceId: string, revision: number) => void
+  /** Forget all: orders that name higher revisions may have gone to others. */
+  readonly drop: () => void
 }
 
 type HeldSeries = { readonly series: MarketSeries; readonly revision: number; readonly from: number }
@@ -54,6 +58,10 @@ const day = 86_400_000
 /** Prices are read from some weeks before the oldest instant asked for, so that records in order of time read them once. */
 const leadMs = 35 * day
 const endOfTime = 4_102_444_800_000
+/** How often series are read again because they changed while they were read. */
+const mostRounds = 20
+/** Whoever asks for the newest prices waits for them; a store that has not told the revisions by then is away. */
+const answerMs = 5_000
 
 const seriesOf = ({ sourceId, published, forecast }: SourcePrices): MarketSeries => provisionalSeries(sourceId, published, forecast)
 
@@ -107,7 +115,12 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     const zone = timeZone(location.timezone)
     if (zone === null) throw new RangeError(`location ${location.locationId} lies in the unknown zone ${location.timezone}`)
     const used = usedSources(location)
-    const heldSeries = (source: SourceRevision | null) => (source === null ? null : (series.get(source.sourceId) ?? null))
+    const heldSeries = (source: SourceRevision | null): HeldSeries | null => {
+      if (source === null) return null
+      const known = series.get(source.sourceId)
+      if (known === undefined) throw new Error(`the prices of ${source.sourceId} are not held`)
+      return known
+    }
     const [importSeries, exportSeries] = [heldSeries(used.importSource), heldSeries(used.exportSource)]
     const sources = [importSeries, exportSeries].filter(source => source !== null)
     return {
@@ -148,9 +161,24 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     }
   }
 
+  /**
+   * Make all series be held that some locations need. What others drop or replace while one is read is read again, so that nothing is
+   * missing when this returns.
+   */
+  const holdSeries = async (locations: readonly LocationPricing[], asks: readonly PricingAsk[]): Promise<void> => {
+    const fromOf = new Map(asks.map(({ locationId, from }) => [locationId, from]))
+    for (let round = 0; round < mostRounds; round += 1) {
+      const missing = missingSources(locations, fromOf)
+      if (missing.size === 0) return
+      await loadSeries(missing)
+    }
+    throw new Failure('prices_unsettled', 'Market prices change faster than they can be read.', { retriable: true })
+  }
+
   const load = async (asks: readonly PricingAsk[]): Promise<ReadonlyMap<string, Entry>> => {
     const locations = await loadLocationPricing(database.operator, asks)
-    await loadSeries(missingSources(locations, new Map(asks.map(({ locationId, from }) => [locationId, from]))))
+    await holdSeries(locations, asks)
+    // Nothing is waited for from here on: what is held now is what the snapshots are made of.
     const loaded = new Map<string, Entry>()
     for (const { locationId } of asks) faults.delete(locationId)
     for (const location of locations) {
@@ -191,7 +219,8 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     held,
     gather,
     gatherNewest: async asks => {
-      for (const { locationId, revision, importSource, exportSource } of await readPricingRevisions(database.operator, asks)) {
+      const revisions = await answerWithin(answerMs, () => readPricingRevisions(database.operator, asks))
+      for (const { locationId, revision, importSource, exportSource } of revisions) {
         raiseLocation(locationId, revision)
         for (const source of [importSource, exportSource]) if (source !== null) raiseSource(source.sourceId, source.revision)
       }
@@ -199,5 +228,9 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     },
     raiseLocation,
     raiseSource,
+    drop: () => {
+      entries.clear()
+      series.clear()
+    },
   }
 }

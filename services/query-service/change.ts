@@ -102,7 +102,8 @@ const failingChange = /^(customer|location|device)_(create|update|delete)$/
 const referenceIn = (body: unknown): string | null => {
   if (typeof body !== 'object' || body === null || !('reference_id' in body)) return null
   const reference = body.reference_id
-  return typeof reference === 'string' ? reference.slice(0, 255) : null
+  // Characters, not their halves: what is cut within one is no text that JSON can hold.
+  return typeof reference === 'string' ? [...reference.slice(0, 510)].slice(0, 255).join('') : null
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { csvText } from '../../services/contract/csv.ts'
 import { scaledNumber } from '../../services/contract/exact-number.ts'
+import { meterRecordList, storedRecordsToCsv } from '../../services/contract/meter-record-read.ts'
 
 describe('a table as CSV', () => {
   it.each([
@@ -15,4 +16,17 @@ describe('a table as CSV', () => {
   ])('writes %s', (_, cell, text) => {
     expect(csvText(['name'], [[cell]])).toBe(`name\r\n${text}\r\n`)
   })
+})
+
+it('a table of records has the names and words of its layout', () => {
+  const list = meterRecordList.examples?.answer as Parameters<typeof storedRecordsToCsv>[0]
+  const cellsOf = (layout: 'current' | 'earlier') => {
+    const [names = [], values = []] = storedRecordsToCsv(list, layout)
+      .split('\r\n')
+      .map(line => line.split(','))
+    return { names: names.slice(3, 5), values: values.slice(3, 5), all: [names.length, values.length] }
+  }
+  const all = [15, 15]
+  expect(cellsOf('current')).toEqual({ names: ['energy_flow_direction', 'tariff_direction'], values: ['INBOUND', 'IMPORT'], all })
+  expect(cellsOf('earlier')).toEqual({ names: ['direction', 'tariff_rate'], values: ['IMPORT', 'IMPORT'], all })
 })

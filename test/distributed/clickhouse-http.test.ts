@@ -1,3 +1,6 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { openClickHouseHttp } from '../../services/platform/clickhouse/clickhouse-http.ts'
@@ -98,5 +101,84 @@ describe('the engine over HTTP', () => {
 
   it('refuses what is wrong, not retriable', async () => {
     await expect(db.command('SELECT nothing')).rejects.toMatchObject({ code: 'clickhouse_refused', retriable: false })
+  })
+})
+
+type Asked = { readonly sql: string; readonly settings: URLSearchParams }
+
+/** A server of a cluster, as far as its protocol goes: it notes what it is asked, and answers lines, or an error of the engine by its number. */
+const openReplica = async (answer: { lines?: string; errorNumber?: number }) => {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const settings = new URL(request.url ?? '/', 'http://replica').searchParams
+    const body = await buffer(request)
+    asked.push({ sql: settings.get('query') ?? body.toString(), settings })
+    if (answer.errorNumber === undefined) return void response.end(answer.lines ?? '')
+    response.writeHead(500, { 'x-clickhouse-exception-code': `${answer.errorNumber}` })
+    response.end(`Code: ${answer.errorNumber}. DB::Exception: it is so. (SOME_ERROR) (version 0)`)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const replicated = (isReplicated: boolean) =>
+    openClickHouseHttp({ url, user: 'ledger', password: '', database: 'default', ca: null, isReplicated })
+  const stop = async (): Promise<void> => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { asked, replicated, [Symbol.asyncDispose]: stop }
+}
+
+// What copies do with these settings only a cluster can show: the engine in process makes no replicated tables.
+describe('a cluster', () => {
+  it('is asked for a quorum of copies at each insert, without keeping the inserts of others waiting', async () => {
+    await using replica = await openReplica({})
+    const cluster = replica.replicated(true)
+    await cluster.insert(meterCostBlock([costRow()]))
+    await cluster.close()
+    const settings = Object.fromEntries(replica.asked[0]?.settings ?? [])
+    expect(settings).toMatchObject({ insert_quorum: 'auto', insert_quorum_parallel: '1' })
+    // Reads in sequence are refused where inserts go in parallel.
+    expect(settings).not.toHaveProperty('select_sequential_consistency')
+    // The server gives up while the caller, who has 30 s, is still there to be told.
+    expect(Number(settings['insert_quorum_timeout'])).toBeLessThan(30_000)
+  })
+
+  it('catches up table by table with what others have inserted; a server without copies has nothing to catch up with', async () => {
+    await using replica = await openReplica({ lines: '["`meter_batches`"]\n["`meter_cost`"]\n' })
+    const [cluster, single] = [replica.replicated(true), replica.replicated(false)]
+    await single.catchUp()
+    expect(replica.asked).toEqual([])
+    await cluster.catchUp()
+    expect(replica.asked.slice(1).map(({ sql }) => sql.trim())).toEqual(
+      ['meter_batches', 'meter_cost'].map(table => `SYSTEM SYNC REPLICA \`${table}\` LIGHTWEIGHT`),
+    )
+    for (const one of [cluster, single]) await one.close()
+    await db.catchUp()
+  })
+
+  it('asks for the copied tables in words that the engine understands', async () => {
+    await using replica = await openReplica({})
+    const cluster = replica.replicated(true)
+    await cluster.catchUp()
+    await cluster.close()
+    const listing = (replica.asked[0]?.sql ?? '').replace(/FORMAT \w+\s*$/, '')
+    expect(listing).toContain("'Replicated%MergeTree'")
+    await applySchemas(db, schemaFiles())
+    const tables = await db.rows(listing.replace("'Replicated%MergeTree'", "'%MergeTree'"))
+    expect(tables).toContainEqual(['`meter_cost`'])
+  })
+
+  it.each([
+    [285, 'TOO_FEW_LIVE_REPLICAS', 'clickhouse_away'],
+    [286, 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE', 'clickhouse_busy'],
+    [289, 'REPLICA_IS_NOT_IN_QUORUM', 'clickhouse_away'],
+    [319, 'UNKNOWN_STATUS_OF_INSERT', 'clickhouse_away'],
+  ])('fails retriable with error %i, %s', async (errorNumber, name, code) => {
+    expect(await db.rows(`SELECT errorCodeToName(${errorNumber})`)).toEqual([[name]])
+    await using replica = await openReplica({ errorNumber })
+    const cluster = replica.replicated(true)
+    await expect(cluster.rows('SELECT 1')).rejects.toMatchObject({ code, retriable: true })
+    await expect(cluster.insert(meterCostBlock([costRow()]))).rejects.toMatchObject({ code, retriable: true })
+    await cluster.close()
   })
 })

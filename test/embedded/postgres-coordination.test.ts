@@ -59,14 +59,6 @@ describe('events', () => {
     expect((await inLive(tx => retrieveEvent(tx, event?.id ?? '')))?.data).toBe('{"cost":12345678901234567.123456789}')
   })
 
-  it('with an id of their own count once, however often they are written', async () => {
-    const draft = { id: 'evt_00000000000000000000aaaa', type: 'location.update', objectId: 'loc_1', data: {} }
-    expect(await inLive(tx => writeEvents(tx, [draft], at))).toHaveLength(1)
-    expect(await inLive(tx => writeEvents(tx, [draft, { ...draft, id: 'evt_00000000000000000000aaab' }], at))).toHaveLength(1)
-    const owed = (await takeOutbox(operator, 'webhook.events.v1', 100)).filter(({ payload }) => payload.includes('aaaa'))
-    expect(owed).toHaveLength(1)
-  })
-
   it('are listed by type and by object, and go after 90 days', async () => {
     const drafts = ['dev_7', 'dev_8', 'dev_7'].map((objectId, i) => ({
       type: i === 0 ? 'device.create' : 'device.update',

@@ -20,8 +20,10 @@ import {
   updateLocation,
 } from '../../services/platform/postgres/locations.ts'
 import { createMarket } from '../../services/platform/postgres/markets.ts'
+import { takeOutbox } from '../../services/platform/postgres/outbox.ts'
 import type { Paging } from '../../services/platform/postgres/page.ts'
-import { createTariff } from '../../services/platform/postgres/tariffs.ts'
+import { loadLocationPricing } from '../../services/platform/postgres/pricing-input.ts'
+import { createTariff, retrieveTariff } from '../../services/platform/postgres/tariffs.ts'
 import { changeTenant, type TenantTransaction, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft } from '../support/drafts.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
@@ -200,9 +202,11 @@ describe('locations and customers', () => {
       [with_.id, [tariff.id]],
       [without.id, []],
     ])
-    expect(gone.orders.map(({ payload }) => JSON.parse(payload))).toMatchObject([
-      { locations: [with_.id], revision: 2, from: at + 1_000, to: null },
-    ])
+    const owed = await takeOutbox(database.operator, 'meter.records.v1', 100)
+    expect(owed.filter(({ payload, key }) => key.endsWith(with_.id) && JSON.parse(payload).revision > 1)).toEqual([])
+    const [priced] = await loadLocationPricing(database.operator, [{ ...live, locationId: with_.id }])
+    expect(priced).toMatchObject({ revision: 1, deletedAt: at + 1_000, tariffs: [{ id: tariff.id, closedAt: null }] })
+    expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
     expect(await inLive(tx => livingLocations(tx, [with_.id, without.id]))).toEqual(new Set())
     expect(await change(tx => deleteLocation(tx, with_.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
   })

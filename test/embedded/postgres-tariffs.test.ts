@@ -133,7 +133,7 @@ describe('a changed tariff', () => {
     const moved = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 4 * day }, at)))
     expect(orderOf(moved)).toMatchObject({ revision: 4, from: at + 3 * day, to: at + 5 * day })
     expect(await change(tx => updateTariff(tx, tariff.id, { contractEnd: null }, at))).toMatchObject({
-      refusal: { code: 'tariff_overlap' },
+      refusal: { code: 'tariff_overlap', field: 'contract_end_date' },
     })
     expect(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at }, at))).toMatchObject({
       refusal: { code: 'end_before_start' },

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../services/platform/log/log.ts'
 import { type Lease, releaseLease, takeLease } from '../../services/platform/postgres/leases.ts'
@@ -20,6 +21,7 @@ import {
   tenants,
   told,
   workAll,
+  workedAt,
 } from './price-fan-out-world.ts'
 
 afterAll(() => stack.disposeAsync())
@@ -98,6 +100,18 @@ describe('the fan-out of a change of market prices', () => {
     expect(await eventsOf(ids)).toEqual(ids)
     expect([...new Set(locationsIn(await told()))]).toEqual(ids)
   })
+})
+
+it('an event bears the time at which its location was told, however long after the change: lists have it as the newest', async () => {
+  const source = await newSource()
+  const ids = await seed(tenants[0].live, source, 3)
+  await putPrice(source, 0, 5n)
+  await workAll(2)
+  await told()
+  const { rows } = await sql<{ id: string; time_created: number }>`
+    select id, time_created from events where object_id = any(${ids})`.execute(operator)
+  expect(rows.map(({ time_created }) => time_created)).toEqual([workedAt, workedAt, workedAt])
+  for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(workedAt)
 })
 
 describe('two relays', () => {

@@ -19,7 +19,9 @@ export const stack = new AsyncDisposableStack()
 export const { database } = stack.use(await openTestDatabase())
 export const lanes = stack.use(await openLanes(partitions))
 export const { operator } = database
-export const options = { ...lanes, database }
+/** When pages are worked: hours after the change, as with a backlog. */
+export const workedAt = at + 5 * hour
+export const options = { ...lanes, database, at: () => workedAt }
 export const tenants = await Promise.all([makeTenants(database), makeTenants(database)])
 
 let sources = 0

@@ -18,7 +18,7 @@ const append: typeof lanes.log.append = async (...message) => {
   return lanes.log.append(...message)
 }
 const log = { append, partitions: lanes.log.partitions }
-const relay = stack.use(startOrderRelay({ ...lanes, log, database, logger }))
+const relay = stack.use(startOrderRelay({ ...lanes, log, database, logger, at: () => at }))
 const at = Date.UTC(2026, 0, 15, 12)
 const service = openService(database, () => at, relay.publish)
 const { live } = await makeAccount(service)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { knownObjects, type Unsure } from '../../services/ingest-gateway/known-objects.ts'
 import { Failure } from '../../services/platform/failure.ts'
 
@@ -9,10 +9,11 @@ const other = { accountId: 'acc_2', liveMode: true }
 /** A registry that can lose objects and go away. */
 const registry = () => {
   const living = new Set(['loc_1', 'dev_1'])
-  const state = { isAway: false, asked: 0 }
+  const state = { isAway: false, isSilent: false, asked: 0 }
   const known = knownObjects(
     async (of, { locations, devices }: Unsure) => {
       state.asked += 1
+      if (state.isSilent) await new Promise<never>(() => undefined)
       if (state.isAway) throw new Failure('postgres_away', 'away', { retriable: true })
       return new Set([...locations, ...devices].filter(id => living.has(id) && of.accountId === tenant.accountId))
     },
@@ -62,6 +63,44 @@ describe('known objects', () => {
     await expect(ask(90_000, ['loc_1'], ['dev_1'])).rejects.toMatchObject({ code: 'postgres_away' })
     await expect(ask(90_000, ['loc_2'], [])).rejects.toMatchObject({ code: 'postgres_away' })
     await expect(ask(90_000, ['loc_1'], [], other)).rejects.toMatchObject({ code: 'postgres_away' })
+  })
+
+  describe('while the registry hangs', () => {
+    afterEach(() => void vi.useRealTimers())
+
+    const hanging = async () => {
+      vi.useFakeTimers()
+      const world = registry()
+      await world.ask(0)
+      world.state.isSilent = true
+      return world
+    }
+
+    it('go on after a second, once they were found, and are waited for by nobody else until a second after it was given up', async () => {
+      const { known, ask, state, living } = await hanging()
+      const first = ask(30_000)
+      await vi.advanceTimersByTimeAsync(1_000)
+      await first
+      expect(known.laneOf(tenant, 'loc_1', 30_000)).toBe(5)
+      await vi.advanceTimersByTimeAsync(1_000)
+      await ask(32_000)
+      expect([known.laneOf(tenant, 'loc_1', 32_000), known.hasDevice(tenant, 'dev_1', 32_000)]).toEqual([5, true])
+      await vi.advanceTimersByTimeAsync(3_999)
+      await ask(35_999)
+      expect(state.asked).toBe(2)
+      state.isSilent = false
+      living.delete('dev_1')
+      await vi.advanceTimersByTimeAsync(1)
+      await ask(37_000)
+      expect([known.laneOf(tenant, 'loc_1', 37_000), known.hasDevice(tenant, 'dev_1', 37_000)]).toEqual([5, false])
+    })
+
+    it('are not made up: others fail after 5 s', async () => {
+      const { ask } = await hanging()
+      const asked = expect(ask(30_000, ['loc_2'], [])).rejects.toMatchObject({ code: 'store_silent', retriable: true })
+      await vi.advanceTimersByTimeAsync(5_000)
+      await asked
+    })
   })
 
   it('are bounded: the ones found longest ago are forgotten', async () => {

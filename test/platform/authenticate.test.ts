@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { authenticator, type KeyState } from '../../services/platform/authenticate.ts'
 import { bearerTokens } from '../../services/platform/bearer-token.ts'
 import { Failure } from '../../services/platform/failure.ts'
+import { until } from '../support/until.ts'
 
 const at = Date.UTC(2026, 0, 5, 12, 0, 0)
 const tokens = bearerTokens('s'.repeat(32))
@@ -61,6 +62,48 @@ describe('the check before every operation', () => {
   it('does not let unknown tokens in while the store is away', async () => {
     const { authenticate } = keyStore(away)
     await expect(authenticate(await tokens.sign(subject, at), at)).rejects.toBe(away)
+  })
+
+  describe('with a store that hangs', () => {
+    afterEach(() => void vi.useRealTimers())
+
+    /** The check with a token that is held, 30 s after its key was read last; the store answers no more. */
+    const hanging = async () => {
+      vi.useFakeTimers()
+      const store = { asked: 0, answer: Promise.resolve<KeyState | null>(living) }
+      const authenticate = authenticator(tokens, () => {
+        store.asked += 1
+        return store.answer
+      })
+      const token = await tokens.sign(subject, at)
+      await authenticate(token, at)
+      store.answer = new Promise<never>(() => undefined)
+      return { store, authenticate, token, other: await tokens.sign({ ...subject, keyId: 'key_2' }, at) }
+    }
+
+    it('goes on with a held token after a second, at once while the question is open, and asks again a second after it was given up', async () => {
+      const { store, authenticate, token } = await hanging()
+      const first = authenticate(token, at + 30_000)
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(await first).toMatchObject({ ok: true })
+      expect(await authenticate(token, at + 31_000)).toMatchObject({ ok: true })
+      await vi.advanceTimersByTimeAsync(4_000)
+      for (const later of [35_000, 35_999]) expect(await authenticate(token, at + later)).toMatchObject({ ok: true })
+      expect(store.asked).toBe(2)
+      store.answer = Promise.resolve(null)
+      expect(await authenticate(token, at + 36_000)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
+    })
+
+    it('throws for a token that is not held after 5 s', async () => {
+      const { store, authenticate, other } = await hanging()
+      const asked = expect(authenticate(other, at)).rejects.toMatchObject({ code: 'store_silent', retriable: true })
+      await until(
+        () => store.asked,
+        asked => asked === 2,
+      )
+      await vi.advanceTimersByTimeAsync(5_000)
+      await asked
+    })
   })
 
   it('does not ask the store about forged tokens', async () => {

@@ -10,8 +10,6 @@ const statuses: Readonly<Record<string, number>> = {
   insufficient_scope: 403,
   not_found: 404,
   batch_not_found: 404,
-  session_not_found: 404,
-  record_not_found: 404,
   event_not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,

@@ -99,7 +99,7 @@ const bindings = (created: unknown[], waiting: string[]): readonly Binding[] => 
     retrieve,
     async ({ id }) =>
       id === 'none' ? refused('not_found', 'There is no thing with this id') : accepted({ id, filler: 'x'.repeat(2_000) }),
-    () => 'id\n1\n',
+    (_, layout) => (layout === 'current' ? 'id\n1\n' : 'earlier_id\n1\n'),
   ),
   bind(remove, async () => accepted({ message: 'Accepted' })),
   bind(price, async ({ id, layout, body }) => accepted({ id, layout, ...body })),

@@ -53,6 +53,16 @@ describe('the Connect call', () => {
     },
   )
 
+  it('pays no heed to a query, such as the one that the way back from a provider brings', async () => {
+    const { token } = await begin('current')
+    const start = caller(service().app, {})
+    for (const query of [`?fp_cot=${token}`, '?a=1&a=2', '?connect_token=x&%', '?']) {
+      const answer = await start('POST', `/connect${query}`, { connect_token: token, route: 'session_start' })
+      expect(answer, query).toMatchObject({ status: 200, body: { connect_token: token, route: 'postal_address_capture' } })
+      expect((await start('POST', `/connect${query}`, '{')).body, query).toMatchObject({ code: 'body_invalid' })
+    }
+  })
+
   it('answers a preflight, and wherever the operator has mounted it, with a slash at the end too', async () => {
     const { token } = await begin('current')
     for (const path of ['/connect', '/connect/', '/flow/here', '/flow/here/']) {
@@ -69,6 +79,14 @@ describe('the Connect call', () => {
       expect(asked.headers.get('access-control-allow-headers')).toContain('Content-Type')
       const answer = await caller(service().app, {})('POST', path, { connect_token: token, route: 'session_start' })
       expect([answer.body['route'], answer.headers.get('access-control-allow-origin')], path).toEqual(['postal_address_capture', '*'])
+    }
+  })
+
+  it('names the methods of its page and of the call where another is tried', async () => {
+    for (const path of ['/connect', '/flow/here']) {
+      const answer = await service().app.request(path, { method: 'DELETE' })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
+      for (const method of ['GET', 'HEAD']) expect((await service().app.request(path, { method })).status).toBe(200)
     }
   })
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
-import { bought } from '../support/home.ts'
+import { bought, makeOne } from '../support/home.ts'
 import { type ProviderApp, postAsApp, startProviderApp } from '../support/provider-app.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
@@ -53,9 +53,9 @@ const tokenOf = async (client: Client, reference: string): Promise<string> => {
   return ((await client.ask('POST', '/connect/tariff/token', body)) as { connect_token: string }).connect_token
 }
 
-const ecotricity = async (): Promise<string> => {
+const providerNamed = async (name: string): Promise<string> => {
   const { out } = await runCommand(['providers', 'list', '--country', 'GB', '--json'], { WATTLEDGER_DATA_DIR: folder })
-  return (JSON.parse(out) as { id: string; display_name: string }[]).find(one => one.display_name === 'Ecotricity')?.id ?? ''
+  return (JSON.parse(out) as { id: string; display_name: string }[]).find(one => one.display_name === name)?.id ?? ''
 }
 
 /** Post the pages in their fixed order, and read nothing but the last two answers. */
@@ -63,7 +63,7 @@ const runHeadless = async (token: string): Promise<{ readonly summary: Page; rea
   const submit = (route: string, data?: object) => post({ connect_token: token, route, ...(data === undefined ? {} : { data }) })
   await submit('session_restore')
   await submit('postal_address_capture', { postal_address: address })
-  await submit('provider_select', { provider: { id: await ecotricity() } })
+  await submit('provider_select', { provider: { id: await providerNamed('Ecotricity') } })
   await submit('tariff_structure_select', { options: ['MARKET'] })
   await submit('market_surcharge_capture', { surcharge: { fixed: 0, percentage: 0 } })
   await submit('tariff_name_capture', { tariff: { name: 'Headless' } })
@@ -142,7 +142,7 @@ describe('a program that posts the pages of the earlier layout in their fixed or
     await running().kill()
     system = await startSystem(folder, { WATTLEDGER_LOG_LEVEL: 'debug' })
     expect((await post({ connect_token: token, route: 'session_restore' })).route).toBe('provider_select')
-    await submit('provider_select', { provider: { id: await ecotricity() } })
+    await submit('provider_select', { provider: { id: await providerNamed('Ecotricity') } })
     await submit('tariff_structure_select', { options: ['FIXED'] })
     await submit('rate_fixed_capture', { cost: 0.2455 })
     await post({ connect_token: token, action: 'SAVE' })
@@ -234,14 +234,17 @@ describe('a tariff that is on its way from its provider', () => {
     provider().reply = 'never'
     const client = await login(running().sandbox, 'test', 'earlier')
     const token = await tokenOf(client, 'pending')
-    const listed = await runCommand(['providers', 'list', '--country', 'GB', '--json'], { WATTLEDGER_DATA_DIR: folder })
-    const id = (JSON.parse(listed.out) as { id: string; display_name: string }[]).find(one => one.display_name === 'Canary Power')?.id
     await post({ connect_token: token, route: 'postal_address_capture', data: { postal_address: address } })
-    await post({ connect_token: token, route: 'provider_select', data: { provider: { id } } })
+    await post({ connect_token: token, route: 'provider_select', data: { provider: { id: await providerNamed('Canary Power') } } })
     await provider().logIn(`${running().sandbox.base_url}/connect`, token, { user: 'bob' })
     const { data } = (await client.ask('GET', '/locations?reference_id=pending')) as { data: { id: string; tariff_status: object }[] }
     expect(data).toMatchObject([{ tariff_status: { commodity_import: 'PENDING' } }])
-    const prices = await client.send('GET', `/tariffs/rates/${data[0]?.id}?end_time=${new Date(Date.now() + 3_600_000).toISOString()}`)
-    expect([prices.status, (prices.json as { code: string }).code]).toEqual([422, 'pending_connect'])
+    const [location_id, device_id] = [data[0]?.id ?? '', await makeOne(client, '/devices', { reference_id: 'car' })]
+    const times = { start_time: new Date().toISOString(), end_time: new Date(Date.now() + 3_600_000).toISOString() }
+    const asked = { device_id, max_power: { units: 'KW', value: 4 }, energy: { units: 'KWH', value: 1 }, ...times }
+    const prices = client.send('GET', `/tariffs/rates/${location_id}?end_time=${times.end_time}`)
+    const cost = client.send('POST', '/costs/instant', { location_id, units: 'KWH', value: 1, ...times })
+    const plan = client.send('POST', '/schedules', { location_id, data: [asked] })
+    for (const { json } of await Promise.all([prices, cost, plan])) expect(json).toMatchObject({ code: 'pending_connect' })
   })
 })

@@ -141,7 +141,7 @@ describe('the relay of events', () => {
     await withOperator(database, keeper => putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at))
     const lease = (await takeLease(database.operator, 'order-relay', 'this', 60_000)) ?? expect.fail('no lease')
     published = 0
-    while ((await fanOutPage({ ...lanes, database }, lease)) !== null) while (await publishEvents(means));
+    while ((await fanOutPage({ ...lanes, database, at: () => at }, lease)) !== null) while (await publishEvents(means));
     while (await publishEvents(means));
     const told = (await inLog()).filter(({ type }) => type === 'location.update')
     expect(published).toBe(10_000)

@@ -32,7 +32,7 @@ describe('events', () => {
     folder = dataFolder()
     const current = await start()
     const asked: { readonly type: string; readonly request: string; readonly code: string }[] = []
-    const refuse = async (type: string, method: string, path: string, body?: object) => {
+    const refuse = async (type: string, method: string, path: string, body?: object | string) => {
       const reply = await current.send(method, path, body)
       expect(reply.status).toBeGreaterThanOrEqual(400)
       const { request_id: request, code } = reply.json as { readonly request_id: string; readonly code: string }
@@ -42,6 +42,8 @@ describe('events', () => {
       await current.ask('POST', path, bodyOf(kind, 'taken'))
       await refuse(`${kind}.create.failed`, 'POST', path, bodyOf(kind, 'taken'))
       await refuse(`${kind}.create.failed`, 'POST', path, { ...bodyOf(kind, 'free'), no_such_field: 1 })
+      await refuse(`${kind}.create.failed`, 'POST', path, bodyOf(kind, '🔌'.repeat(256)))
+      await refuse(`${kind}.create.failed`, 'POST', path, JSON.stringify({ reference_id: 'x'.repeat(2 ** 20) }))
       await refuse(`${kind}.update.failed`, 'PATCH', `${path}/none`, {})
       await refuse(`${kind}.delete.failed`, 'DELETE', `${path}/none`)
     }

@@ -146,6 +146,24 @@ describe('a deleted location', () => {
     expect(await spent(other)).toEqual([[0, 0]])
   })
 
+  it('keeps the whole cost of records that end after it went, stored before or after, and after a restart', async () => {
+    const home = await makeHome(world.client, { import: 0.5 })
+    const now = Date.now()
+    const around = (kwh: number, hours: number, name: string) =>
+      bought(home, kwh, new Date(now - 3_600_000).toISOString(), new Date(now + hours * 3_600_000).toISOString(), {
+        record_reference_id: name,
+      })
+    await world.client.submit([around(1, 1, 'stored')])
+    await world.stop()
+    await put(around(2, 2, 'waiting'))
+    expect((await world.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
+    await world.start()
+    await world.settled()
+    await put(around(4, 1, 'stored'))
+    await world.settled()
+    expect(await costsOf(world.client, home)).toEqual({ stored: 2, waiting: 1 })
+  })
+
   it('has records that were accepted before stored and priced, and takes no new ones', async () => {
     const home = await makeHome(world.client, { import: 0.5 })
     await world.client.submit([used(home, 12, 1)])

@@ -76,6 +76,8 @@ describe('the cost of a session', () => {
     expect(shown(await session('charge-3'))).toEqual([['10:00', '10:15', '1000', '0.1']])
     expect(shown(await session('charge-3', 'energy_flow_direction=OUTBOUND'))).toEqual([['10:15', '10:30', '3000', '0.3']])
     expect(await session('charge-3', 'tariff_direction=EXPORT')).toMatchObject({ object_id: home, data: [] })
+    await client.submit([bought(home, 1, ten, half, { session_reference_id: 'charge-5', device_id: car })])
+    expect(await session('charge-5', 'tariff_direction=EXPORT')).toMatchObject({ object_id: car, data: [] })
   })
 
   it('counts a record that was corrected once, and one that was cancelled as nothing', async () => {
@@ -95,7 +97,9 @@ describe('the cost of a session', () => {
   })
 
   it('that nobody ever named is not found', async () => {
-    expect(await refusal('never')).toEqual([404, 'session_not_found'])
+    expect(await refusal('never')).toEqual([404, 'not_found'])
+    const { status, json } = await client.send('GET', '/meters/records/mre_0123456789abcdef01234567')
+    expect([status, (json as { code: string }).code]).toEqual([404, 'not_found'])
   })
 
   it('without a tariff tells the energy that has no price', async () => {

@@ -1,3 +1,4 @@
+import type { MeterRecord } from '../record/record.ts'
 import type { Interval } from './record-segments.ts'
 
 /**
@@ -17,4 +18,25 @@ export const coveredIntervals = (estimate: Interval, actuals: readonly Interval[
     else covered.push(interval)
   }
   return covered
+}
+
+const certain = 1_000_000
+const noIntervals: readonly Interval[] = []
+
+/** Tell whether actuals take the place of a record. */
+export const isEstimate = ({ confidence }: Pick<MeterRecord, 'confidence'>): boolean => confidence < certain
+
+const sharedBy = ({ locationId, deviceId, energyFlowDirection, tariffDirection, sessionReferenceId }: MeterRecord): string =>
+  JSON.stringify([locationId, deviceId, energyFlowDirection, tariffDirection, sessionReferenceId])
+
+/**
+ * Give, for any record, where the actuals among `records` cover it: nowhere unless it is an estimate. `records` hold every actual that
+ * shares time with the ones that are asked for, in any order. Source: contract decisions 8.
+ */
+export const coverageBy = (records: readonly MeterRecord[]): ((record: MeterRecord) => readonly Interval[]) => {
+  const actuals = Map.groupBy(
+    records.filter(record => !isEstimate(record)),
+    sharedBy,
+  )
+  return record => (isEstimate(record) ? coveredIntervals(record, actuals.get(sharedBy(record)) ?? noIntervals) : noIntervals)
 }

@@ -2,6 +2,7 @@ import { divideHalfEven, type Energy, type Money, type Price } from '../quantity
 import { accepted, type Result } from '../refusal.ts'
 import type { CountedEnergy } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
 import { amountFlow } from './amount-flow.ts'
 import type { AmountDevice, AmountRequest, Generation, PlanPiece, PlanPrice, PlanPrices, UnpricedTime } from './amount-request.ts'
 import type { AmountFlow, FlowInput } from './flow-input.ts'
@@ -20,6 +21,8 @@ export type AmountMarket = {
   readonly snapshot: PricingSnapshot
   readonly counted: CountedEnergy
   readonly generation: readonly Generation[]
+  /** Tell whether the tariff of a direction is on its way from its provider. */
+  readonly isPending?: (direction: TariffDirection) => boolean
 }
 
 /**
@@ -91,7 +94,7 @@ function* planDirection(
   direction: Direction,
   devices: readonly AmountDevice[],
   request: AmountRequest,
-  { snapshot, counted, generation }: AmountMarket,
+  { snapshot, counted, generation, isPending = () => false }: AmountMarket,
   offsetMinutes: number,
 ): Generator<undefined, Result<Planned>> {
   const span = spanOf(devices)
@@ -108,7 +111,7 @@ function* planDirection(
   const input = inputFor(prices.priced, thresholdOf(direction, request, prices))
   const [firstUnpriced] = unpriced
   if (input.slots.length === 0 && firstUnpriced !== undefined) {
-    return { ok: false, refusal: withoutPrice(firstUnpriced, direction, offsetMinutes) }
+    return { ok: false, refusal: withoutPrice(firstUnpriced, direction, offsetMinutes, isPending(direction)) }
   }
   const found = yield* amountFlow(input)
   if (request.threshold !== null) yield* serveInOrder(input.problem, found.flow)
@@ -117,7 +120,7 @@ function* planDirection(
       const whole = inputFor(withPretendedPrices(prices), () => true)
       const { flow } = yield* amountFlow(whole)
       const isOnlyPrice = !devices.some((_, job) => isShort(whole.problem, flow, job))
-      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(firstUnpriced, direction, offsetMinutes) }
+      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(firstUnpriced, direction, offsetMinutes, isPending(direction)) }
     }
     return { ok: false, refusal: infeasible(shortageOf(input, found, devices), offsetMinutes) }
   }

@@ -1,6 +1,8 @@
 import { writeInstant } from '../instant.ts'
 import { formatDecimal } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { pendingTariff } from '../tariff/on-its-way.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
 import type { AmountDevice, UnpricedTime } from './amount-request.ts'
 
 /** A half-open span of time. */
@@ -46,8 +48,14 @@ export const infeasible = ({ devices, hours, possible }: Shortage, offsetMinutes
   return refused('schedule_infeasible', `${wants}, but ${gets} ${why}; ask for less energy, more power or a longer window`).refusal
 }
 
-/** Say that there is no price where one is needed. Source: contract decisions 3 and 13. */
-export const withoutPrice = ({ start, missing }: UnpricedTime, direction: string, offsetMinutes: number): Refusal => {
+/** Say that there is no price where one is needed, or not yet (`isPending`). Source: contract decisions 3 and 13. */
+export const withoutPrice = (
+  { start, missing }: UnpricedTime,
+  direction: TariffDirection,
+  offsetMinutes: number,
+  isPending = false,
+): Refusal => {
+  if (isPending && missing === 'TARIFF') return pendingTariff(direction)
   const at = writeInstant(start, offsetMinutes)
   return missing === 'MARKET_PRICE'
     ? refused('no_price_data', `There is no price for ${direction} from ${at}; choose other times, or wait until prices are known`).refusal

@@ -141,6 +141,7 @@ const clickHouseOf = (writer: Serial, readers: readonly Serial[], file: string, 
         leave()
       }
     },
+    catchUp: async () => open(),
     close: async () => {
       if (closed) return
       closed = true

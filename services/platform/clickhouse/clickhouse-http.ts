@@ -13,7 +13,7 @@ export type ClickHouseHttpOptions = {
   readonly database: string
   /** PEM certificates that the server is trusted by; null: those of the machine. */
   readonly ca: string | null
-  /** Whether tables are copied over a cluster: then a row counts as stored once most copies have it, and reads see it. */
+  /** Whether tables are copied over a cluster: then a row counts as stored once most copies have it. */
   readonly isReplicated: boolean
   /** After so long a call fails; an insert may still be done then, and a repeated one adds the same rows. */
   readonly requestMs?: number
@@ -24,20 +24,30 @@ const requestMs = 30_000
 const closeMs = 3_000
 
 /**
+ * A row counts as stored once most copies have it; a copy that is not among them has it later. Workers insert at once, so inserts must not wait
+ * for one another: reads that must see what another process has inserted catch up first. A server gives up on a quorum while somebody
+ * still waits for its answer.
+ */
+const quorumSettings = (patienceMs: number) =>
+  ({ insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: Math.floor(patienceMs * 0.8) }) as const
+
+const copiedTables = `SELECT concat('\`', name, '\`') FROM system.tables WHERE database = currentDatabase() AND engine LIKE 'Replicated%MergeTree' ORDER BY name`
+
+/**
  * Open a server over HTTP. Nothing is asked yet: a server that is away fails the calls. Answers are read whole before they are given,
  * so that an error in the middle of one is an error and no short answer.
  */
 export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse => {
-  const quorum = { insert_quorum: 'auto', insert_quorum_parallel: 0, select_sequential_consistency: '1' } as const
+  const patienceMs = options.requestMs ?? requestMs
   const client = createClient({
     url: options.url,
     username: options.user,
     password: options.password,
     database: options.database,
-    request_timeout: options.requestMs ?? requestMs,
+    request_timeout: patienceMs,
     // Whoever called is told, and tells.
     log: { level: ClickHouseLogLevel.OFF },
-    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorum : {}) },
+    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorumSettings(patienceMs) : {}) },
     ...(options.ca === null ? {} : { tls: { ca_cert: Buffer.from(options.ca) } }),
   })
   let inserted: Promise<unknown> = Promise.resolve()
@@ -51,8 +61,20 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
       throw failureOf(error)
     }
   }
+  const command = (sql: string) => call(async () => void (await client.command({ query: sql })))
+  const rows = (sql: string) =>
+    call(async () => {
+      const answer = await client.query({ query: sql, format: 'JSONCompactEachRow' })
+      const lines = (await answer.text()).split('\n').filter(line => line !== '')
+      return lines.map(line => JSON.parse(line) as readonly unknown[])
+    })
   return {
-    command: sql => call(async () => void (await client.command({ query: sql }))),
+    command,
+    rows,
+    catchUp: async () => {
+      if (!options.isReplicated) return
+      for (const [table] of await rows(copiedTables)) await command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`)
+    },
     insert: rows => {
       const done = inserted.then(() =>
         call(async () => {
@@ -63,12 +85,6 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
       inserted = done.catch(() => undefined)
       return done
     },
-    rows: sql =>
-      call(async () => {
-        const answer = await client.query({ query: sql, format: 'JSONCompactEachRow' })
-        const lines = (await answer.text()).split('\n').filter(line => line !== '')
-        return lines.map(line => JSON.parse(line) as readonly unknown[])
-      }),
     stream: async function* (sql) {
       const bytes = await call(async () => buffer((await client.exec({ query: `${sql} FORMAT Native` })).stream))
       if (bytes.length > 0) yield bytes

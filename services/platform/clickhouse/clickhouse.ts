@@ -13,6 +13,8 @@ export type ClickHouse = {
   readonly rows: (sql: string) => Promise<readonly (readonly unknown[])[]>
   /** Read an answer of any size in the Native format, in whole blocks; leaving the loop early ends the read. */
   readonly stream: (sql: string) => AsyncIterable<Buffer>
+  /** Wait until reads see all that was inserted before the call, by whatever process through whatever server; at once on an engine without copies. */
+  readonly catchUp: () => Promise<void>
   /** Finish what is under way and let go of the engine. Idempotent. */
   readonly close: () => Promise<void>
 }
@@ -27,6 +29,7 @@ export type Column = { readonly name: string; readonly type: string }
  */
 export const insertSettings = 'max_partitions_per_insert_block=0, insert_deduplicate=0, max_insert_threads=1, max_threads=1'
 
+/** Numbers of the engine's errors that pass: time-outs, servers and copies that are away, too much at once, no room. */
 const codeNames: ReadonlyMap<number, string> = new Map([
   [159, 'clickhouse_timeout'],
   [160, 'clickhouse_timeout'],
@@ -36,9 +39,12 @@ const codeNames: ReadonlyMap<number, string> = new Map([
   [242, 'clickhouse_away'],
   [319, 'clickhouse_away'],
   [999, 'clickhouse_away'],
+  [285, 'clickhouse_away'],
+  [289, 'clickhouse_away'],
   [202, 'clickhouse_busy'],
   [241, 'clickhouse_busy'],
   [252, 'clickhouse_busy'],
+  [286, 'clickhouse_busy'],
   [75, 'clickhouse_full'],
   [243, 'clickhouse_full'],
 ])

@@ -27,7 +27,7 @@ const operatorCaller = (operation: Operation, key: string, ports: Ports): Result
 
 /**
  * Find who calls an operation. Open operations and the login ask for nobody.
- * Refuses missing and wrong tokens, and keys without the right. Source: contract decisions 3 and 4.
+ * Refuses missing and wrong tokens; whether the caller has the right is `permit`'s to say. Source: contract decisions 3 and 4.
  */
 export const callerOf = async (headers: Headers, operation: Operation, ports: Ports, at: number): Promise<Result<Caller>> => {
   if (operation.access === 'open' || operation.access === 'login') return accepted(nobody)
@@ -36,10 +36,14 @@ export const callerOf = async (headers: Headers, operation: Operation, ports: Po
   if (operator !== null) return operator
   const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(headers.get('authorization') ?? '')?.[1]
   if (token === undefined) return noToken
-  const caller = await ports.authenticate(token, at)
-  if (!caller.ok) return caller
-  return scopes[operation.access].includes(caller.value.scope) ? caller : insufficient(operation)
+  return ports.authenticate(token, at)
 }
+
+/** Refuse a caller whose key has not the right for an operation: `insufficient_scope`. Source: contract decisions 3 and 4. */
+export const permit = (operation: Operation, caller: Caller): Result<null> =>
+  caller === nobody || caller.scope === 'operator' || scopes[operation.access].includes(caller.scope)
+    ? accepted(null)
+    : insufficient(operation)
 
 export type BasicCredentials = { readonly accountId: string; readonly apiKey: string }
 

@@ -38,7 +38,7 @@ export const toResponse = async (answer: Answer, requestId: string, acceptEncodi
   }
   const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length
   if (length < worthCompressing) return written(answer.body, length, answer.status, headers)
-  headers['Vary'] = 'Accept-Encoding'
+  headers['Vary'] = headers['Vary'] === undefined ? 'Accept-Encoding' : `${headers['Vary']}, Accept-Encoding`
   if (!takes(acceptEncoding, 'gzip')) return written(answer.body, length, answer.status, headers)
   const compressed = await deflate(answer.body, { level: 4 })
   headers['Content-Encoding'] = 'gzip'

@@ -135,11 +135,11 @@ export const createApp = (bindings: readonly Binding[], pages: readonly Page[], 
     ports.observe({ operation: trace.operation?.id ?? 'none', status, layout, durationMs: ports.elapsed() - started })
     return toResponse(written, trace.requestId, request.headers.get('accept-encoding'))
   }
-  const paths = routeTable(bindings)
+  const paths = routeTable(bindings, pages)
   const show = (page: Page) => (context: Context) => answer(context.req.raw, trace => answerPage(context.req.raw, page, trace, ports))
-  const isShared = ({ path }: Page): boolean => paths.some(one => one.path === path)
+  const shared = new Set(paths.filter(({ hasPage }) => hasPage).map(({ path }) => path))
   // A page may stand at the path of operations; what is no reading goes on to them.
-  for (const page of pages.filter(isShared)) app.get(page.path, show(page))
+  for (const page of pages.filter(({ path }) => shared.has(path))) app.get(page.path, show(page))
   for (const path of paths) {
     app.all(honoPath(path.path), context =>
       answer(context.req.raw, trace => answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits })),

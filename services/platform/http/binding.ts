@@ -7,17 +7,18 @@ import type { AdmissionLimits } from './admission.ts'
 export type Binding = {
   readonly operation: Operation
   readonly run: (request: RequestOf<Operation>) => Promise<Outcome<unknown>>
-  readonly csv: ((answer: unknown) => string) | undefined
+  readonly csv: ((answer: unknown, layout: Layout) => string) | undefined
 }
 
 /**
- * Bind an operation to the function that answers it; `csv` writes the same answer as text/csv.
+ * Bind an operation to the function that answers it; `csv` writes the same answer, in the names of the current layout, as text/csv of a
+ * layout.
  * The shapes of the operation vouch for the types, which the table of routes does not know.
  */
 export const bind = <O extends Operation>(
   operation: O,
   run: (request: RequestOf<O>) => Promise<Outcome<AnswerOf<O>>>,
-  csv?: (answer: AnswerOf<O>) => string,
+  csv?: (answer: AnswerOf<O>, layout: Layout) => string,
 ): Binding => ({ operation, run, csv }) as unknown as Binding
 
 /** Something to fetch that is no operation: a document, a health check, a file of the console. */

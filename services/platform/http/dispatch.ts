@@ -3,7 +3,7 @@ import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exc
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { type BasicCredentials, basicCredentials, callerOf, challenge, nobody } from './access.ts'
+import { type BasicCredentials, basicCredentials, callerOf, challenge, nobody, permit } from './access.ts'
 import { type Answer, takes } from './answer.ts'
 import type { KeptAnswer, Limits, Ports } from './binding.ts'
 import { type Gate, passRate } from './gate.ts'
@@ -56,9 +56,7 @@ const choose = async (
   trace.layout = header.value ?? path.entries[0]?.layout ?? 'current'
   const entries = entriesFor(path, request.method, header.value, parameters)
   if (!entries.ok) {
-    if (entries.refusal.code === 'method_not_allowed') {
-      trace.headers['Allow'] = allowedMethods(path.entries.filter(entry => header.value === null || entry.layout === header.value))
-    }
+    if (entries.refusal.code === 'method_not_allowed') trace.headers['Allow'] = allowedMethods(path, header.value)
     return entries
   }
   const [first] = entries.value
@@ -77,17 +75,16 @@ const choose = async (
   trace.context = contextOf(operation)
   // The layouts may have different operations here, each with its own access.
   const allowed = entry === first ? caller : await callerOf(request.headers, operation, ports, trace.at)
-  if (!allowed.ok) return allowed
-  if (Object.values(parameters).every(isUsable)) return accepted({ entry, caller: allowed.value })
-  return refused('not_found', 'There is no object with this id')
+  return allowed.ok ? accepted({ entry, caller: allowed.value }) : allowed
 }
 
+/** Take a request as far as its body; what is refused to a caller who is within the rate is told. */
 const enter = async (
   request: Request,
   chosen: { readonly entry: Entry; readonly caller: Caller },
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
-  { gate, signal }: { readonly gate: Gate; readonly signal: AbortSignal },
+  { ports, gate, signal }: { readonly ports: Ports; readonly gate: Gate; readonly signal: AbortSignal },
 ): Promise<Result<Passage>> => {
   const { entry, caller } = chosen
   const { operation } = entry.binding
@@ -104,10 +101,17 @@ const enter = async (
     const passed = passRate(trace.headers, verdict, 'Too many requests in this second; send it again later')
     if (!passed.ok) return passed
   }
-  const takesBody = operation.body !== undefined && entry.route.bodyInQuery === undefined
-  const body = takesBody ? await readRequestBody(request, operation) : accepted(emptyBody)
-  return body.ok ? accepted({ request, entry, operation, parameters, caller, credentials, body: body.value, signal }) : body
+  const hasUsableIds = Object.values(parameters).every(isUsable)
+  const permitted = permit(operation, caller)
+  const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
+  const body = allowed.ok ? await bodyOf(request, entry) : allowed
+  if (body.ok) return accepted({ request, entry, operation, parameters, caller, credentials, body: body.value, signal })
+  await tellRefusal({ operation, caller, parameters: hasUsableIds ? parameters : {}, body: emptyBody }, body.refusal, trace, ports)
+  return body
 }
+
+const bodyOf = async (request: Request, { binding: { operation }, route }: Entry): Promise<Result<RawBody>> =>
+  operation.body !== undefined && route.bodyInQuery === undefined ? readRequestBody(request, operation) : accepted(emptyBody)
 
 const searchOf = (url: string): string => {
   const start = url.indexOf('?')
@@ -178,7 +182,7 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports, gate: G
     trace.headers['Vary'] = 'Accept'
     if (takes(request.headers.get('accept'), 'text/csv')) {
       return accepted({
-        ...jsonAnswer(trace, entry.binding.csv(outcome.value), operation.status),
+        ...jsonAnswer(trace, entry.binding.csv(outcome.value, trace.layout), operation.status),
         mediaType: 'text/csv; charset=utf-8; header=present',
       })
     }

@@ -6,8 +6,8 @@ import type { Binding } from './binding.ts'
 /** One way in: which binding answers a method at a path in a layout. */
 export type Entry = { readonly layout: Layout; readonly route: Route; readonly binding: Binding }
 
-/** All ways in at one path. */
-export type PathEntries = { readonly path: string; readonly entries: readonly Entry[] }
+/** All ways in at one path; `hasPage`: reading it gives a page. */
+export type PathEntries = { readonly path: string; readonly entries: readonly Entry[]; readonly hasPage: boolean }
 
 /** Paths with fixed words come before those with parameters at the same place, so that the exact word wins. */
 const byFixedWords = (a: PathEntries, b: PathEntries): number => {
@@ -16,10 +16,10 @@ const byFixedWords = (a: PathEntries, b: PathEntries): number => {
 }
 
 /**
- * Gather the routes of all bindings by path.
+ * Gather the routes of all bindings by path; at some of the paths stand pages too.
  * Throws when two operations claim the same method and path of one layout.
  */
-export const routeTable = (bindings: readonly Binding[]): readonly PathEntries[] => {
+export const routeTable = (bindings: readonly Binding[], pages: readonly { readonly path: string }[] = []): readonly PathEntries[] => {
   const entries = bindings.flatMap(binding =>
     layouts.flatMap(layout => binding.operation.routes[layout].map((route): Entry => ({ layout, route, binding }))),
   )
@@ -30,12 +30,17 @@ export const routeTable = (bindings: readonly Binding[]): readonly PathEntries[]
     claims.add(claim)
   }
   const byPath = Map.groupBy(entries, entry => entry.route.path)
-  return [...byPath].map(([path, group]) => ({ path, entries: group })).toSorted(byFixedWords)
+  const pagePaths = new Set(pages.map(page => page.path))
+  return [...byPath].map(([path, group]) => ({ path, entries: group, hasPage: pagePaths.has(path) })).toSorted(byFixedWords)
 }
 
-/** The methods of a path, as `Allow` lists them. */
-export const allowedMethods = (entries: readonly Entry[]): string => {
-  const methods = new Set<string>(entries.map(entry => entry.route.method))
+const entriesIn = ({ entries }: PathEntries, layout: Layout | null): readonly Entry[] =>
+  layout === null ? entries : entries.filter(entry => entry.layout === layout)
+
+/** The methods of a path in a layout, or in any, as `Allow` lists them. */
+export const allowedMethods = (path: PathEntries, layout: Layout | null): string => {
+  const methods = new Set<string>(entriesIn(path, layout).map(entry => entry.route.method))
+  if (path.hasPage) methods.add('GET')
   if (methods.has('GET')) methods.add('HEAD')
   return [...methods].toSorted().join(', ')
 }
@@ -62,12 +67,12 @@ export const entriesFor = (
 ): Result<readonly Entry[]> => {
   const asked: string = method === 'HEAD' ? 'GET' : method
   const candidates = path.entries.filter(entry => entry.route.method === (asked as Method))
-  const inLayout = header === null ? path.entries : path.entries.filter(entry => entry.layout === header)
+  const inLayout = entriesIn(path, header)
   const matching = candidates.filter(entry => inLayout.includes(entry))
   if (matching.length > 0) return accepted(matching)
   const [other] = candidates.length > 0 ? candidates : path.entries
   if (inLayout.length > 0 || other === undefined || header === null) {
-    return refused('method_not_allowed', `Use ${allowedMethods(inLayout)} on this path`)
+    return refused('method_not_allowed', `Use ${allowedMethods(path, header)} on this path`)
   }
   return refused('not_found', elsewhere(other.binding.operation, header, parameters))
 }

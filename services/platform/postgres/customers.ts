@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { mint } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { deleteLocationsOf, type LocationDeletion } from './location-deletion.ts'
+import { deleteLocationsOf } from './location-deletion.ts'
+import type { StoredLocation } from './location-row.ts'
 import { all, isLiving, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
 import type { Metadata } from './tables.ts'
 import type { TenantTransaction } from './transaction.ts'
@@ -79,19 +80,19 @@ export const updateCustomer = async (
 }
 
 /**
- * Delete a customer with its locations, whose tariffs end at `at`. Gives the last state of all that went, and the orders that are owed.
+ * Delete a customer with its locations, whose tariffs end at `at`. Gives the last state of all that went.
  * Refuses `not_found`. Source: contract decisions 6.
  */
 export const deleteCustomer = async (
   transaction: TenantTransaction,
   id: string,
   at: number,
-): Promise<Result<LocationDeletion & { readonly customer: StoredCustomer }>> => {
+): Promise<Result<{ readonly customer: StoredCustomer; readonly locations: readonly StoredLocation[] }>> => {
   const { rows } = await sql<Row>`
     update customers set deleted_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and id = ${id} and ${isLiving} returning ${columns}`.execute(transaction.query)
   if (rows[0] === undefined) return notFound
-  return accepted({ customer: fromRow(rows[0]), ...(await deleteLocationsOf(transaction, sql`customer_id = ${id}`, at)) })
+  return accepted({ customer: fromRow(rows[0]), locations: await deleteLocationsOf(transaction, sql`customer_id = ${id}`, at) })
 }
 
 /** List customers, newest first. Refuses `cursor_not_found`. */

@@ -25,40 +25,68 @@ export type DatabaseOptions = {
 }
 
 const mostPrepared = 1_000
+/** A server that is well ends a statement by itself; one that has said nothing this long after that will say nothing any more. */
+const silenceMs = 1_000
+/** How long what needs no work may take: to connect, to begin a transaction, to show life. */
+const promptMs = 5_000
+const needsNoWork = /^(begin\b|select 1$)/
+
+/** Connections opened under an older count may be as dead as the one that broke, and are replaced when they are next asked for. */
+type Breaks = { count: number }
 
 /**
  * Open the pools; connections are made when they are first needed. The schema must have been migrated.
- * Statements end after 25 s (30 s a request), waits for locks after 10 s, waits for a connection after 5 s: `Failure`, retriable.
+ * Statements end after 25 s (30 s a request), waits for locks after 10 s, waits for a connection and for the beginning of a transaction
+ * after 5 s: `Failure`, retriable. A server that has gone silent is waited for a second longer than it may take, and no connection from
+ * before is used after that. At the end statements under way are waited for, 5 s at most.
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
-  const tenant = openPool(options, 'wattledger_tenant', options.tenantConnections ?? 10)
-  const operator = openPool(options, 'wattledger_operator', options.operatorConnections ?? 12)
+  const breaks: Breaks = { count: 0 }
+  const tenant = openPool(options, breaks, 'wattledger_tenant', options.tenantConnections ?? 10)
+  const operator = openPool(options, breaks, 'wattledger_operator', options.operatorConnections ?? 12)
   return {
-    tenant,
-    operator,
+    tenant: tenant.query,
+    operator: operator.query,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([tenant.destroy(), operator.destroy()])
+      await Promise.all([tenant.close(), operator.close()])
     },
   }
 }
 
-const openPool = ({ address, statementTimeoutMs }: DatabaseOptions, role: string, max: number): Kysely<Tables> => {
+const openPool = ({ address, statementTimeoutMs = 25_000 }: DatabaseOptions, breaks: Breaks, role: string, max: number) => {
   const pool = new pg.Pool({
     ...connectionOptions(address, `-c role=${role} -c timezone=UTC -c datestyle=ISO -c jit=off`),
     max,
     types: columnTypes,
     application_name: role,
-    statement_timeout: statementTimeoutMs ?? 25_000,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + silenceMs,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: promptMs,
     idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   })
   // A connection that breaks is replaced on next use. Whoever has it learns of it from the statement; between statements nobody
   // listens, and an error that nobody listens to would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', client => client.on('error', () => undefined))
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparing(pool) }) })
+  const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparing(pool, breaks) }) })
+  return { query, close: closing(pool, () => query.destroy()) }
+}
+
+/** Make the end of a pool: connections in use are waited for, but not those on which nothing comes back. */
+const closing = (pool: pg.Pool, end: () => Promise<void>): (() => Promise<void>) => {
+  const open = new Set<pg.PoolClient>()
+  pool.on('connect', client => open.add(client))
+  pool.on('remove', client => open.delete(client))
+  return async () => {
+    const cut = setTimeout(() => {
+      for (const client of open) client.connection.stream.destroy()
+    }, promptMs)
+    await end().finally(() => clearTimeout(cut))
+  }
 }
 
 /** Add our session settings to an address; those that it carries itself come first, so ours hold. */
@@ -69,42 +97,65 @@ export const connectionOptions = (address: PostgresAddress, settings: string): p
   return { connectionString: url.href }
 }
 
-/** Give every statement that has values a name, so that a connection plans it once, and say what errors mean. */
-const preparing = (pool: pg.Pool): PostgresPool => {
+/** Give statements that have values a name, so that a connection plans each of them once. */
+const statementNames = (): ((text: string) => string | undefined) => {
   const names = new Map<string, string>()
-  const nameOf = (text: string): string | undefined => {
+  return text => {
     const known = names.get(text)
     if (known !== undefined || names.size >= mostPrepared) return known
     const name = `s${names.size}`
     names.set(text, name)
     return name
   }
-  const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>()
-  const wrap = (client: pg.PoolClient): PostgresPoolClient => {
+}
+
+/** A connection as the callers have it, and the count of breaks under which it was opened. */
+type Wrapped = { readonly client: PostgresPoolClient; readonly openedAfter: number }
+
+/** Prepare statements, say what errors mean, and give out no connection that broke or is older than one that did. */
+const preparing = (pool: pg.Pool, breaks: Breaks): PostgresPool => {
+  const nameOf = statementNames()
+  const clients = new WeakMap<pg.PoolClient, Wrapped>()
+  const wrap = (client: pg.PoolClient): Wrapped => {
+    const openedAfter = breaks.count
     // The server's farewell comes before the connection ends: one that has said it must not be given out again.
-    let isBroken = false
+    let broken: unknown = null
     const query = async (text: string, values: readonly unknown[]) => {
+      // Nothing comes back on it any more: an attempt to undo would wait for as long again.
+      if (broken !== null) throw broken
       try {
-        const name = values.length === 0 ? undefined : nameOf(text)
-        return await client.query(name === undefined ? { text, values: [...values] } : { name, text, values: [...values] })
+        return await client.query(statement(text, values, values.length === 0 ? undefined : nameOf(text)))
       } catch (error) {
         const meaning = classify(error)
-        isBroken ||= isFailure(meaning) && meaning.code === 'postgres_away'
+        if (isFailure(meaning) && meaning.code === 'postgres_away') {
+          broken = meaning
+          if (openedAfter === breaks.count) breaks.count += 1
+        }
         throw meaning
       }
     }
-    return { query, release: (discard?: boolean) => client.release(discard === true || isBroken) } as unknown as PostgresPoolClient
+    const release = (discard?: boolean): void => client.release(discard === true || broken !== null)
+    return { client: { query, release } as unknown as PostgresPoolClient, openedAfter }
   }
   return {
     options: pool.options,
     end: () => pool.end(),
     connect: async () => {
-      const client = await pool.connect().catch(error => {
-        throw classify(error)
-      })
-      const wrapped = clients.get(client) ?? wrap(client)
-      clients.set(client, wrapped)
-      return wrapped
+      for (;;) {
+        const client = await pool.connect().catch(error => {
+          throw classify(error)
+        })
+        const wrapped = clients.get(client) ?? wrap(client)
+        clients.set(client, wrapped)
+        if (wrapped.openedAfter === breaks.count) return wrapped.client
+        client.connection.stream.destroy()
+        client.release(true)
+      }
     },
   }
+}
+
+const statement = (text: string, values: readonly unknown[], name: string | undefined): pg.QueryConfig => {
+  const named = name === undefined ? { text, values: [...values] } : { name, text, values: [...values] }
+  return needsNoWork.test(text) ? { ...named, ...{ query_timeout: promptMs } } : named
 }

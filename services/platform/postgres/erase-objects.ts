@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { toTimestamp } from './column.ts'
+import { eraseTraces } from './erase-traces.ts'
 import type { ErasedObjects } from './erasures.ts'
 import { ownedBy } from './page.ts'
 import type { OperatorTransaction, Tenant } from './transaction.ts'
@@ -28,17 +29,15 @@ export const objectsToErase = async (
 }
 
 /**
- * Erase what PostgreSQL knows of objects: their rows, events, kept answers, and the details of audit entries. Of a location its id, zone and
- * currency stay, because its lane still needs them, until `removeErasedLocations`. Repeats change nothing.
+ * Erase what PostgreSQL knows of objects: their rows, and their traces elsewhere. Of a location its id, zone and currency stay, because
+ * its lane still needs them, until `removeErasedLocations`. Repeats change nothing.
  */
-export const eraseObjects = async (
-  { query }: OperatorTransaction,
-  tenant: Tenant,
-  { objectId, locationIds, deviceIds, otherIds }: ErasedObjects,
-  at: number,
-): Promise<void> => {
+export const eraseObjects = async (transaction: OperatorTransaction, tenant: Tenant, objects: ErasedObjects, at: number): Promise<void> => {
+  // While the rows are there: they tell by which references of the caller's own the objects go.
+  await eraseTraces(transaction, tenant, objects)
+  const { query } = transaction
+  const { locationIds, deviceIds, otherIds } = objects
   const owned = ownedBy(tenant)
-  const ids = [...new Set([objectId, ...locationIds, ...deviceIds, ...otherIds])]
   await sql`
     update locations set reference_id = null, customer_id = null, postal_address = null, latitude = null, longitude = null, metadata = '{}',
       deleted_at = coalesce(deleted_at, ${toTimestamp(at)}), pricing_revision = pricing_revision + 1
@@ -46,13 +45,6 @@ export const eraseObjects = async (
   await sql`delete from tariffs where ${owned} and location_id = any(${locationIds})`.execute(query)
   await sql`delete from devices where ${owned} and id = any(${deviceIds})`.execute(query)
   await sql`delete from customers where ${owned} and id = any(${otherIds})`.execute(query)
-  await sql`
-    delete from events where ${owned} and (object_id = any(${ids}) or data ->> 'location_id' = any(${locationIds}))`.execute(query)
-  await sql`
-    delete from idempotency_keys where ${owned} and exists (select from unnest(${ids}::text[]) id where strpos(answer::text, id) > 0)`.execute(
-    query,
-  )
-  await sql`update audit_log set detail = '{}' where ${owned} and object_id = any(${ids}) and action not like '%.erase'`.execute(query)
 }
 
 /** Remove what was left of erased locations; once nothing in a lane can name them any more. */

@@ -18,8 +18,8 @@ export type StoredEvent = {
   readonly createdAt: number
 }
 
-/** What happened, with the object as `JSON.stringify` is to write it. An `id` of its own makes an event that is written again count once. */
-export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> & { readonly data: unknown; readonly id?: string }
+/** What happened, with the object as `JSON.stringify` is to write it. */
+export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> & { readonly data: unknown }
 
 type Row = {
   id: string
@@ -57,8 +57,8 @@ export const writeEvents = async (
   at: number,
 ): Promise<readonly StoredEvent[]> => {
   const { accountId, liveMode, query } = transaction
-  const events = drafts.map(({ id, type, objectId, data }) => ({
-    id: id ?? mint('event', at),
+  const events = drafts.map(({ type, objectId, data }) => ({
+    id: mint('event', at),
     accountId,
     liveMode,
     type,
@@ -67,21 +67,20 @@ export const writeEvents = async (
     createdAt: at,
   }))
   if (events.length === 0) return []
-  const { rows } = await sql<{ key: string }>`
+  await sql`
     with written as (
       insert into events (account_id, live_mode, id, type, object_id, data, time_created)
       select ${accountId}, ${liveMode}, e.id, e.type, e.object_id, e.data::json, ${toTimestamp(at)}
       from unnest(${events.map(({ id }) => id)}::text[], ${events.map(({ type }) => type)}::text[],
         ${events.map(({ objectId }) => objectId)}::text[], ${events.map(({ data }) => data)}::text[]) as e(id, type, object_id, data)
-      on conflict do nothing returning id, type, object_id, data
+      returning id, type, object_id, data
     )
     insert into outbox (topic, key, account_id, live_mode, payload, time_created)
     select ${eventTopic}, ${`${accountId}:`}::text || coalesce(object_id, id), ${accountId}, ${liveMode},
       json_build_object('id', id, 'type', type, 'account_id', ${accountId}::text, 'live_mode', ${liveMode}::boolean,
         'object_id', object_id, 'time_created', ${at}::bigint, 'data', data), ${toTimestamp(at)}
-    from written order by id returning payload ->> 'id' as key`.execute(query)
-  const written = new Set(rows.map(({ key }) => key))
-  return events.filter(({ id }) => written.has(id))
+    from written order by id`.execute(query)
+  return events
 }
 
 /** Retrieve an event; null when there is none. */

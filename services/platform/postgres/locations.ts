@@ -134,9 +134,9 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
 }
 
 /** Delete a location: it is hidden, and its tariffs end at `at`. Gives its last state. Refuses `not_found`. Source: contract decisions 6. */
-export const deleteLocation = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<LocationChange>> => {
-  const { locations, orders } = await deleteLocationsOf(transaction, sql`id = ${id}`, at)
-  return locations[0] === undefined ? notFound : accepted({ location: locations[0], order: orders[0] ?? null })
+export const deleteLocation = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredLocation>> => {
+  const [location] = await deleteLocationsOf(transaction, sql`id = ${id}`, at)
+  return location === undefined ? notFound : accepted(location)
 }
 
 /** List locations, newest first. Refuses `cursor_not_found`. */

@@ -65,13 +65,14 @@ export const writeFeedState = async (
   await sql`
     insert into market_feeds as f (source_id, next_at, attempted_at, succeeded_at, feed, failures, failing_since, error)
     values (${sourceId}, ${values})
-    on conflict (source_id) do update set (next_at, attempted_at, succeeded_at, feed, failures, failing_since, error, told_at)
+    on conflict (source_id) do update set (next_at, attempted_at, succeeded_at, feed, failures, failing_since, error, told_at, told_cursor)
       = (select excluded.next_at, excluded.attempted_at, excluded.succeeded_at, excluded.feed, excluded.failures, excluded.failing_since,
-        excluded.error, case when excluded.failing_since is null then null else f.told_at end)`.execute(operator)
+        excluded.error, case when excluded.failing_since is null then null else f.told_at end,
+        case when excluded.failing_since is null then null else f.told_cursor end)`.execute(operator)
 }
 
-/** An outage of a source that accounts are still to be told of; `since` in ms. */
-export type UntoldOutage = { readonly sourceId: string; readonly since: number }
+/** An outage of a source that accounts are still to be told of; `since` in ms, `cursor`: the last location that was ('' before the first). */
+export type UntoldOutage = { readonly sourceId: string; readonly since: number; readonly cursor: string }
 
 /**
  * Read the outages that began at `before` (ms) or earlier, of which accounts were not told, and that were looked at again since `since`:
@@ -82,16 +83,27 @@ export const untoldOutages = async (
   { before, since }: { readonly before: number; readonly since: number },
 ): Promise<readonly UntoldOutage[]> => {
   const { rows } = await sql<UntoldOutage>`
-    select source_id as "sourceId", failing_since as since from market_feeds
+    select source_id as "sourceId", failing_since as since, coalesce(told_cursor, '') as cursor from market_feeds
     where failing_since <= ${toTimestamp(before)} and told_at is null and attempted_at >= ${toTimestamp(since)}
     order by source_id`.execute(operator)
   return rows
 }
 
-/** Note that all accounts were told of an outage; one that has ended meanwhile stays as it is. */
-export const markTold = async (operator: Kysely<Tables>, { sourceId, since }: UntoldOutage, at: number): Promise<void> => {
-  await sql`update market_feeds set told_at = ${toTimestamp(at)}
-    where source_id = ${sourceId} and failing_since = ${toTimestamp(since)}`.execute(operator)
+/**
+ * Note that the accounts of a page were told of an outage, and with the last page that all were; in the transaction of the page's events.
+ * False where the outage has ended meanwhile or another was faster: nothing may be told then.
+ */
+export const moveOutage = async (
+  query: Kysely<Tables>,
+  { sourceId, since, cursor }: UntoldOutage,
+  page: { readonly cursor: string; readonly isLast: boolean },
+  at: number,
+): Promise<boolean> => {
+  const moved = await sql`
+    update market_feeds set told_cursor = ${page.cursor}, told_at = ${page.isLast ? toTimestamp(at) : null}
+    where source_id = ${sourceId} and failing_since = ${toTimestamp(since)} and told_at is null
+      and coalesce(told_cursor, '') = ${cursor}`.execute(query)
+  return moved.numAffectedRows === 1n
 }
 
 /** A tariff anywhere: its account and mode are part of its name. */

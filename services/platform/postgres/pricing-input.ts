@@ -10,7 +10,10 @@ export type LocationKey = { readonly accountId: string; readonly liveMode: boole
 /** A market source at the revision that it had when it was read. */
 export type SourceRevision = { readonly sourceId: string; readonly revision: number }
 
-/** All that prices a location apart from market prices, as of one instant. Tariffs that ended are in it, voided ones are not. */
+/**
+ * All that prices a location apart from market prices, as of one instant. Tariffs that ended are in it, voided ones are not; those that ended with
+ * the location itself are in it as they were until then: what was accepted before is priced, and priced again, as if it had stayed.
+ */
 export type LocationPricing = LocationKey & {
   readonly revision: number
   readonly currencyCode: string
@@ -70,7 +73,9 @@ export const loadLocationPricing = async (query: Kysely<Tables>, keys: readonly 
     ${fromKeys(keys)}`.execute(query)
   return rows.map(row => {
     const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt } = row
-    const tariffs = (JSON.parse(row.tariffs) as Parameters<typeof tariffFromJson>[0][]).map(tariffFromJson)
+    const tariffs = (JSON.parse(row.tariffs) as Parameters<typeof tariffFromJson>[0][])
+      .map(tariffFromJson)
+      .map(tariff => (deletedAt !== null && tariff.closedAt === deletedAt ? { ...tariff, closedAt: null } : tariff))
     return { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, tariffs, ...sourcesOf(row) }
   })
 }

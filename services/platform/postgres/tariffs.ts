@@ -45,7 +45,7 @@ export const createTariff = async (transaction: TenantTransaction, draft: Tariff
   }
   const others = await tariffsOf(transaction, draft.locationId)
   const other = overlappingTariff(tariff, others)
-  if (other !== undefined) return overlap(other.id)
+  if (other !== undefined) return overlap(other.id, 'contract_start_date')
   await sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name, provider_id,
       library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
@@ -65,8 +65,8 @@ const noMarket = (wanted: string, currency: string | null) =>
     'market_rates',
   )
 
-const overlap = (otherId: string) =>
-  refused('tariff_overlap', `Tariff ${otherId} of this location, direction and type covers part of this time.`, 'contract_start_date')
+const overlap = (otherId: string, field: 'contract_start_date' | 'contract_end_date') =>
+  refused('tariff_overlap', `Tariff ${otherId} of this location, direction and type covers part of this time.`, field)
 
 /**
  * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on.
@@ -87,7 +87,7 @@ export const updateTariff = async (
     return accepted({ tariff, order: null })
   }
   const other = overlappingTariff(tariff, others)
-  if (other !== undefined) return overlap(other.id)
+  if (other !== undefined) return overlap(other.id, 'contract_end_date')
   if (tariff.contractStart !== null && tariff.contractEnd !== null && tariff.contractEnd <= tariff.contractStart) {
     return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
   }

@@ -1,5 +1,6 @@
 import type { TariffPlan } from '../../contract/connect-provider-app.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import { hasFailed, providerPatienceMs } from '../../domain/tariff/on-its-way.ts'
 import { scheduleText } from '../../domain/tariff/terms.ts'
 import { readTariffTerms, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
@@ -13,7 +14,6 @@ import {
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { retrieveTariff, updateTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { providerPatienceMs } from '../registry/location-tariffs.ts'
 import { bothDone, type ConnectDependencies, type Deeds, type Done, done, nothingDone } from './connect-dependencies.ts'
 import { putTariff, tellLocation } from './put-tariff.ts'
 
@@ -94,7 +94,7 @@ const nextAttempt = (failingSince: number, at: number): number => {
 export const keepFailure = async (transaction: TenantTransaction, credentials: TariffCredentials, at: number): Promise<Deeds> => {
   const { accountId, liveMode, locationId, tariffId, failureToldAt } = credentials
   const failingSince = credentials.failingSince ?? at
-  const isFailed = at - failingSince >= providerPatienceMs && failureToldAt === null
+  const isFailed = hasFailed({ failingSince }, at) && failureToldAt === null
   const told = { failureToldAt: isFailed ? at : failureToldAt }
   await putCredentials(transaction, { ...credentials, failingSince, ...told, dueAt: nextAttempt(failingSince, at) })
   if (!isFailed) return nothingDone

@@ -1,6 +1,7 @@
 import type { Standing } from '../../domain/connect/advance.ts'
 import type { ChosenProvider, ConnectState } from '../../domain/connect/session.ts'
 import { prefillOf } from '../../domain/connect/tariff-of.ts'
+import { hasFailed } from '../../domain/tariff/on-its-way.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { type LibraryTariff, listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -10,7 +11,6 @@ import { credentialsOf, isTariffPending } from '../../platform/postgres/tariff-c
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { listTariffs, retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { providerPatienceMs } from '../registry/location-tariffs.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { knownOf, placeKnown } from './place-address.ts'
 
@@ -64,8 +64,7 @@ export const standingOf = async (
   if (location === null) return 'none'
   const kind = { locationId: location.id, direction: config.direction, type: config.type }
   const credentials = await credentialsOf(transaction, kind)
-  const hasFailed = credentials !== null && credentials.failingSince !== null && at - credentials.failingSince >= providerPatienceMs
-  if (hasFailed) return 'failed'
+  if (credentials !== null && hasFailed(credentials, at)) return 'failed'
   if (await isTariffPending(transaction, kind, id)) return 'pending'
   return (await livingTariffs(transaction, location.id, config)).length > 0 ? 'connected' : 'none'
 }

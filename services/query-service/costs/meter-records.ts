@@ -34,7 +34,7 @@ const viewOf = (row: MeterCostRow): StoredRecordView => ({
   receivedAt: row.receivedAt,
 })
 
-const noRecord = refused('record_not_found', 'No record has this id')
+const noRecord = refused('not_found', 'No record has this id')
 
 /** Give a stored record and why it cost what it cost. Source: contract decisions 8. */
 export const retrieveRecord = async (

@@ -15,8 +15,8 @@ import { chooseLocations } from './interval-costs.ts'
 type Asked = RequestOf<typeof operation>
 
 /** The device of a session if it has just one, else the location. */
-const objectOf = (rows: readonly MeterCostRow[], locationId: string): string => {
-  const objects = new Set(rows.map(({ deviceId }) => deviceId))
+const objectOf = (places: readonly { readonly deviceId: string | null }[], locationId: string): string => {
+  const objects = new Set(places.map(({ deviceId }) => deviceId))
   const [only] = objects
   return objects.size === 1 && only !== null && only !== undefined ? only : locationId
 }
@@ -37,13 +37,13 @@ export const calculateSessionCost = async (
 ): Promise<Outcome<AnswerOf<typeof operation>>> => {
   const tenant = tenantOf(request)
   const places = await placesOfSession(clickHouse, tenant, request.id)
-  if (places.length === 0) return refused('session_not_found', 'No record has this session_reference_id')
+  if (places.length === 0) return refused('not_found', 'No record has this session_reference_id')
   const ids = [...new Set(places.map(({ locationId }) => locationId))]
   const known = await withTenant(database, tenant, transaction => costedLocations(transaction, ids))
   const chosen = chooseLocations(known, request.query)
   if (!chosen.ok) return chosen
   const [location, other] = chosen.value
-  if (location === undefined) return refused('session_not_found', 'No record has this session_reference_id')
+  if (location === undefined) return refused('not_found', 'No record has this session_reference_id')
   if (other !== undefined) {
     return refused('location_ambiguous', 'location_id is required: the session has records at several locations', 'location_id')
   }
@@ -59,7 +59,7 @@ export const calculateSessionCost = async (
       id: mint('energyCost', request.at),
       accountId,
       liveMode,
-      objectId: objectOf(rows, location.id),
+      objectId: objectOf(rows.length > 0 ? rows : here, location.id),
       energyFlowDirection: flow,
       tariffDirection,
       timezone: location.timezone,

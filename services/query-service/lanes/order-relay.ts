@@ -22,6 +22,7 @@ export type OrderRelay = AsyncDisposable & {
 
 export type OrderRelayOptions = OrderLanes & {
   readonly database: Database
+  readonly at: () => number
   readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 

@@ -1,8 +1,7 @@
 import { tariffEventData } from '../../contract/event.ts'
-import { repeatableId } from '../../platform/mint.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
-import { markTold, type TariffKey, tariffsPricedBy, type UntoldOutage, untoldOutages } from '../../platform/postgres/market-feeds.ts'
+import { moveOutage, type TariffKey, tariffsPricedBy, type UntoldOutage, untoldOutages } from '../../platform/postgres/market-feeds.ts'
 import { locationsPricedBy } from '../../platform/postgres/pricing-input.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 
@@ -12,8 +11,7 @@ const patienceMs = 48 * 3_600_000
 const attemptedWithinMs = 3 * 3_600_000
 const pageSize = 1_000
 
-const eventOf = ({ sourceId, since }: UntoldOutage, tariff: TariffKey) => ({
-  id: repeatableId('event', since, [sourceId, tariff.tariffId]),
+const eventOf = (tariff: TariffKey) => ({
   type: 'tariff.fetch.failed',
   objectId: tariff.tariffId,
   data: tariffEventData(tariff),
@@ -21,31 +19,32 @@ const eventOf = ({ sourceId, since }: UntoldOutage, tariff: TariffKey) => ({
 
 const tellOutage = async (database: Database, outage: UntoldOutage, at: number): Promise<number> => {
   let told = 0
-  for (let cursor = ''; ; ) {
+  for (let cursor = outage.cursor; ; ) {
     const page = await locationsPricedBy(database.operator, outage.sourceId, cursor, pageSize)
     const tariffs = await tariffsPricedBy(database.operator, outage.sourceId, page.locations)
     const tenants = Map.groupBy(tariffs, ({ accountId, liveMode }) => `${accountId}/${liveMode}`)
-    await withOperator(database, async ({ query }) => {
+    const isMine = await withOperator(database, async ({ query }) => {
+      if (!(await moveOutage(query, { ...outage, cursor }, page, at))) return false
       for (const group of tenants.values()) {
         const [{ accountId, liveMode }] = group as [TariffKey, ...TariffKey[]]
-        const events = group.map(tariff => eventOf(outage, tariff))
-        told += (await writeEvents({ accountId, liveMode, query }, events, at)).length
+        await writeEvents({ accountId, liveMode, query }, group.map(eventOf), at)
       }
+      return true
     })
-    cursor = page.cursor
+    if (!isMine) return told
+    told += tariffs.length
     if (page.isLast) return told
+    cursor = page.cursor
   }
 }
 
 /**
  * Tell accounts of sources whose prices have failed to come for 48 hours: one `tariff.fetch.failed` for each living tariff that follows
- * one, once an outage however often a crash makes this begin again. Gives the number of events. Source: contract decisions 12 and 14.
+ * one, once an outage, wherever a crash makes this go on. Gives the number of events. Source: contract decisions 12 and 14.
  */
 export const tellOutages = async (database: Database, at: number): Promise<number> => {
   let told = 0
-  for (const outage of await untoldOutages(database.operator, { before: at - patienceMs, since: at - attemptedWithinMs })) {
-    told += await tellOutage(database, outage, at)
-    await markTold(database.operator, outage, at)
-  }
+  const outages = await untoldOutages(database.operator, { before: at - patienceMs, since: at - attemptedWithinMs })
+  for (const outage of outages) told += await tellOutage(database, outage, at)
   return told
 }

@@ -1,6 +1,5 @@
 import { locationToWire } from '../../contract/location.ts'
 import { Failure } from '../../platform/failure.ts'
-import { repeatableId } from '../../platform/mint.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
 import { holdsLease, type Lease } from '../../platform/postgres/leases.ts'
@@ -14,7 +13,7 @@ import { locationView } from '../registry/location-tariffs.ts'
 /** A page that is done: its number from 1, and how many locations were told so far, of all. */
 export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'done'> & { readonly total: number; readonly isLast: boolean }
 
-export type FanOutOptions = OrderLanes & { readonly database: Database }
+export type FanOutOptions = OrderLanes & { readonly database: Database; readonly at: () => number }
 
 const ofTenants = <T extends { readonly accountId: string; readonly liveMode: boolean }>(
   items: readonly T[],
@@ -30,20 +29,15 @@ const putOrders = async (lanes: OrderLanes, { sourceId, revision, from, to }: Pr
   await Promise.all(orders.map(order => putRePrice(lanes, order)))
 }
 
-/** Tell subscribers of each location of a page, once however often the page is repeated. */
-const writeUpdates = async (
-  transaction: OperatorTransaction,
-  { sourceId, revision, turnAt }: PriceFanOut,
-  keys: readonly LocationKey[],
-): Promise<void> => {
+/** Tell subscribers of each location of a page. */
+const writeUpdates = async (transaction: OperatorTransaction, keys: readonly LocationKey[], at: number): Promise<void> => {
   for (const [{ accountId, liveMode }, locations] of ofTenants(await lockLocations(transaction, keys))) {
     const events = locations.map(location => ({
-      id: repeatableId('event', turnAt, [sourceId, String(revision), location.id]),
       type: 'location.update',
       objectId: location.id,
-      data: locationToWire(locationView(location, turnAt)),
+      data: locationToWire(locationView(location, at)),
     }))
-    await writeEvents({ accountId, liveMode, query: transaction.query }, events, turnAt)
+    await writeEvents({ accountId, liveMode, query: transaction.query }, events, at)
   }
 }
 
@@ -52,7 +46,7 @@ const overtaken = (): Failure => new Failure('lease_lost', 'another process goes
 /**
  * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
  * `location.update` for each (but for forecasts, whose cause has told it) and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
- * repeated: orders may come twice, which does no harm, events do not. Throws Failure `lease_lost` where `lease` no longer holds.
+ * repeated: orders may come twice, which does no harm, events do not, for they stand with the move or not at all. Throws Failure `lease_lost` where `lease` no longer holds.
  * Source: design 4; contract decisions 12 and 14.
  */
 export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize = 1_000): Promise<FanOutPage | null> => {
@@ -65,7 +59,7 @@ export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize 
   const step = { locations: locations.length, cursor, total, isLast }
   await withOperator(options.database, async transaction => {
     if (!(await holdsLease(transaction.query, lease))) throw overtaken()
-    if (fanOut.tells) await writeUpdates(transaction, fanOut, locations)
+    if (fanOut.tells) await writeUpdates(transaction, locations, options.at())
     if (!(await movePriceFanOut(transaction.query, fanOut, step))) throw overtaken()
   })
   const { sourceId, revision, page, done } = fanOut

@@ -1,14 +1,16 @@
 import { costRecord } from '../../domain/cost/cost-record.ts'
+import { coverageBy } from '../../domain/cost/estimate.ts'
 import type { Interval } from '../../domain/cost/record-segments.ts'
 import { type CountingCell, countingCells, tierBounds } from '../../domain/price/counting-cell.ts'
 import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
+import type { MeterRecord } from '../../domain/record/record.ts'
 import { type CountedEnergy, nothingCounted } from '../../domain/tariff/evaluate.ts'
 import { countsEnergy, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { tierKey } from '../../domain/tariff/tier-count.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { type CountedLocation, energyByStart, rowsAcross } from '../../platform/clickhouse/meter-cost-energy.ts'
-import type { Span, Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { rowsOfSpan, type Span, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
 
 const hourMs = 3_600_000
@@ -68,18 +70,38 @@ const coveredOf = ({ energySubmitted, end, pieces }: MeterCostRow): readonly Int
         .map(({ start, energy }, index) => ({ start, end: pieces[index + 1]?.start ?? end, energy }))
         .filter(piece => piece.energy === 0n && piece.end > piece.start)
 
+const submittedOf = (row: MeterCostRow): MeterRecord => ({
+  ...row,
+  energy: row.energySubmitted ?? row.energy,
+  confidence: row.recordConfidence,
+})
+
+/** Read what covers estimates that have no pieces to tell it, because some of their time has no price. */
+const coverageOf = async ({ db, tenant, of }: Rows, estimates: readonly MeterCostRow[]): Promise<ReturnType<typeof coverageBy>> => {
+  const from = estimates.reduce((earliest, { start }) => Math.min(earliest, start), Number.POSITIVE_INFINITY)
+  const to = estimates.reduce((latest, { end }) => Math.max(latest, end), Number.NEGATIVE_INFINITY)
+  const stored: MeterRecord[] = []
+  if (from >= to) return coverageBy(stored)
+  const filter = { locationIds: [of.locationId], tariffDirection: of.direction }
+  for await (const rows of rowsOfSpan(db, tenant, filter, { from, to })) for (const row of rows) stored.push(submittedOf(row))
+  return coverageBy(stored)
+}
+
 /** Read what the records that lie across cells bring to each accumulator. */
-const crossingEnergy = async ({ db, tenant, of, edges }: Rows, snapshot: PricingSnapshot): Promise<readonly CrossingEnergy[]> => {
-  const crossing: CrossingEnergy[] = []
-  for await (const rows of rowsAcross(db, tenant, of, edges)) {
-    for (const row of rows) {
-      const record = { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence }
-      for (const { type, direction, countingStart, before, after } of costRecord(snapshot, record, undefined, coveredOf(row)).moves) {
-        crossing.push({ key: tierKey(type, direction, countingStart), at: Math.max(row.start, countingStart), energy: after - before })
-      }
-    }
-  }
-  return crossing
+const crossingEnergy = async (rows: Rows, snapshot: PricingSnapshot): Promise<readonly CrossingEnergy[]> => {
+  const across: MeterCostRow[] = []
+  for await (const block of rowsAcross(rows.db, rows.tenant, rows.of, rows.edges)) for (const row of block) across.push(row)
+  const isUntold = ({ energySubmitted, pieces }: MeterCostRow): boolean => energySubmitted !== null && pieces.length === 0
+  const coverage = await coverageOf(rows, across.filter(isUntold))
+  return across.flatMap(row => {
+    const record = submittedOf(row)
+    const { moves } = costRecord(snapshot, record, undefined, isUntold(row) ? coverage(record) : coveredOf(row))
+    return moves.map(({ type, direction, countingStart, before, after }) => ({
+      key: tierKey(type, direction, countingStart),
+      at: Math.max(row.start, countingStart),
+      energy: after - before,
+    }))
+  })
 }
 
 /**

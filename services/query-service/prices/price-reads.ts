@@ -4,6 +4,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { nextUpdate } from '../../domain/price/next-update.ts'
 import type { PriceRequest, PriceSeries } from '../../domain/price/price-series.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { isOnItsWay, pendingTariff } from '../../domain/tariff/on-its-way.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
@@ -13,7 +14,6 @@ import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import { nextPublication, pricesChangedAt } from '../../platform/postgres/price-times.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import type { HeldPricing, PricingBook } from '../../platform/pricing-book.ts'
-import { locationView } from '../registry/location-tariffs.ts'
 import { countedEnergyOf } from './price-counts.ts'
 
 /** What the readings of prices are made from; `pricing` is their own, so that a look into the past moves nothing that others hold. */
@@ -75,16 +75,6 @@ const noTariff = (direction: TariffDirection, at: string, layout: Layout): Refus
 const noPrice = (direction: TariffDirection, at: string): Refusal =>
   refused('no_price_data', `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`).refusal
 
-const pending = (direction: TariffDirection): Refusal => {
-  const message = `The tariff for ${direction} is still being connected; ask again when its tariff_status is CONNECTED`
-  return refused('pending_connect', message).refusal
-}
-
-const isPending = ({ location }: GatheredPrices, direction: TariffDirection, at: number): boolean => {
-  const { commodity_import, commodity_export, local } = locationView(location, at).tariffStatus
-  return { IMPORT: commodity_import, EXPORT: commodity_export, LOCAL: local }[direction] === 'PENDING'
-}
-
 /**
  * Say why a series cannot be answered; null when it can. Time before the first contract may be left out of it, no other.
  * Refuses the first instant that has no price otherwise, or all of the span where nothing is left: `no_tariff_connected`, while one is on
@@ -101,5 +91,6 @@ export const refuseSeries = (
   const { missing, start } = gap ?? { missing: 'TARIFF', start: span.start }
   const instant = writeInstant(start, span.endOffset)
   if (missing === 'MARKET_PRICE') return noPrice(span.direction, instant)
-  return isPending(gathered, span.direction, at) ? pending(span.direction) : noTariff(span.direction, instant, layout)
+  if (isOnItsWay(gathered.location, span.direction, at)) return pendingTariff(span.direction)
+  return noTariff(span.direction, instant, layout)
 }

@@ -6,6 +6,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type AmountMarket, planAmount } from '../../domain/schedule/amount.ts'
 import type { AmountRequest } from '../../domain/schedule/amount-request.ts'
 import type { CountedEnergy } from '../../domain/tariff/evaluate.ts'
+import { isOnItsWay } from '../../domain/tariff/on-its-way.ts'
 import { mint } from '../../platform/mint.ts'
 import { livingDevices } from '../../platform/postgres/devices.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -63,7 +64,8 @@ const gather = async (reads: PriceReads, request: Asked, { devices }: AmountRequ
     return steps?.(type, direction, from) ?? []
   }
   const generation = isImporting ? await expectedGeneration(reads.clickHouse, tenant, request.id, bounds) : []
-  return accepted({ location, market: { snapshot: held.snapshot, counted, generation } })
+  const isPending: AmountMarket['isPending'] = direction => isOnItsWay(location, direction, request.at)
+  return accepted({ location, market: { snapshot: held.snapshot, counted, generation, isPending } })
 }
 
 /** How long (ms) a plan holds up the process before others get their turn. */

@@ -56,7 +56,7 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
     change(dependencies, customerDelete, request, async transaction => {
       const deleted = await deleteCustomer(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
-      const { customer, locations, orders } = deleted.value
+      const { customer, locations } = deleted.value
       const last = customerToWire(customer)
       const events = locations.map(location => ({
         type: 'location.delete',
@@ -70,7 +70,6 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
           ...events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data })),
           { action: 'customer.delete', objectId: customer.id, detail: last },
         ],
-        orders,
       })
     }),
   ),

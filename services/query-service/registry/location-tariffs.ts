@@ -1,6 +1,7 @@
 import { type LocationView, type TariffKind, type TariffStatus, tariffKinds } from '../../contract/location.ts'
 import type { StructureType } from '../../contract/location-status.ts'
 import type { PostalAddress } from '../../contract/postal-address.ts'
+import { hasFailed } from '../../domain/tariff/on-its-way.ts'
 import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 
@@ -27,9 +28,6 @@ export const speakingTariff = <T extends Termed>(tariffs: readonly T[], kind: Ta
 export const statusOfKind = (kind: TariffKind, speaking: { readonly status: 'CONNECTED' | 'ERROR' } | undefined): TariffStatus =>
   kind === 'non_commodity_export' ? 'NOT_SUPPORTED' : (speaking?.status ?? 'NOT_CONNECTED')
 
-/** How long a provider may fail to give a tariff before it counts as failed, in ms. Source: Connect reference 7. */
-export const providerPatienceMs = 48 * 3_600_000
-
 /** Tell the status of a kind of tariff at a location at `at` (ms); where none lives, one may be on its way from its provider. */
 const statusAt = (
   { tariffs, onTheirWay = [] }: Pick<StoredLocation, 'tariffs' | 'onTheirWay'>,
@@ -39,7 +37,7 @@ const statusAt = (
   const speaking = speakingTariff(tariffs, kind, at)
   const coming = speaking === undefined ? onTheirWay.find(one => kindOf(one) === kind) : undefined
   if (coming === undefined) return statusOfKind(kind, speaking)
-  return coming.failingSince !== null && at - coming.failingSince >= providerPatienceMs ? 'ERROR' : 'PENDING'
+  return hasFailed(coming, at) ? 'ERROR' : 'PENDING'
 }
 
 /** Build a record with one member for each kind of tariff. */

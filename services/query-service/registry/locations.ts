@@ -98,9 +98,9 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     change(dependencies, locationDelete, request, async transaction => {
       const deleted = await deleteLocation(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
-      const { events } = changed('location.delete', deleted.value.location, request.at)
+      const { events } = changed('location.delete', deleted.value, request.at)
       const audit = events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data }))
-      return accepted({ value: { message: 'Accepted' as const }, events, audit, orders: [deleted.value.order] })
+      return accepted({ value: { message: 'Accepted' as const }, events, audit })
     }),
   ),
 ]

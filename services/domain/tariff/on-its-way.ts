@@ -1,0 +1,29 @@
+import { type Refusal, refused } from '../refusal.ts'
+import type { TariffDirection, TariffType } from './tariff.ts'
+
+type Kinded = { readonly direction: TariffDirection; readonly type: TariffType }
+
+/** A tariff that its provider has not given yet; `failingSince`: since when it has failed to (ms), null while it has not. */
+type Coming = Kinded & { readonly failingSince: number | null }
+
+/** How long a provider may fail to give a tariff before it counts as failed, in ms. Source: Connect reference 7. */
+export const providerPatienceMs = 48 * 3_600_000
+
+/** Tell whether a provider has failed for too long at `at` (ms) to be waited for. */
+export const hasFailed = ({ failingSince }: Pick<Coming, 'failingSince'>, at: number): boolean =>
+  failingSince !== null && at - failingSince >= providerPatienceMs
+
+/** Tell whether the COMMODITY tariff of a direction is on its way to a location at `at` (ms): none lives there, and one is waited for. */
+export const isOnItsWay = (
+  { tariffs, onTheirWay = [] }: { readonly tariffs: readonly Kinded[]; readonly onTheirWay?: readonly Coming[] },
+  direction: TariffDirection,
+  at: number,
+): boolean => {
+  const isOfKind = (one: Kinded): boolean => one.direction === direction && one.type === 'COMMODITY'
+  const coming = tariffs.some(isOfKind) ? undefined : onTheirWay.find(isOfKind)
+  return coming !== undefined && !hasFailed(coming, at)
+}
+
+/** Say that prices of a direction wait for a tariff that is on its way: `pending_connect`. Source: Connect reference 7. */
+export const pendingTariff = (direction: TariffDirection): Refusal =>
+  refused('pending_connect', `The tariff for ${direction} is still being connected; ask again when its tariff_status is CONNECTED`).refusal
