@@ -180,7 +180,7 @@ export const instantCost = defineOperation({
   id: 'instant_cost_calculate',
   summary: 'Calculate the cost of a record at once',
   description:
-    'Takes one record and answers with what it costs. The record is stored like a submitted one, and counts once however often it is sent; with non_persistent it is priced alone and nothing is written. The stored cost may change later, when a price or tariff does.',
+    'Takes one record and answers with what it costs. The record is stored like a submitted one, and counts once however often it is sent; with non_persistent nothing is written: it is priced as if it had come. The stored cost may change later, when a price or tariff does.',
   tag: 'Costs',
   access: 'metering',
   routes: sameRoute('POST', '/costs/instant'),
