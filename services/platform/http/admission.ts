@@ -13,7 +13,7 @@ type Asked = {
 
 /** The room that a request has until it leaves. */
 export type Ticket = {
-  /** Tell how many bytes the body has, inflated. False: there is no room for so many, and the request must come again later. */
+  /** Tell how many bytes the body has by now, inflated. False: there is no room for so many, and the request must come again later. */
   readonly weigh: (bytes: number) => boolean
   readonly leave: () => void
 }
@@ -26,8 +26,8 @@ export type Admission = {
 
 /** What any submission takes at the least: its request, its promises, its place in a chunk. */
 const leastBytes = 16_384
-/** What a body counts whose length is not announced. */
-const usualBytes = 4 * 2 ** 20
+/** What a body counts at first whose length is not announced: then it counts what has come of it. */
+const usualBytes = 65_536
 /** How much a coded body may be expected to grow; readings shrink to a tenth. */
 const growth = 8
 

@@ -4,11 +4,12 @@ import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layo
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { type BasicCredentials, basicCredentials, callerOf, challenge, nobody, permit } from './access.ts'
+import type { Ticket } from './admission.ts'
 import { type Answer, takes } from './answer.ts'
 import type { KeptAnswer, Limits, Ports } from './binding.ts'
 import { type Gate, passRate } from './gate.ts'
 import { claimOf, runOnce } from './idempotency.ts'
-import { readRequestBody } from './request-body.ts'
+import { busy, readRequestBody } from './request-body.ts'
 import { allowedMethods, type Entry, entriesFor, type PathEntries } from './route-table.ts'
 import { tellRefusal } from './tell-refusal.ts'
 
@@ -84,7 +85,7 @@ const enter = async (
   chosen: { readonly entry: Entry; readonly caller: Caller },
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
-  { ports, gate, signal }: { readonly ports: Ports; readonly gate: Gate; readonly signal: AbortSignal },
+  { ports, gate, signal, ticket }: { readonly ports: Ports; readonly gate: Gate; readonly signal: AbortSignal; readonly ticket: Ticket },
 ): Promise<Result<Passage>> => {
   const { entry, caller } = chosen
   const { operation } = entry.binding
@@ -104,14 +105,15 @@ const enter = async (
   const hasUsableIds = Object.values(parameters).every(isUsable)
   const permitted = permit(operation, caller)
   const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
-  const body = allowed.ok ? await bodyOf(request, entry) : allowed
+  const body = allowed.ok ? await bodyOf(request, entry, ticket) : allowed
   if (body.ok) return accepted({ request, entry, operation, parameters, caller, credentials, body: body.value, signal })
+  if (body === busy) return body
   await tellRefusal({ operation, caller, parameters: hasUsableIds ? parameters : {}, body: emptyBody }, body.refusal, trace, ports)
   return body
 }
 
-const bodyOf = async (request: Request, { binding: { operation }, route }: Entry): Promise<Result<RawBody>> =>
-  operation.body !== undefined && route.bodyInQuery === undefined ? readRequestBody(request, operation) : accepted(emptyBody)
+const bodyOf = async (request: Request, { binding: { operation }, route }: Entry, { weigh }: Ticket): Promise<Result<RawBody>> =>
+  operation.body !== undefined && route.bodyInQuery === undefined ? readRequestBody(request, operation, weigh) : accepted(emptyBody)
 
 const searchOf = (url: string): string => {
   const start = url.indexOf('?')
@@ -222,8 +224,6 @@ export const refusalHeaders = (refusal: Refusal, operation: Operation | null): R
   }
 }
 
-const busy = refused('unavailable', 'The service is busy; send the request again later')
-
 /** Take a request through choice of layout, access, limits, reading, the operation itself, and writing. */
 export const dispatch = async (
   request: Request,
@@ -238,9 +238,8 @@ export const dispatch = async (
   const ticket = means.gate.admission.enter({ operation: entry.binding.operation, caller, headers: request.headers })
   if (ticket === null) return busy
   try {
-    const passage = await enter(request, chosen.value, parameters, trace, means)
-    if (!passage.ok) return passage
-    return ticket.weigh(passage.value.body.bytes.length) ? await perform(passage.value, trace, means.ports, means.gate) : busy
+    const passage = await enter(request, chosen.value, parameters, trace, { ...means, ticket })
+    return passage.ok ? await perform(passage.value, trace, means.ports, means.gate) : passage
   } finally {
     ticket.leave()
   }

@@ -15,24 +15,31 @@ const mediaTypeOf = (contentType: string | null): string => {
   return type.endsWith('+json') ? 'application/json' : type
 }
 
+/** More is under way than the process can do. */
+export const busy = refused('unavailable', 'The service is busy; send the request again later')
+
 const tooLarge = (limit: number) => refused('body_too_large', `Send a body of at most ${limit} bytes`)
 
-/** Read a body whose length was not announced, stopping at the limit. */
-const readCounted = async (stream: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array | undefined> => {
+/** Tells whether there is room for a body of so many bytes. */
+type HasRoom = (bytes: number) => boolean
+
+/** Read a body whose length was not announced, stopping at the limit, and where there is no room for more. */
+const readCounted = async (stream: ReadableStream<Uint8Array>, limit: number, hasRoom: HasRoom): Promise<Result<Uint8Array>> => {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of stream) {
     length += chunk.length
-    if (length > limit) return undefined
+    if (length > limit) return tooLarge(limit)
+    if (!hasRoom(length)) return busy
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks, length)
+  return accepted(Buffer.concat(chunks, length))
 }
 
-const readBytes = async (request: Request, limit: number): Promise<Uint8Array | undefined> => {
+const readBytes = async (request: Request, limit: number, hasRoom: HasRoom): Promise<Result<Uint8Array>> => {
   const announced = request.headers.get('content-length')
-  if (announced !== null) return Number(announced) <= limit ? new Uint8Array(await request.arrayBuffer()) : undefined
-  return request.body === null ? new Uint8Array() : readCounted(request.body, limit)
+  if (announced !== null) return Number(announced) <= limit ? accepted(new Uint8Array(await request.arrayBuffer())) : tooLarge(limit)
+  return request.body === null ? accepted(new Uint8Array()) : readCounted(request.body, limit, hasRoom)
 }
 
 /** Bodies that are inflated at once: one for each thread that the engine has for it, so that many bombs take no more memory than a few. */
@@ -60,9 +67,10 @@ const mediaTypeRefusal = (operation: Operation, mediaType: string): Result<never
 
 /**
  * Read the body of a request whole, inflated, within the operation's limit.
- * An empty body needs no Content-Type. Refuses other media types and codings, and bodies whose compressed or inflated size is above the limit.
+ * An empty body needs no Content-Type. Refuses other media types and codings, bodies whose compressed or inflated size is above the limit,
+ * and those that `hasRoom` has no room for.
  */
-export const readRequestBody = async (request: Request, operation: Operation): Promise<Result<RawBody>> => {
+export const readRequestBody = async (request: Request, operation: Operation, hasRoom: HasRoom): Promise<Result<RawBody>> => {
   const limit = operation.bodyLimit ?? defaultBodyLimit
   const mediaType = mediaTypeOf(request.headers.get('content-type'))
   const coding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
@@ -70,10 +78,11 @@ export const readRequestBody = async (request: Request, operation: Operation): P
   const mayBeEmpty = mediaType === ''
   const wrongType = mayBeEmpty ? null : mediaTypeRefusal(operation, mediaType)
   if (wrongType !== null) return wrongType
-  const bytes = await readBytes(request, limit)
-  if (bytes === undefined) return tooLarge(limit)
+  const read = await readBytes(request, limit, hasRoom)
+  if (!read.ok) return read
+  const bytes = read.value
   if (mayBeEmpty && bytes.length > 0) return mediaTypeRefusal(operation, mediaType) ?? accepted({ bytes, mediaType })
-  if (coding === 'identity' || bytes.length === 0) return accepted({ bytes, mediaType })
-  const inflated = await inflateBytes(bytes, limit)
-  return inflated.ok ? accepted({ bytes: inflated.value, mediaType }) : inflated
+  const inflated = coding === 'identity' || bytes.length === 0 ? read : await inflateBytes(bytes, limit)
+  if (!inflated.ok) return inflated
+  return hasRoom(inflated.value.length) ? accepted({ bytes: inflated.value, mediaType }) : busy
 }
