@@ -74,7 +74,9 @@ describe('a body that is far larger than it looks', () => {
       Array.from({ length: 64 }, () => bomb),
       gzip,
     )
-    expect(replies.map(told)).toEqual(replies.map(() => [413, 'body_too_large']))
+    // Those for which there is no room at the time are not even read.
+    const answers = new Set(replies.map(reply => told(reply).join(' ')))
+    expect([...answers].filter(answer => answer !== '503 unavailable')).toEqual(['413 body_too_large'])
     // All of them inflated at once would take 1 GiB; what the collector has not come to on a busy machine has its room.
     expect(grownBytes / mebi).toBeLessThan(256)
   })

@@ -56,10 +56,10 @@ const counter = () => {
 const free: Ticket = { weigh: () => true, leave: () => undefined }
 
 /**
- * Make the admission of a process. Reads and test mode are the first to be refused, submissions of readings in live mode the last:
- * test mode has a quarter of the room for submissions and a half of that for reads, an account in a mode a half of either; live reads wait
- * outside while live submissions take more than a quarter, those of test mode while any do. A submission is let in however large it is where
- * none of its kind is under way. What is neither reading nor submitting is never refused here. Source: promises I7.
+ * Make the admission of a process. Test mode and reads are the first to be refused, submissions of readings in live mode the last: those
+ * of test mode come in while half of the room for submissions is free, an account in a mode has a half of it at the most, and of the reads;
+ * live reads wait outside while live submissions take more than a quarter, those of test mode while any do. A submission is let in however
+ * large it is where none of its kind is under way. What is neither reading nor submitting is never refused here. Source: promises I7.
  */
 export const admission = (limits: AdmissionLimits): Admission => {
   const bytes = counter()
@@ -67,9 +67,8 @@ export const admission = (limits: AdmissionLimits): Admission => {
 
   const fits = (name: string, liveMode: boolean, weight: number): boolean => {
     const within = (used: number, room: number): boolean => used === 0 || used + weight <= room
-    const { all, test } = bytes.under
     const room = limits.submissionBytes
-    return within(all, room) && within(bytes.ownOf(name), room / 2) && (liveMode || within(test, room / 4))
+    return within(bytes.under.all, liveMode ? room : room / 2) && within(bytes.ownOf(name), room / 2)
   }
 
   const enterSubmission = (name: string, { operation, caller: { liveMode }, headers }: Asked): Ticket | null => {

@@ -106,5 +106,5 @@ export const defaultLimits: Limits = {
   requestsPerSecond: null,
   failedLoginsPerMinute: 10,
   requestTimeoutMs: 30_000,
-  underWay: { submissionBytes: 64 * 2 ** 20, reads: 128 },
+  underWay: { submissionBytes: 128 * 2 ** 20, reads: 128 },
 }
