@@ -59,12 +59,16 @@ const isCaptured = (state: ConnectState): boolean => (state.source === 'captured
 /** Whether the tariff of the summary is the location's already. */
 const isKept = ({ source }: ConnectState): boolean => source === 'stored' || source === 'direct'
 
-/**
- * Come to a page from another one. Reaching the summary keeps the tariff; the earlier layout waits for SAVE. Nobody goes back to a summary
- * whose prices were given up on the way.
- */
+/** Pages that ask for, or show, something of prices that are chosen. */
+const ofPrices: readonly Page[] = ['name', 'term', 'summary']
+
+/** Whether a page that was passed can be shown still: what it stands on may have been given up since. */
+const isShowable = (config: ConnectConfig, state: ConnectState, page: Page): boolean =>
+  ofPrices.includes(page) ? hasPrices(state) : page !== 'surcharge' || config.layout === 'earlier' || !asksRegion(state)
+
+/** Come to a page from another one. Reaching the summary keeps the tariff; the earlier layout waits for SAVE. */
 const reach = (config: ConnectConfig, state: ConnectState, from: Page, page: Page): Result<Move> => {
-  const trail = pagesBefore(config, state, from).filter(one => one !== page && (one !== 'summary' || hasPrices(state)))
+  const trail = pagesBefore(config, state, from).filter(one => one !== page && isShowable(config, state, one))
   const next = { ...state, page, trail }
   if (page !== 'summary' || config.layout === 'earlier') return move(next)
   return move(next, isKept(state) ? 'complete' : 'save')
@@ -133,7 +137,8 @@ const notHere = refused('action_invalid', 'This button has no use on this page; 
 
 /** Go back from a page: from an older one as if the person were there still. */
 const back = (config: ConnectConfig, state: ConnectState, from: Page): Result<Move> => {
-  const trail = from === 'login' ? state.trail : pagesBefore(config, state, from).filter(one => one !== from)
+  const passed = from === 'login' ? state.trail : pagesBefore(config, state, from).filter(one => one !== from)
+  const trail = passed.filter(one => isShowable(config, state, one))
   const page = trail.at(-1)
   if (page === undefined) return move(state, 'leave')
   return move({ ...state, page, trail: trail.slice(0, -1) })

@@ -98,6 +98,23 @@ describe('a session', () => {
     )
   })
 
+  it('asks for no term of prices that were given up at a login', () => {
+    const config: ConnectConfig = {
+      ...{ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
+      ...{ capturesAdvanced: false, capturesName: true, capturesTerm: true },
+    }
+    for (const road of roads) {
+      const given: readonly Input[] = [
+        ...road,
+        { kind: 'action', action: 'EDIT', page: null },
+        { kind: 'submit', captured: { page: 'login', outcome: 'another' } },
+        { kind: 'action', action: 'BACK', page: null },
+        { kind: 'submit', captured: { page: 'term', term: null } },
+      ]
+      expect(faultOf(config, walkTo(config, given))).toBeNull()
+    }
+  })
+
   it('makes no illegal move in 10,000 random walks, with older pages, BACK and two tabs', () => {
     fc.assert(
       fc.property(configs, fc.array(inputs, { minLength: 1, maxLength: 30 }), (config, walk) => {
