@@ -26,8 +26,22 @@ export type TailCount = {
   readonly crossed: number
 }
 
-/** Devices of one location often tell of the same quarter hour, one after the other, in any order. */
-const longestTail = 24
+/**
+ * Devices of one location often tell of the same quarter hour, one after the other, in any order: a tail holds some records for each of the
+ * devices in it.
+ */
+const tailBounds = { least: 24, ofDevice: 4, most: 4_000 }
+
+/** How many of the last records, in order, a tail holds. */
+const tailLength = (counted: readonly Counted[]): number => {
+  const devices = new Set<string | null>()
+  const most = Math.min(counted.length, tailBounds.most)
+  for (let length = 1; length <= most; length += 1) {
+    devices.add((counted[counted.length - length] as Counted).entry.record.deviceId)
+    if (length >= tailBounds.least && length >= tailBounds.ofDevice * devices.size) return length
+  }
+  return most
+}
 
 const contractStarts = ({ held, direction }: LaneGroup, { from, to }: Span): readonly number[] =>
   held.snapshot.directions[direction].eras
@@ -50,10 +64,10 @@ const light = ({ entry, moves }: Counted): Counted => {
 
 /** Move what is too long of a tail into the base. */
 const shortened = (count: TailCount): TailCount => {
-  const { length } = count.tail
-  if (length <= longestTail) return count
+  const length = tailLength(count.tail)
+  if (length === count.tail.length) return count
   const base = new Map(count.base)
-  const gone = count.tail.slice(0, length - longestTail)
+  const gone = count.tail.slice(0, -length)
   for (const { moves } of gone) add(base, moves)
   return { ...count, base, floor: gone.at(-1)?.entry ?? null, tail: count.tail.slice(gone.length) }
 }
@@ -72,10 +86,11 @@ export const countAfter = (group: LaneGroup, { to: until }: Span, { entries, tot
   }
   if (counted.length === 0) return null
   counted.sort((a, b) => byCount(a.entry, b.entry))
-  const tail = counted.slice(-longestTail).map(light)
+  const length = tailLength(counted)
+  const tail = counted.slice(-length).map(light)
   const base = new Map(total)
   for (const { moves } of tail) add(base, moves, -1n)
-  const floor = counted.at(-longestTail - 1)?.entry ?? null
+  const floor = counted.at(-length - 1)?.entry ?? null
   return {
     base,
     floor: floor === null ? null : light({ entry: floor, moves: [] }).entry,

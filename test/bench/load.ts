@@ -157,8 +157,7 @@ if (import.meta.main) {
     }
     runLoad(message, () => stored).then(
       result => {
-        process.send?.(result)
-        process.disconnect()
+        process.send?.(result, undefined, undefined, () => process.disconnect())
       },
       error => {
         process.stderr.write(`${String(error)}\n`)
