@@ -20,19 +20,6 @@ const compareRows = async (stage: Stage, inOrder: Played, anyhow: Played): Promi
   return differences(wanted, found, names)
 }
 
-/** Ask until nothing is wrong any more, or what is wrong has not changed for some time; gives what was wrong in the end. */
-const faultsAtRest = async (quietMs: number, ask: () => Promise<readonly string[]>): Promise<readonly string[]> => {
-  let [seen, since] = ['', performance.now()]
-  for (;;) {
-    const faults = await ask()
-    if (faults.length === 0) return faults
-    const text = faults.join()
-    if (text !== seen) [seen, since] = [text, performance.now()]
-    if (performance.now() - since > quietMs) return faults
-    await sleep(pollMs)
-  }
-}
-
 /** Tell whether a receipt has reached its end: submitted = processed + failed. */
 const receiptFault = async ({ client }: Stage, batchId: string): Promise<readonly string[]> => {
   const { status, text } = await client.send('GET', `/meters/batch?batch_id=${batchId}`)
@@ -40,6 +27,32 @@ const receiptFault = async ({ client }: Stage, batchId: string): Promise<readonl
   const receipt = parseExactly(text) as StoredReceipt
   const sum = Number(receipt.records_processed) + receipt.failed_records.length
   return sum === Number(receipt.records_submitted) ? [] : [`receipt ${batchId}: ${text}`]
+}
+
+/** What a busy machine still owes is waited for so long. */
+const longestMs = 240_000
+
+type Ask = () => Promise<readonly string[]>
+
+/**
+ * Ask until nothing is wrong any more, or what is wrong has not changed for some time although every receipt has reached its end; gives
+ * what was wrong in the end.
+ */
+const faultsAtRest = async (quietMs: number, ask: Ask, owed: Ask): Promise<readonly string[]> => {
+  const startedAt = performance.now()
+  let [seen, since] = ['', startedAt]
+  for (;;) {
+    const faults = await ask()
+    if (faults.length === 0) return faults
+    const text = faults.join()
+    if (text !== seen) [seen, since] = [text, performance.now()]
+    if (performance.now() - since > quietMs) {
+      const late = await owed()
+      if (late.length === 0 || performance.now() - startedAt > longestMs) return [...late, ...faults]
+      since = performance.now()
+    }
+    await sleep(pollMs)
+  }
 }
 
 const compareCosts = async ({ client }: Stage, history: History, inOrder: Played, anyhow: Played): Promise<readonly string[]> => {
@@ -56,16 +69,22 @@ export const compareAgain = compareRows
  */
 export const comparePlays = async (stage: Stage, history: History, quietMs: number): Promise<Comparison> => {
   const [inOrder, anyhow] = await Promise.all([playInOrder(stage, history), playAnyhow(stage, history)])
+  const batchIds = [...inOrder.batchIds, ...anyhow.batchIds]
+  const owed: Ask = async () => {
+    const faults: string[] = []
+    for (const batchId of batchIds) faults.push(...(await receiptFault(stage, batchId)))
+    return faults
+  }
+  const atRest = (ask: Ask): Promise<readonly string[]> => faultsAtRest(quietMs, ask, owed)
   const done = (faults: readonly string[]): Comparison => ({ inOrder, anyhow, faults })
   await sleep(settleMs)
-  const rows = await faultsAtRest(quietMs, () => compareRows(stage, inOrder, anyhow))
-  const judged = await faultsAtRest(quietMs, () => judgeHistory(stage, history, inOrder))
+  const rows = await atRest(() => compareRows(stage, inOrder, anyhow))
+  const judged = await atRest(() => judgeHistory(stage, history, inOrder))
   if (rows.length + judged.length > 0) return done([...rows, ...judged])
-  const costs = await faultsAtRest(quietMs, () => compareCosts(stage, history, inOrder, anyhow))
+  const costs = await atRest(() => compareCosts(stage, history, inOrder, anyhow))
   if (costs.length > 0) return done(costs)
-  const batchIds = [...inOrder.batchIds, ...anyhow.batchIds].filter((_, index) => (index + history.seed) % 4 === 0)
-  for (const batchId of batchIds) {
-    const receipt = await faultsAtRest(quietMs, () => receiptFault(stage, batchId))
+  for (const batchId of batchIds.filter((_, index) => (index + history.seed) % 4 === 0)) {
+    const receipt = await atRest(() => receiptFault(stage, batchId))
     if (receipt.length > 0) return done(receipt)
   }
   return done([])
