@@ -17,6 +17,8 @@ type Prices = {
   }[]
 }
 
+type Span = { readonly start_time: string; readonly end_time: string }
+
 type Piece = { readonly start_time: string; readonly end_time: string; readonly power: { readonly value: number } }
 
 type Plan = {
@@ -26,6 +28,7 @@ type Plan = {
   readonly currency_code: string
   readonly cost: { readonly value: number }
   readonly savings: { readonly value: number; readonly percentage: number | null }
+  readonly unpriced: readonly Span[]
   readonly data: readonly { readonly device_id: string; readonly energy: { readonly value: number }; readonly schedule: readonly Piece[] }[]
 }
 
@@ -67,6 +70,17 @@ const hoursOf = (text: string): number => {
   return hours
 }
 
+/** What is left of a span without some others, which are in order and apart. */
+const restOf = ({ start_time: from, end_time: to }: Span, without: readonly Span[]): readonly Span[] => {
+  const rest: Span[] = []
+  let start = from
+  for (const gap of without) {
+    if (Date.parse(gap.start_time) > Date.parse(start)) rest.push({ start_time: start, end_time: gap.start_time })
+    start = gap.end_time
+  }
+  return Date.parse(start) < Date.parse(to) ? [...rest, { start_time: start, end_time: to }] : rest
+}
+
 /** What is asked of the service, from the next whole minute on. */
 const requestOf = ({ options, at }: Pick<Input, 'options' | 'at'>) => {
   const start = Math.ceil(at / 60_000) * 60_000
@@ -95,7 +109,9 @@ export const scheduleCommand: Command = {
     const target = readTarget(input)
     const client = await logIn(target.baseUrl, target.account, target.key)
     const plan = await client.ask<Plan>('POST', `/schedules/amount/${location}`, body)
-    const prices = await client.ask<Prices>('POST', `/prices/${location}`, span)
-    return done(planText(plan, prices), plan)
+    // Prices are refused as a whole where some are missing, of which the plan tells.
+    const known = restOf(span, plan.unpriced).map(one => client.ask<Prices>('POST', `/prices/${location}`, one))
+    const data = (await Promise.all(known)).flatMap(prices => prices.data)
+    return done(planText(plan, { data }), plan)
   },
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { TimeZone } from '../domain/civil-time.ts'
 import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
-import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { isLongerThanDays } from '../domain/price/day-limit.ts'
+import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { idText, instantText, stored } from './answer-field.ts'
 import type { Rename } from './earlier.ts'
@@ -9,14 +11,13 @@ import type { Layout } from './layout.ts'
 
 /** The longest span of prices. Source: contract decisions 11. */
 export const priceLimits = { days: 90 } as const
-const longestSpanMs = priceLimits.days * 86_400_000
 
 const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 
 /** What is asked of a price or an audit. */
 export const priceBody = fields({
   start_time: optional(instant).describe('The present when left out; may be in the past.'),
-  end_time: instant.describe(`At most ${priceLimits.days} days after start_time.`),
+  end_time: instant.describe(`At most ${priceLimits.days} days after start_time, by the clock of the location.`),
   tariff_direction: optional(word(...directions)).describe('IMPORT when left out.'),
 })
 
@@ -37,7 +38,7 @@ type SpanBody = {
 
 /**
  * Read the span of a request that arrived at `at` (ms). The earlier layout knows whole seconds.
- * Refuses `end_before_start` for an empty span and `interval_too_long` for one above 90 days. Source: contract decisions 11 and 17.
+ * Refuses `end_before_start` for an empty span. Source: contract decisions 11 and 17.
  */
 export const readPriceSpan = (body: SpanBody, layout: Layout, at: number): Result<PriceSpan> => {
   const known = (instantAt: number): number => (layout === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt)
@@ -51,11 +52,14 @@ export const readPriceSpan = (body: SpanBody, layout: Layout, at: number): Resul
     const than = body.start_time === undefined ? 'the present, for start_time is left out' : 'start_time'
     return refused('end_before_start', `end_time must be after ${than}`, 'end_time')
   }
-  if (end - start > longestSpanMs) {
-    return refused('interval_too_long', `end_time must be at most ${priceLimits.days} days after start_time`, 'end_time')
-  }
   return accepted({ start, end, startOffset: from.offsetMinutes, endOffset: to.offsetMinutes, direction })
 }
+
+/** Refuse a span of more days than a limit, by the clock of its location (`interval_too_long`); null when it is short enough. */
+export const refuseLongSpan = (span: PriceSpan, zone: TimeZone, days: number): Refusal | null =>
+  isLongerThanDays(zone, span, days)
+    ? refused('interval_too_long', `end_time must be at most ${days} days after start_time`, 'end_time').refusal
+    : null
 
 /** The members that prices and audits share; `request` is the request, what it left out filled in. */
 export const priceHead = {

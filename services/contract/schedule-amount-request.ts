@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import type { TimeZone } from '../domain/civil-time.ts'
+import { isLongerThanDays } from '../domain/price/day-limit.ts'
 import { divideHalfEven, type Energy, readDecimal } from '../domain/quantity.ts'
+import { type Refusal, refused } from '../domain/refusal.ts'
 import type { Power } from '../domain/schedule/amount-request.ts'
 import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
 import { fields, identifier, instant, listOf, optional, refuseField, word } from './field.ts'
@@ -62,13 +65,17 @@ export const amountBody = fields({
   if (new Set(data.map(one => one.device_id)).size > scheduleLimits.devices) {
     refuseField(context, 'value_out_of_range', `must have at most ${scheduleLimits.devices} devices`, ['data'])
   }
-  const first = data.reduce((earliest, { start_time: start }) => Math.min(earliest, start.at), Number.POSITIVE_INFINITY)
-  const late = data.findIndex(({ end_time: end }) => end.at - first > scheduleLimits.amountDays * 86_400_000)
-  if (late !== -1) {
-    const message = `must be at most ${scheduleLimits.amountDays} days after the first start_time`
-    refuseField(context, 'interval_too_long', message, ['data', late, 'end_time'])
-  }
 })
 
 /** A schedule by amount as it was asked for. */
 export type AmountBody = z.output<typeof amountBody>
+
+/** Refuse a plan of more than 7 days by the clock of its location (`interval_too_long`); null when it is short enough. */
+export const refuseLongPlan = ({ data }: AmountBody, zone: TimeZone): Refusal | null => {
+  const { amountDays: days } = scheduleLimits
+  const start = data.reduce((earliest, { start_time: from }) => Math.min(earliest, from.at), Number.POSITIVE_INFINITY)
+  const late = data.findIndex(({ end_time: to }) => isLongerThanDays(zone, { start, end: to.at }, days))
+  if (late === -1) return null
+  const field = `data[${late}].end_time`
+  return refused('interval_too_long', `end_time must be at most ${days} days after the first start_time`, field).refusal
+}

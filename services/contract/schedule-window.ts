@@ -7,13 +7,11 @@ import { exact, idText, instantText, orNull, stored } from './answer-field.ts'
 import type { Rename } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
 import { instant, optional, scaledDecimal, word } from './field.ts'
-import type { Layout } from './layout.ts'
 import type { PriceSpan } from './price-request.ts'
 
 /** The longest windows, in days. Source: contract decisions 13 and 16. */
 export const scheduleLimits = { windowDays: { current: 3, earlier: 90 }, amountDays: 7, devices: 1_000, windows: 2_000 } as const
 
-const dayMs = 86_400_000
 const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 /** Digits after the point of a price and of a share. */
 export const priceScale = 9
@@ -22,7 +20,7 @@ const shareScale = 9
 /** The members by which a window and its prices are chosen. */
 export const windowBody = {
   start_time: optional(instant).describe('The present when left out; may be in the past.'),
-  end_time: instant.describe('At most 3 days after start_time; 90 in the earlier layout.'),
+  end_time: instant.describe('At most 3 days after start_time, by the clock of the location; 90 in the earlier layout.'),
   tariff_direction: optional(word(...directions)).describe('IMPORT when left out.'),
   segment: word('LOW', 'HIGH').describe('LOW: cheap time. HIGH: dear time.'),
 } as const
@@ -54,18 +52,13 @@ type WindowBody = {
 }
 
 /**
- * Read the window of a request that arrived at `at` (ms). Refuses `end_before_start` for an empty one and `interval_too_long` for one
- * above 3 days, 90 in the earlier layout. Source: contract decisions 13.
+ * Read the window of a request that arrived at `at` (ms). Refuses `end_before_start` for an empty one. Source: contract decisions 13.
  */
-export const readWindow = (body: WindowBody, layout: Layout, at: number): Result<PriceSpan> => {
+export const readWindow = (body: WindowBody, at: number): Result<PriceSpan> => {
   const { start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes }, end_time: to } = body
   if (to.at <= from.at) {
     const than = body.start_time === undefined ? 'the present, for start_time is left out' : 'start_time'
     return refused('end_before_start', `end_time must be after ${than}`, 'end_time')
-  }
-  const days = scheduleLimits.windowDays[layout]
-  if (to.at - from.at > days * dayMs) {
-    return refused('interval_too_long', `end_time must be at most ${days} days after start_time`, 'end_time')
   }
   const { tariff_direction: direction = 'IMPORT' } = body
   return accepted({ start: from.at, end: to.at, startOffset: from.offsetMinutes, endOffset: to.offsetMinutes, direction })
@@ -94,9 +87,20 @@ export const unpricedShape = z
 /** A half-open span (ms). */
 type Span = { readonly start: number; readonly end: number }
 
-/** Write spans of time in an offset. */
+/** Join spans that touch or overlap, such as those that imports and exports both lack. */
+const joined = (spans: readonly Span[]): readonly Span[] => {
+  const all: Span[] = []
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1)
+    if (last === undefined || last.end < start) all.push({ start, end })
+    else all[all.length - 1] = { start: last.start, end: Math.max(last.end, end) }
+  }
+  return all
+}
+
+/** Write the time that spans cover in an offset, each moment of it once. */
 export const spansToWire = (spans: readonly Span[], offsetMinutes: number) =>
-  spans.map(({ start, end }) => ({ start_time: writeInstant(start, offsetMinutes), end_time: writeInstant(end, offsetMinutes) }))
+  joined(spans).map(({ start, end }) => ({ start_time: writeInstant(start, offsetMinutes), end_time: writeInstant(end, offsetMinutes) }))
 
 /** What every schedule is answered with; times in ms. */
 export type ScheduleView = {

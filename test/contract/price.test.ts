@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readPriceSpan } from '../../services/contract/price-request.ts'
+import { readPriceSpan, refuseLongSpan } from '../../services/contract/price-request.ts'
 import { priceWriter } from '../../services/contract/price-writer.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
 import { formatDecimal } from '../../services/domain/quantity.ts'
+import { zoneOf } from '../support/oracle/zone.ts'
 
 const day = 86_400_000
 const at = Date.parse('2026-03-01T12:00:00.250Z')
@@ -57,11 +58,6 @@ describe('the span of a request', () => {
   })
 
   it.each([
-    ['current', 0, 90 * day, true],
-    ['current', 0, 90 * day + 1, false],
-    // Both ends are cut to whole seconds first: from 12:00:00 to 12:00:00
-    ['earlier', 0, 90 * day + 749, true],
-    ['earlier', 0, 90 * day + 750, false],
     ['current', 0, 1, true],
     ['current', 0, 0, false],
     ['earlier', 0, 749, false],
@@ -69,5 +65,32 @@ describe('the span of a request', () => {
   ] as const)('in the %s layout from %i to %i ms later is accepted: %s', (layout, from, to, isAccepted) => {
     const body = { start_time: instant(at + from), end_time: instant(at + to) }
     expect(readPriceSpan(body, layout, at).ok).toBe(isAccepted)
+  })
+
+  it.each([
+    ['current', 90 * day, true],
+    ['current', 90 * day + 1, false],
+    // Both ends are cut to whole seconds first: from 12:00:00 to 12:00:00
+    ['earlier', 90 * day + 749, true],
+    ['earlier', 90 * day + 750, false],
+  ] as const)('in the %s layout %i ms are 90 days at most: %s', (layout, length, isShort) => {
+    const span = readPriceSpan({ start_time: instant(at), end_time: instant(at + length) }, layout, at)
+    expect(span.ok && refuseLongSpan(span.value, zoneOf('UTC'), 90)?.code).toBe(isShort ? undefined : 'interval_too_long')
+  })
+
+  it.each([
+    // Three days by the clock: 73 hours where summer time ends between, 71 where it begins, for which 72 hours are no more than three days
+    ['Europe/Berlin', '2026-10-24T00:00:00+02:00', '2026-10-27T00:00:00+01:00', true],
+    ['Europe/Berlin', '2026-10-24T00:00:00+02:00', '2026-10-27T00:00:00.001+01:00', false],
+    ['Europe/Berlin', '2026-03-28T00:00:00+01:00', '2026-03-31T01:00:00+02:00', true],
+    ['Europe/Berlin', '2026-03-28T00:00:00+01:00', '2026-03-31T01:00:00.001+02:00', false],
+    // It is the clock of the location that counts
+    ['UTC', '2026-10-24T00:00:00+02:00', '2026-10-27T00:00:00+01:00', false],
+    ['Australia/Lord_Howe', '2026-04-04T00:00:00+11:00', '2026-04-07T00:00:00+10:30', true],
+    ['Australia/Lord_Howe', '2026-04-04T00:00:00+11:00', '2026-04-07T00:00:00.001+10:30', false],
+  ] as const)('in %s from %s to %s is three days at most: %s', (zone, from, to, isShort) => {
+    const body = { start_time: instant(Date.parse(from)), end_time: instant(Date.parse(to)) }
+    const span = readPriceSpan(body, 'current', at)
+    expect(span.ok && refuseLongSpan(span.value, zoneOf(zone), 3)?.code).toBe(isShort ? undefined : 'interval_too_long')
   })
 })

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { login } from '../support/client.ts'
-import { makeHome } from '../support/home.ts'
+import { makeHome, makeOne } from '../support/home.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { makeDevices } from '../support/schedule-cases.ts'
@@ -24,6 +24,10 @@ afterAll(async () => {
   removeData(folder)
 })
 
+const fail = (): never => {
+  throw new Error('the system did not start')
+}
+
 const words = (more: readonly string[] = []) => ['schedule', home, '--device', device, '--energy', '4', '--power', '2', ...more]
 
 describe('wattledger schedule', () => {
@@ -36,6 +40,27 @@ describe('wattledger schedule', () => {
     expect(text).toMatch(/\n +━{4}\n/)
     expect(text).toMatch(/ to .* {2}2 kW\n/)
     expect(text).toMatch(/energy +4 kWh\n +cost +1 EUR\n +saved +0 EUR \(0 %\) against running at once/)
+  })
+
+  it('plans and draws as far as prices are known', async () => {
+    const client = await login(system?.sandbox ?? fail())
+    const source = await makeOne(client, '/markets', { display_name: 'known for some hours', currency_code: 'EUR' })
+    const hour = Math.floor(Date.now() / 3_600_000)
+    const iso = (hours: number): string => new Date((hour + hours) * 3_600_000).toISOString()
+    // Known to the end of the sixth hour, but for one hour in between
+    await client.ask('PUT', `/markets/${source}/prices`, [
+      { start_time: iso(0), end_time: iso(3), value: 0.4 },
+      { start_time: iso(4), end_time: iso(6), value: 0.1 },
+    ])
+    const schedule = [
+      { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
+    ]
+    const atMarket = await makeHome(client, {}, { market_sources: { import: source } })
+    await client.ask('POST', '/tariffs', { location_id: atMarket, direction: 'IMPORT', type: 'COMMODITY', market_rates: true, schedule })
+    const { code, out, err } = await runCommand(['schedule', atMarket, '--device', device, '--energy', '4', '--power', '2'], variables)
+    expect([code, err]).toEqual([0, ''])
+    expect(stripVTControlCharacters(out)).toMatch(/0\.4000 │█/)
+    expect(out).toMatch(/cost +0\.4 EUR/)
   })
 
   it('gives the plan itself to scripts', async () => {

@@ -78,7 +78,7 @@ describe('a window that is partly without price', () => {
 
 describe('windows', () => {
   it('last three days, and ninety in the earlier layout', async () => {
-    const home = await makeHome(clientOf('current'), { import: 0.3 })
+    const home = await makeHome(clientOf('current'), { import: 0.3 }, { timezone: 'UTC' })
     const current = async (kind: string, hours: number) => {
       const body = { ...window(0, hours), segment: 'LOW', ...(kind === 'duration' ? { duration: 60 } : { absolute: 1 }) }
       return refusalOf(await clientOf('current').send('POST', `/schedules/${kind}/${home}`, body))

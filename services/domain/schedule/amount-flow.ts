@@ -2,7 +2,8 @@ import { fillCheapest } from './cheapest-flow.ts'
 import { type AmountFlow, type FlowInput, gridCapacity } from './flow-input.ts'
 import type { Supply } from './flow-problem.ts'
 import { energyUnit, onScale } from './plan-slots.ts'
-import { boundsOf, isCoupled, tieredFlow } from './tiered-flow.ts'
+import { isCoupled, searchTiers } from './tier-search.ts'
+import { boundsOf } from './tiered-flow.ts'
 
 type PricedSupply = Supply & { readonly cost: bigint; readonly isOwn: boolean }
 
@@ -25,7 +26,7 @@ const suppliesOf = (input: FlowInput): PricedSupply[] => {
  */
 export function* amountFlow(input: FlowInput): Generator<undefined, AmountFlow> {
   const groups = boundsOf(input)
-  if (isCoupled(input, groups)) return yield* tieredFlow(input, groups)
+  if (isCoupled(input, groups)) return yield* searchTiers(input, groups)
   const supplies = suppliesOf(input)
   const flow = yield* fillCheapest(input.problem, supplies)
   const generated = new Float64Array(input.slots.length)

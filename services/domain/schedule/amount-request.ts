@@ -27,15 +27,20 @@ export type AmountRequest = {
 /** Own generation that is expected, at constant power over a half-open span. Confidence in 1e-6. */
 export type Generation = { readonly start: number; readonly end: number; readonly energy: Energy; readonly confidence: number }
 
+/** What more energy costs, rising; `upTo` is counted from where the plan begins, and the last step has no bound. */
+export type PlanSteps = readonly { readonly upTo: Energy | null; readonly price: Price }[]
+
 /**
- * The prices of a span. `steps` are what more energy of the same accumulator costs, rising; the last has no bound.
- * Spans of one `accumulator` share it; null where no tier can be passed. Confidence in 1e-4.
+ * The prices of a span. `steps` are what more energy of the same accumulator costs; spans of one `accumulator` share it; null where no tier
+ * can be passed. `parts` are the commodity and the rest alone, each of which counts for itself; none where no tier can be passed.
+ * Confidence in 1e-4.
  */
 export type PlanPrice = {
   readonly start: number
   readonly end: number
-  readonly steps: readonly { readonly upTo: Energy | null; readonly price: Price }[]
+  readonly steps: PlanSteps
   readonly accumulator: string | null
+  readonly parts: readonly { readonly accumulator: string; readonly steps: PlanSteps }[]
   readonly confidence: number
 }
 

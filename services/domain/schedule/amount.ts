@@ -14,7 +14,6 @@ import { planPrices } from './plan-prices.ts'
 import { flowProblem, planScale, planSlots, priceGeneration } from './plan-slots.ts'
 import { atFullPower, energiesOf, piecesOf, runningTimes, usesOf } from './read-flow.ts'
 import { serveInOrder } from './request-order.ts'
-import { boundsOf } from './tiered-flow.ts'
 
 /** What plans are priced from: the location's prices, what its tiers have counted, and the generation that it expects. */
 export type AmountMarket = {
@@ -130,8 +129,8 @@ function* planDirection(
 /** All time with some price, to see what could be done if all of it had one. */
 const withPretendedPrices = ({ priced, unpriced }: PlanPrices): PlanPrice[] =>
   [
-    ...priced,
-    ...unpriced.map(({ start, end }) => ({ start, end, steps: [{ upTo: null, price: 0n }], accumulator: null, confidence: 0 })),
+    ...priced.map(one => ({ ...one, accumulator: null })),
+    ...unpriced.map(({ start, end }) => ({ start, end, steps: [{ upTo: null, price: 0n }], accumulator: null, parts: [], confidence: 0 })),
   ].sort((a, b) => a.start - b.start)
 
 const one = 1_000_000_000n
@@ -170,11 +169,10 @@ const shortageOf = (input: FlowInput, { flow }: AmountFlow, all: readonly Amount
 
 function* plansOf(input: FlowInput, { flow, generated }: AmountFlow, devices: readonly AmountDevice[]): Generator<undefined, DevicePlan[]> {
   const { slots, scale } = input
-  const bounds = boundsOf(input)
   const energies = yield* forEach(devices, (device, job) => energiesOf(input, flow, device, job))
-  const cost = yield* costPlan(slots, usesOf(energies, slots.length, generated, scale), devices.length, bounds)
+  const cost = yield* costPlan(slots, usesOf(energies, slots.length, generated, scale), devices.length)
   const direct = yield* forEach(devices, (_, job) => atFullPower(input, job, energies[job] ?? []))
-  const baseline = yield* costPlan(slots, usesOf(direct, slots.length, null, scale), devices.length, bounds)
+  const baseline = yield* costPlan(slots, usesOf(direct, slots.length, null, scale), devices.length)
   const times = runningTimes(input, flow, generated)
   return yield* forEach(devices, (device, job) => ({
     device,

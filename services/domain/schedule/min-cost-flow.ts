@@ -26,10 +26,11 @@ export function* minCostFlow(network: Network, source: number, sink: number): Ge
   const residual = residualOf(network)
   while (shorten(residual, source, sink)) {
     yield undefined
-    for (let level = levelsOf(residual, source, sink); level !== null; level = levelsOf(residual, source, sink)) {
-      sendAll(residual, level, source, sink)
-      yield undefined
-    }
+    const level = levelsOf(residual, source, sink)
+    // Beyond 2^53 a length is not exact, and a path of it may not be found again.
+    if (level === null) break
+    sendAll(residual, level, source, sink)
+    yield undefined
   }
   return Float64Array.from(network.arcs, (_, index) => residual.room[2 * index + 1] as number)
 }
@@ -78,16 +79,28 @@ const shorten = (residual: Residual, source: number, sink: number): boolean => {
   const distance = new Float64Array(potential.length).fill(Number.POSITIVE_INFINITY)
   distance[source] = 0
   const queue = nearestFirst()
-  queue.push(source, 0)
-  for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
-    if (at.distance > (distance[at.node] as number)) continue
-    for (let arc = first[at.node] as number; arc !== -1; arc = next[arc] as number) {
+  // Most nodes are as near as the one before them: those need no place in the queue.
+  const near = [source]
+  let here = 0
+  // What is no nearer than the sink needs no distance of its own.
+  while (here < (distance[sink] as number)) {
+    let node = near.pop()
+    if (node === undefined) {
+      const at = queue.pop()
+      if (at === undefined) break
+      if (at.distance > (distance[at.node] as number)) continue
+      node = at.node
+      here = at.distance
+      if (here >= (distance[sink] as number)) break
+    }
+    for (let arc = first[node] as number; arc !== -1; arc = next[arc] as number) {
       if ((room[arc] as number) <= 0) continue
       const to = head[arc] as number
-      const reached = at.distance + Math.max(0, reducedCost(residual, at.node, arc))
+      const reached = here + Math.max(0, reducedCost(residual, node, arc))
       if (reached >= (distance[to] as number)) continue
       distance[to] = reached
-      queue.push(to, reached)
+      if (reached === here) near.push(to)
+      else queue.push(to, reached)
     }
   }
   const limit = distance[sink] as number
@@ -107,7 +120,7 @@ const levelsOf = (residual: Residual, source: number, sink: number): Int32Array 
   for (const node of reached) {
     for (let arc = first[node] as number; arc !== -1; arc = next[arc] as number) {
       const to = head[arc] as number
-      if (level[to] !== -1 || (room[arc] as number) <= 0 || reducedCost(residual, node, arc) !== 0) continue
+      if (level[to] !== -1 || (room[arc] as number) <= 0 || reducedCost(residual, node, arc) > 0) continue
       level[to] = (level[node] as number) + 1
       if (to === sink) return level
       reached.push(to)
@@ -141,7 +154,7 @@ const sendAll = (residual: Residual, level: Int32Array, source: number, sink: nu
       continue
     }
     const to = head[arc] as number
-    const isOpen = (room[arc] as number) > 0 && level[to] === (level[node] as number) + 1 && reducedCost(residual, node, arc) === 0
+    const isOpen = (room[arc] as number) > 0 && level[to] === (level[node] as number) + 1 && reducedCost(residual, node, arc) <= 0
     if (isOpen) path.push(arc)
     else current[node] = next[arc] as number
   }

@@ -1,6 +1,5 @@
 import { costOf, divideHalfEven, type Energy, type Money, mulDivHalfEven, type Price } from '../quantity.ts'
 import type { PlanSlot } from './plan-slots.ts'
-import { priceAfter, type TierBounds } from './tiered-flow.ts'
 
 /** Energy (1e-6 Wh) of a slot's jobs, of which `own` comes from generation. Jobs in ascending order, energies above 0. */
 export type SlotUse = { readonly jobs: readonly number[]; readonly energies: readonly Energy[]; readonly own: Energy }
@@ -14,16 +13,11 @@ type Part = { readonly energy: Energy; readonly price: Price; readonly confidenc
 const slotsAtATime = 64
 
 /**
- * Cost the use of slots, which come in order of time. What comes from the grid counts in its accumulator in that order and pays the
+ * Cost the use of slots, which come in order of time. What comes from the grid counts in its accumulators in that order and pays the
  * tiers that it meets. A slot with one price costs each job price × energy; what a slot with several costs is shared by energy, and
  * shares add up to it. Yields between some slots, so that a caller may pause. Source: contract decisions 10.
  */
-export function* costPlan(
-  slots: readonly PlanSlot[],
-  uses: readonly SlotUse[],
-  jobs: number,
-  bounds: TierBounds,
-): Generator<undefined, PlanCost> {
+export function* costPlan(slots: readonly PlanSlot[], uses: readonly SlotUse[], jobs: number): Generator<undefined, PlanCost> {
   const costs = new Array<Money>(jobs).fill(0n)
   const [energies, weighted] = [new Array<Energy>(jobs).fill(0n), new Array<bigint>(jobs).fill(0n)]
   const counted = new Map<string, Energy>()
@@ -31,7 +25,7 @@ export function* costPlan(
     if (index % slotsAtATime === 0) yield undefined
     const use = uses[index] as SlotUse
     if (use.jobs.length === 0) continue
-    const parts = partsOf(slot, use, counted, bounds)
+    const parts = partsOf(slot, use, counted)
     const confidence = meanConfidence(parts)
     const shares = parts.length === 1 ? use.energies.map(energy => costOf(energy, (parts[0] as Part).price)) : sharesOf(use, parts)
     for (const [place, job] of use.jobs.entries()) {
@@ -70,19 +64,20 @@ const sharesOf = ({ energies }: SlotUse, parts: readonly Part[]): Money[] => {
 }
 
 /** What a slot's energy costs: its own generation, and the grid's tier by tier, which is counted. */
-const partsOf = ({ price, generated }: PlanSlot, use: SlotUse, counted: Map<string, Energy>, bounds: TierBounds): Part[] => {
+const partsOf = ({ price, generated }: PlanSlot, use: SlotUse, counted: Map<string, Energy>): Part[] => {
   const parts: Part[] = use.own === 0n ? [] : [{ energy: use.own, price: generated.price, confidence: generated.confidence }]
   let left = use.energies.reduce((sum, energy) => sum + energy, 0n) - use.own
-  const { accumulator, confidence } = price
-  let at = accumulator === null ? 0n : (counted.get(accumulator) ?? 0n)
-  const edges = accumulator === null ? [] : (bounds.get(accumulator) ?? []).filter(bound => bound > at)
-  for (const edge of [...edges, null]) {
-    if (left === 0n) break
-    const energy = edge === null || left < edge - at ? left : edge - at
-    parts.push({ energy, price: priceAfter(price, at), confidence })
-    at += energy
+  while (left > 0n) {
+    let [energy, sum] = [left, price.parts.length === 0 ? (price.steps[0]?.price ?? 0n) : 0n]
+    for (const { accumulator, steps } of price.parts) {
+      const at = counted.get(accumulator) ?? 0n
+      const step = steps.find(({ upTo }) => upTo === null || at < upTo)
+      sum += step?.price ?? 0n
+      if (step !== undefined && step.upTo !== null && step.upTo - at < energy) energy = step.upTo - at
+    }
+    for (const { accumulator } of price.parts) counted.set(accumulator, (counted.get(accumulator) ?? 0n) + energy)
+    parts.push({ energy, price: sum, confidence: price.confidence })
     left -= energy
   }
-  if (accumulator !== null) counted.set(accumulator, at)
   return parts
 }

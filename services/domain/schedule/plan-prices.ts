@@ -1,15 +1,17 @@
 import { startOfLocalMonth } from '../civil-time.ts'
+import type { Energy } from '../quantity.ts'
 import { type CountedEnergy, evaluate, type PricedSpan, priceSteps } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
-import type { PlanPrice, PlanPrices, UnpricedTime } from './amount-request.ts'
+import type { TierPrice } from '../tariff/tier-price.ts'
+import type { PlanPrice, PlanPrices, PlanSteps, UnpricedTime } from './amount-request.ts'
 
 /**
  * Give the prices of a plan's time: cut where they change, equal neighbours merged.
  * Tiers stand where they are at `start`, and count the energy of the plan from there. A tier that is cheaper than one before it is not
  * planned for: such a span has the price in force. Where both parts have tiers and the tariff of one of them changes within a month, the
- * energy that is planned before the change does not count behind it: each pair of tariffs counts the plan's energy from where its tiers stand
- * at `start`. Source: contract decisions 13.
+ * steps of a pair of tariffs leave out what is planned before the change, for which the part that goes on does count: energy behind the change
+ * is then planned as if it cost no more than it does, but is costed by the `parts`. Source: contract decisions 13.
  */
 export const planPrices = (
   snapshot: PricingSnapshot,
@@ -41,20 +43,35 @@ export const planPrices = (
 
 const priceOf = (snapshot: PricingSnapshot, span: PricedSpan): PlanPrice => {
   const { start, end, confidence, price } = span
-  const alone = { start, end, confidence, accumulator: null, steps: [{ upTo: null, price: price ?? 0n }] }
+  const alone = { start, end, confidence, accumulator: null, parts: [], steps: [{ upTo: null, price: price ?? 0n }] }
   if (!span.stretch.tiered) return alone
   const steps = priceSteps(span)
   const isRising = steps.every((step, index) => index === 0 || step.price >= (steps[index - 1]?.price ?? 0n))
   if (!isRising || steps.length < 2) return alone
   // A part without tiers counts nothing: another tariff of it does not begin the count again.
-  const { commodity, nonCommodity } = span.stretch
-  const counts = [commodity.length > 1 ? span.commodityId : '', nonCommodity.length > 1 ? span.nonCommodityId : '']
-  const accumulator = `${startOfLocalMonth(snapshot.timeZone, start)} ${counts.join(' ')}`
-  return { ...alone, accumulator, steps }
+  const month = startOfLocalMonth(snapshot.timeZone, start)
+  const { stretch, counted } = span
+  const parts = [
+    partOf(`${month} commodity ${span.commodityId}`, stretch.commodity, counted.commodity),
+    partOf(`${month} rest ${span.nonCommodityId}`, stretch.nonCommodity, counted.nonCommodity),
+  ]
+  const counts = [stretch.commodity.length > 1 ? span.commodityId : '', stretch.nonCommodity.length > 1 ? span.nonCommodityId : '']
+  return { ...alone, accumulator: `${month} ${counts.join(' ')}`, steps, parts }
 }
+
+const partOf = (accumulator: string, tiers: readonly TierPrice[], counted: Energy): PlanPrice['parts'][number] => {
+  const steps = tiers.map(({ to, aggregate }) => ({ upTo: to === null ? null : to - counted, price: aggregate }))
+  return { accumulator: tiers.length > 1 ? accumulator : '', steps: steps.filter(({ upTo }) => upTo === null || upTo > 0n) }
+}
+
+const isStepwiseAlike = (a: PlanSteps, b: PlanSteps): boolean =>
+  a.length === b.length && a.every((step, index) => step.price === b[index]?.price && step.upTo === b[index]?.upTo)
 
 const isAlike = (a: PlanPrice, b: PlanPrice): boolean =>
   a.confidence === b.confidence &&
   a.accumulator === b.accumulator &&
-  a.steps.length === b.steps.length &&
-  a.steps.every((step, index) => step.price === b.steps[index]?.price && step.upTo === b.steps[index]?.upTo)
+  isStepwiseAlike(a.steps, b.steps) &&
+  a.parts.every(({ accumulator, steps }, index) => {
+    const other = b.parts[index]
+    return accumulator === other?.accumulator && isStepwiseAlike(steps, other.steps)
+  })

@@ -143,7 +143,8 @@ const pieceIn = (
   // Whole milliseconds, rounded up: the power may be a hair below the full one, never above.
   const neededMs = runningMs === 0 ? Number((energy + device.power - 1n) / device.power) : runningMs
   const length = Math.min(Math.max(neededMs, 1), end - start)
-  const power = divideHalfEven(energy, BigInt(length))
+  // Beyond 2^53 an amount may be a hair more than the device can take.
+  const power = least(divideHalfEven(energy, BigInt(length)), device.power)
   const isBefore = slots[index - 1]?.end === start && runsIn(problem, flow, job, index - 1)
   const isAfter = slots[index + 1]?.start === end && runsIn(problem, flow, job, index + 1)
   return runningMs === 0 && !isBefore && isAfter ? { start: end - length, end, power } : { start, end: start + length, power }

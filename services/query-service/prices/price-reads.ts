@@ -1,5 +1,6 @@
 import type { Layout } from '../../contract/layout.ts'
 import type { PriceSpan } from '../../contract/price-request.ts'
+import type { TimeZone } from '../../domain/civil-time.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { nextUpdate } from '../../domain/price/next-update.ts'
 import type { PriceRequest, PriceSeries } from '../../domain/price/price-series.ts'
@@ -19,15 +20,14 @@ import { countedEnergyOf } from './price-counts.ts'
 /** What the readings of prices are made from; `pricing` is their own, so that a look into the past moves nothing that others hold. */
 export type PriceReads = { readonly database: Database; readonly clickHouse: ClickHouse; readonly pricing: PricingBook }
 
-/** All that prices a span of a location by now; `changedAt` in ms. */
-export type GatheredPrices = {
-  readonly location: StoredLocation
-  readonly changedAt: number
-  readonly held: HeldPricing
-  readonly request: PriceRequest
-}
+/** A location and what prices it by now; `changedAt` in ms. */
+type GatheredPricing = { readonly location: StoredLocation; readonly changedAt: number; readonly held: HeldPricing }
 
-type Asked = { readonly direction: TariffDirection; readonly start: number; readonly end: number }
+/** All that prices a span of a location by now. */
+export type GatheredPrices = GatheredPricing & { readonly request: PriceRequest }
+
+/** From when on (ms) prices are needed, and what speaks against the request once the clock of its location is known. */
+type PricingAsked = { readonly start: number; readonly refuse: (zone: TimeZone) => Refusal | null }
 
 const noLocation = refused('not_found', 'No location has this id')
 
@@ -35,15 +35,15 @@ const noLocation = refused('not_found', 'No location has this id')
 const firstPrices = 0
 
 /**
- * Gather what prices a span of a location: the newest revisions of its tariffs and market prices, and what its tiers have counted by the
- * stored rows. Refuses `not_found`. Throws `Failure` where a store is away.
+ * Gather what prices a location: the newest revisions of its tariffs and market prices. Refuses `not_found` and what `refuse` says.
+ * Throws `Failure` where a store is away.
  */
-export const gatherPrices = async (
-  { database, clickHouse, pricing }: PriceReads,
+export const gatherPricing = async (
+  { database, pricing }: PriceReads,
   tenant: Tenant,
   locationId: string,
-  { direction, start, end }: Asked,
-): Promise<Result<GatheredPrices>> => {
+  { start, refuse }: PricingAsked,
+): Promise<Result<GatheredPricing>> => {
   const found = await withTenant(database, tenant, async transaction => {
     const location = await retrieveLocation(transaction, locationId)
     return location === null ? null : { location, changedAt: (await pricesChangedAt(transaction, locationId)) ?? location.createdAt }
@@ -52,8 +52,24 @@ export const gatherPrices = async (
   const ask = { ...tenant, locationId, from: Math.max(start, firstPrices) }
   const held = (await pricing.gatherNewest([ask])).get(locationId)
   if (held === undefined) throw new Error(pricing.faultOf(locationId) ?? `location ${locationId} has no pricing`)
-  const counted = await countedEnergyOf(clickHouse, tenant, held.snapshot, direction, { from: start, to: end })
-  return accepted({ ...found, held, request: { direction, start, end, counted } })
+  const refusal = refuse(held.snapshot.timeZone)
+  return refusal === null ? accepted({ ...found, held }) : { ok: false, refusal }
+}
+
+/**
+ * Gather what prices a span of a location: its pricing, and what its tiers have counted by the stored rows. Refuses what `gatherPricing`
+ * refuses. Throws `Failure` where a store is away.
+ */
+export const gatherPrices = async (
+  reads: PriceReads,
+  tenant: Tenant,
+  locationId: string,
+  { direction, start, end, refuse }: PricingAsked & { readonly direction: TariffDirection; readonly end: number },
+): Promise<Result<GatheredPrices>> => {
+  const found = await gatherPricing(reads, tenant, locationId, { start, refuse })
+  if (!found.ok) return found
+  const counted = await countedEnergyOf(reads.clickHouse, tenant, found.value.held.snapshot, direction, { from: start, to: end })
+  return accepted({ ...found.value, request: { direction, start, end, counted } })
 }
 
 /** Tell when prices are worth asking for again, after `at` (ms). Source: contract decisions 17. */

@@ -1,7 +1,8 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type EarlierPrice, priceRetrieve, priceToWire } from '../../contract/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../contract/price-audit.ts'
-import { type PriceSpan, type PriceView, readPriceSpan } from '../../contract/price-request.ts'
+import { type PriceSpan, type PriceView, priceLimits, readPriceSpan, refuseLongSpan } from '../../contract/price-request.ts'
+import type { TimeZone } from '../../domain/civil-time.ts'
 import { type PriceRequest, type PriceSeries, priceAudit, priceSeries } from '../../domain/price/price-series.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
@@ -23,7 +24,8 @@ const priced = async <Element>(
   const { at, layout } = asked
   const span = readPriceSpan(asked.body, layout, at)
   if (!span.ok) return span
-  const gathered = await gatherPrices(reads, tenantOf(asked), asked.id, span.value)
+  const refuse = (zone: TimeZone) => refuseLongSpan(span.value, zone, priceLimits.days)
+  const gathered = await gatherPrices(reads, tenantOf(asked), asked.id, { ...span.value, refuse })
   if (!gathered.ok) return gathered
   const series = read(gathered.value.held.snapshot, gathered.value.request)
   const refusal = refuseSeries(gathered.value, series, { span: span.value, layout, at })

@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { scheduleAmount, scheduleAmountToWire } from '../../contract/schedule-amount.ts'
-import type { AmountBody } from '../../contract/schedule-amount-request.ts'
+import { type AmountBody, refuseLongPlan } from '../../contract/schedule-amount-request.ts'
+import type { TimeZone } from '../../domain/civil-time.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type AmountMarket, planAmount } from '../../domain/schedule/amount.ts'
 import type { AmountRequest } from '../../domain/schedule/amount-request.ts'
-import type { CountedEnergy } from '../../domain/tariff/evaluate.ts'
+import { type CountedEnergy, nothingCounted } from '../../domain/tariff/evaluate.ts'
 import { isOnItsWay } from '../../domain/tariff/on-its-way.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { mint } from '../../platform/mint.ts'
 import { livingDevices } from '../../platform/postgres/devices.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -14,7 +16,7 @@ import { withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { countedEnergyOf } from './price-counts.ts'
-import { gatherPrices, type PriceReads } from './price-reads.ts'
+import { gatherPricing, type PriceReads } from './price-reads.ts'
 import { expectedGeneration } from './schedule-reads.ts'
 
 type Asked = RequestOf<typeof scheduleAmount>
@@ -43,27 +45,36 @@ const checkDevices = async (reads: PriceReads, request: Asked): Promise<Result<n
 
 type Gathered = { readonly location: StoredLocation; readonly market: AmountMarket }
 
-/** Gather the prices of both directions, what tiers have counted by the plan's start, and the generation that is expected. */
+/** The time (ms) from the first start of some windows to their last end. */
+const spanOf = (windows: AmountRequest['devices']) => ({
+  from: windows.reduce((earliest, { start }) => Math.min(earliest, start), Number.POSITIVE_INFINITY),
+  to: windows.reduce((latest, { end }) => Math.max(latest, end), Number.NEGATIVE_INFINITY),
+})
+
+/**
+ * Gather the prices of both directions, what the tiers of each have counted when its first window begins, and the generation that is
+ * expected while imports may run.
+ */
 const gather = async (reads: PriceReads, request: Asked, { devices }: AmountRequest): Promise<Result<Gathered>> => {
   const tenant = tenantOf(request)
-  const start = devices.reduce((earliest, device) => Math.min(earliest, device.start), Number.POSITIVE_INFINITY)
-  const end = devices.reduce((latest, device) => Math.max(latest, device.end), Number.NEGATIVE_INFINITY)
-  const span = { start, end }
-  const prices = await gatherPrices(reads, tenant, request.id, { direction: 'IMPORT', ...span })
-  if (!prices.ok) {
-    const isInBody = prices.refusal.code === 'not_found' && request.layout === 'earlier'
-    return isInBody ? refused('location_not_found', 'location_id must be the id of a location of the account', 'location_id') : prices
+  const refuse = (zone: TimeZone) => refuseLongPlan(request.body, zone)
+  const pricing = await gatherPricing(reads, tenant, request.id, { start: spanOf(devices).from, refuse })
+  if (!pricing.ok) {
+    const isInBody = pricing.refusal.code === 'not_found' && request.layout === 'earlier'
+    return isInBody ? refused('location_not_found', 'location_id must be the id of a location of the account', 'location_id') : pricing
   }
-  const { location, held, request: imports } = prices.value
-  const isExporting = devices.some(({ direction }) => direction === 'EXPORT')
-  const isImporting = devices.some(({ direction }) => direction === 'IMPORT')
-  const bounds = { from: start, to: end }
-  const exports = isExporting ? await countedEnergyOf(reads.clickHouse, tenant, held.snapshot, 'EXPORT', bounds) : undefined
-  const counted: CountedEnergy = (type, direction, from) => {
-    const steps = direction === 'IMPORT' ? imports.counted : direction === 'EXPORT' ? exports : undefined
-    return steps?.(type, direction, from) ?? []
+  const { location, held } = pricing.value
+  const [imports, exports] = (['IMPORT', 'EXPORT'] as const).map(direction => devices.filter(one => one.direction === direction))
+  const countedOf = async (direction: TariffDirection, windows: AmountRequest['devices'] = []) =>
+    windows.length === 0 ? nothingCounted : countedEnergyOf(reads.clickHouse, tenant, held.snapshot, direction, spanOf(windows))
+  const of: Readonly<Record<TariffDirection, CountedEnergy>> = {
+    IMPORT: await countedOf('IMPORT', imports),
+    EXPORT: await countedOf('EXPORT', exports),
+    LOCAL: await countedOf('LOCAL', imports),
   }
-  const generation = isImporting ? await expectedGeneration(reads.clickHouse, tenant, request.id, bounds) : []
+  const counted: CountedEnergy = (type, direction, from) => of[direction](type, direction, from)
+  const generation =
+    imports === undefined || imports.length === 0 ? [] : await expectedGeneration(reads.clickHouse, tenant, request.id, spanOf(imports))
   const isPending: AmountMarket['isPending'] = direction => isOnItsWay(location, direction, request.at)
   return accepted({ location, market: { snapshot: held.snapshot, counted, generation, isPending } })
 }

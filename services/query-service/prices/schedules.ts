@@ -1,9 +1,10 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import type { PriceSpan } from '../../contract/price-request.ts'
+import { type PriceSpan, refuseLongSpan } from '../../contract/price-request.ts'
 import { scheduleAmount } from '../../contract/schedule-amount.ts'
 import { scheduleDuration, scheduleDurationToWire } from '../../contract/schedule-duration.ts'
 import { scheduleLimit, scheduleLimitToWire } from '../../contract/schedule-limit.ts'
-import { readWindow, type WindowView } from '../../contract/schedule-window.ts'
+import { readWindow, scheduleLimits, type WindowView } from '../../contract/schedule-window.ts'
+import type { TimeZone } from '../../domain/civil-time.ts'
 import { type PriceElement, type PriceSeries, priceSeries } from '../../domain/price/price-series.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { scheduleDuration as chooseDuration } from '../../domain/schedule/duration.ts'
@@ -27,9 +28,10 @@ type Asked = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'layout' | 
 type Window = { readonly span: PriceSpan; readonly gathered: GatheredPrices; readonly series: PriceSeries<PriceElement> }
 
 const readPrices = async (reads: PriceReads, asked: Asked): Promise<Result<Window>> => {
-  const span = readWindow(asked.body, asked.layout, asked.at)
+  const span = readWindow(asked.body, asked.at)
   if (!span.ok) return span
-  const gathered = await gatherPrices(reads, tenantOf(asked), asked.id, span.value)
+  const refuse = (zone: TimeZone) => refuseLongSpan(span.value, zone, scheduleLimits.windowDays[asked.layout])
+  const gathered = await gatherPrices(reads, tenantOf(asked), asked.id, { ...span.value, refuse })
   if (!gathered.ok) return gathered
   const series = priceSeries(gathered.value.held.snapshot, gathered.value.request)
   return accepted({ span: span.value, gathered: gathered.value, series })

@@ -105,6 +105,32 @@ describe('the cost of a plan stays', () => {
   })
 })
 
+describe('a device', () => {
+  it('never runs above its power, however many digits that has', () => {
+    // Up to 1e11 W and 1e11 Wh, which no double holds to the last digit
+    const factor = 4_545_454_545_457n
+    const huge = (site: Site): Site => ({
+      ...site,
+      sitePower: site.sitePower === null ? null : (site.sitePower * factor) / 1_000_000n + 7n,
+      devices: site.devices.map((device, index) => ({
+        ...{ ...device, start: device.start + 1 + index, end: device.end - 3 * index - 1 },
+        power: (device.power * factor) / 1_000_000n + BigInt(index),
+        energy: (((device.energy * factor) / 1_000_000n) * 9n) / 10n + BigInt(index * 3),
+      })),
+    })
+    fc.assert(
+      fc.property(sites({ tiered: true, fullest: 60 }).map(huge), site => {
+        const made = plan(site)
+        for (const { device, energy, pieces } of made.ok ? made.value.devices : []) {
+          expect(energy).toBe(device.energy)
+          for (const { power } of pieces) expect(power <= device.power).toBe(true)
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+})
+
 describe('savings', () => {
   it('are never below zero without a cap and a threshold', () => {
     fc.assert(
