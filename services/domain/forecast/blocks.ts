@@ -22,7 +22,6 @@ export type Blocks = {
   readonly means: Float64Array
   readonly shapes: Float64Array
   readonly sameDayShapes: Float64Array
-  readonly weekday: (block: number, hour: number) => number
 }
 
 /** A year to learn from, and the weeks before it that its oldest day looks back on. */
@@ -58,6 +57,9 @@ const weekLevels = (means: Float64Array): Float64Array => {
   return levels
 }
 
+/** The weekday (0 is Monday) of an hour of a block. */
+type Weekday = (block: number, hour: number) => number
+
 /** Weeks whose median makes a shape. */
 const shapeWeeks = 8
 /** Days of the same kind (Monday to Friday, Saturday, Sunday) that a shape leans on, and how much, so that single days weigh less. */
@@ -66,12 +68,7 @@ const kindShare = 0.5
 
 const kindOf = (weekday: number): number => (weekday < 5 ? 0 : weekday)
 
-const shapesOf = (
-  z: Float64Array,
-  levels: Float64Array,
-  days: number,
-  weekday: Blocks['weekday'],
-): Pick<Blocks, 'shapes' | 'sameDayShapes'> => {
+const shapesOf = (z: Float64Array, levels: Float64Array, days: number, weekday: Weekday): Pick<Blocks, 'shapes' | 'sameDayShapes'> => {
   const shapes = new Float64Array((days + horizonDays) * hoursOfBlock)
   const sameDayShapes = new Float64Array(shapes.length)
   const buffer = new Float64Array(64)
@@ -104,6 +101,6 @@ export const cutBlocks = (grid: HourGrid, until: number): Blocks => {
   const means = blockMeans(z, days)
   const levels = weekLevels(means)
   const firstHour = grid.firstHour + start
-  const weekday: Blocks['weekday'] = (block, hour) => weekdayOf(Math.floor((firstHour + block * hoursOfBlock + hour) / hoursOfBlock))
-  return { days, z, known, scale, prices, levels, means, ...shapesOf(z, levels, days, weekday), weekday }
+  const weekday: Weekday = (block, hour) => weekdayOf(Math.floor((firstHour + block * hoursOfBlock + hour) / hoursOfBlock))
+  return { days, z, known, scale, prices, levels, means, ...shapesOf(z, levels, days, weekday) }
 }

@@ -5,7 +5,7 @@ import { type Bench, leadDays, learnHour, leastDays, openBench } from './regress
 /** Past days whose errors tell what to expect. */
 export const errorDays = 112
 /** The days after which an expert's error weighs half. */
-const halfLifeDays = 21
+const halfLifeDays = 60
 /** Days to learn from with which the regressions have their full weight. */
 const fullDays = 84
 /** The weight of the profile beside what was learned, and how much of the last day's anomaly it carries on, one to five days ahead. */

@@ -1,7 +1,7 @@
 import { type Blocks, hoursOfBlock } from './blocks.ts'
 
 /** How many numbers describe an hour that is to be forecast. */
-export const featureCount = 20
+export const featureCount = 15
 
 const anomaly = ({ z, shapes }: Blocks, level: number, block: number, hour: number): number => {
   const place = block * hoursOfBlock + hour
@@ -63,8 +63,8 @@ export type Seen = { readonly origin: number; readonly block: number; readonly h
 
 /**
  * Describe an hour of a block as seen from the last known block: what stood above the profile at that hour on the last two days, a week
- * and two weeks before, around it, over the last day; levels; and the weekday. All relative to the level, so that a market that
- * moves to another level is described alike.
+ * and two weeks before, around it, over the last day; levels; the shape, and what the same weekdays alone stand above it. All relative to
+ * the level, so that a market that moves to another level is described alike.
  */
 export const describeHour = (blocks: Blocks, facts: OriginFacts, { origin, block, hour }: Seen, into: Float64Array): void => {
   const level = blocks.levels[origin] as number
@@ -84,8 +84,8 @@ export const describeHour = (blocks: Blocks, facts: OriginFacts, { origin, block
   into[10] = facts.longLevel
   into[11] = facts.weekBefore
   into[12] = (before + same + after) / 3
-  into[13] = blocks.shapes[block * hoursOfBlock + hour] as number
-  for (let weekday = 0; weekday < 6; weekday += 1) into[14 + weekday] = 0
-  const weekday = blocks.weekday(block, hour)
-  if (weekday < 6) into[14 + weekday] = 1
+  const place = block * hoursOfBlock + hour
+  const shape = blocks.shapes[place] as number
+  into[13] = shape
+  into[14] = (blocks.sameDayShapes[place] as number) - shape
 }

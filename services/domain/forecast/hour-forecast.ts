@@ -45,8 +45,8 @@ const strayOf = (scale: Scale, z: Float64Array, level: number): number => {
 /**
  * Forecast the hours that follow place `until` of a grid, `daysAhead` days (1 … 5) of 24 hours, in slices between which the caller may do
  * something else. An hour of a day ahead is the mean of a median weekday profile, which carries a part of the last day's anomaly on, of simpler
- * forms of it, and of ridge regressions over windows of two lengths, on prices that asinh has made stable; those that erred less of late weigh
- * more. Under eight weeks nothing is learned. Only what stands before `until` is used, a week at least. A longer forecast begins with the
+ * forms of it, and of robust ridge regressions over windows of two lengths, on prices that asinh has made stable; those that erred less of
+ * late weigh more. Under eight weeks nothing is learned. Only what stands before `until` is used, a week at least. A longer forecast begins with the
  * shorter one; prices times a factor give forecasts times that factor, and the same confidence.
  * Source: Lago et al., Applied Energy 293 (2021) 116983 (LEAR, several windows, asinh).
  */

@@ -11,6 +11,8 @@ export const leastDays = 35
 /** How much the diagonal is loaded at a full year; fewer days are trusted less. */
 const load = 0.05
 const yearDays = 364
+/** Misses above this multiple of the mean one weigh as much as if they were at it: single wild days and holidays do not lead. */
+const mostMiss = 1.5
 
 const size = featureCount
 
@@ -22,6 +24,7 @@ export type Bench = {
   readonly right: Float64Array
   readonly matrix: Float64Array
   readonly weights: Float64Array
+  readonly misses: Float64Array
 }
 
 export const openBench = (days: number): Bench => ({
@@ -31,6 +34,7 @@ export const openBench = (days: number): Bench => ({
   right: new Float64Array(size),
   matrix: new Float64Array(size * size),
   weights: new Float64Array(size),
+  misses: new Float64Array(days),
 })
 
 /** What few days cannot tell is left to the profile: the diagonal is loaded, that of the constant least. */
@@ -51,15 +55,39 @@ const dot = (rows: Float64Array, start: number, weights: Float64Array): number =
   return sum
 }
 
-const addRow = ({ rows, targets, gram, right }: Bench, row: number): void => {
+/** Add a past day to the normal equations, with a weight. */
+const addRow = ({ rows, targets, gram, right }: Bench, row: number, weight: number): void => {
   const start = row * size
   const target = targets[row] as number
   for (let i = 0; i < size; i += 1) {
-    const value = rows[start + i] as number
-    if (value === 0) continue
+    const value = weight * (rows[start + i] as number)
     right[i] = (right[i] as number) + value * target
     for (let j = 0; j <= i; j += 1) gram[i * size + j] = (gram[i * size + j] as number) + value * (rows[start + j] as number)
   }
+}
+
+/**
+ * Solve for the first `count` days so that large misses count by their size, not by its square: a step of reweighted least squares from the
+ * plain solution. The equations stay as they were. Source: Huber, Annals of Mathematical Statistics 35 (1964) 73.
+ */
+const solveRobust = (bench: Bench, count: number): void => {
+  const { rows, targets, gram, right, weights, misses } = bench
+  solve(bench, count)
+  let sum = 0
+  for (let row = 0; row < count; row += 1) {
+    const miss = Math.abs((targets[row] as number) - dot(rows, row * size, weights))
+    misses[row] = miss
+    sum += miss
+  }
+  const bound = (mostMiss * sum) / count
+  const [gramBefore, rightBefore] = [gram.slice(), right.slice()]
+  for (let row = 0; row < count; row += 1) {
+    const miss = misses[row] as number
+    if (miss > bound) addRow(bench, row, bound / miss - 1)
+  }
+  solve(bench, count)
+  gram.set(gramBefore)
+  right.set(rightBefore)
 }
 
 /** One hour of the day, so many days ahead (1 … 5); `facts` are those of every block. */
@@ -73,7 +101,7 @@ const learnWindows = ({ blocks, facts, ahead, hour }: Lesson, asked: Float64Arra
   const { days, z, known } = blocks
   const sums = { said: 0, windows: 0 }
   const conclude = (): void => {
-    solve(bench, ages.length)
+    solveRobust(bench, ages.length)
     sums.said += dot(asked, 0, bench.weights)
     sums.windows += 1
   }
@@ -86,7 +114,7 @@ const learnWindows = ({ blocks, facts, ahead, hour }: Lesson, asked: Float64Arra
     const origin = block - ahead
     describeHour(blocks, facts[origin] as OriginFacts, { origin, block, hour }, bench.rows.subarray(row * size, (row + 1) * size))
     bench.targets[row] = (z[place] as number) - profileBase(blocks, origin, block, hour)
-    addRow(bench, row)
+    addRow(bench, row, 1)
     ages.push(days - 1 - block)
     if (ages.length === windowDays[sums.windows]) conclude()
   }
@@ -95,7 +123,7 @@ const learnWindows = ({ blocks, facts, ahead, hour }: Lesson, asked: Float64Arra
 }
 
 /**
- * Learn by ridge regression what an hour so many days ahead stands above its profile, from how the last days stood above theirs,
+ * Learn by robust ridge regression what an hour so many days ahead stands above its profile, from how the last days stood above theirs,
  * and forecast it. The longest window is solved last: its weights tell what was missed on each of the last `errorDays` days.
  */
 export const learnHour = (lesson: Lesson, errorDays: number, bench: Bench): Learned => {

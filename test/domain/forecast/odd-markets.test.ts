@@ -29,12 +29,12 @@ const resultOf = (name: string): Backtest => results.get(name) as Backtest
 
 describe('forecasts of markets that are made to be hard', () => {
   it.each(names)('err less than the same hour a week before: %s', name => {
-    expect(errorOf(resultOf(name).days)).toBeLessThan(0.96)
+    expect(errorOf(resultOf(name).days)).toBeLessThan(0.9)
   })
 
   it.each([1, 2, 3, 4, 5])('err less on the mean of all markets %i days ahead', ahead => {
     const rmaes = names.map(name => resultOf(name).days[ahead - 1]?.rmae ?? Number.NaN)
-    expect(rmaes.reduce((sum, one) => sum + one, 0) / rmaes.length).toBeLessThan([0.66, 0.81, 0.87, 0.9, 0.94][ahead - 1] ?? 0)
+    expect(rmaes.reduce((sum, one) => sum + one, 0) / rmaes.length).toBeLessThan([0.64, 0.7, 0.76, 0.82, 0.86][ahead - 1] ?? 0)
   })
 
   // Where errors are alike at all hours and on all days, there is nothing to be told apart.
