@@ -25,6 +25,7 @@ import { openMarketFeeds } from './query-service/markets/market-feeds.ts'
 import { queryServiceOperations } from './query-service/operations.ts'
 import { priceOperations } from './query-service/prices/prices.ts'
 import { scheduleOperations } from './query-service/prices/schedules.ts'
+import { resealWork } from './query-service/registry/reseal-work.ts'
 
 const at = presentInstant
 
@@ -69,9 +70,10 @@ export const openQueryService = async (shared: Shared, opening: AsyncDisposableS
   opening.use(await openMarketFeeds(markets))
   const pricing = pricingBook(database, timeZone)
   const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing }
-  const credentialsKey = loadCredentialsKey(config.dataFolder, config.credentialsKey)
+  const credentialsKey = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
   const connect = await openConnect(dependencies, { pricing, logger, fetch, at, credentialsKey, path: config.connectPath })
-  opening.use(startLeasedWork({ database, logger }, [connect.work]))
+  const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
+  opening.use(startLeasedWork({ database, logger }, [connect.work, ...(resealing === null ? [] : [resealing])]))
   return {
     operations: [
       ...costOperations(reads),

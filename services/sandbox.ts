@@ -5,7 +5,7 @@ import { createApiKey } from './platform/postgres/api-keys.ts'
 import { appendAudit } from './platform/postgres/audit-log.ts'
 import type { Database } from './platform/postgres/database.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
-import { writePrivately } from './platform/secrets.ts'
+import { type Secret, writePrivately } from './platform/secrets.ts'
 
 /** What a first caller needs; the same is written to `<data>/sandbox.json`, readable by its owner only. */
 export type Sandbox = {
@@ -33,7 +33,7 @@ export const prepareSandbox = async (
   options: {
     readonly dataFolder: string
     readonly baseUrl: string
-    readonly secret: string
+    readonly secret: Secret
     readonly operatorKey: string
     readonly at: number
   },

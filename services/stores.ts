@@ -3,15 +3,18 @@ import { join } from 'node:path'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
 import { presentInstant } from './platform/clock.ts'
-import type { Config } from './platform/config.ts'
+import { type Config, type Role, roles } from './platform/config.ts'
 import { embeddedParts } from './platform/distributed-settings.ts'
-import { Failure } from './platform/failure.ts'
+import { Failure, isFailure } from './platform/failure.ts'
+import type { Check } from './platform/http/pages.ts'
 import { type Codec, openCodec } from './platform/log/codec.ts'
 import { confluentSchemaIds } from './platform/log/confluent-schema-ids.ts'
 import { lockFolder } from './platform/log/folder-lock.ts'
 import type { Log } from './platform/log/log.ts'
 import { localSchemaIds } from './platform/log/schema-ids.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { answerWithin } from './platform/patience.ts'
+import { listAccounts } from './platform/postgres/accounts.ts'
 import { type Database, openDatabase } from './platform/postgres/database.ts'
 import { startEmbeddedServer } from './platform/postgres/embedded-server.ts'
 import { raiseLaneGeneration, readLaneGeneration } from './platform/postgres/lane-generation.ts'
@@ -20,6 +23,8 @@ import { loadSecrets, type Secrets } from './platform/secrets.ts'
 
 const topic = 'meter.records.v1'
 const lookEveryMs = 2_000
+/** A server that has not brought its tables up to date by then is away for whoever can do without it. */
+const tablesMs = 5_000
 
 // Packages of the parts are loaded by those who use them: the client of a broker takes a quarter of a start, the engine 145 MB.
 
@@ -57,11 +62,52 @@ const openEngine = async ({ clickHouse, dataFolder }: Config): Promise<ClickHous
   return openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') })
 }
 
-const openClickHouse = async (config: Config, stack: AsyncDisposableStack): Promise<ClickHouse> => {
+const storeNames = ['postgres', 'clickhouse', 'log'] as const
+type StoreName = (typeof storeNames)[number]
+
+/**
+ * The stores without which a role can do nothing at all. A gateway takes records for locations that it knows, also while PostgreSQL and
+ * ClickHouse are away; a query service refuses what needs the one that is away, and lets log in.
+ */
+const neededStores: Readonly<Record<Role, readonly StoreName[]>> = {
+  'ingest-gateway': ['log'],
+  'cost-worker': ['postgres', 'clickhouse', 'log'],
+  'query-service': ['postgres'],
+  'webhook-worker': ['postgres', 'log'],
+}
+
+const areNeeded = (store: StoreName, chosen: readonly Role[]): boolean => chosen.some(role => neededStores[role].includes(store))
+
+/** The signs that the stores answer which these roles can do nothing without. */
+export const storesReady = ({ database, clickHouse, log }: Stores, chosen: readonly Role[]): readonly Check[] => {
+  const ask: Readonly<Record<StoreName, () => Promise<unknown>>> = {
+    postgres: () => listAccounts(database.operator),
+    clickhouse: () => clickHouse.rows('SELECT 1'),
+    log: () => log.lag(topic, 0, 'cost-worker'),
+  }
+  const needed = storeNames.filter(name => areNeeded(name, chosen))
+  return needed.map(name => ({ name, isWell: () => ask[name]().then(() => true) }))
+}
+
+const openClickHouse = async (
+  config: Config,
+  stack: AsyncDisposableStack,
+  report: Report,
+  chosen: readonly Role[],
+): Promise<ClickHouse> => {
   const clickHouse = stack.adopt(await openEngine(config), db => db.close())
-  await applySchemas(clickHouse, schemaFiles(), config.clickHouse?.isReplicated ?? false)
+  const applied = applySchemas(clickHouse, schemaFiles(), config.clickHouse?.isReplicated ?? false)
+  if (areNeeded('clickhouse', chosen)) await applied
+  else await answerWithin(tablesMs, () => applied).catch(goOnWithout(report))
   return clickHouse
 }
+
+const goOnWithout =
+  (report: Report) =>
+  (error: unknown): void => {
+    if (!isFailure(error) || !error.retriable) throw error
+    report(`ClickHouse is away, its tables stay as they are: ${error.message}`)
+  }
 
 const openLog = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Log> => {
   if (config.kafka !== null) {
@@ -119,13 +165,19 @@ const makeFolders = (dataFolder: string): void => {
  * Open the stores, each closed with the stack; PostgreSQL starts as a child while the engine opens in this process.
  * Rejects with a `Failure` or a system error that says what stands in the way.
  */
-export const openStores = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Stores> => {
+export const openStores = async (
+  config: Config,
+  stack: AsyncDisposableStack,
+  report: Report,
+  chosen: readonly Role[] = roles,
+): Promise<Stores> => {
   makeFolders(config.dataFolder)
   // With all parts outside, processes may share the folder.
   if (embeddedParts(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
   const secrets = loadSecrets(config.dataFolder, config)
   const postgres = openPostgres(config, stack, report)
-  const [log, clickHouse, database] = await settled([openLog(config, stack, report), openClickHouse(config, stack), postgres])
+  const opened = [openLog(config, stack, report), openClickHouse(config, stack, report, chosen), postgres] as const
+  const [log, clickHouse, database] = await settled(opened)
   const address = config.schemaRegistry
   const codec = await openCodec(address === null ? localSchemaIds() : confluentSchemaIds({ address, fetch }))
   const generation = await openGeneration(database, log.partitions(topic), stack)

@@ -17,7 +17,6 @@ import { listen } from './platform/http/listen.ts'
 import { type Check, documentPage, healthPages } from './platform/http/pages.ts'
 import { idempotencyKeys } from './platform/idempotency-store.ts'
 import { serveMetrics } from './platform/metrics.ts'
-import { listAccounts } from './platform/postgres/accounts.ts'
 import { readKeyState } from './platform/postgres/api-keys.ts'
 import { holdIdempotency } from './platform/postgres/idempotency-holder.ts'
 import { sealWith } from './platform/seal.ts'
@@ -26,7 +25,7 @@ import { openWebhookDialler } from './platform/webhook-dialler/dialler.ts'
 import { recordRefusal } from './query-service/change.ts'
 import { referencePages } from './query-service/reference-page.ts'
 import { prepareSandbox, type Sandbox } from './sandbox.ts'
-import { openStores, type Report, type Stores } from './stores.ts'
+import { openStores, type Report, type Stores, storesReady } from './stores.ts'
 
 /** The whole system in one process, ready; disposing of it drains and closes in the reverse order of opening. */
 export type System = AsyncDisposable & {
@@ -39,7 +38,6 @@ export type System = AsyncDisposable & {
   readonly isFirstStart: boolean
 }
 
-const topic = 'meter.records.v1'
 // A stop takes 15 s at the most: first the requests under way, which may wait for the roles, then the roles, then the stores.
 const requestsMs = 5_000
 const partsMs = 8_500
@@ -59,23 +57,16 @@ const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): P
   },
 })
 
-const answers = (asked: Promise<unknown>): Promise<boolean> =>
-  asked.then(
-    () => true,
-    () => false,
-  )
-
-const storesReady = ({ database, clickHouse, log }: Stores): readonly Check[] => [
-  { name: 'postgres', isWell: () => answers(listAccounts(database.operator)) },
-  { name: 'clickhouse', isWell: () => answers(clickHouse.rows('SELECT 1')) },
-  { name: 'log', isWell: () => answers(log.lag(topic, 0, 'cost-worker')) },
-]
-
 /** A process that writes into lanes of old must be started again. */
-const lanesCurrent = ({ generation }: Stores): Check => ({ name: 'lanes', isWell: () => answers((async () => generation())()) })
+const lanesCurrent = ({ generation }: Stores): Check => ({ name: 'lanes', isWell: () => generation() >= 0 })
 
-const openShared = async (config: Config, logger: Logger, report: Report, opening: AsyncDisposableStack): Promise<Shared> => {
-  const stores = await openStores(config, opening, report)
+const openShared = async (
+  { config, logger }: Pick<Shared, 'config' | 'logger'>,
+  report: Report,
+  opening: AsyncDisposableStack,
+  chosen: readonly Role[],
+): Promise<Shared> => {
+  const stores = await openStores(config, opening, report, chosen)
   const dialler = opening.use(openWebhookDialler({ allowedNetworks: config.webhookAllowedNetworks }))
   const { holder } = opening.use(await holdIdempotency(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
@@ -106,12 +97,16 @@ const openParts = async (shared: Shared, opening: AsyncDisposableStack, chosen: 
   return parts
 }
 
-const appOf = (parts: readonly Part[], shared: Shared, ports: Ports): ReturnType<typeof createApp> => {
+const appOf = (
+  { parts, ready }: { readonly parts: readonly Part[]; readonly ready: readonly Check[] },
+  shared: Shared,
+  ports: Ports,
+): ReturnType<typeof createApp> => {
   const operations = parts.flatMap(part => part.operations)
   const declared = operations.map(({ operation }) => operation)
   const live = [lanesCurrent(shared), ...parts.flatMap(part => part.live)]
   const pages = [
-    ...healthPages(live, storesReady(shared)),
+    ...healthPages(live, ready),
     ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, () => openApiDocument(declared, layout, '/'))),
     ...referencePages(declared),
     ...parts.flatMap(part => part.pages),
@@ -128,12 +123,13 @@ const appOf = (parts: readonly Part[], shared: Shared, ports: Ports): ReturnType
  */
 export const openSystem = async (config: Config, logger: Logger, report: Report, chosen: readonly Role[] = roles): Promise<System> => {
   await using opening = new AsyncDisposableStack()
-  const shared = await openShared(config, logger, report, opening)
+  const shared = await openShared({ config, logger }, report, opening, chosen)
   const parts = await openParts(shared, opening, chosen)
   const ports = portsOf(shared)
   const { host, dataFolder } = config
   const metricsServer = opening.use(await serveMetrics(shared.metrics, { host, port: config.metricsPort }))
-  const listening = await listen(appOf(parts, shared, ports), { host, port: config.port }, ports)
+  const app = appOf({ parts, ready: storesReady(shared, chosen) }, shared, ports)
+  const listening = await listen(app, { host, port: config.port }, ports)
   const listener = opening.adopt(listening, one => one.close(requestsMs))
   const baseUrl = `http://${host}:${listener.port}`
   const { secret, operatorKey } = shared.secrets

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeInstant } from '../domain/instant.ts'
-import { hashSecret } from '../platform/mint.ts'
+import { hashesOf } from '../platform/mint.ts'
 import { type ApiKeyScope, createApiKey, findApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../platform/postgres/api-keys.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
-import { loadSecrets } from '../platform/secrets.ts'
+import { loadSecrets, type Secret } from '../platform/secrets.ts'
 import { findAccount } from './account-commands.ts'
 import { auditKey } from './audit.ts'
 import { type Command, CommandError, done, UsageError } from './command.ts'
@@ -34,7 +34,7 @@ const toJson = (key: StoredApiKey) => ({
  * The secret that the service hashes keys with. It is made here only where the service would make it next;
  * a key that is hashed with another secret would never work.
  */
-const secretOf = async ({ config, isOurs }: Records, database: Database): Promise<string> => {
+const secretOf = async ({ config, isOurs }: Records, database: Database): Promise<Secret> => {
   const isKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
   if (!isKnown && !isOurs) {
     throw new CommandError('the secret of the service is not known here; set WATTLEDGER_SECRET as the service has it')
@@ -47,12 +47,12 @@ const secretOf = async ({ config, isOurs }: Records, database: Database): Promis
 }
 
 /** Whether a sandbox key that lives in the database is not found under this secret. */
-const contradictsSandbox = async (dataFolder: string, { operator }: Database, secret: string): Promise<boolean> => {
+const contradictsSandbox = async (dataFolder: string, { operator }: Database, secret: Secret): Promise<boolean> => {
   const sandbox = readSandbox(dataFolder)
   if (sandbox === null) return false
   const living = await listApiKeys(operator, { accountId: sandbox.account_id, liveMode: false })
   const isStored = living.some(key => key.revokedAt === null && key.last4 === sandbox.test_key.slice(-4))
-  return isStored && (await findApiKey(operator, hashSecret(secret, sandbox.test_key))) === null
+  return isStored && (await findApiKey(operator, hashesOf(secret, sandbox.test_key))) === null
 }
 
 const readDescription = (text: string | undefined): string | null => {

@@ -12,6 +12,7 @@ import { livingObjects } from '../platform/postgres/living-objects.ts'
 import { retrieveLocation } from '../platform/postgres/locations.ts'
 import { type Tenant, withTenant } from '../platform/postgres/transaction.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
+import type { Secret } from '../platform/secrets.ts'
 import { chunkWriter } from './chunk-writer.ts'
 import { calculateInstantCost } from './instant-cost.ts'
 import { knownObjects } from './known-objects.ts'
@@ -27,7 +28,7 @@ export type IngestGateway = {
   readonly clickHouse: ClickHouse
   readonly pricing: PricingBook
   /** The secret of the installation, which every process shares. */
-  readonly secret: string
+  readonly secret: Secret
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
   /** Tell whether records of a mode may go into a lane now. */

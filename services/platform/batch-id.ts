@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { formatId, isId } from '../domain/identifier.ts'
+import { type Secret, textsOf } from './secrets.ts'
 
 /** Whose batch it is: the same id means nothing to another account or in the other mode. */
 type Owner = { readonly accountId: string; readonly liveMode: boolean }
@@ -20,13 +21,13 @@ const counts = 4096
 const checkBits = 20
 
 /** Make ids under the secret of the installation, which every process shares. */
-export const batchIds = (secret: string): BatchIds => {
-  const check = shortHmac(secret)
+export const batchIds = (secret: Secret): BatchIds => {
+  const [check, ...formerChecks] = textsOf(secret).map(shortHmac) as [Check, ...Check[]]
   const process = randomBytes(3).readUIntBE(0, 3) % 2 ** 20
   let lastAt = 0
   let count = 0
 
-  const checkOf = (bytes: Buffer, owner: Owner): number => check(textOf(bytes, owner)) % 2 ** checkBits
+  const checkOf = (bytes: Buffer, owner: Owner, by = check): number => by(textOf(bytes, owner)) % 2 ** checkBits
 
   return {
     mint: (owner, at) => {
@@ -43,11 +44,14 @@ export const batchIds = (secret: string): BatchIds => {
     mintedAt: (owner, id) => {
       if (!isId('meterBatch', id)) return null
       const bytes = Buffer.from(id.slice(4), 'hex')
-      if (checkOf(bytes, owner) !== bytes.readUIntBE(9, 3) % 2 ** checkBits) return null
+      const found = bytes.readUIntBE(9, 3) % 2 ** checkBits
+      if (![check, ...formerChecks].some(by => checkOf(bytes, owner, by) === found)) return null
       return bytes.readUIntBE(0, 5) * 16 + ((bytes[5] ?? 0) >> 4)
     },
   }
 }
+
+type Check = (text: string) => number
 
 const blockBytes = 64
 const digestBytes = 32
@@ -56,7 +60,7 @@ const digestBytes = 32
  * Make a function that gives the first 24 bits of the HMAC-SHA-256 of a text of Latin-1. Each submission needs one, and an object of the
  * engine for it would cost several times its two hashes. Source: RFC 2104.
  */
-const shortHmac = (secret: string): ((text: string) => number) => {
+const shortHmac = (secret: string): Check => {
   const long = Buffer.from(secret)
   const key = Buffer.alloc(blockBytes)
   if (long.length > blockBytes) hash('sha256', long, 'buffer').copy(key)

@@ -1,6 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { type Secret, textsOf } from './secrets.ts'
 
 /** Seconds for which a bearer token holds. */
 export const tokenLifetimeSeconds = 3_600
@@ -16,7 +17,7 @@ export type BearerTokens = {
   readonly sign: (subject: TokenSubject, at: number) => Promise<string>
   /**
    * Check a token's signature and claims at `at` (ms), without asking whether its key still lives.
-   * Refuses what this secret did not sign (`bad_credentials`) and what is past its hour (`token_expired`).
+   * Refuses what this secret, present or former, did not sign (`bad_credentials`) and what is past its hour (`token_expired`).
    */
   readonly verify: (token: string, at: number) => Promise<Result<TokenClaims>>
 }
@@ -31,8 +32,11 @@ const badToken = refused('bad_credentials', 'Log in with GET /login and send its
 const expiredToken = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 
 /** Make the signer and verifier of bearer tokens; processes with the same secret take each other's tokens. Source: contract decisions 4. */
-export const bearerTokens = (secret: string): BearerTokens => {
-  const key = new Uint8Array(hkdfSync('sha256', secret, 'wattledger', 'bearer-token', 32))
+export const bearerTokens = (secret: Secret): BearerTokens => {
+  const [present, ...former] = textsOf(secret)
+  const keyFrom = (text: string): Uint8Array => new Uint8Array(hkdfSync('sha256', text, 'wattledger', 'bearer-token', 32))
+  const key = keyFrom(present)
+  const keys = [key, ...former.map(keyFrom)]
   return {
     sign: ({ accountId, liveMode, keyId }, at) =>
       new SignJWT({ live_mode: liveMode, key_id: keyId })
@@ -44,7 +48,14 @@ export const bearerTokens = (secret: string): BearerTokens => {
         .setIssuedAt(Math.floor(at / 1_000))
         .setExpirationTime(Math.floor(at / 1_000) + tokenLifetimeSeconds)
         .sign(key),
-    verify: (token, at) => verify(token, key, at),
+    verify: async (token, at) => {
+      let verified: Result<TokenClaims> = badToken
+      for (const one of keys) {
+        verified = await verify(token, one, at)
+        if (verified.ok || verified.refusal.code !== badToken.refusal.code) break
+      }
+      return verified
+    },
   }
 }
 

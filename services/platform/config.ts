@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from './config-error.ts'
 import { type DistributedSettings, distributedSettings, embeddedParts } from './distributed-settings.ts'
+import { feedSettings } from './feed-settings.ts'
 import { saslMechanisms } from './log/kafka/sasl-mechanism.ts'
 import { type FeedChoice, feedNames, readFeeds } from './market-feeds/feed-choice.ts'
 
@@ -19,11 +20,14 @@ const isNetwork = (text: string): boolean => {
   return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
 }
 
-const networks = z
+const list = z
   .string()
   .default('')
   .transform(text => text.split(',').flatMap(part => (part.trim() === '' ? [] : [part.trim()])))
-  .refine(list => list.every(isNetwork), { message: 'must be networks such as 10.1.0.0/16,fd00::/8' })
+
+const networks = list.refine(found => found.every(isNetwork), { message: 'must be networks such as 10.1.0.0/16,fd00::/8' })
+
+const formerSecrets = list.refine(found => found.every(({ length }) => length >= 32), { message: 'each must have 32 characters or more' })
 
 const marketFeeds = z
   .string()
@@ -42,6 +46,9 @@ export const environment = z.object({
     .min(32)
     .optional()
     .describe('Secret for signing and hashing, 32 characters or more; default: made once and kept in the data folder.'),
+  WATTLEDGER_FORMER_SECRETS: formerSecrets.describe(
+    'Secrets that WATTLEDGER_SECRET has been before, separated by commas: what was made with one of them goes on working.',
+  ),
   WATTLEDGER_OPERATOR_KEY: z
     .string()
     .min(24)
@@ -52,6 +59,9 @@ export const environment = z.object({
     .min(32)
     .optional()
     .describe('Key that encrypts the credentials of providers, 32 characters or more; default: made once and kept in the data folder.'),
+  WATTLEDGER_FORMER_CREDENTIALS_KEYS: formerSecrets.describe(
+    'Keys that WATTLEDGER_CREDENTIALS_KEY has been before, separated by commas: what was encrypted with one of them can still be read.',
+  ),
   WATTLEDGER_CONNECT_PATH: z
     .string()
     .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as /connect')
@@ -146,6 +156,9 @@ export type Config = DistributedSettings & {
   readonly secret: string | null
   readonly operatorKey: string | null
   readonly credentialsKey: string | null
+  /** What `secret` and `credentialsKey` have been before. */
+  readonly formerSecrets: readonly string[]
+  readonly formerCredentialsKeys: readonly string[]
   readonly connectPath: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly logPartitions: number
@@ -180,6 +193,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     secret: value.WATTLEDGER_SECRET ?? null,
     operatorKey: value.WATTLEDGER_OPERATOR_KEY ?? null,
     credentialsKey: value.WATTLEDGER_CREDENTIALS_KEY ?? null,
+    formerSecrets: value.WATTLEDGER_FORMER_SECRETS,
+    formerCredentialsKeys: value.WATTLEDGER_FORMER_CREDENTIALS_KEYS,
     connectPath: value.WATTLEDGER_CONNECT_PATH,
     ...distributedSettings(value),
     logLevel: value.WATTLEDGER_LOG_LEVEL,
@@ -190,22 +205,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     failingLocations: value.WATTLEDGER_FAILING_LOCATIONS,
     webhookAllowedNetworks: value.WATTLEDGER_WEBHOOK_ALLOW_NETWORKS,
     rateLimitPerSecond: value.WATTLEDGER_RATE_LIMIT ?? null,
-    marketFeeds: feedChoice(value),
+    marketFeeds: feedSettings(value),
   }
-}
-
-const feedChoice = (value: z.output<typeof environment>): FeedChoice => {
-  const chosen = value.WATTLEDGER_MARKET_FEEDS ?? []
-  const entsoeToken = value.WATTLEDGER_ENTSOE_TOKEN ?? null
-  if (entsoeToken === null && chosen.some(({ name }) => name === 'entsoe')) {
-    throw new ConfigError('WATTLEDGER_MARKET_FEEDS: the feed entsoe needs WATTLEDGER_ENTSOE_TOKEN')
-  }
-  const octopus = {
-    product: value.WATTLEDGER_OCTOPUS_PRODUCT,
-    isVatIncluded: value.WATTLEDGER_OCTOPUS_VAT === 'included',
-    region: value.WATTLEDGER_OCTOPUS_REGION ?? null,
-  }
-  return { chosen, entsoeToken, octopus }
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { formatId, formatTimeOrderedId, type IdKind } from '../domain/identifier.ts'
+import { type Secret, textsOf } from './secrets.ts'
 
 const tailSpan = 2 ** 48
 
@@ -62,5 +63,11 @@ export const apiKeyMode = (key: string): { readonly liveMode: boolean } | null =
 const checksum = (text: string): string => crc32(text).toString(16).padStart(8, '0')
 
 /** Hash a secret of our own making for storage and look-up: HMAC-SHA-256 under the server's secret, in hex. */
-export const hashSecret = (serverSecret: string | Uint8Array, secret: string): string =>
-  createHmac('sha256', serverSecret).update(secret).digest('hex')
+export const hashSecret = (serverSecret: Secret, secret: string): string => hashesOf(serverSecret, secret)[0]
+
+/** The hashes under which such a secret may be kept: that under the server's present secret, then those under its former ones. */
+export const hashesOf = (serverSecret: Secret, secret: string): readonly [string, ...string[]] => {
+  const [present, ...former] = textsOf(serverSecret)
+  const hashed = (text: string): string => createHmac('sha256', text).update(secret).digest('hex')
+  return [hashed(present), ...former.map(hashed)]
+}

@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
+import { type Secret, textsOf } from './secrets.ts'
+
 const cipher = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
@@ -11,8 +13,51 @@ export type Seal = {
   readonly open: (sealed: string, owner: string) => string
 }
 
-/** Seal with AES-256-GCM under a key that is derived from `key`; `purpose` keeps the uses of one key apart. */
-export const sealWith = (key: string, purpose: string): Seal => {
+/**
+ * Seal with AES-256-GCM under a key that is derived from `key`; `purpose` keeps the uses of one key apart. What was sealed under a former key
+ * opens as well.
+ */
+export const sealWith = (key: Secret, purpose: string): Seal => {
+  const [present, ...former] = textsOf(key)
+  const { seal, open } = sealUnder(present, purpose)
+  const openers = [open, ...former.map(text => sealUnder(text, purpose).open)]
+  return { seal, open: (sealed, owner) => openWithAny(openers, sealed, owner) }
+}
+
+/** Gives what is sealed under a former key sealed under the present one; null where it is so already, or opens under none. */
+export type Reseal = (sealed: string, owner: string) => string | null
+
+/** Make what seals anew, for a key that was changed. */
+export const resealWith = (key: Secret, purpose: string): Reseal => {
+  const [present, ...former] = textsOf(key).map(text => sealUnder(text, purpose))
+  return (sealed, owner) => {
+    if (present === undefined || opened(present, sealed, owner) !== null) return null
+    const text = former.map(one => opened(one, sealed, owner)).find(found => found !== null)
+    return text === undefined ? null : present.seal(text, owner)
+  }
+}
+
+const opened = ({ open }: Seal, sealed: string, owner: string): string | null => {
+  try {
+    return open(sealed, owner)
+  } catch {
+    return null
+  }
+}
+
+const openWithAny = (openers: readonly Seal['open'][], sealed: string, owner: string): string => {
+  let refused: unknown
+  for (const open of openers) {
+    try {
+      return open(sealed, owner)
+    } catch (error) {
+      refused ??= error
+    }
+  }
+  throw refused
+}
+
+const sealUnder = (key: string, purpose: string): Seal => {
   const derived = Buffer.from(hkdfSync('sha256', key, '', `wattledger ${purpose}`, 32))
   return {
     seal: (text, owner) => {

@@ -3,8 +3,20 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { dirname, join } from 'node:path'
 import { Failure } from './failure.ts'
 
+/**
+ * A secret that may have been changed. The first text is the present one: it signs, hashes and seals. What was made with one of the others
+ * holds still. A text alone was never changed.
+ */
+export type Secret = string | readonly [string, ...string[]]
+
+/** List the texts of a secret, the present one first. */
+export const textsOf = (secret: Secret): readonly [string, ...string[]] => (typeof secret === 'string' ? [secret] : secret)
+
 /** What the system signs and hashes with, and what the operator proves itself with. */
-export type Secrets = { readonly secret: string; readonly operatorKey: string }
+export type Secrets = { readonly secret: Secret; readonly operatorKey: string }
+
+/** What configuration gives; former secrets and keys are no longer used for anything new. */
+type Given = { readonly secret: string | null; readonly formerSecrets?: readonly string[]; readonly operatorKey: string | null }
 
 /** What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the one in use. */
 type Stored = { readonly secret?: string; readonly operator_key?: string; readonly credentials_key?: string }
@@ -21,7 +33,7 @@ const readStored = (file: string): Stored => {
  * Take the secrets given by configuration, else those of the data folder, which are made on first use (owner-readable only).
  * Throws when the stored file cannot be read: keys that were hashed with a lost secret would all be dead.
  */
-export function loadSecrets(dataFolder: string, given: { readonly secret: string | null; readonly operatorKey: string | null }): Secrets {
+export function loadSecrets(dataFolder: string, given: Given): Secrets {
   const file = join(dataFolder, 'secrets.json')
   const known = readStored(file)
   const secret = given.secret ?? known.secret ?? randomBytes(32).toString('hex')
@@ -35,15 +47,20 @@ export function loadSecrets(dataFolder: string, given: { readonly secret: string
     mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
     writePrivately(file, kept)
   }
-  return { secret, operatorKey }
+  return { secret: withFormer(secret, given.formerSecrets), operatorKey }
 }
+
+const withFormer = (present: string, former: readonly string[] = []): Secret => (former.length === 0 ? present : [present, ...former])
 
 /**
  * Take the key that credentials of providers are encrypted with: that of the configuration, else that of the data folder, which is made on
  * first use. Throws as `loadSecrets` does: what was sealed with a lost key is lost.
  */
-export function loadCredentialsKey(dataFolder: string, given: string | null): string {
-  if (given !== null) return given
+export function loadCredentialsKey(dataFolder: string, given: string | null, former: readonly string[] = []): Secret {
+  return withFormer(given ?? storedCredentialsKey(dataFolder), former)
+}
+
+function storedCredentialsKey(dataFolder: string): string {
   const file = join(dataFolder, 'secrets.json')
   const known = readStored(file)
   if (known.credentials_key !== undefined) return known.credentials_key

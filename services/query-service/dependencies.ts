@@ -7,6 +7,7 @@ import type { Database } from '../platform/postgres/database.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
+import type { Secret } from '../platform/secrets.ts'
 
 /** What the metering rows tell of a location or device. */
 export type MeteringFacts = {
@@ -40,7 +41,7 @@ export type QueryServiceDependencies = {
   readonly bearerTokens: BearerTokens
   readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
   /** Secret under which API keys are hashed. */
-  readonly secret: string
+  readonly secret: Secret
   /** Shown as a limit of the account; null for none. */
   readonly requestsPerSecond: number | null
 }

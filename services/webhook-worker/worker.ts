@@ -5,6 +5,7 @@ import { withOperator } from '../platform/postgres/transaction.ts'
 import { deleteExpiredWebhooks } from '../platform/postgres/webhook-outcomes.ts'
 import { stepResend } from '../platform/postgres/webhook-resends.ts'
 import { webhookSeal } from '../platform/postgres/webhook-secret.ts'
+import type { Secret } from '../platform/secrets.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import type { WebhookDialler } from '../platform/webhook-dialler/dialler.ts'
 import type { Attempt } from './attempt.ts'
@@ -16,7 +17,7 @@ export type WebhookWorkerOptions = Pick<FanOutOptions, 'log' | 'codec' | 'at'> &
   readonly database: Database
   readonly dialler: Pick<WebhookDialler, 'post'>
   /** Secret of the installation, under which those of the endpoints are sealed. */
-  readonly secret: string
+  readonly secret: Secret
   readonly logger: Pick<Logger, 'error' | 'warn'>
   /** Told of each attempt as it ends. */
   readonly attempted: (attempt: Attempt) => void

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { print, whole } from '../demo/terminal.ts'
 import { missingTool } from '../support/kafka/artefacts.ts'
 import { type AuditOptions, help, OptionError, readOptions } from './options.ts'
@@ -44,6 +45,6 @@ try {
   else if (!(await run(options))) process.exitCode = 1
 } catch (error) {
   const isUsage = error instanceof OptionError
-  process.stderr.write(`\naudit: ${error instanceof Error ? (isUsage ? error.message : error.stack) : String(error)}\n`)
+  process.stderr.write(`\naudit: ${isUsage ? error.message : inspect(error)}\n`)
   process.exitCode = isUsage ? 2 : 1
 }

@@ -1,19 +1,48 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openAppender } from '../../services/platform/log/kafka/kafka-appender.ts'
 import { freePorts } from '../support/kafka/java-process.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 
-it('appends that no broker takes are answered at their limit, hold their room while they are tried, and are given up after all', async () => {
-  const [port] = await freePorts(1)
-  const options = { appendMs: 100, sendMs: 900, mostWaitingBytes: 1_000 }
-  const appender = openAppender({ address: plainAddress([`127.0.0.1:${port}`]), ...options })
-  const append = () => appender.append('topic', 0, { key: '', value: Buffer.alloc(600), headers: {} }, 1_000)
-  const askedAt = performance.now()
-  await expect(append()).rejects.toMatchObject({ code: 'log_away', retriable: true })
-  expect(performance.now() - askedAt).toBeLessThan(800)
-  await expect(append()).rejects.toMatchObject({ code: 'log_full', retriable: true })
-  await sleep(askedAt + 1_500 - performance.now())
-  await expect(append()).rejects.toMatchObject({ code: 'log_away', retriable: true })
-  await appender.close()
+const away = { code: 'log_away', retriable: true }
+
+describe('appends that no broker takes', () => {
+  /** An appender where nothing listens. */
+  const open = async () => {
+    const [port] = await freePorts(1)
+    const options = { appendMs: 100, sendMs: 900, mostWaitingBytes: 1_000 }
+    const appender = openAppender({ address: plainAddress([`127.0.0.1:${port}`]), ...options })
+    return {
+      append: (bytes: number, partition = 0) =>
+        appender.append('topic', partition, { key: '', value: Buffer.alloc(bytes), headers: {} }, 1_000),
+      close: appender.close,
+    }
+  }
+
+  it('are answered at their limit, hold their room while they are tried, and are given up after all', async () => {
+    const { append, close } = await open()
+    const askedAt = performance.now()
+    await expect(append(600)).rejects.toMatchObject(away)
+    expect(performance.now() - askedAt).toBeLessThan(800)
+    await expect(append(600)).rejects.toMatchObject({ code: 'log_full', retriable: true })
+    await sleep(askedAt + 1_500 - performance.now())
+    await expect(append(600)).rejects.toMatchObject(away)
+    await close()
+  })
+
+  it('keep no other of their partition waiting: it is refused at once until their fate is known', async () => {
+    const { append, close } = await open()
+    const took = async (bytes: number, partition?: number): Promise<number> => {
+      const askedAt = performance.now()
+      await expect(append(bytes, partition)).rejects.toMatchObject(away)
+      return performance.now() - askedAt
+    }
+    const startedAt = performance.now()
+    expect(await took(100)).toBeGreaterThan(90)
+    for (let count = 0; count < 5; count += 1) expect(await took(100)).toBeLessThan(50)
+    expect(await took(100, 1)).toBeGreaterThan(90)
+    await sleep(startedAt + 1_500 - performance.now())
+    expect(await took(100)).toBeGreaterThan(90)
+    await close()
+  })
 })

@@ -6,33 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Lane, Log } from '../../services/platform/log/log.ts'
 import { startCluster } from '../support/kafka/cluster.ts'
-import { judgeLog, type LogLedger, writeUntil } from '../support/kafka/log-ledger.ts'
+import { judgeLog, writeUntil } from '../support/kafka/log-ledger.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { makeTopics } from '../support/kafka/test-log.ts'
+import { partitions, rounds, tellLedger, writeThrough } from '../support/kafka/write-through.ts'
 
-/** Rounds of each fault; WATTLEDGER_TEST_FAULT_ROUNDS makes a long run of it. */
-const rounds = Number(process.env['WATTLEDGER_TEST_FAULT_ROUNDS'] ?? 1)
-const partitions = 4
 const records = 'meter.records.v1'
 const none = { lost: [], doubled: [], disordered: [] }
 /** Tests of one kind wait at the same time, each with brokers or topics of its own. */
 const limitMs = 90_000 * rounds
-
-/** Write while `fault` goes on, and a moment longer. */
-const writeThrough = async (log: Log, fault: () => Promise<void>): Promise<LogLedger> => {
-  const stop = new AbortController()
-  const written = writeUntil(log, partitions, 3, stop.signal)
-  await sleep(700)
-  for (let round = 0; round < rounds; round += 1) await fault()
-  await sleep(1_000)
-  stop.abort()
-  return await written
-}
-
-const tell = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
-  const pause = Math.round(longestPauseMs)
-  process.stdout.write(`${what}: ${acknowledged.size} acknowledged, ${refused} refused, longest pause ${pause} ms\n`)
-}
 
 describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', () => {
   it.concurrent('survive kill -9 of the only broker, once each and in order', { timeout: limitMs }, async () => {
@@ -47,7 +29,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
       await node?.start()
       await sleep(1_500)
     })
-    tell('one broker killed', ledger)
+    tellLedger('one broker killed', ledger)
     expect(ledger.acknowledged.size).toBeGreaterThan(20)
     expect(ledger.longestPauseMs).toBeGreaterThan(300)
     expect(await judgeLog(log, partitions, ledger)).toEqual(none)
@@ -75,28 +57,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
       node?.kill('SIGCONT')
       await sleep(3_000)
     })
-    tell('one broker frozen', ledger)
+    tellLedger('one broker frozen', ledger)
     expect(ledger.refused).toBeGreaterThan(0)
     expect(ledger.longestPauseMs).toBeGreaterThan(2_000)
-    expect(await judgeLog(log, partitions, ledger)).toEqual(none)
-    await log.close()
-  })
-
-  it.concurrent('survive kill -9 of one of three brokers, and writing goes on', { timeout: limitMs }, async () => {
-    await using cluster = await startCluster({ nodes: 3 })
-    const { open } = await makeTopics(cluster.brokers, { replicas: 3, minInSync: 2 })
-    const log = await open()
-    let next = 0
-    const ledger = await writeThrough(log, async () => {
-      const node = cluster.nodes[next++ % cluster.nodes.length]
-      node?.kill('SIGKILL')
-      await node?.exited()
-      await sleep(5_000)
-      await node?.start()
-      await sleep(2_000)
-    })
-    tell('one of three brokers killed', ledger)
-    expect(ledger.refused).toBe(0)
     expect(await judgeLog(log, partitions, ledger)).toEqual(none)
     await log.close()
   })

@@ -1,12 +1,18 @@
+import { answerWithin } from '../patience.ts'
 import type { Page } from './binding.ts'
 
-/** How a part of the system is doing. */
+/** How a part of the system is doing; one that throws or does not tell in time is not well. */
 export type Check = { readonly name: string; readonly isWell: () => boolean | Promise<boolean> }
+
+/** Whoever asks for health waits a few seconds, and takes no answer for the death of the process. */
+const answerMs = 2_000
+
+const tell = ({ isWell }: Check): Promise<boolean> => answerWithin(answerMs, async () => isWell()).catch(() => false)
 
 const health = (path: string, checks: readonly Check[]): Page => ({
   path,
   read: async () => {
-    const results = await Promise.all(checks.map(async ({ name, isWell }) => [name, await isWell()] as const))
+    const results = await Promise.all(checks.map(async check => [check.name, await tell(check)] as const))
     const failing = results.filter(([, well]) => !well).map(([name]) => name)
     return {
       status: failing.length === 0 ? 200 : 503,
@@ -17,7 +23,7 @@ const health = (path: string, checks: readonly Check[]): Page => ({
   },
 })
 
-/** Health is progress: live while the loops move, ready while the stores answer. */
+/** Health is progress: live while the loops move, ready while the stores answer that the process can do nothing without. */
 export const healthPages = (live: readonly Check[], ready: readonly Check[]): readonly Page[] => [
   health('/health/live', live),
   health('/health/ready', ready),

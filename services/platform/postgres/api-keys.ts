@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { KeyState } from '../authenticate.ts'
 import type { TokenSubject } from '../bearer-token.ts'
 import { hashSecret, mint, mintApiKey } from '../mint.ts'
+import type { Secret } from '../secrets.ts'
 import { layoutOf } from './accounts.ts'
 import { toTimestamp } from './column.ts'
 import { ownedBy } from './page.ts'
@@ -51,7 +52,7 @@ export const createApiKey = async (
   query: Kysely<Tables>,
   { accountId, liveMode }: Tenant,
   draft: Pick<StoredApiKey, 'scope' | 'description'>,
-  serverSecret: string,
+  serverSecret: Secret,
   at: number,
 ): Promise<{ readonly apiKey: StoredApiKey; readonly secret: string }> => {
   const secret = mintApiKey(liveMode)
@@ -71,10 +72,21 @@ export const createApiKey = async (
   return { apiKey, secret }
 }
 
-/** Find a living key by the hash of its text, whatever its account; null when there is none. Operator. */
-export const findApiKey = async (operator: Kysely<Tables>, hash: string): Promise<StoredApiKey | null> => {
-  const { rows } = await sql<Row>`select ${columns} from api_keys where hash = ${hash} and revoked_at is null`.execute(operator)
-  return rows[0] === undefined ? null : fromRow(rows[0])
+/**
+ * Find a living key by the hash of its text, whatever its account; null when there is none. Of several hashes the first is that of now: a
+ * key that is found by another one is kept under the first from then on. Operator.
+ */
+export const findApiKey = async (
+  operator: Kysely<Tables>,
+  hashes: string | readonly [string, ...string[]],
+): Promise<StoredApiKey | null> => {
+  const [present, ...former] = typeof hashes === 'string' ? [hashes] : hashes
+  const { rows } = await sql<Row>`select ${columns} from api_keys where hash = ${present} and revoked_at is null`.execute(operator)
+  if (rows[0] !== undefined) return fromRow(rows[0])
+  if (former.length === 0) return null
+  const { rows: kept } = await sql<Row>`
+    update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`.execute(operator)
+  return kept[0] === undefined ? null : fromRow(kept[0])
 }
 
 /** Read what a living key may do; null when it was revoked or never existed. Operator. */

@@ -49,25 +49,33 @@ export const createSession = async ({ query }: Pick<TenantTransaction, 'query'>,
 }
 
 /**
- * Find whose a session is, by the hash of its token; null when there is none, it has expired by `at` (ms), or its account is disabled.
- * Operator: a token names no account.
+ * Find whose a session is, by the hashes that its token may have; null when there is none, it has expired by `at` (ms), or its account is
+ * disabled. Operator: a token names no account.
  */
-export const findSessionOwner = async (operator: Kysely<Tables>, id: string, at: number): Promise<Tenant | null> => {
-  const { rows } = await sql<Tenant>`
-    select account_id as "accountId", live_mode as "liveMode" from connect_sessions
-    where id = ${id} and expires_at > ${toTimestamp(at)}
+export const findSessionOwner = async (
+  operator: Kysely<Tables>,
+  ids: readonly string[],
+  at: number,
+): Promise<{ readonly tenant: Tenant; readonly id: string } | null> => {
+  const { rows } = await sql<Tenant & { readonly id: string }>`
+    select account_id as "accountId", live_mode as "liveMode", id from connect_sessions
+    where id = any(${ids}) and expires_at > ${toTimestamp(at)}
       and not exists (select from accounts a where a.id = account_id and a.disabled_at is not null)`.execute(operator)
-  return rows[0] ?? null
+  const [found] = rows
+  return found === undefined ? null : { tenant: { accountId: found.accountId, liveMode: found.liveMode }, id: found.id }
 }
 
-/** Retrieve a session; null when there is none. `forUpdate` keeps others from it until the transaction ends. */
+/**
+ * Retrieve a session by its id, or by those that its token may have; null when there is none. `forUpdate` keeps others from it until the
+ * transaction ends.
+ */
 export const retrieveSession = async (
   transaction: TenantTransaction,
-  id: string,
+  id: string | readonly string[],
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
 ): Promise<StoredSession | null> => {
   const { rows } = await sql<StoredSession>`
-    select ${columns} from connect_sessions where ${ownedBy(transaction)} and id = ${id} ${forUpdate ? sql`for update` : sql``}`.execute(
+    select ${columns} from connect_sessions where ${ownedBy(transaction)} and id = any(${[id].flat()}) ${forUpdate ? sql`for update` : sql``}`.execute(
     transaction.query,
   )
   return rows[0] ?? null

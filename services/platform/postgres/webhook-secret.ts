@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Seal, sealWith } from '../seal.ts'
+import type { Secret } from '../secrets.ts'
 
 const secretBytes = 32
 /** So many opened secrets are held, so that one that signs all day is not opened each time. */
@@ -8,9 +9,12 @@ const mostOpened = 1_000
 /** Make a signing secret: `whsec_` and 256 random bits in base64. Source: Standard Webhooks 1.0. */
 export const mintWebhookSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`
 
+/** What signing secrets are sealed for. */
+export const webhookPurpose = 'webhook secrets'
+
 /** Seal signing secrets, so that tables and their copies hold none; the owner is the endpoint's id. What was opened is remembered. */
-export const webhookSeal = (installationSecret: string): Seal => {
-  const { seal, open } = sealWith(installationSecret, 'webhook secrets')
+export const webhookSeal = (installationSecret: Secret): Seal => {
+  const { seal, open } = sealWith(installationSecret, webhookPurpose)
   const opened = new Map<string, string>()
   return {
     seal,

@@ -8,7 +8,7 @@ import { findSessionOwner, retrieveSession, type StoredSession } from '../../pla
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { changeSession, type Found, unknownToken } from './change-session.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { sessionIdOf } from './finish-session.ts'
+import { sessionIdsOf } from './finish-session.ts'
 import { locationOf } from './open-session.ts'
 import { drawPage } from './page-answer.ts'
 import { answerProvider, isProviderCall } from './provider-leg.ts'
@@ -24,9 +24,8 @@ const contextOf = (route: string | null): string => `connect.${route !== null &&
 const find = async ({ database, secret }: ConnectDependencies, call: ConnectCall, at: number): Promise<Result<Found>> => {
   if (call.token === null) return noToken
   if (!isId('connectSession', call.token)) return unknownToken
-  const sessionId = sessionIdOf({ secret }, call.token)
-  const tenant = await findSessionOwner(database.operator, sessionId, at)
-  return tenant === null ? unknownToken : accepted({ tenant, sessionId, token: call.token, call, at })
+  const owned = await findSessionOwner(database.operator, sessionIdsOf({ secret }, call.token), at)
+  return owned === null ? unknownToken : accepted({ tenant: owned.tenant, sessionId: owned.id, token: call.token, call, at })
 }
 
 /** Draw the page that a session is on after a step. */

@@ -13,7 +13,7 @@ import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { sessionIdOf } from './finish-session.ts'
+import { sessionIdsOf } from './finish-session.ts'
 import { isPriced } from './summary.ts'
 
 /** How long a token holds, in ms. */
@@ -53,7 +53,7 @@ export const makeSession = async (
   const { options, address, request } = draft
   const tariff = request.tariffId === null ? null : await retrieveTariff(transaction, request.tariffId)
   const token = mintConnectToken()
-  const id = sessionIdOf(dependencies, token)
+  const [id] = sessionIdsOf(dependencies, token)
   const type = renewed.value?.type ?? draft.type ?? 'COMMODITY'
   const config: ConnectConfig = {
     layout,
@@ -112,7 +112,7 @@ export const connectTokenOperations = (dependencies: ConnectDependencies): reado
     const { connect_token: token } = request.query
     if (!isId('connectSession', token)) return noSession
     return withTenant(dependencies.database, tenantOf(request), async transaction => {
-      const session = await retrieveSession(transaction, sessionIdOf(dependencies, token))
+      const session = await retrieveSession(transaction, sessionIdsOf(dependencies, token))
       if (session === null || session.expiresAt <= request.at) return noSession
       if (session.completedAt === null) return notFinished
       const tariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)

@@ -1,5 +1,5 @@
 import { sessionToWire } from '../../contract/connect.ts'
-import { hashSecret } from '../../platform/mint.ts'
+import { hashesOf } from '../../platform/mint.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
@@ -7,8 +7,9 @@ import { type ConnectDependencies, type Done, nothingDone } from './connect-depe
 import { currentTariff, locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
-/** The hash under which a token is kept. */
-export const sessionIdOf = ({ secret }: Pick<ConnectDependencies, 'secret'>, token: string): string => hashSecret(secret, token)
+/** The hashes under which a token may be kept; a new one is kept under the first. */
+export const sessionIdsOf = ({ secret }: Pick<ConnectDependencies, 'secret'>, token: string): readonly [string, ...string[]] =>
+  hashesOf(secret, token)
 
 /** The token of a kept session. */
 export const tokenOf = ({ tokenSeal }: Pick<ConnectDependencies, 'tokenSeal'>, session: StoredSession): string =>

@@ -2,6 +2,7 @@ import type { Binding, Page } from '../../platform/http/binding.ts'
 import { marketAreasOf } from '../../platform/place/market-areas.ts'
 import { shipSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
 import { sealWith } from '../../platform/seal.ts'
+import type { Secret } from '../../platform/secrets.ts'
 import { connectPages } from '../connect-page/connect-page.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import type { LeasedWork } from '../events/timers.ts'
@@ -9,12 +10,15 @@ import type { ConnectDependencies } from './connect-dependencies.ts'
 import { connectOperations } from './connect-operations.ts'
 import { connectWork } from './connect-work.ts'
 
+/** What credentials of providers are sealed for. */
+export const credentialsPurpose = 'provider credentials'
+
 /** What Connect needs of the process, beside what all operations share. */
 export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {
   /** Where the flow is mounted, beside /connect. Each path is served with a slash at its end, too. */
   readonly path: string
   /** The key that credentials of providers are sealed under. */
-  readonly credentialsKey: string
+  readonly credentialsKey: Secret
   /** The present instant in ms. */
   readonly at: () => number
 }
@@ -32,7 +36,7 @@ export const openConnect = async (
     ...shared,
     ...settings,
     tokenSeal: sealWith(shared.secret, 'connect tokens'),
-    credentialsSeal: sealWith(credentialsKey, 'provider credentials'),
+    credentialsSeal: sealWith(credentialsKey, credentialsPurpose),
     areasOf: marketAreasOf,
     connectPaths: [...new Set(['/connect', path])],
   }

@@ -1,6 +1,7 @@
 import type { BearerTokens } from '../../platform/bearer-token.ts'
 import { isFailure } from '../../platform/failure.ts'
 import type { Database } from '../../platform/postgres/database.ts'
+import type { Secret } from '../../platform/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import { answerOf, fileAnswer, pageAnswer, redirect } from './answer.ts'
 import { apiOf } from './api.ts'
@@ -21,7 +22,7 @@ export type ConsoleMeans = {
   readonly database: Database
   readonly bearerTokens: BearerTokens
   /** Secret under which sessions and keys are hashed. */
-  readonly secret: string
+  readonly secret: Secret
   /** The interface of this service. */
   readonly fetch: (request: Request) => Response | Promise<Response>
   /** The present instant in ms. */

@@ -1,3 +1,4 @@
+import type { Secret } from '../../platform/secrets.ts'
 import { isOwnForm } from './session.ts'
 
 /** Largest form, in bytes. */
@@ -27,7 +28,7 @@ const mostKnown = 10_000
 const formName = /^[0-9a-f-]{36}$/
 
 /** Read a form that a page of this console has sent for the visitor with this token; null for any other. */
-export const readOwnForm = async (request: Request, secret: string, token: string): Promise<URLSearchParams | null> => {
+export const readOwnForm = async (request: Request, secret: Secret, token: string): Promise<URLSearchParams | null> => {
   const form = isSameSite(request) ? await readForm(request) : null
   return form !== null && isOwnForm(secret, token, form.get('csrf') ?? '') ? form : null
 }

@@ -3,13 +3,14 @@ import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredA
 import { appendAudit } from '../../platform/postgres/audit-log.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import type { Secret } from '../../platform/secrets.ts'
 import { type Content, type Html, html } from '../reference/html.ts'
 import type { Fault } from './api.ts'
 import { form, type View } from './frame.ts'
 import { choice, faultNotice, field, goodNotice, instant, type Row, row, table } from './parts.ts'
 import { get, post, type Route, type Visit } from './visit.ts'
 
-type KeyMeans = { readonly database: Database; readonly secret: string }
+type KeyMeans = { readonly database: Database; readonly secret: Secret }
 
 const scopes: readonly (readonly [ApiKeyScope, string])[] = [
   ['all', 'Everything'],

@@ -5,6 +5,7 @@ import { hashSecret } from '../../platform/mint.ts'
 import { readKeyState } from '../../platform/postgres/api-keys.ts'
 import { createSession, deleteSession, findSession } from '../../platform/postgres/console-sessions.ts'
 import type { Database } from '../../platform/postgres/database.ts'
+import type { Secret } from '../../platform/secrets.ts'
 
 /** How long somebody stays signed in, in seconds. */
 export const sessionSeconds = 43_200
@@ -12,7 +13,7 @@ export const sessionSeconds = 43_200
 /** Who is signed in, and what the key may do. */
 export type SignedIn = TokenSubject & { readonly scope: KeyScope }
 
-export type SessionMeans = { readonly database: Pick<Database, 'operator'>; readonly secret: string }
+export type SessionMeans = { readonly database: Pick<Database, 'operator'>; readonly secret: Secret }
 
 /**
  * Two cookies: that of who is signed in, and that which ties the way in to its visitor. A browser that follows a link from elsewhere sends
@@ -49,13 +50,13 @@ export const cookieFor = (
     ...(seconds === null ? [] : [`Max-Age=${seconds}`]),
   ].join('; ')
 
-const sessionHash = (secret: string, token: string): string => hashSecret(secret, `console session ${token}`)
+const sessionHash = (secret: Secret, token: string): string => hashSecret(secret, `console session ${token}`)
 
 /** What every form of a visitor carries, so that no other site can send one. */
-export const formToken = (secret: string, token: string): string => hashSecret(secret, `console form ${token}`)
+export const formToken = (secret: Secret, token: string): string => hashSecret(secret, `console form ${token}`)
 
 /** Tell whether a form carries the token of its visitor. */
-export const isOwnForm = (secret: string, token: string, given: string): boolean => {
+export const isOwnForm = (secret: Secret, token: string, given: string): boolean => {
   const [expected, actual] = [Buffer.from(formToken(secret, token)), Buffer.from(given)]
   return expected.length === actual.length && timingSafeEqual(expected, actual)
 }

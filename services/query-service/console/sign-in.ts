@@ -1,4 +1,4 @@
-import { apiKeyMode, hashSecret } from '../../platform/mint.ts'
+import { apiKeyMode, hashesOf } from '../../platform/mint.ts'
 import { findApiKey } from '../../platform/postgres/api-keys.ts'
 import { html } from '../reference/html.ts'
 import { pageAnswer, redirect } from './answer.ts'
@@ -55,7 +55,7 @@ const takeSignIn = async (means: SignInMeans, visitor: Visitor, sent: URLSearchP
   const wrong: Fault = { code: 'bad_credentials', message: 'No account has this id and key', field: null }
   const loggedIn = await logIn(means, account, key)
   if (!loggedIn.ok) return again(loggedIn.fault.code === 'bad_credentials' ? wrong : loggedIn.fault, refusedStatus(loggedIn.status))
-  const found = apiKeyMode(key) === null ? null : await findApiKey(means.database.operator, hashSecret(means.secret, key))
+  const found = apiKeyMode(key) === null ? null : await findApiKey(means.database.operator, hashesOf(means.secret, key))
   if (found === null) return again(wrong, 401)
   const token = await signIn(means, { accountId: found.accountId, liveMode: found.liveMode, keyId: found.id }, at)
   return redirect(next, { cookie: cookieFor('session', token, { secure: visitor.secure, seconds: sessionSeconds }) })

@@ -2,7 +2,7 @@ import { accountLogin } from '../../contract/account.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { tokenLifetimeSeconds } from '../../platform/bearer-token.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { apiKeyMode, hashSecret } from '../../platform/mint.ts'
+import { apiKeyMode, hashesOf } from '../../platform/mint.ts'
 import { findApiKey, readKeyState } from '../../platform/postgres/api-keys.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
@@ -13,7 +13,7 @@ const wrong = refused('bad_credentials', 'Send Authorization: Basic with the acc
 export const loginOperations = ({ database, bearerTokens, secret }: QueryServiceDependencies): readonly Binding[] => [
   bind(accountLogin, async ({ credentials, at }) => {
     if (credentials === null || apiKeyMode(credentials.apiKey) === null) return wrong
-    const key = await findApiKey(database.operator, hashSecret(secret, credentials.apiKey))
+    const key = await findApiKey(database.operator, hashesOf(secret, credentials.apiKey))
     if (key === null || key.accountId !== credentials.accountId) return wrong
     const subject = { accountId: key.accountId, liveMode: key.liveMode, keyId: key.id }
     const state = await readKeyState(database.operator, subject)

@@ -8,6 +8,7 @@ import { openClickHouseFront } from '../clickhouse-front.ts'
 import { openTestDatabase } from '../postgres.ts'
 import { runCommand } from '../run-command.ts'
 import { dataFolder, launchSystem, removeData } from '../running-system.ts'
+import { severablePostgres } from '../severable-postgres.ts'
 import { sessionMs } from './test-log.ts'
 
 /** A process that runs some of the roles. */
@@ -49,11 +50,12 @@ export const startRoles = async (
 
 const secret = 'a secret that all processes of a test share'
 
-/** Topics, a database and an engine of a test's own, and what starts processes on them. */
-export const openProcesses = async (brokers: readonly string[], prefix: string) => {
+/** Topics, a database and an engine of a test's own, and what starts processes on them by a way to PostgreSQL that may be cut. */
+export const openProcesses = async (brokers: readonly string[], prefix: string, { replicas = 1 }: { readonly replicas?: number } = {}) => {
   const stack = new AsyncDisposableStack()
-  const { address, ...database } = await openTestDatabase()
-  stack.use(database)
+  const { address: direct, database } = stack.use(await openTestDatabase())
+  const postgres = stack.use(await severablePostgres(direct))
+  const { address } = postgres
   const front = stack.use(await openClickHouseFront())
   const folder = stack.adopt(dataFolder(), removeData)
   const variables = {
@@ -64,7 +66,7 @@ export const openProcesses = async (brokers: readonly string[], prefix: string) 
     WATTLEDGER_CLICKHOUSE_URL: front.url,
     WATTLEDGER_SECRET: secret,
   }
-  const made = await runCommand(['topics', '--replicas', '1'], variables)
+  const made = await runCommand(['topics', '--replicas', String(replicas)], variables)
   if (made.code !== 0) throw new Error(made.err + made.out)
   const start = async (...roles: readonly Role[]): Promise<RoleProcess> => {
     const started = await startRoles(folder, variables, roles)
@@ -72,7 +74,7 @@ export const openProcesses = async (brokers: readonly string[], prefix: string) 
     return started
   }
   const sandbox = (): Sandbox => JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'))
-  return { start, sandbox, folder, front, variables, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return { start, sandbox, folder, front, database, postgres, variables, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 /**

@@ -23,7 +23,8 @@ export type Appender = {
 /** `isAnswered` is set once the caller was told that the fate is unknown: what was not sent by then is not sent any more. */
 type Append = { readonly message: Message; readonly size: number; isAnswered: boolean }
 
-type Writer = { readonly commits: GroupCommit<Append, number>; readonly close: () => Promise<void> }
+/** `overdue` counts the appends whose caller was told so and whose fate is still open. */
+type Writer = { readonly commits: GroupCommit<Append, number>; readonly close: () => Promise<void>; overdue: number }
 
 const appendsPerCommit = 1_000
 const bytesPerSend = 1_048_576
@@ -39,7 +40,8 @@ const sizeOf = ({ key, value, headers }: Message): number => {
 /**
  * Make the appender. Each partition has an idempotent producer of its own and one send under way: sends that span partitions hang after
  * a change of leaders, and a failed send of one partition must not restart the numbering of another.
- * A send whose caller gave up stays under way until its fate is known or `sendMs` are over, so that nothing overtakes it.
+ * A send whose caller gave up stays under way until its fate is known or `sendMs` are over, so that nothing overtakes it; what comes
+ * meanwhile is refused at once, since it could only wait behind.
  */
 export const openAppender = ({ address, appendMs, sendMs, mostWaitingBytes }: AppenderOptions): Appender => {
   const writers = new Map<string, Writer>()
@@ -61,13 +63,14 @@ export const openAppender = ({ address, appendMs, sendMs, mostWaitingBytes }: Ap
       if (waitingBytes + append.size > mostWaitingBytes) {
         throw new Failure('log_full', 'too many appends wait for the brokers', { retriable: true })
       }
+      const writer = writerOf(topic, partition)
+      if (writer.overdue > 0) throw logAway(`the brokers did not answer an append of before to ${topic} ${partition} yet`)
       waitingBytes += append.size
-      const written = writerOf(topic, partition)
-        .commits.submit(append)
-        .finally(() => {
-          waitingBytes -= append.size
-        })
-      return await answered(append, written, appendMs)
+      const written = writer.commits.submit(append).finally(() => {
+        waitingBytes -= append.size
+        if (append.isAnswered) writer.overdue -= 1
+      })
+      return await answered(append, written, { appendMs, writer })
     },
     close: async () => {
       if (isClosed) return
@@ -78,10 +81,15 @@ export const openAppender = ({ address, appendMs, sendMs, mostWaitingBytes }: Ap
   }
 }
 
-const answered = async (append: Append, written: Promise<number>, appendMs: number): Promise<number> => {
+const answered = async (
+  append: Append,
+  written: Promise<number>,
+  { appendMs, writer }: { readonly appendMs: number; readonly writer: Writer },
+): Promise<number> => {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
     append.isAnswered = true
+    writer.overdue += 1
     reject(logAway(`the brokers did not answer an append within ${appendMs} ms`))
   }, appendMs)
   written.catch(() => undefined)
@@ -151,7 +159,7 @@ const openWriter = ({ address, sendMs }: Pick<AppenderOptions, 'address' | 'send
     }
     return results
   }, appendsPerCommit)
-  return { commits, close: drop }
+  return { commits, close: drop, overdue: 0 }
 }
 
 const toRecord = (topic: string, partition: number, { key, value, headers }: Message) => ({

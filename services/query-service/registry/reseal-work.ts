@@ -1,0 +1,47 @@
+import type { Database } from '../../platform/postgres/database.ts'
+import { providerCredentials, type ResealedPage, resealPage, webhookSecrets } from '../../platform/postgres/reseal.ts'
+import { webhookPurpose } from '../../platform/postgres/webhook-secret.ts'
+import { resealWith } from '../../platform/seal.ts'
+import { type Secret, textsOf } from '../../platform/secrets.ts'
+import type { Logger } from '../../platform/telemetry.ts'
+import { credentialsPurpose } from '../connect/open-connect.ts'
+import type { LeasedWork } from '../events/timers.ts'
+
+export type ResealOptions = {
+  readonly database: Pick<Database, 'operator'>
+  readonly secret: Secret
+  readonly credentialsKey: Secret
+  readonly logger: Pick<Logger, 'info'>
+}
+
+const hourMs = 3_600_000
+
+/**
+ * Seal anew, page by page, what lies sealed under former secrets, so that these can be given up; again every hour, because processes that do
+ * not know the present one yet may have sealed more. Null where no secret has been changed.
+ */
+export const resealWork = ({ database, secret, credentialsKey, logger }: ResealOptions): LeasedWork | null => {
+  if (textsOf(secret).length === 1 && textsOf(credentialsKey).length === 1) return null
+  const columns = [webhookSecrets(resealWith(secret, webhookPurpose)), providerCredentials(resealWith(credentialsKey, credentialsPurpose))]
+  let at = 0
+  let after: ResealedPage['next'] = null
+  let resealed = 0
+  return {
+    name: 'reseal',
+    restMs: hourMs,
+    turn: async () => {
+      const column = columns[at]
+      if (column !== undefined) {
+        const { rows, next } = await resealPage(database.operator, column, after)
+        resealed += rows
+        after = next
+        if (next === null) at += 1
+        return true
+      }
+      logger.info({ resealed }, 'what was sealed under former secrets is sealed under the present ones')
+      at = 0
+      resealed = 0
+      return false
+    },
+  }
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { login } from '../support/client.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
+import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
+import { judgeLog } from '../support/kafka/log-ledger.ts'
+import { outlastLog } from '../support/kafka/outlast-log.ts'
+import { openProcesses, openProxy } from '../support/kafka/processes.ts'
+import { skippedWithout } from '../support/kafka/shared-broker.ts'
+import { makeTopics } from '../support/kafka/test-log.ts'
+import { partitions, rounds, tellLedger, writeThrough } from '../support/kafka/write-through.ts'
+import { recordsOf } from '../support/settled.ts'
+import { unhurried } from '../support/unhurried.ts'
+import { until } from '../support/until.ts'
+
+type Receipt = {
+  readonly records_accepted: number
+  readonly records_processed: number
+  readonly failed_records: readonly { readonly record_num: number }[]
+}
+type Letter = { readonly id: string; readonly code: string; readonly reason: string; readonly position: number | null }
+
+const homes = 9
+const submissions = 20
+const ofEach = 500
+const hourMs = 3_600_000
+/** A busy machine is slow, and fails nothing by that alone. */
+const limitMs = 240_000
+const stack = new AsyncDisposableStack()
+let cluster: Cluster
+
+/** Roles as processes on topics of three copies, two of them in sync. */
+const openWorld = async () => {
+  const processes = stack.use(await openProcesses(cluster.brokers, `test-${randomUUID()}.`, { replicas: 3 }))
+  const query = await processes.start('query-service', 'webhook-worker')
+  const [gateway, worker] = await Promise.all([processes.start('ingest-gateway'), processes.start('cost-worker')])
+  const proxy = await openProxy(
+    () => [gateway],
+    () => query,
+  )
+  const client = await login({ ...processes.sandbox(), base_url: stack.use(proxy).url })
+  return { processes, query, gateway, worker, client }
+}
+
+const hourOf = (index: number): readonly [string, string] => {
+  const start = Date.parse('2025-01-01T00:00:00Z') + index * hourMs
+  return [new Date(start).toISOString(), new Date(start + hourMs).toISOString()]
+}
+
+describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each message on two of them at least', () => {
+  let world: Awaited<ReturnType<typeof openWorld>>
+  beforeAll(async () => {
+    cluster = stack.use(await startCluster({ nodes: 3 }))
+    world = await openWorld()
+  })
+  afterAll(() => stack.disposeAsync())
+
+  /** Submit records and wait until each is stored or named as failed; gives the receipt and how long that took. */
+  const follow = async (records: readonly object[]): Promise<{ readonly value: Receipt; readonly ms: number }> => {
+    const { client } = world
+    const { id } = (await client.ask('PUT', '/meters/interval', records)) as { id: string }
+    return unhurried(() =>
+      until(
+        (): Promise<Receipt> => client.ask('GET', `/meters/batch?batch_id=${id}`),
+        receipt => receipt.records_processed + receipt.failed_records.length === receipt.records_accepted,
+      ),
+    )
+  }
+
+  it('one record of ten thousand that cannot be stored delays no other, is put aside with its reason, and is stored by a replay', {
+    timeout: limitMs,
+  }, async () => {
+    const { client, processes } = world
+    const { operator } = processes.database
+    const living = await Promise.all(Array.from({ length: homes }, () => makeHome(client, { import: 0.3 })))
+    const lost = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
+    // The gateway knows the location when PostgreSQL is put back to a time before it was made.
+    expect((await client.send('POST', '/costs/instant?non_persistent=true', bought(lost, 2, ...hourOf(0)))).status).toBe(422)
+    const away = `${lost.slice(0, -4)}0000`
+    await sql`update locations set id = ${away} where id = ${lost}`.execute(operator)
+
+    const all = Array.from({ length: submissions * ofEach }, (_, index) =>
+      bought(living[index % homes] ?? '', 1, ...hourOf(Math.floor(index / homes))),
+    )
+    const poisoned = 1_234
+    all[poisoned] = bought(lost, 2, ...hourOf(0))
+    const left = Array.from({ length: submissions }, (_, index) => all.slice(index * ofEach, (index + 1) * ofEach))
+    const receipts: Awaited<ReturnType<typeof follow>>[] = []
+    const send = async (): Promise<void> => {
+      for (let records = left.shift(); records !== undefined; records = left.shift()) receipts.push(await follow(records))
+    }
+    await Promise.all([send(), send()])
+    const slowest = Math.max(...receipts.map(({ ms }) => ms))
+    process.stdout.write(`beside a poison record of 10,000: seen within ${Math.round(slowest)} ms\n`)
+    expect(slowest).toBeLessThan(5_000)
+    expect(receipts.reduce((sum, { value }) => sum + value.records_processed, 0)).toBe(all.length - 1)
+    expect(receipts.flatMap(({ value }) => value.failed_records)).toMatchObject([{ record_num: (poisoned % ofEach) + 1 }])
+
+    const key = { 'X-Operator-Key': processes.sandbox().operator_key }
+    const { data: letters } = (await client.ask('GET', '/operator/dead-letters', undefined, key)) as { data: readonly Letter[] }
+    expect(letters).toMatchObject([{ code: 'location_unknown', reason: `${lost} is not in the registry` }])
+    await sql`update locations set id = ${lost} where id = ${away}`.execute(operator)
+    await makeOne(client, '/tariffs', { location_id: lost, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.25) })
+    for (let time = 0; time < 2; time += 1) {
+      const replayed = await client.ask('POST', '/operator/dead-letters/replay', { ids: letters.map(({ id }) => id) }, key)
+      expect(replayed).toMatchObject({ data: [{ replayed: true, reason: null }] })
+      await follow([bought(lost, 1, ...hourOf(1))])
+      const stored = (await recordsOf(client, lost)).map(({ data }) => [data.energy.value, data.tariff.cost.value])
+      expect(stored).toEqual([
+        [1_000, 0.25],
+        [2_000, 0.5],
+      ])
+    }
+  })
+
+  it('acknowledged messages survive kill -9 of one of three brokers, and writing goes on', { timeout: limitMs * rounds }, async () => {
+    const { open } = await makeTopics(cluster.brokers, { replicas: 3, minInSync: 2 })
+    const log = await open()
+    let next = 0
+    const ledger = await writeThrough(log, async () => {
+      const node = cluster.nodes[next++ % cluster.nodes.length]
+      node?.kill('SIGKILL')
+      await node?.exited()
+      await sleep(5_000)
+      await node?.start()
+      await sleep(2_000)
+    })
+    tellLedger('one of three brokers killed', ledger)
+    expect(ledger.refused).toBe(0)
+    expect(await judgeLog(log, partitions, ledger)).toEqual({ lost: [], doubled: [], disordered: [] })
+    await log.close()
+  })
+
+  it('that all hang let nothing be acknowledged: 503 in time, and all goes on when they answer again', { timeout: limitMs }, async () => {
+    const { client, gateway, worker, query } = world
+    const told = await outlastLog({ client, processes: [gateway, worker, query] }, async () => {
+      for (const node of cluster.nodes) node.kill('SIGSTOP')
+      return async () => {
+        for (const node of cluster.nodes) node.kill('SIGCONT')
+      }
+    })
+    process.stdout.write(`three brokers hang: ${told}\n`)
+  })
+})

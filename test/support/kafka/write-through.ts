@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../../../services/platform/log/log.ts'
+import { type LogLedger, writeUntil } from './log-ledger.ts'
+
+/** Rounds of each fault; WATTLEDGER_TEST_FAULT_ROUNDS makes a long run of it. */
+export const rounds = Number(process.env['WATTLEDGER_TEST_FAULT_ROUNDS'] ?? 1)
+
+/** Partitions that are written to. */
+export const partitions = 4
+
+/** Write while the rounds of `fault` go on, and a moment before and after. */
+export const writeThrough = async (log: Log, fault: () => Promise<void>): Promise<LogLedger> => {
+  const stop = new AbortController()
+  const written = writeUntil(log, partitions, 3, stop.signal)
+  await sleep(700)
+  for (let round = 0; round < rounds; round += 1) await fault()
+  await sleep(1_000)
+  stop.abort()
+  return await written
+}
+
+/** Print what writers were told. */
+export const tellLedger = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
+  const pause = Math.round(longestPauseMs)
+  process.stdout.write(`${what}: ${acknowledged.size} acknowledged, ${refused} refused, longest pause ${pause} ms\n`)
+}
