@@ -7,10 +7,16 @@ import { gatherRows, type StoredRows } from './gather-rows.ts'
 import { type Cluster, clustersOf, directions, isTiered, type LaneGroup } from './lane-group.ts'
 import { type Recosted, recost } from './recost.ts'
 import type { RowHold } from './row-hold.ts'
+import { type SliceBounds, settleSlices } from './settle-slices.ts'
 import { countAfter, isNear, settleNear, type TailCount } from './tail-count.ts'
 
 /** A group at which the pure code threw. */
 export type FailedGroup = { readonly group: LaneGroup; readonly reason: string }
+
+/** Rows of a group that start in a span and are yet to be costed again, because of records of it. */
+export type OwedSpan = { readonly group: LaneGroup; readonly span: Span }
+
+export type GroupsSettled = { readonly failed: readonly FailedGroup[]; readonly owed: readonly OwedSpan[] }
 
 /**
  * Settles groups: at once where records have their place near the end of the order of their accumulators, else from the stored rows, with
@@ -18,7 +24,7 @@ export type FailedGroup = { readonly group: LaneGroup; readonly reason: string }
  */
 export type CountBook = {
   /** `stored` settles once the rows of earlier steps are stored; what is read is read after it. Rows go into `hold`. */
-  readonly settle: (groups: readonly LaneGroup[], stored: Promise<void>, hold: RowHold) => Promise<readonly FailedGroup[]>
+  readonly settle: (groups: readonly LaneGroup[], stored: Promise<void>, hold: RowHold) => Promise<GroupsSettled>
   /** Forget all: what is stored may differ from what was settled here. */
   readonly drop: () => void
   readonly dropLocation: (locationId: string) => void
@@ -30,6 +36,8 @@ const longestTurnMs = 20
 /** Tails of all groups together, in records. */
 const mostCounted = 300_000
 
+const mostLarge = 10_000
+
 const keyOf = ({ locationId, direction }: Pick<LaneGroup, 'locationId' | 'direction'>): string => `${locationId}/${direction}`
 
 /** Tell whether all that a group asks for is to count some new records. */
@@ -38,14 +46,19 @@ const isPlain = ({ records, causes, hasEstimates }: LaneGroup): boolean =>
   !hasEstimates &&
   records.every(({ version, sourceVersion, isWithdrawn }) => isWithdrawn !== undefined || version === sourceVersion)
 
-type TakeGroup = (group: LaneGroup, rows: Iterable<MeterCostRow>) => Promise<void>
-
 type Clusters = { readonly group: LaneGroup; readonly clusters: readonly Cluster[] }
 
 /** Make an empty book over the stored rows. */
-export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'gather'>): CountBook => {
+export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'gather'>, bounds: SliceBounds): CountBook => {
   const held = new Map<string, TailCount>()
+  /** Groups whose rows were once too many to be held: they are not read whole only to find that again. */
+  const large = new Set<string>()
   let counted = 0
+
+  const noteLarge = (key: string): void => {
+    if (large.size >= mostLarge) large.clear()
+    large.add(key)
+  }
 
   const forget = (key: string): void => {
     counted -= held.get(key)?.tail.length ?? 0
@@ -76,16 +89,18 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
   }
 
   /** What is held of a later month stands, for a change before it does not reach it. */
-  const rememberAfter = (group: LaneGroup, span: Span, recosted: Recosted): void => {
+  const rememberAfter = (group: LaneGroup, span: Span, recosted: Recosted, since?: number): void => {
     const known = held.get(keyOf(group))
-    if (known === undefined || known.from < span.to) remember(group, countAfter(group, span, recosted))
+    if (known === undefined || known.from < span.to) remember(group, countAfter(group, span, recosted, since))
   }
 
   /** Cost a group's clusters; of a row that two of them write, either is right, and the higher version holds. */
   function* settleAmong(group: LaneGroup, clusters: readonly Cluster[], stored: StoredRows): Generator<MeterCostRow, void, undefined> {
     const versions = new Map<string, bigint>()
     for (const cluster of clusters) {
-      const recosted = recost({ ...cluster, group }, stored.get(cluster) ?? [])
+      const rows = stored.get(cluster) ?? null
+      if (rows === null) continue
+      const recosted = recost({ ...cluster, group }, rows)
       for (const row of recosted.rows) {
         if ((versions.get(row.recordId) ?? -1n) >= row.version) continue
         if (clusters.length > 1) versions.set(row.recordId, row.version)
@@ -111,11 +126,26 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
     })
   }
 
-  const settleSlow = async (groups: readonly LaneGroup[], take: TakeGroup): Promise<void> => {
+  /** Settle the clusters of a group that are too large to be held. Gives why that threw, else null. */
+  const settleLarge = async (group: LaneGroup, clusters: readonly Cluster[], hold: RowHold, owed: OwedSpan[]): Promise<string | null> => {
+    for (const cluster of clusters) {
+      // Its rows may be those of the step, and are read again.
+      await hold.store()
+      const slices = await settleSlices({ db, pricing, hold, bounds }, { ...cluster, group })
+      if (slices.owed !== null) owed.push({ group, span: slices.owed })
+      if (slices.failed !== null) return slices.failed
+      if (slices.end === null) forget(keyOf(group))
+      else rememberAfter(slices.end.group, { from: slices.end.since, to: slices.end.to }, slices.end.recosted, slices.end.since)
+    }
+    return null
+  }
+
+  const settleSlow = async (groups: readonly LaneGroup[], hold: RowHold, failed: FailedGroup[], owed: OwedSpan[]): Promise<void> => {
     const clustered = groups.map(group => ({ group, clusters: clustersOf(group) }))
     const stored = await gatherRows(
       db,
-      clustered.flatMap(({ clusters }) => clusters),
+      clustered.flatMap(({ group, clusters }) => (large.has(keyOf(group)) ? [] : clusters)),
+      bounds.held,
     )
     let turnedAt = performance.now()
     for (const { group, clusters } of await priced(clustered, stored)) {
@@ -123,30 +153,36 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
         await nextTurn()
         turnedAt = performance.now()
       }
-      await take(group, settleAmong(group, clusters, stored))
+      const tooLarge = clusters.filter(cluster => (stored.get(cluster) ?? null) === null)
+      if (tooLarge.length > 0) noteLarge(keyOf(group))
+      const reason = (await hold.take(settleAmong(group, clusters, stored))) ?? (await settleLarge(group, tooLarge, hold, owed))
+      if (reason === null) continue
+      forget(keyOf(group))
+      failed.push({ group, reason })
     }
   }
 
   return {
     settle: async (groups, storedBefore, hold) => {
       const failed: FailedGroup[] = []
-      const take: TakeGroup = async (group, rows) => {
-        const reason = await hold.take(rows)
-        if (reason === null) return
-        forget(keyOf(group))
-        failed.push({ group, reason })
-      }
+      const owed: OwedSpan[] = []
       const slow: LaneGroup[] = []
       for (const group of groups) {
         const rows = near(group)
-        if (rows === null) slow.push(group)
-        else await take(group, rows)
+        if (rows === null) {
+          slow.push(group)
+          continue
+        }
+        const reason = await hold.take(rows)
+        if (reason === null) continue
+        forget(keyOf(group))
+        failed.push({ group, reason })
       }
       if (slow.length > 0) {
         await storedBefore
-        await settleSlow(slow, take)
+        await settleSlow(slow, hold, failed, owed)
       }
-      return failed
+      return { failed, owed }
     },
     drop: () => {
       held.clear()

@@ -4,8 +4,10 @@ import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { mostSpans, rowsOfSpans } from '../platform/clickhouse/meter-cost-spans.ts'
 import { type Cluster, hullOf, isEstimate, isTiered, monthsOf, touches } from './lane-group.ts'
 
-/** Stored rows of clusters, by cluster. */
-export type StoredRows = ReadonlyMap<Cluster, readonly MeterCostRow[]>
+/** Stored rows of clusters, by cluster; null where they are too many to be held. */
+export type StoredRows = ReadonlyMap<Cluster, readonly MeterCostRow[] | null>
+
+type Gathered = Map<Cluster, MeterCostRow[] | null>
 
 type Ask = { readonly cluster: Cluster; readonly span: Span }
 
@@ -35,28 +37,28 @@ const statementsOf = (asks: readonly Ask[]): readonly (readonly Ask[])[] => {
   return statements
 }
 
-const readStatement = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  asks: readonly Ask[],
-  gathered: Map<Cluster, MeterCostRow[]>,
-): Promise<void> => {
+const readStatement = async (db: ClickHouse, tenant: Tenant, asks: readonly Ask[], gathered: Gathered, most: number): Promise<void> => {
   const byPlace = Map.groupBy(asks, ({ cluster: { group } }) => `${group.locationId}/${group.direction}`)
   const spans = asks.map(({ cluster: { group }, span }) => ({ ...span, locationId: group.locationId }))
   for await (const rows of rowsOfSpans(db, tenant, spans)) {
     for (const stored of rows) {
       const row = withoutPieces(stored)
-      for (const { cluster, span } of byPlace.get(placeOf(row)) ?? []) if (touches(row, span)) gathered.get(cluster)?.push(row)
+      for (const { cluster, span } of byPlace.get(placeOf(row)) ?? []) {
+        const own = touches(row, span) ? gathered.get(cluster) : null
+        if (own === null || own === undefined) continue
+        if (own.length < most || !isTiered(cluster.group)) own.push(row)
+        else gathered.set(cluster, null)
+      }
     }
   }
 }
 
-const read = async (db: ClickHouse, asks: readonly Ask[]): Promise<StoredRows> => {
-  const stored = new Map<Cluster, MeterCostRow[]>(asks.map(({ cluster }) => [cluster, []]))
+const read = async (db: ClickHouse, asks: readonly Ask[], most: number): Promise<StoredRows> => {
+  const stored: Gathered = new Map(asks.map(({ cluster }) => [cluster, []]))
   const tenants = Map.groupBy(asks, ({ cluster: { group } }) => `${group.tenant.accountId}/${group.tenant.liveMode}`)
   for (const own of tenants.values()) {
     const { tenant } = (own[0] as Ask).cluster.group
-    for (const statement of statementsOf(own)) await readStatement(db, tenant, statement, stored)
+    for (const statement of statementsOf(own)) await readStatement(db, tenant, statement, stored, most)
   }
   return stored
 }
@@ -76,17 +78,18 @@ const neededSpan = (cluster: Cluster, span: Span, rows: readonly MeterCostRow[],
 
 /**
  * Read what the cost of clusters depends on: the rows of their spans, and where one of those reaches further, the rows of these months too.
- * Most clusters need one statement together.
+ * Most clusters need one statement together. Of one with tiers at most `most` rows are held.
  */
-export const gatherRows = async (db: ClickHouse, clusters: readonly Cluster[]): Promise<StoredRows> => {
+export const gatherRows = async (db: ClickHouse, clusters: readonly Cluster[], most: number): Promise<StoredRows> => {
   let asks: readonly Ask[] = clusters.map(cluster => ({ cluster, span: cluster.span }))
-  const gathered = new Map<Cluster, readonly MeterCostRow[]>()
+  const gathered = new Map<Cluster, readonly MeterCostRow[] | null>()
   for (let round = 0; asks.length > 0; round += 1) {
-    const stored = await read(db, asks)
+    const stored = await read(db, asks, most)
     const wider: Ask[] = []
     for (const { cluster, span } of asks) {
-      const rows = stored.get(cluster) ?? []
+      const rows = stored.get(cluster) ?? null
       gathered.set(cluster, rows)
+      if (rows === null) continue
       const needed = neededSpan(cluster, span, rows, round)
       if (needed.from < span.from || needed.to > span.to) wider.push({ cluster, span: needed })
     }

@@ -5,14 +5,17 @@ import { type MonthCount, rowsByMonth, startOfRow } from '../platform/clickhouse
 import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { Order } from '../platform/log/messages.ts'
 import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
+import { startAcross } from './gather-slice.ts'
 import { type Cause, directions } from './lane-group.ts'
 import type { Origin } from './settle.ts'
+import type { SliceBounds } from './settle-slices.ts'
 
 /** An order as it stands in its lane. */
 export type LaneOrder = { readonly order: Order; readonly version: bigint; readonly origin: Origin }
 
-/** A location-month whose rows are costed again. */
+/** A location-month whose rows are costed again. Of a slice, those that start in its span: what reaches into it is of the one before. */
 export type Portion = {
+  readonly isSlice: boolean
   readonly tenant: Tenant
   readonly locationId: string
   readonly held: HeldPricing
@@ -36,8 +39,6 @@ export type OrderPlan = {
  */
 const orderBudget = { rows: 5_000, locations: 200 }
 
-/** Of a location-month without tiers so many rows are taken at a time. */
-const mostSliceRows = 10_000
 /** Locations in a message. */
 const mostInOrder = 500
 /** A location-month costs about as much as so many rows, however few it has. */
@@ -71,13 +72,20 @@ const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly Cou
     .filter(span => span.from < span.to)
 }
 
-/** Where a slice of a long span ends: behind so many rows. With tiers each slice would read the whole month, so it is one. */
-const endOfSlice = async (db: ClickHouse, tenant: Tenant, { locationId, held }: Target, span: Counted): Promise<number> => {
+/** What is taken of a span at a time: all of it where it has few rows. */
+const sliceOf = async (db: ClickHouse, { one, tenant }: Look, { locationId, held }: Target, span: Counted, most: number) => {
   const isTiered = directions.some(direction => countsEnergy(held.snapshot, direction))
-  if (span.rows <= mostSliceRows || isTiered) return span.to
-  const start = await startOfRow(db, tenant, locationId, span, mostSliceRows)
-  return start === null ? span.to : Math.max(start, span.from + 1)
+  const isSlice = isTierOrder(one) || (isTiered && span.rows > most)
+  const flows = isSlice && !isTierOrder(one) ? directions.map(direction => ({ tenant, locationId, direction })) : []
+  // Rows that share time with the start of a span may begin before it.
+  const from = Math.min(span.from, ...(await Promise.all(flows.map(flow => startAcross(db, flow, span.from)))))
+  if (span.rows <= most) return { isSlice, from, to: span.to }
+  const start = await startOfRow(db, tenant, locationId, { from, to: span.to }, most)
+  return { isSlice, from, to: start === null ? span.to : Math.max(start, from + 1) }
 }
+
+/** An order for rows that start in its span; of others, for those that share time with it. */
+export const isTierOrder = ({ order }: Pick<LaneOrder, 'order'>): boolean => order.orderKind === 'TIER'
 
 /** Rows of months that have this in common are read and written together. */
 const monthOf = ({ accountId, liveMode }: Tenant, { from }: Span): string =>
@@ -162,6 +170,7 @@ export const planOrders = async (
   db: ClickHouse,
   pricing: Pick<PricingBook, 'gather' | 'faultOf'>,
   orders: readonly LaneOrder[],
+  bounds: SliceBounds,
 ): Promise<OrderPlan> => {
   const looks = lookAt(orders, orderBudget.locations)
   const [held, counts] = [await gatherPrices(pricing, looks), await countMonths(db, looks)]
@@ -171,21 +180,26 @@ export const planOrders = async (
   const months = new Set<string>()
   let left = orderBudget.rows
 
-  const put = (one: LaneOrder, locationIds: readonly string[], from: number | null): void => {
-    if (locationIds.length > 0) rest.push({ ...one, order: { ...one.order, locationIds, from } })
+  const put = (one: LaneOrder, locationIds: readonly string[], changes: Partial<Order>): void => {
+    if (locationIds.length > 0) rest.push({ ...one, order: { ...one.order, ...changes, locationIds } })
   }
 
   /** Take months of a location until the budget is used up. */
-  const take = async ({ one, tenant }: Look, target: Target): Promise<void> => {
+  const take = async (look: Look, target: Target): Promise<void> => {
+    const { one, tenant } = look
     const { locationId, held } = target
     for (const span of monthSpans(one.order, target)) {
-      if (left <= 0) return put(one, [locationId], span.from)
-      const to = await endOfSlice(db, tenant, target, span)
-      portions.push({ tenant, locationId, held, cause: { from: span.from, to, version: one.version }, of: one })
+      if (left <= 0) return put(one, [locationId], { from: span.from })
+      const { isSlice, from, to } = await sliceOf(db, look, target, span, bounds.rows)
+      portions.push({ tenant, locationId, held, cause: { from, to, version: one.version }, of: one, isSlice })
       const month = monthOf(tenant, span)
-      left -= Math.min(span.rows, mostSliceRows) + portionRows + (months.has(month) ? 0 : newMonthRows)
+      left -= Math.min(span.rows, bounds.rows) + portionRows + (months.has(month) ? 0 : newMonthRows)
       months.add(month)
-      if (to < span.to) return put(one, [locationId], to)
+      if (to === span.to) continue
+      if (!isSlice || isTierOrder(one)) return put(one, [locationId], { from: to })
+      put(one, [locationId], { orderKind: 'TIER', from: to, to: span.to })
+      if (span.to !== one.order.to) put(one, [locationId], { from: span.to })
+      return
     }
   }
 
@@ -199,7 +213,7 @@ export const planOrders = async (
       if (prices !== undefined) await take(look, { locationId, held: prices, months: counts.get(locationId) ?? [] })
       else if (fault !== undefined) failed.push({ of: one, reason: `${locationId}: ${fault}` })
     }
-    put(one, one.order.locationIds.slice(done), one.order.from)
+    put(one, one.order.locationIds.slice(done), {})
   }
   return { portions, rest: joined(rest), failed }
 }

@@ -3,9 +3,9 @@ import { coveredIntervals } from '../domain/cost/estimate.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import { type CountedRecord, type CountOrder, countInOrder } from '../domain/tariff/count-order.ts'
-import { compareInCount, countingStartOf, type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
+import { compareInCount, countingStartOf, type TierCounts, type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
-import { type Cluster, isEstimate, isTiered, newestOf, touches } from './lane-group.ts'
+import { type Cluster, isEstimate, isTiered, type LaneGroup, newestOf, touches } from './lane-group.ts'
 import { type LaneRecord, rowOf } from './settle.ts'
 
 /** A record among those of its location and direction; `isNew`: its energy or its place may differ from what was stored. */
@@ -13,6 +13,14 @@ export type Entry = CountedRecord & { readonly entry: LaneRecord; readonly cover
 
 /** Rows to be written, costed as they are taken, once; and how all that was read counts. */
 export type Recosted = { readonly rows: Iterable<MeterCostRow>; readonly entries: readonly Entry[]; readonly total: Map<number, Energy> }
+
+/**
+ * What lies before a part of a cluster: of what is stored from `until` on all is known, and of what starts before, `counted` tells what it
+ * moved in accumulators that begin before.
+ */
+export type Prefix = { readonly until: number; readonly counted: TierCounts }
+
+const noPrefix: Prefix = { until: Number.NEGATIVE_INFINITY, counted: new Map() }
 
 type Plain = { readonly entry: LaneRecord; readonly isNew: boolean }
 
@@ -85,6 +93,26 @@ const coverageOf = (plain: readonly Plain[], former: readonly LaneRecord[]) => {
   }
 }
 
+/** What some of a location's stored rows moved in its accumulators; the others are there for the estimates that they cover. */
+export const countedOf = (
+  { held: { snapshot } }: Pick<LaneGroup, 'held'>,
+  stored: readonly MeterCostRow[],
+  isCounted: (row: MeterCostRow) => boolean,
+): ReadonlyMap<number, Energy> => {
+  const plain = stored.map((row): Plain => ({ entry: entryOf(row, 0n), isNew: false }))
+  const coverage = coverageOf(plain, [])
+  const counted = new Map<number, Energy>()
+  for (const [index, { entry }] of plain.entries()) {
+    if (!isCounted(stored[index] as MeterCostRow)) continue
+    for (const { type, direction, countingStart, before, after } of costRecord(snapshot, entry.record, undefined, coverage.covered(entry))
+      .moves) {
+      const key = tierKey(type, direction, countingStart)
+      counted.set(key, (counted.get(key) ?? 0n) + after - before)
+    }
+  }
+  return counted
+}
+
 /** The first place in an order at which something changed: that of an entry that moves it otherwise, or one that a former entry had. */
 const firstChanged = (
   order: readonly Entry[],
@@ -144,9 +172,10 @@ function* rowsOf(cluster: Cluster, changed: readonly Entry[], withdrawn: readonl
 /**
  * Cost a cluster's new records and every stored row that they or its spans change, as if all had come in order: estimates lose what
  * actuals cover, accumulators count in their own order, and what lies behind a change is costed anew. `stored`: see `gatherRows`.
- * Each row is written once, with the highest version of what caused it. Source: contract decisions 8 and 10.
+ * Each row is written once, with the highest version of what caused it. Behind a `prefix` only rows that start there are costed, and
+ * `stored` must hold those that start before and reach into it. Source: contract decisions 8 and 10.
  */
-export const recost = (cluster: Cluster, stored: readonly MeterCostRow[]): Recosted => {
+export const recost = (cluster: Cluster, stored: readonly MeterCostRow[], { until, counted: before } = noPrefix): Recosted => {
   const { group, causes, records, span } = cluster
   const { snapshot } = group.held
   const cause = newestOf([...records, ...causes])
@@ -155,14 +184,16 @@ export const recost = (cluster: Cluster, stored: readonly MeterCostRow[]): Recos
   const tiered = isTiered(group)
   const entries = plain.map(({ entry, isNew }): Entry => {
     const covered = coverage.covered(entry)
-    const moves = tiered ? costRecord(snapshot, entry.record, undefined, covered).moves : noMoves
+    const all = tiered ? costRecord(snapshot, entry.record, undefined, covered).moves : noMoves
+    const moves = entry.record.start < until ? all.filter(({ countingStart }) => countingStart >= until) : all
     return { entry, covered, moves, place: entry.record, isNew: isNew || coverage.isRecut(entry) }
   })
-  const counted = countInOrder(entries)
+  const counted = countInOrder(entries, before)
   const isCaused = ({ record }: LaneRecord): boolean => causes.some(one => touches(record, one))
   // Another tariff from some time on takes energy out of the count that a record reaching there had moved: what lies between its start and
   // that time is counted anew as well.
   const behind = behindChanges(cluster, counted, former, one => one.isNew || isCaused(one.entry))
-  const changed = entries.filter(one => touches(one.entry.record, span) && (one.isNew || behind.has(one) || isCaused(one.entry)))
+  const isWithin = ({ entry: { record } }: Entry): boolean => record.start >= until && touches(record, span)
+  const changed = entries.filter(one => isWithin(one) && (one.isNew || behind.has(one) || isCaused(one.entry)))
   return { rows: rowsOf(cluster, changed, withdrawn, counted.before), entries, total: counted.total }
 }

@@ -2,15 +2,17 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import type { MeterReadingRow } from '../platform/clickhouse/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/receipts.ts'
+import type { Order } from '../platform/log/messages.ts'
 import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
-import { countBook } from './count-book.ts'
+import { countBook, type OwedSpan } from './count-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import { estimateBook } from './estimate-book.ts'
-import { type Cause, directions, type LaneGroup } from './lane-group.ts'
+import { type Cause, directions, type LaneGroup, newestOf } from './lane-group.ts'
 import { type FailedOrder, type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
 import { type RowHold, rowHold } from './row-hold.ts'
 import { isCounted, type LaneRecord, settleAlone } from './settle.ts'
 import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
+import { settleOrderedSlice, usualSlices } from './settle-slices.ts'
 
 /** What a step writes: `readings` last of all, behind `failures`, because they are judged from what was stored before. */
 export type Settled = {
@@ -53,7 +55,12 @@ export type Settler = {
 type Records = Arrived['records']
 type Held = ReadonlyMap<string, HeldPricing>
 type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
-type Building = { readonly hold: RowHold; readonly poison: PoisonRecord[]; readonly failedOrders: FailedOrder[] }
+type Building = {
+  readonly hold: RowHold
+  readonly poison: PoisonRecord[]
+  readonly failedOrders: FailedOrder[]
+  readonly owed: LaneOrder[]
+}
 
 /** Cost a record that stands alone; null, and it is poison, where that throws. */
 const tryAlone = (entry: LaneRecord, prices: HeldPricing, { poison }: Building): MeterCostRow | null => {
@@ -99,9 +106,21 @@ const groupOf = (groups: Groups, of: Pick<LaneGroup, 'tenant' | 'locationId' | '
   return group
 }
 
+/** The order for what records of a group have changed too far behind them to be costed again with them. */
+const tierOrderOf = ({ group, span }: OwedSpan): readonly LaneOrder[] => {
+  const { tenant, locationId, records } = group
+  const origin = records.find(one => one.origin !== null)?.origin
+  if (origin === undefined || origin === null) return []
+  const order: Order = {
+    ...{ kind: 'order', orderKind: 'TIER', orderId: `tier-${origin.message.offset}-${locationId}`, ...tenant, ...span },
+    ...{ locationIds: [locationId], locationRevision: null, sourceId: null, priceRevision: null, objectId: null, detail: '' },
+  }
+  return [{ order, version: newestOf(records), origin }]
+}
+
 /** Make a settler on the stored rows and the book of prices. */
-export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => {
-  const counts = countBook(db, pricing)
+export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usualSlices): Settler => {
+  const counts = countBook(db, pricing, bounds)
   const estimates = estimateBook(db)
   const newest: NewestReadings = new Map()
 
@@ -141,7 +160,8 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
 
   const settleGroups = async (groups: Groups, portions: readonly Portion[], stored: Promise<void>, settled: Building): Promise<void> => {
     if (groups.size === 0) return
-    const failed = await counts.settle([...groups.values()], stored, settled.hold)
+    const { failed, owed } = await counts.settle([...groups.values()], stored, settled.hold)
+    settled.owed.push(...owed.flatMap(tierOrderOf))
     for (const { group, reason } of failed) {
       for (const entry of group.records) settled.poison.push({ entry, code: 'cost_failed', reason })
       const ordered = portions.filter(({ cause }) => group.causes.includes(cause))
@@ -154,18 +174,31 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
     if (order.sourceId !== null && order.priceRevision !== null) pricing.raiseSource(order.sourceId, order.priceRevision)
     for (const locationId of order.locationIds) {
       pricing.raiseLocation(locationId, order.locationRevision ?? 0)
-      counts.dropLocation(locationId)
+      // What is owed changes no count.
+      if (order.orderKind !== 'TIER') counts.dropLocation(locationId)
     }
   }
 
   const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups): Promise<OrderPlan> => {
     if (orders.length === 0) return { portions: [], rest: [], failed: [] }
     await stored
-    const planned = await planOrders(db, pricing, orders)
-    for (const { tenant, locationId, held, cause } of planned.portions) {
+    const planned = await planOrders(db, pricing, orders, bounds)
+    for (const { tenant, locationId, held, cause, isSlice } of planned.portions) {
+      if (isSlice) continue
       for (const direction of directions) groupOf(groups, { tenant, locationId, direction, held }).causes.push(cause)
     }
     return planned
+  }
+
+  /** Slices of months too large to be held read what all else in the step has changed. */
+  const settleOrderedSlices = async (portions: readonly Portion[], settled: Building): Promise<void> => {
+    for (const { tenant, locationId, held, cause, of } of portions.filter(({ isSlice }) => isSlice)) {
+      for (const direction of directions) {
+        await settled.hold.store()
+        const reason = await settleOrderedSlice({ db, pricing, hold: settled.hold, bounds }, { tenant, locationId, direction, held }, cause)
+        if (reason !== null) settled.failedOrders.push({ of, reason: `${locationId}: ${reason}` })
+      }
+    }
   }
 
   /** Do orders, with the records of a step that go with them, and give what is left of them. */
@@ -178,7 +211,8 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
     const { portions, rest, failed } = await plan(orders, stored, groups)
     settled.failedOrders.push(...failed)
     await settleGroups(groups, portions, stored, settled)
-    return rest
+    await settleOrderedSlices(portions, settled)
+    return [...rest, ...settled.owed.splice(0)]
   }
 
   return {
@@ -192,7 +226,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook): Settler => 
         await stored
         await store(rows)
       })
-      const settled: Building = { hold, poison: [], failedOrders: [] }
+      const settled: Building = { hold, poison: [], failedOrders: [], owed: [] }
       const groups: Groups = new Map()
       await settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
       let rest = await settleOrders(orders, stored, groups, settled)

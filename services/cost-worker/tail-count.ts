@@ -1,7 +1,7 @@
 import { startOfLocalMonth } from '../domain/civil-time.ts'
 import { costRecord } from '../domain/cost/cost-record.ts'
 import type { Energy } from '../domain/quantity.ts'
-import { type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
+import { compareInCount, type TierMove, type TierPlace, tierKey } from '../domain/tariff/tier-count.ts'
 import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import type { LaneGroup } from './lane-group.ts'
@@ -18,7 +18,7 @@ type Counted = { readonly entry: LaneRecord; readonly moves: readonly TierMove[]
  */
 export type TailCount = {
   readonly base: ReadonlyMap<number, Energy>
-  readonly floor: LaneRecord | null
+  readonly floor: TierPlace | null
   readonly tail: readonly Counted[]
   readonly from: number
   readonly until: number
@@ -55,6 +55,12 @@ const add = (counts: Map<number, Energy>, moves: readonly TierMove[], sign: 1n |
   }
 }
 
+const placeOf = (counted: Counted | undefined): TierPlace | undefined => {
+  if (counted === undefined) return undefined
+  const { start, end, recordId } = counted.entry.record
+  return { start, end, recordId }
+}
+
 /** What is kept of a record must not hold on to the message that it came with. */
 const light = ({ entry, moves }: Counted): Counted => {
   if (entry.origin === null) return { entry, moves }
@@ -69,17 +75,25 @@ const shortened = (count: TailCount): TailCount => {
   const base = new Map(count.base)
   const gone = count.tail.slice(0, -length)
   for (const { moves } of gone) add(base, moves)
-  return { ...count, base, floor: gone.at(-1)?.entry ?? null, tail: count.tail.slice(gone.length) }
+  return { ...count, base, floor: placeOf(gone.at(-1)) ?? null, tail: count.tail.slice(gone.length) }
 }
 
-/** What is known of the last month of a span once all of it is counted; null where it has no record. */
-export const countAfter = (group: LaneGroup, { to: until }: Span, { entries, total }: Recosted): TailCount | null => {
+/**
+ * What is known of the last month of a span once all of it is counted; null where it has no record. Of what starts before `since` the
+ * records are not all known, only what they counted.
+ */
+export const countAfter = (
+  group: LaneGroup,
+  { to: until }: Span,
+  { entries, total }: Recosted,
+  since = Number.NEGATIVE_INFINITY,
+): TailCount | null => {
   const from = startOfLocalMonth(group.held.snapshot.timeZone, until - 1)
   let crossed = Number.NEGATIVE_INFINITY
   const counted: Counted[] = []
   for (const { entry, moves } of entries) {
     if (entry.record.start >= until) continue
-    counted.push({ entry, moves })
+    if (entry.record.start >= since) counted.push({ entry, moves })
     for (const { countingStart } of moves) {
       if (countingStart > entry.record.start && countingStart < until) crossed = Math.max(crossed, countingStart)
     }
@@ -90,10 +104,10 @@ export const countAfter = (group: LaneGroup, { to: until }: Span, { entries, tot
   const tail = counted.slice(-length).map(light)
   const base = new Map(total)
   for (const { moves } of tail) add(base, moves, -1n)
-  const floor = counted.at(-length - 1)?.entry ?? null
+  const before = since === Number.NEGATIVE_INFINITY ? null : { start: since - 1, end: since, recordId: '' }
   return {
     base,
-    floor: floor === null ? null : light({ entry: floor, moves: [] }).entry,
+    floor: placeOf(counted.at(-length - 1)) ?? before,
     tail,
     from,
     until,
@@ -108,9 +122,9 @@ export const isNear = ({ floor, tail, from, until, starts, crossed }: TailCount,
   return records.every(entry => {
     const { start, end, recordId } = entry.record
     if (start < from || start >= until || end > until || start <= crossed) return false
-    if (floor !== null && byCount(floor, entry) >= 0) return false
+    if (floor !== null && compareInCount(floor, entry.record, Number.NEGATIVE_INFINITY) >= 0) return false
     // A register's interval keeps its start but not its end: an earlier form of it may be in the base.
-    if (entry.isWithdrawn !== undefined && floor !== null && start <= floor.record.start) return false
+    if (entry.isWithdrawn !== undefined && floor !== null && start <= floor.start) return false
     const twin = twins.get(recordId)
     if (twin !== undefined && (twin.sourceVersion > entry.sourceVersion || twin.record.end > until)) return false
     return !starts.some(at => start < at && at < end)

@@ -10,6 +10,7 @@ import { openLaneBuffer } from './lane-buffer.ts'
 import { enterLane, type PutAside } from './ledger.ts'
 import { writeReceipts } from './receipt.ts'
 import { mostPieces } from './row-hold.ts'
+import type { SliceBounds } from './settle-slices.ts'
 import { createSettler, type Settled } from './settle-step.ts'
 import { readStep, type Step, type Taken, withoutErased } from './step.ts'
 import { type StoreOptions, stepStore } from './store-step.ts'
@@ -21,6 +22,7 @@ export type CostWorkerOptions = StoreOptions & {
   /** Put orders to cost locations again into their lanes. */
   readonly costAgain: EraserOptions['costAgain']
   readonly failing: Pick<FailingLimits, 'share' | 'least'>
+  readonly slices?: SliceBounds
 }
 
 /** A worker that runs; it is live as long as its lanes have no work or it gets on with some within a minute. */
@@ -71,7 +73,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const clickHouse = watchedClickHouse(options.clickHouse, progress)
   const { storeRows, storeStep } = stepStore({ ...options, clickHouse })
   const buffer = await openLaneBuffer(log, 'cost-worker')
-  const settler = createSettler(clickHouse, pricing)
+  const settler = createSettler(clickHouse, pricing, options.slices)
   const eraser = createEraser({ database: options.database, clickHouse, costAgain: options.costAgain, onProgress: progress })
   let lanesOf = Number.NaN
   await eraser.load()

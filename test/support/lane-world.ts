@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SliceBounds } from '../../services/cost-worker/settle-slices.ts'
 import { type CostWorker, startCostWorker } from '../../services/cost-worker/worker.ts'
 import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
 import { authenticator, operatorAuthenticator } from '../../services/platform/authenticate.ts'
@@ -110,7 +111,11 @@ const quiet = () => {
   return logger
 }
 
-type StartMeans = { readonly at?: () => number; readonly assign?: (lanes: readonly Lane[], go: () => void) => void }
+type StartMeans = {
+  readonly at?: () => number
+  readonly slices?: SliceBounds
+  readonly assign?: (lanes: readonly Lane[], go: () => void) => void
+}
 
 /** The log with lanes that are assigned when the test lets them be. */
 const heldLanes = (log: Log, assign: NonNullable<StartMeans['assign']>): Log => ({
@@ -139,7 +144,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
      * Start a worker that knows nothing yet, reading on from the committed offsets. `at`: its clock; `assign` is called with its lanes and
      * what gives them to it, which else is done at once.
      */
-    start: async (failing = { share: 1, least: 1 }, { at = presentInstant, assign }: StartMeans = {}): Promise<void> => {
+    start: async (failing = { share: 1, least: 1 }, { at = presentInstant, slices, assign }: StartMeans = {}): Promise<void> => {
       worker = await startCostWorker({
         ...gated,
         log: assign === undefined ? gated.log : heldLanes(gated.log, assign),
@@ -149,6 +154,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
           await Promise.all(lost.map(({ locationId, ...one }) => putRePrice(lanes, { ...unbound, ...one, locationIds: [locationId] })))
         },
         failing,
+        ...(slices === undefined ? {} : { slices }),
         logger: quiet(),
         at,
       })

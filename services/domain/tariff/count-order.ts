@@ -1,5 +1,5 @@
 import type { Energy } from '../quantity.ts'
-import { compareInCount, type TierMove, type TierPlace, tierKey } from './tier-count.ts'
+import { compareInCount, type TierCounts, type TierMove, type TierPlace, tierKey } from './tier-count.ts'
 
 /** A record's place, and the accumulators that it stands in; what a move adds (`after` − `before`) holds wherever the record stands. */
 export type CountedRecord = { readonly place: TierPlace; readonly moves: readonly TierMove[] }
@@ -14,12 +14,14 @@ export type CountOrder<T extends CountedRecord> = {
   readonly orders: ReadonlyMap<number, readonly T[]>
 }
 
+const nothing: TierCounts = new Map()
+
 /**
  * Count records in the order of each accumulator. A record that lies across a counting start stands in the orders on both sides, behind
- * the start in another place than before it: shorter ones that begin there come first. `records` must hold all of an accumulator's,
- * in any order. Source: contract decisions 10.
+ * the start in another place than before it: shorter ones that begin there come first. `records` must hold all of an accumulator's, in any
+ * order, but for the first of it, of which `counted` tells what they have counted. Source: contract decisions 10.
  */
-export const countInOrder = <T extends CountedRecord>(records: readonly T[]): CountOrder<T> => {
+export const countInOrder = <T extends CountedRecord>(records: readonly T[], counted: TierCounts = nothing): CountOrder<T> => {
   const standings = new Map<number, { readonly countingStart: number; readonly found: { readonly of: T; readonly adds: Energy }[] }>()
   for (const of of records) {
     for (const { type, direction, countingStart, before, after } of of.moves) {
@@ -30,16 +32,16 @@ export const countInOrder = <T extends CountedRecord>(records: readonly T[]): Co
     }
   }
   const before = new Map<T, Map<number, Energy>>(records.map(record => [record, new Map()]))
-  const total = new Map<number, Energy>()
+  const total = new Map<number, Energy>(counted)
   const orders = new Map<number, readonly T[]>()
   for (const [key, { countingStart, found }] of standings) {
     found.sort((a, b) => compareInCount(a.of.place, b.of.place, countingStart))
-    let counted = 0n
+    let sum = counted.get(key) ?? 0n
     for (const { of, adds } of found) {
-      before.get(of)?.set(key, counted)
-      counted += adds
+      before.get(of)?.set(key, sum)
+      sum += adds
     }
-    total.set(key, counted)
+    total.set(key, sum)
     orders.set(
       key,
       found.map(({ of }) => of),

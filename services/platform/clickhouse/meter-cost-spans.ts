@@ -14,8 +14,10 @@ export const mostSpans = { locations: 1_000, spans: 100 }
 
 const startsIn = ({ from, to }: Span): string => `start_time >= ${instantLiteral(from - day)} AND start_time < ${instantLiteral(to)}`
 
-// A row may have tens of thousands of pieces, and whoever costs it anew needs none of them.
-const columns = meterCostColumns.map(name => (name.startsWith('pieces.') ? "CAST([], 'Array(UInt8)')" : `\`${name}\``)).join(', ')
+/** A row may have tens of thousands of pieces, and whoever costs it anew needs none of them. */
+export const columnsWithoutPieces = meterCostColumns
+  .map(name => (name.startsWith('pieces.') ? "CAST([], 'Array(UInt8)')" : `\`${name}\``))
+  .join(', ')
 
 /**
  * Read the rows of locations that share time with spans of their own, ordered by start, end and record id, in one statement however
@@ -30,6 +32,6 @@ export async function* rowsOfSpans(db: ClickHouse, tenant: Tenant, spans: readon
   const each = [...alike.values()].map(group => `(location_id IN ${locations(group)} AND ${startsIn(group[0] as Span)})`)
   const long = `toDate(start_time) IN (SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${all})`
   const rows = meterCost(tenant, `location_id IN ${all} AND (${[...each, long].join(' OR ')})`)
-  const statement = `SELECT ${columns} ${rows} ORDER BY start_time, end_time, record_id ${readSettings}`
+  const statement = `SELECT ${columnsWithoutPieces} ${rows} ORDER BY start_time, end_time, record_id ${readSettings}`
   for await (const block of db.stream(statement)) yield decodeMeterCostRows(block)
 }

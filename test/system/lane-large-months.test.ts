@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { comparePlays } from '../support/history/compare-plays.ts'
+import { histories } from '../support/history/generate-history.ts'
+import type { Stage } from '../support/history/play.ts'
+import { describeHistory } from '../support/history/stored-state.ts'
+import { bought, makeHome, makeOne } from '../support/home.ts'
+import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
+import { costsOf } from '../support/settled.ts'
+import { addTiers, makeTieredHome } from '../support/tier-tariff.ts'
+
+/** A month of three rows is too large to be held, and three of them are costed at a time. */
+const slices = { held: 2, rows: 3 }
+const count = Number(process.env['HISTORIES'] ?? 3)
+const seed = Number(process.env['HISTORY_SEED'] ?? 21)
+const timeout = 600_000
+
+let world: LaneWorld
+let stage: Stage
+
+beforeAll(async () => {
+  world = await openLaneWorld()
+  await world.start(undefined, { slices })
+  const deviceIds: string[] = []
+  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(world.client, '/devices', { reference_id: name }))
+  stage = { client: world.client, accountId: world.tenant.accountId, deviceIds }
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+describe('months with more rows than are held', () => {
+  it.each(fc.sample(histories, { seed, numRuns: count }))(
+    'cost the same in whatever order and cut they arrive: history %#',
+    { timeout },
+    async history => {
+      const { faults } = await comparePlays(stage, history, 20_000)
+      expect(faults, describeHistory(history)).toEqual([])
+    },
+  )
+})
+
+const day = (home: string, number: number, kwh: number) => {
+  const date = `2025-06-${String(number).padStart(2, '0')}`
+  return bought(home, kwh, `${date}T08:00:00Z`, `${date}T09:00:00Z`, { record_reference_id: `d${number}` })
+}
+
+describe('behind a late record', () => {
+  it('all rows of the month cost what they cost in order, however many there are', async () => {
+    const home = await makeTieredHome(world.client)
+    await world.client.submit(Array.from({ length: 20 }, (_, index) => day(home, index + 5, 1)))
+    await world.client.submit([day(home, 2, 9.5)])
+    await world.settled()
+    // Half a kWh is left of the first tier: 0.5 × 0.1 + 0.5 × 0.5, then 1 × 0.5 for each.
+    const rest = Object.fromEntries(Array.from({ length: 19 }, (_, index) => [`d${index + 6}`, 0.5]))
+    expect(await costsOf(world.client, home)).toEqual({ d2: 0.95, d5: 0.3, ...rest })
+  })
+
+  it('and a tariff that comes later prices all of them', async () => {
+    const home = await makeHome(world.client, {})
+    const across = bought(home, 4, '2025-06-09T20:00:00Z', '2025-06-10T00:00:00Z', { record_reference_id: 'across' })
+    await world.client.submit([...Array.from({ length: 12 }, (_, index) => day(home, index + 4, 1)), across])
+    await addTiers(world.client, home)
+    await world.settled()
+    // d4 to d9 hold 6 kWh, the one across reaches 10 kWh, the others are beyond.
+    const first = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`d${index + 4}`, 0.1]))
+    const rest = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`d${index + 10}`, 0.5]))
+    expect(await costsOf(world.client, home)).toEqual({ ...first, ...rest, across: 0.4 })
+  })
+})
