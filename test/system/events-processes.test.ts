@@ -27,10 +27,8 @@ const openWorld = async (): Promise<World> => {
   return world
 }
 
-const postmasterOf = ({ variables }: World): number => {
-  const folder = new URL(variables.WATTLEDGER_POSTGRES_URL).searchParams.get('host') ?? ''
-  return Number(readFileSync(join(folder, `.s.PGSQL.${SOCKET_PORT}.lock`), 'utf8').split('\n')[0])
-}
+const postmasterOf = ({ postgresFolder }: World): number =>
+  Number(readFileSync(join(postgresFolder, `.s.PGSQL.${SOCKET_PORT}.lock`), 'utf8').split('\n')[0])
 
 /** Tell whether PostgreSQL is there again. */
 const answers = async ({ variables }: World): Promise<boolean> => {

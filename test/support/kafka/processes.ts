@@ -74,7 +74,17 @@ export const openProcesses = async (brokers: readonly string[], prefix: string, 
     return started
   }
   const sandbox = (): Sandbox => JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'))
-  return { start, sandbox, folder, front, database, postgres, variables, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return {
+    start,
+    sandbox,
+    folder,
+    front,
+    database,
+    postgres,
+    postgresFolder: direct.host,
+    variables,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
 }
 
 /**
