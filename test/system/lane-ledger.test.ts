@@ -113,7 +113,8 @@ it('the ledger of the lanes balances after poison, a failed order, an erasure, r
   await expectSoon(ledger, { accepted: 10, stored: 6, superseded: 1, dead: 3, erased: 0 })
   await expectSoon(aside, { orders: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 0 })
 
-  await replay(await letters('cost_failed'))
+  // A step that is begun again may put the same record aside twice.
+  await replay((await letters('cost_failed')).slice(0, 1))
   await expectSoon(aside, { orders: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 1 })
   world.gate.unpriceable.clear()
   await replay([...(await letters('cost_failed')).slice(0, 1), ...(await letters('order_failed')), ...(await letters('undecodable'))])
