@@ -107,15 +107,16 @@ const groupOf = (groups: Groups, of: Pick<LaneGroup, 'tenant' | 'locationId' | '
 }
 
 /** The order for what records of a group have changed too far behind them to be costed again with them. */
-const tierOrderOf = ({ group, span }: OwedSpan): readonly LaneOrder[] => {
+const tierOrderOf = ({ group, span }: OwedSpan): LaneOrder => {
   const { tenant, locationId, records } = group
+  // The interval that a reading ends may have no message of its own; the one that it opens does.
   const origin = records.find(one => one.origin !== null)?.origin
-  if (origin === undefined || origin === null) return []
+  if (origin === undefined || origin === null) throw new Error(`no record of the step tells the lane of ${locationId}`)
   const order: Order = {
     ...{ kind: 'order', orderKind: 'TIER', orderId: `tier-${origin.message.offset}-${locationId}`, ...tenant, ...span },
     ...{ locationIds: [locationId], locationRevision: null, sourceId: null, priceRevision: null, objectId: null, detail: '' },
   }
-  return [{ order, version: newestOf(records), origin }]
+  return { order, version: newestOf(records), origin }
 }
 
 /** Make a settler on the stored rows and the book of prices. */
@@ -161,7 +162,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
   const settleGroups = async (groups: Groups, portions: readonly Portion[], stored: Promise<void>, settled: Building): Promise<void> => {
     if (groups.size === 0) return
     const { failed, owed } = await counts.settle([...groups.values()], stored, settled.hold)
-    settled.owed.push(...owed.flatMap(tierOrderOf))
+    settled.owed.push(...owed.map(tierOrderOf))
     for (const { group, reason } of failed) {
       for (const entry of group.records) settled.poison.push({ entry, code: 'cost_failed', reason })
       const ordered = portions.filter(({ cause }) => group.causes.includes(cause))

@@ -54,6 +54,32 @@ describe('behind a late record', () => {
     expect(await costsOf(world.client, home)).toEqual({ d2: 0.95, d5: 0.3, ...rest })
   })
 
+  it('and behind an interval of a register that is no more', async () => {
+    const home = await makeTieredHome(world.client)
+    const show = async (value: number): Promise<void> => {
+      const data = [
+        { time: Date.UTC(2025, 5, 1) / 1000, value: 100 },
+        { time: Date.UTC(2025, 5, 2) / 1000, value },
+      ]
+      await world.client.ask('PUT', '/meters/cumulative/epoch', {
+        location_id: home,
+        units: 'KWH',
+        data: value < 100 ? data.slice(1) : data,
+      })
+      await world.settled()
+    }
+    await show(109)
+    // More than are known without a read.
+    const hours = Array.from({ length: 30 }, (_, index) => Date.UTC(2025, 5, 5, index))
+    const times = hours.map(at => [new Date(at).toISOString(), new Date(at + 3_600_000).toISOString()] as const)
+    await world.client.submit(times.map(([from, to], index) => bought(home, 1, from, to, { record_reference_id: `h${index}` })))
+    await world.settled()
+    await show(50)
+    // Ten of one kWh hold the first tier now, where one did behind 9 kWh.
+    const costs = Object.entries(await costsOf(world.client, home)).filter(([name]) => name.startsWith('h'))
+    expect(Object.fromEntries(costs)).toEqual(Object.fromEntries(hours.map((_, index) => [`h${index}`, index < 10 ? 0.1 : 0.5])))
+  })
+
   it('and a tariff that comes later prices all of them', async () => {
     const home = await makeHome(world.client, {})
     const across = bought(home, 4, '2025-06-09T20:00:00Z', '2025-06-10T00:00:00Z', { record_reference_id: 'across' })
