@@ -52,10 +52,10 @@ const openPostgres = async (config: Config, stack: AsyncDisposableStack, report:
   return stack.use(openDatabase({ address }))
 }
 
-const openEngine = async ({ clickHouse, dataFolder }: Config): Promise<ClickHouse> => {
+const openEngine = async ({ clickHouse, dataFolder }: Config, told: Report): Promise<ClickHouse> => {
   if (clickHouse === null) {
     const { openChdb } = await import('./platform/clickhouse/chdb.ts')
-    return openChdb({ folder: join(dataFolder, 'clickhouse') })
+    return openChdb({ folder: join(dataFolder, 'clickhouse'), told })
   }
   const { openClickHouseHttp } = await import('./platform/clickhouse/clickhouse-http.ts')
   const { caFile, ...server } = clickHouse
@@ -95,7 +95,7 @@ const openClickHouse = async (
   report: Report,
   chosen: readonly Role[],
 ): Promise<ClickHouse> => {
-  const clickHouse = stack.adopt(await openEngine(config), db => db.close())
+  const clickHouse = stack.adopt(await openEngine(config, report), db => db.close())
   const applied = applySchemas(clickHouse, schemaFiles(), config.clickHouse?.isReplicated ?? false)
   if (areNeeded('clickhouse', chosen)) await applied
   else await answerWithin(tablesMs, () => applied).catch(goOnWithout(report))

@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type LmdbLogOptions, openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import type { Log } from '../../services/platform/log/log.ts'
 import { bounds, describeLog, laneOf, records, textMessage } from '../suites/describe-log.ts'
+import { mountSmallDisk, unmountDisk } from '../support/small-disk.ts'
 
 const folders: string[] = []
 const newFolder = (): string => {
@@ -175,20 +176,10 @@ const writeUntilKilled = async (folder: string, round: number): Promise<readonly
   })
 }
 
-const mountSmallDisk = (folder: string): boolean => {
-  mkdirSync(folder, { recursive: true })
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
 describe('embedded log on a full disk', () => {
   it('refuses with a retriable failure, keeps what it acknowledged, and goes on once there is room', async context => {
     const disk = join(newFolder(), 'disk')
-    if (!mountSmallDisk(disk)) return context.skip('mounting a small disk needs the rights to mount')
+    if (!mountSmallDisk(disk, 24)) return context.skip('mounting a small disk needs the rights to mount')
     try {
       let log = await openLog(disk)
       const sent: number[] = []
@@ -206,7 +197,7 @@ describe('embedded log on a full disk', () => {
       expect(read.map(message => message.value[49_999])).toEqual(sent)
       await log.close()
     } finally {
-      execFileSync('umount', ['-l', disk])
+      unmountDisk(disk)
     }
   })
 })

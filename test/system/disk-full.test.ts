@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -9,20 +8,10 @@ import { readJournal } from '../support/ledger/journal.ts'
 import { openLedger } from '../support/ledger/ledger.ts'
 import { seeded } from '../support/ledger/random.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { mountSmallDisk, roomOf, unmountDisk } from '../support/small-disk.ts'
 import { until } from '../support/until.ts'
 
 const mebibyte = 1_048_576
-
-/** Make a folder that is a disk of its own; false without the rights to mount. */
-const mountSmallDisk = (folder: string): boolean => {
-  mkdirSync(folder)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200m,mode=755', 'tmpfs', folder], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Write a file until the disk takes no more; at the end no faster than a disk. */
 const fillDisk = async (disk: string, file: string): Promise<void> => {
@@ -31,8 +20,7 @@ const fillDisk = async (disk: string, file: string): Promise<void> => {
   try {
     for (;;) {
       writeSync(descriptor, block)
-      const { bavail, bsize } = statfsSync(disk)
-      if (bavail * bsize < 48 * mebibyte) await sleep(4)
+      if (roomOf(disk) < 48 * mebibyte) await sleep(4)
     }
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
@@ -84,7 +72,7 @@ const runFull = async (system: RunningSystem, disk: string, file: string): Promi
 describe('a full disk', () => {
   it('refuses with 503, loses nothing it took, and goes on once there is room', { timeout: 240_000 }, async context => {
     const disk = dataFolder()
-    if (!mountSmallDisk(disk)) return context.skip('a small disk needs the rights to mount')
+    if (!mountSmallDisk(disk, 300)) return context.skip('a small disk needs the rights to mount')
     const folder = join(disk, 'data')
     const file = join(disk, '..', 'ledger.ndjson')
     try {
@@ -95,7 +83,7 @@ describe('a full disk', () => {
       expect(new Set(statuses)).toEqual(new Set([200, 503]))
       expect(await system.stop()).toBe(0)
     } finally {
-      execFileSync('umount', ['-l', disk])
+      unmountDisk(disk)
       removeData(disk)
     }
   })

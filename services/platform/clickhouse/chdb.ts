@@ -1,9 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Session } from 'chdb'
-import { Failure } from '../failure.ts'
+import { Failure, isFailure } from '../failure.ts'
 import { lockFolder } from '../log/folder-lock.ts'
+import { guardParts, reservedBytes, spoiledNumbers } from './chdb-parts.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, type NativeRows } from './clickhouse.ts'
 import { textLiteral } from './literals.ts'
 
@@ -13,8 +15,14 @@ export type ChdbOptions = {
   readonly memoryBytes?: number
   /** Sessions that answer reads; each answers one at a time. */
   readonly readers?: number
+  /** Told of parts that a full disk spoiled. */
+  readonly told?: (line: string) => void
 }
 
+/** A part is not as it was written. */
+const spoiledCode = 'clickhouse_spoiled'
+/** A table is attached again in some ten milliseconds, once no statement holds it. */
+const attachMs = 30_000
 const defaultMemoryBytes = 1024 * 1_048_576
 
 /**
@@ -31,14 +39,14 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
     const writer = serial(new Session(path, { connectionArgs: [`--config-file=${config}`] }))
     const readers = Array.from({ length: options.readers ?? 2 }, () => serial(new Session(path)))
     releaseSignals()
-    return clickHouseOf(writer, readers, join(options.folder, 'insert.native'), unlock)
+    return clickHouseOf(writer, readers, { folder: options.folder, unlock, told: options.told ?? (() => undefined) })
   } catch (cause) {
     unlock()
     throw new Failure('engine_not_opened', `the engine did not open ${options.folder}`, { retriable: false, cause })
   }
 }
 
-/** Server settings: one merge at a time beside the service, small caches, parts on disk before an insert is answered. */
+/** Server settings: one merge at a time, small caches, parts on disk before an insert is answered, room left to others. */
 const engineConfig = (memoryBytes: number): string => `<clickhouse>
   <max_server_memory_usage>${memoryBytes}</max_server_memory_usage>
   <mark_cache_size>67108864</mark_cache_size>
@@ -47,6 +55,7 @@ const engineConfig = (memoryBytes: number): string => `<clickhouse>
   <query_condition_cache_size>16777216</query_condition_cache_size>
   <background_pool_size>1</background_pool_size>
   <background_merges_mutations_concurrency_ratio>1</background_merges_mutations_concurrency_ratio>
+  <storage_configuration><disks><default><keep_free_space_bytes>${reservedBytes}</keep_free_space_bytes></default></disks></storage_configuration>
   <merge_tree>
     <fsync_after_insert>1</fsync_after_insert>
     <fsync_part_directory>1</fsync_part_directory>
@@ -99,12 +108,50 @@ const within = async <T>(queue: Serial, work: (session: Session) => Promise<T>):
   }
 }
 
-const clickHouseOf = (writer: Serial, readers: readonly Serial[], file: string, unlock: () => void): ClickHouse => {
+/**
+ * Have a table read its parts anew, with no other statement under way: a session holds what its last statement read until its next
+ * one, and a table that is held is not attached again.
+ */
+const reloadTable = async (writer: Serial, readers: readonly Serial[], table: string): Promise<void> => {
+  const queues = [...readers, writer]
+  const leaves = await Promise.all(queues.map(queue => queue.enter()))
+  try {
+    await writer.session.queryAsync(`DETACH TABLE ${table} SYNC`)
+    const before = Date.now()
+    for (;;) {
+      for (const { session } of queues) await session.queryAsync('SELECT 1')
+      const failed = await writer.session.queryAsync(`ATTACH TABLE ${table}`).then(() => null, failureOf)
+      if (failed === null) return
+      if (Date.now() - before > attachMs) throw failed
+      await sleep(100)
+    }
+  } finally {
+    for (const leave of leaves) leave()
+  }
+}
+
+type Home = { readonly folder: string; readonly unlock: () => void; readonly told: (line: string) => void }
+
+const clickHouseOf = (writer: Serial, readers: readonly Serial[], { folder, unlock, told }: Home): ClickHouse => {
   let closed = false
+  const file = join(folder, 'insert.native')
   const open = (): void => {
     if (closed) throw new Failure('clickhouse_away', 'the engine is closed', { retriable: true })
   }
   const quietest = (): Serial => readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
+  const read = async (sql: string): Promise<readonly (readonly unknown[])[]> => {
+    const answer = await within(quietest(), session => session.queryAsync(sql, { format: 'JSONCompactEachRow' })).catch(suspecting)
+    return answer
+      .text()
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => JSON.parse(line) as readonly unknown[])
+  }
+  const guard = guardParts({ folder, rows: read, told, reload: table => reloadTable(writer, readers, table) })
+  const suspecting = (error: unknown): never => {
+    if (isFailure(error) && error.code === spoiledCode) guard.suspect()
+    throw error
+  }
   return {
     command: async sql => {
       open()
@@ -112,19 +159,18 @@ const clickHouseOf = (writer: Serial, readers: readonly Serial[], file: string, 
     },
     insert: async rows => {
       open()
+      let hadRoom = true
       await within(writer, async session => {
         await writeFile(file, rows.bytes)
         await session.queryAsync(insertStatement(rows, file))
+      }).finally(() => {
+        hadRoom = guard.hasRoom()
       })
+      if (!hadRoom) throw new Failure('clickhouse_full', 'the disk filled up while rows were stored', { retriable: true })
     },
     rows: async sql => {
       open()
-      const answer = await within(quietest(), session => session.queryAsync(sql, { format: 'JSONCompactEachRow' }))
-      return answer
-        .text()
-        .split('\n')
-        .filter(line => line !== '')
-        .map(line => JSON.parse(line) as readonly unknown[])
+      return read(sql)
     },
     stream: async function* (sql) {
       open()
@@ -136,7 +182,7 @@ const clickHouseOf = (writer: Serial, readers: readonly Serial[], file: string, 
           yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
         }
       } catch (error) {
-        throw failureOf(error)
+        suspecting(failureOf(error))
       } finally {
         leave()
       }
@@ -145,6 +191,7 @@ const clickHouseOf = (writer: Serial, readers: readonly Serial[], file: string, 
     close: async () => {
       if (closed) return
       closed = true
+      await guard.close()
       for (const queue of [...readers, writer]) {
         const leave = await queue.enter()
         queue.session.close()
@@ -172,6 +219,7 @@ const numberOf = (error: Error): number | undefined => {
 const failureOf = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof Failure) return error
   const number = numberOf(error)
+  if (number !== undefined && spoiledNumbers.has(number)) return new Failure(spoiledCode, error.message, { retriable: true, cause: error })
   const isOfEngine = 'code' in error && typeof error.code === 'string' && error.code.startsWith('CHDB')
   return number !== undefined || isOfEngine ? clickHouseFailure(number, error) : error
 }
