@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs'
+import { presentInstant } from '../clock.ts'
 import { textLiteral } from './literals.ts'
 
 /** What the engine leaves of the disk to others: it begins no insert and no merge without that much room beside it. */
@@ -21,7 +22,6 @@ export type PartGuardOptions = {
   /** Read a table's parts anew from the disk: spoiled ones are set aside, those that they were merged from come back. */
   readonly reload: (table: string) => Promise<void>
   readonly told: (line: string) => void
-  readonly at?: () => number
 }
 
 export type PartGuard = {
@@ -38,8 +38,8 @@ export type PartGuard = {
  * and where others take of that, all parts from that time are read through and spoiled ones replaced by their sources. An insert
  * of that time counts as failed: its rows come again.
  */
-export const guardParts = ({ folder, rows, reload, told, at = Date.now }: PartGuardOptions): PartGuard => {
-  let sound = at()
+export const guardParts = ({ folder, rows, reload, told }: PartGuardOptions): PartGuard => {
+  let sound = presentInstant()
   let doubtful: number | null = null
   let looking: Promise<void> | null = null
   const doubt = (since: number): void => {
@@ -52,7 +52,7 @@ export const guardParts = ({ folder, rows, reload, told, at = Date.now }: PartGu
     return is
   }
   const look = async (): Promise<void> => {
-    const began = at()
+    const began = presentInstant()
     const had = hasRoom()
     if (doubtful !== null) {
       const since = doubtful
@@ -77,7 +77,7 @@ export const guardParts = ({ folder, rows, reload, told, at = Date.now }: PartGu
   return {
     hasRoom,
     suspect: () => {
-      doubt(at() - sourcesStandMs)
+      doubt(presentInstant() - sourcesStandMs)
       lookOnce()
     },
     close: async () => {

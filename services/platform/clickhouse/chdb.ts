@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Session } from 'chdb'
+import { presentInstant } from '../clock.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { lockFolder } from '../log/folder-lock.ts'
 import { guardParts, reservedBytes, spoiledNumbers } from './chdb-parts.ts'
@@ -117,12 +118,12 @@ const reloadTable = async (writer: Serial, readers: readonly Serial[], table: st
   const leaves = await Promise.all(queues.map(queue => queue.enter()))
   try {
     await writer.session.queryAsync(`DETACH TABLE ${table} SYNC`)
-    const before = Date.now()
+    const before = presentInstant()
     for (;;) {
       for (const { session } of queues) await session.queryAsync('SELECT 1')
       const failed = await writer.session.queryAsync(`ATTACH TABLE ${table}`).then(() => null, failureOf)
       if (failed === null) return
-      if (Date.now() - before > attachMs) throw failed
+      if (presentInstant() - before > attachMs) throw failed
       await sleep(100)
     }
   } finally {
