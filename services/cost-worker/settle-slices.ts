@@ -5,7 +5,7 @@ import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
 import { lastEnd } from '../platform/clickhouse/meter-cost-slices.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
 import { flowOf, gatherSlice, startAcross } from './gather-slice.ts'
-import type { Cause, Cluster, LaneGroup } from './lane-group.ts'
+import { type Cause, type Cluster, type LaneGroup, newestOf } from './lane-group.ts'
 import { type Recosted, recost } from './recost.ts'
 import type { RowHold } from './row-hold.ts'
 import type { LaneRecord } from './settle.ts'
@@ -71,16 +71,23 @@ export const settleSlices = async (means: SliceMeans, cluster: Cluster): Promise
   let records = cluster.records.toSorted((a, b) => a.record.start - b.record.start)
   // A row that shares time with a cause may begin before it.
   let causes = await Promise.all(cluster.causes.map(async cause => ({ ...cause, from: await startAcross(db, flow, cause.from) })))
+  let reached = Number.NEGATIVE_INFINITY
   let owed: Span | null = null
   let end: SliceEnd | null = null
   while (records.length + causes.length > 0) {
     const first = Math.min(records[0]?.record.start ?? Number.POSITIVE_INFINITY, ...causes.map(({ from }) => from))
-    const from = group.hasEstimates ? await startAcross(db, flow, first) : first
-    const next = await startOfRow(db, group.tenant, group.locationId, { from, to: span.to }, bounds.rows)
+    if (group.hasEstimates && records[0]?.record.start === first && first > reached) {
+      // Estimates that begin before a record may lose energy to it, and all behind them are counted anew.
+      reached = first
+      const cause = { from: await startAcross(db, flow, first), to: first, version: newestOf(records) }
+      if (cause.from < first) causes = [...causes, cause]
+      continue
+    }
+    const next = await startOfRow(db, group.tenant, group.locationId, { from: first, to: span.to }, bounds.rows)
     const to = next === null ? span.to : Math.max(next, first + 1)
     const isWithin = ({ record }: LaneRecord): boolean => record.start < to
     const own = { ...cluster, records: records.filter(isWithin), causes: causes.filter(cause => cause.from < to) }
-    const settled = await settleSlice(means, own, { from, to })
+    const settled = await settleSlice(means, own, { from: first, to })
     if (settled.failed !== null) return { owed, end: null, failed: settled.failed }
     if (own.records.length > 0 && to < span.to) owed ??= { from: to, to: span.to }
     end = to === span.to ? settled.end : null

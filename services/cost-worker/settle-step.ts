@@ -13,6 +13,7 @@ import { type RowHold, rowHold } from './row-hold.ts'
 import { isCounted, type LaneRecord, settleAlone } from './settle.ts'
 import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
 import { settleOrderedSlice, usualSlices } from './settle-slices.ts'
+import { shareOrders } from './share-orders.ts'
 
 /** What a step writes: `readings` last of all, behind `failures`, because they are judged from what was stored before. */
 export type Settled = {
@@ -213,7 +214,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
     settled.failedOrders.push(...failed)
     await settleGroups(groups, portions, stored, settled)
     await settleOrderedSlices(portions, settled)
-    return [...rest, ...settled.owed.splice(0)]
+    return shareOrders([...rest, ...settled.owed.splice(0)])
   }
 
   return {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const client = await login(system.sandbox, 'live')
   const deviceIds: string[] = []
   for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(client, '/devices', { reference_id: name }))
-  stage = { client, accountId: system.sandbox.account_id, deviceIds }
+  stage = { client, accountId: system.sandbox.account_id, liveMode: true, deviceIds }
 })
 
 afterAll(async () => {

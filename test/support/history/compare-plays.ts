@@ -48,7 +48,8 @@ const faultsAtRest = async (quietMs: number, ask: Ask, owed: Ask): Promise<reado
     if (text !== seen) [seen, since] = [text, performance.now()]
     if (performance.now() - since > quietMs) {
       const late = await owed()
-      if (late.length === 0 || performance.now() - startedAt > longestMs) return [...late, ...faults]
+      const isOver = performance.now() - startedAt > longestMs
+      if (isOver || (late.length === 0 && (await ask()).join() === text)) return [...late, ...faults]
       since = performance.now()
     }
     await sleep(pollMs)
@@ -65,12 +66,18 @@ export const compareAgain = compareRows
 
 /**
  * Play a history in order and anyhow at two new locations, and compare what is stored once it has settled: once it is the same, or has
- * not changed for `quietMs`.
+ * not changed for `quietMs` though nothing is left to do as far as `settled` can tell.
  */
-export const comparePlays = async (stage: Stage, history: History, quietMs: number): Promise<Comparison> => {
+export const comparePlays = async (
+  stage: Stage,
+  history: History,
+  quietMs: number,
+  settled: () => Promise<void> = async () => undefined,
+): Promise<Comparison> => {
   const [inOrder, anyhow] = await Promise.all([playInOrder(stage, history), playAnyhow(stage, history)])
   const batchIds = [...inOrder.batchIds, ...anyhow.batchIds]
   const owed: Ask = async () => {
+    await settled()
     const faults: string[] = []
     for (const batchId of batchIds) faults.push(...(await receiptFault(stage, batchId)))
     return faults

@@ -6,8 +6,13 @@ import { tariffBody } from '../scenario-over-http.ts'
 import { anyArrival, arrivalInOrder, type ReadingForm, type RecordForm, type Request, usesMarket, type Wave } from './arrivals.ts'
 import { flows, type History, instant, readingName, type SentRecord, type SentRegister, type TariffStep } from './history.ts'
 
-/** Where histories are played: an account in live mode, and devices that all of them share. */
-export type Stage = { readonly client: Client; readonly accountId: string; readonly deviceIds: readonly string[] }
+/** Where histories are played: an account and mode, and devices that all of them share. */
+export type Stage = {
+  readonly client: Client
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly deviceIds: readonly string[]
+}
 
 /** A location at which a history is played. */
 export type Played = {
@@ -32,9 +37,7 @@ const referencesOf = (stage: Stage, locationId: string, records: readonly SentRe
       const isInPlace = (digits: string): boolean => Math.floor((Number.parseInt(digits.slice(0, 4), 16) * tied.length) / 0x10000) === place
       const named = (salt: number): string => `${record.name}~${salt}`
       let salt = 0
-      while (
-        !isInPlace(recordIdDigits({ accountId: stage.accountId, liveMode: true }, identityOf(stage, locationId, record, named(salt))))
-      ) {
+      while (!isInPlace(recordIdDigits(stage, identityOf(stage, locationId, record, named(salt))))) {
         salt += 1
       }
       references.set(record.name, named(salt))
