@@ -76,17 +76,19 @@ export const settleSlices = async (means: SliceMeans, cluster: Cluster): Promise
   let end: SliceEnd | null = null
   while (records.length + causes.length > 0) {
     const first = Math.min(records[0]?.record.start ?? Number.POSITIVE_INFINITY, ...causes.map(({ from }) => from))
-    if (group.hasEstimates && records[0]?.record.start === first && first > reached) {
-      // Estimates that begin before a record may lose energy to it, and all behind them are counted anew.
-      reached = first
-      const cause = { from: await startAcross(db, flow, first), to: first, version: newestOf(records) }
-      if (cause.from < first) causes = [...causes, cause]
-      continue
-    }
     const next = await startOfRow(db, group.tenant, group.locationId, { from: first, to: span.to }, bounds.rows)
     const to = next === null ? span.to : Math.max(next, first + 1)
     const isWithin = ({ record }: LaneRecord): boolean => record.start < to
     const own = { ...cluster, records: records.filter(isWithin), causes: causes.filter(cause => cause.from < to) }
+    if (group.hasEstimates && own.records.length > 0 && first > reached) {
+      reached = first
+      // Estimates that begin before may lose energy to these records; all behind them are counted anew.
+      const from = await startAcross(db, flow, first)
+      if (from < first) {
+        causes = [...causes, { from, to: first, version: newestOf(own.records) }]
+        continue
+      }
+    }
     const settled = await settleSlice(means, own, { from: first, to })
     if (settled.failed !== null) return { owed, end: null, failed: settled.failed }
     if (own.records.length > 0 && to < span.to) owed ??= { from: to, to: span.to }
