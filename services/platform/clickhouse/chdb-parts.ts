@@ -108,7 +108,10 @@ const spoiledParts = async (since: number, rows: Rows): Promise<ReadonlyMap<stri
   return spoiled
 }
 
-/** One that was merged away meanwhile gives no answer; what it became is a part of a later look. */
+/**
+ * One that was merged away meanwhile still stands among the sources, and what it became is a part of the next look. Throws where it is
+ * gone altogether: the look begins anew then.
+ */
 const isWhole = async (table: string, name: string, rows: Rows): Promise<boolean> => {
   const answers = await rows(`CHECK TABLE ${table} PART ${textLiteral(name)} SETTINGS check_query_single_value_result = 0`)
   return answers.every(([part, passed]) => part !== name || Number(passed) === 1)

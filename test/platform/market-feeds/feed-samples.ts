@@ -1,4 +1,4 @@
-import type { FeedSettings } from '../../../services/platform/market-feeds/feed.ts'
+import type { Feed, FeedSeries, FeedSettings } from '../../../services/platform/market-feeds/feed.ts'
 
 /** Answers of the feeds, written after their documents. */
 
@@ -7,6 +7,15 @@ export const settings: FeedSettings = {
   entsoeToken: 'token-of-the-tests',
   octopus: { product: 'AGILE-24-10-01', isVatIncluded: true, region: null },
 }
+
+/** Midnight in Berlin, from which samples of prices go on. */
+export const start = Date.parse('2025-10-01T22:00:00Z')
+
+/** Every price as [minutes after the start, length in minutes, 1e-9 per kWh]. */
+export const listed = (feed: Feed, text: string, series: FeedSeries, more: object = {}) =>
+  feed
+    .read(text, series, { ...settings, ...more })
+    .prices.map(price => [(price.start - start) / 60_000, (price.end - price.start) / 60_000, price.value])
 
 export type SeriesDraft = {
   readonly sequence?: string

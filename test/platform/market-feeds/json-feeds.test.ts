@@ -3,23 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { awattar } from '../../../services/platform/market-feeds/awattar.ts'
 import { energiDataService } from '../../../services/platform/market-feeds/energi-data-service.ts'
 import { energyCharts } from '../../../services/platform/market-feeds/energy-charts.ts'
-import type { Feed, FeedSeries } from '../../../services/platform/market-feeds/feed.ts'
 import { octopusAgile } from '../../../services/platform/market-feeds/octopus-agile.ts'
-import { elprisetJustNu, hvaKosterStrommen } from '../../../services/platform/market-feeds/spot-of-the-day.ts'
-import { energyChartsAnswer, settings } from './feed-samples.ts'
+import { energyChartsAnswer, listed, settings, start } from './feed-samples.ts'
 
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
-const start = Date.parse('2025-10-01T22:00:00Z')
 const german = { area: 'DE-LU', currencyCode: 'EUR' }
 const unreadable = expect.objectContaining({ code: 'feed_unreadable', retriable: true })
-
-/** Every price as [minutes after the start, length in minutes, 1e-9 per kWh]. */
-const listed = (feed: Feed, text: string, series: FeedSeries, more: object = {}) =>
-  feed
-    .read(text, series, { ...settings, ...more })
-    .prices.map(price => [(price.start - start) / minute, (price.end - price.start) / minute, price.value])
 
 describe('Energy-Charts', () => {
   const second = start / 1000
@@ -241,31 +232,5 @@ describe('Energi Data Service', () => {
     ['a record without price', answer('DayAheadPrices', { ...quarter, DayAheadPriceDKK: undefined })],
   ])('does not guess at %s', (_, text) => {
     expect(() => listed(energiDataService, text, danish)).toThrow(unreadable)
-  })
-})
-
-describe('the Swedish and Norwegian price of the day', () => {
-  const row = (more: object) => ({
-    EUR_per_kWh: 0.07361,
-    EXR: 11.210032,
-    time_start: '2025-10-02T00:00:00+02:00',
-    time_end: '2025-10-02T00:15:00+02:00',
-    ...more,
-  })
-
-  it('is in the currency of the country', () => {
-    const swedish = JSON.stringify([row({ SEK_per_kWh: 0.82517 })])
-    expect(listed(elprisetJustNu, swedish, { area: 'SE3', currencyCode: 'SEK' })).toEqual([[0, 15, 825_170_000n]])
-    const norwegian = JSON.stringify([row({ NOK_per_kWh: -0.00012 })])
-    expect(listed(hvaKosterStrommen, norwegian, { area: 'NO5', currencyCode: 'NOK' })).toEqual([[0, 15, -120_000n]])
-    expect(() => listed(hvaKosterStrommen, swedish, { area: 'NO5', currencyCode: 'NOK' })).toThrow(unreadable)
-  })
-
-  it('is asked for by the local day', () => {
-    const span = { from: start, to: start + day }
-    expect(elprisetJustNu.address({ area: 'SE3', currencyCode: 'SEK' }, span, settings)).toBe(
-      'http://feed.test/api/v1/prices/2025/10-02_SE3.json',
-    )
-    expect(elprisetJustNu.serves({ area: 'SE3', currencyCode: 'EUR' }, settings)).toBe(false)
   })
 })
