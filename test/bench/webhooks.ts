@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { presentInstant } from '../../services/platform/clock.ts'
 import { type Client, login, type Reply } from '../support/client.ts'
 import { openReceiver } from '../webhook-worker/support/receiver.ts'
 import type { OpenBench } from './bench-system.ts'
@@ -9,11 +10,14 @@ export type WebhookFigures = {
   /** From the event to its arrival at the sink, in ms, at the rate that was asked for. */
   readonly p50Ms: number
   readonly p99Ms: number
+  /** The same of the first seconds, in which the processes, and the broker where there is one, are new. */
+  readonly p99NewMs: number
   readonly delivered: number
   readonly expected: number
 }
 
 const endpoints = 10
+const newSeconds = 5
 
 /** Create customers at a steady rate, whatever the answers take; gives how many were created, for what is shed has no event. */
 const createAtRate = async (client: Client, perSecond: number, seconds: number): Promise<number> => {
@@ -27,27 +31,36 @@ const createAtRate = async (client: Client, perSecond: number, seconds: number):
   return (await Promise.all(under)).filter(({ status }) => status === 201).length
 }
 
+/** Waits of arrivals at a share of them, in ms. */
+const waitsAt = (arrivals: readonly { readonly waitedMs: number }[]): ((share: number) => number) => {
+  const sorted = arrivals.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b)
+  return share => sorted[Math.floor(sorted.length * share)] ?? Number.POSITIVE_INFINITY
+}
+
 /**
- * Measure webhooks of a whole system at a steady rate of deliveries: every event goes to ten endpoints of one sink. Load and sink run in this
- * process. Promise P11.
+ * Measure webhooks of a whole system at a steady rate of deliveries: every event goes to ten endpoints of one sink, for some seconds while the
+ * processes are new and then for `seconds`. Load and sink run in this process. Promise P11.
  */
 export const webhookFigures = async (open: OpenBench, seconds: number, deliveriesPerSecond = 1_200): Promise<WebhookFigures> => {
   await using system = await open({ WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   await using receiver = await openReceiver()
   const client = await login(system.sandbox())
   for (let place = 0; place < endpoints; place += 1) await client.ask('POST', '/webhooks', { url: `${receiver.url}/${place}` })
+  const measuredFrom = presentInstant() + newSeconds * 1_000
   const startedAt = performance.now()
-  const expected = endpoints * (await createAtRate(client, deliveriesPerSecond / endpoints, seconds))
+  const expected = endpoints * (await createAtRate(client, deliveriesPerSecond / endpoints, newSeconds + seconds))
   for (let waitedMs = 0; receiver.received.length < expected && waitedMs < 10_000; waitedMs += 20) await sleep(20)
   const tookSeconds = (performance.now() - startedAt) / 1_000
-  const waits = receiver.received
-    .map(({ body, at }) => at - Date.parse((JSON.parse(body) as { readonly time_created: string }).time_created))
-    .toSorted((a, b) => a - b)
-  const at = (share: number): number => waits[Math.floor(waits.length * share)] ?? Number.POSITIVE_INFINITY
+  const arrivals = receiver.received.map(({ body, at }) => {
+    const createdAt = Date.parse((JSON.parse(body) as { readonly time_created: string }).time_created)
+    return { createdAt, waitedMs: at - createdAt }
+  })
+  const waits = waitsAt(arrivals.filter(({ createdAt }) => createdAt >= measuredFrom))
   return {
     deliveriesPerSecond: receiver.received.length / tookSeconds,
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
+    p50Ms: waits(0.5),
+    p99Ms: waits(0.99),
+    p99NewMs: waitsAt(arrivals.filter(({ createdAt }) => createdAt < measuredFrom))(0.99),
     delivered: new Set(receiver.received.map(({ path, headers }) => `${path} ${headers['webhook-id']}`)).size,
     expected,
   }
