@@ -69,6 +69,7 @@ type Moves = { readonly shared: readonly string[]; readonly removals: readonly M
 /** Values are taken before any is put, deep names removed before shallow ones, so that names may change places. */
 const moveMembers = (members: Members, { removals, puts }: Moves): Members => {
   const values = puts.map(move => memberAt(members, move.from))
+  if (values.every(value => value === undefined)) return members
   let moved = members
   for (const { from } of removals) if (memberAt(moved, from) !== undefined) moved = removeMember(moved, from)
   for (const [index, move] of puts.entries()) {

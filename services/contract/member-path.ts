@@ -15,13 +15,21 @@ export const writePath = (path: readonly (string | number)[]): string => {
   return written
 }
 
-/** Change every object at a path; arrays on the way are passed through, what is not there stays away. Copies, never mutates. */
+/**
+ * Change every object at a path; arrays on the way are passed through, what is not there stays away. Never mutates: copies what changes,
+ * and gives the rest as it was.
+ */
 export const eachAt = (value: unknown, path: readonly string[], change: (members: Members) => Members): unknown => {
-  if (Array.isArray(value)) return value.map(element => eachAt(element, path, change))
+  if (Array.isArray(value)) {
+    const changed = value.map(element => eachAt(element, path, change))
+    return changed.every((element, index) => element === value[index]) ? value : changed
+  }
   if (!isMembers(value)) return value
   const [name, ...rest] = path
   if (name === undefined) return change(value)
-  return Object.hasOwn(value, name) ? { ...value, [name]: eachAt(value[name], rest, change) } : value
+  if (!Object.hasOwn(value, name)) return value
+  const changed = eachAt(value[name], rest, change)
+  return changed === value[name] ? value : { ...value, [name]: changed }
 }
 
 /** Read the member at a path of objects; undefined when it is not there. */

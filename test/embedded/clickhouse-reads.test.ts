@@ -7,10 +7,10 @@ import {
   rowOfRecord,
   rowsAcrossBuckets,
   rowsOfSpan,
-  sumsOfBuckets,
   type Tenant,
 } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import { sumsOfBuckets } from '../../services/platform/clickhouse/meter-cost-sums.ts'
 import { objectsOfLocations } from '../../services/platform/clickhouse/meter-object-reads.ts'
 import { anyCostRows, costRow, hexId } from '../suites/cost-rows.ts'
 import {

@@ -19,23 +19,6 @@ export type RowFilter = {
 /** Half-open, in ms. */
 export type Span = { readonly from: number; readonly to: number }
 
-/** Sums over whole rows. `weighted…` are sums of energy (1e-6 Wh), time (ms) and rows, each times record and price confidence in 1e-6. */
-export type CostSum = {
-  /** Index of the bucket among those that the edges bound. */
-  readonly bucket: number
-  readonly currency: string
-  /** Priced rows. */
-  readonly records: number
-  readonly energy: bigint
-  readonly cost: bigint
-  readonly weightedEnergy: bigint
-  readonly time: bigint
-  readonly weightedTime: bigint
-  readonly weightedRecords: bigint
-  readonly unpricedRecords: number
-  readonly unpricedEnergy: bigint
-}
-
 const day = 86_400_000
 // Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
 export const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
@@ -47,17 +30,20 @@ export const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id
 export const meterCost = (tenant: Tenant, condition: string): string => `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
 const noDevice = '0'.repeat(24)
-const devices = (all: readonly (string | null)[]): string => listLiteral(all.map(id => idLiteral(id ?? noDevice)))
-const ids = (all: readonly string[]): string => listLiteral(all.map(idLiteral))
+/** Whether a column of ids is one of some; the engine plans an equation faster than a set. */
+const isAmong = (column: string, all: readonly (string | null)[]): string => {
+  const literals = all.map(id => idLiteral(id ?? noDevice))
+  return literals.length === 1 ? `${column} = ${literals[0]}` : `${column} IN ${listLiteral(literals)}`
+}
 
-const locationsAre = ({ locationIds }: RowFilter): string => (locationIds === null ? '' : `location_id IN ${ids(locationIds)}`)
+const locationsAre = ({ locationIds }: RowFilter): string => (locationIds === null ? '' : isAmong('location_id', locationIds))
 
-const isEmpty = ({ locationIds }: RowFilter): boolean => locationIds?.length === 0
+export const isEmpty = ({ locationIds }: RowFilter): boolean => locationIds?.length === 0
 
-const filterIs = (filter: RowFilter): string =>
+export const filterIs = (filter: RowFilter): string =>
   [
     locationsAre(filter),
-    filter.deviceIds === undefined ? '' : `device_id IN ${devices(filter.deviceIds)}`,
+    filter.deviceIds === undefined ? '' : isAmong('device_id', filter.deviceIds),
     filter.energyFlowDirection === undefined ? '' : `energy_flow_direction = ${textLiteral(filter.energyFlowDirection)}`,
     filter.tariffDirection === undefined ? '' : `tariff_direction = ${textLiteral(filter.tariffDirection)}`,
     filter.status === undefined ? '' : `status = ${textLiteral(filter.status)}`,
@@ -65,12 +51,15 @@ const filterIs = (filter: RowFilter): string =>
     .filter(condition => condition !== '')
     .join(' AND ') || 'true'
 
-/** Rows that share time with a span, impulses in it included. Looks back a day, and further only to days that have longer rows. */
-const sharesTime = (tenant: Tenant, filter: RowFilter, { from, to }: Span): string => {
+/** Rows that may share time with a span: looks back a day, and further only to days that have longer rows. */
+export const mayShareTime = (tenant: Tenant, filter: RowFilter, { from, to }: Span): string => {
   const earlier = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationsAre(filter) || 'true'} AND last_end > ${instantLiteral(from)}`
-  return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier}))
-    AND start_time < ${instantLiteral(to)} AND (end_time > ${instantLiteral(from)} OR start_time >= ${instantLiteral(from)})`
+  return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier})) AND start_time < ${instantLiteral(to)}`
 }
+
+/** Rows that share time with a span, impulses in it included. */
+const sharesTime = (tenant: Tenant, filter: RowFilter, span: Span): string =>
+  `${mayShareTime(tenant, filter, span)} AND (end_time > ${instantLiteral(span.from)} OR start_time >= ${instantLiteral(span.from)})`
 
 /** Read what a statement selects, block by block. */
 export async function* rowsOf(db: ClickHouse, fromAndWhere: string, prologue = ''): AsyncIterable<readonly MeterCostRow[]> {
@@ -103,55 +92,10 @@ export const rowsAcrossBuckets = (
     : rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
 }
 
-/** Sums of buckets, and whether rows cross their edges, which `rowsAcrossBuckets` then reads. */
-export type BucketSums = { readonly sums: readonly CostSum[]; readonly isCrossed: boolean }
-
-/**
- * Sum the rows that lie in one bucket as a whole; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
- * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
- */
-export const sumsOfBuckets = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
-  if (isEmpty(filter)) return { sums: [], isCrossed: false }
-  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))}`
-  const priced = "status != 'UNPRICED'"
-  // Integers of the smallest units, wide enough to add up: decimals would be checked for overflow row by row.
-  const energy = 'toInt128(reinterpretAsInt64(energy))'
-  const length = 'toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time)'
-  const weight = 'toInt64(record_confidence) * confidence'
-  const answer =
-    await db.rows(`${withEdges(edges)}SELECT if(${isWhole(edges)}, indexOf(edges, ${bucketOf('start_time')}), 0) - 1 AS bucket, currency,
-    countIf(${priced}), toString(sumIf(${energy}, ${priced})), toString(toInt256(toDecimal256(sum(coalesce(cost, 0)), 9) * 1000000000)),
-    toString(sumIf(${energy} * (${weight}), ${priced})),
-    toString(sumIf(${length}, ${priced})), toString(sumIf(toInt128(${length}) * (${weight}), ${priced})), toString(sumIf(${weight}, ${priced})),
-    countIf(NOT (${priced})), toString(sumIf(${energy}, NOT (${priced})))
-    ${meterCost(tenant, condition)} GROUP BY bucket, currency ORDER BY bucket, currency ${readSettings}`)
-  const sums = answer.map(costSumOf)
-  return { sums: sums.filter(({ bucket }) => bucket >= 0), isCrossed: sums.some(({ bucket }) => bucket < 0) }
-}
-
-const costSumOf = ([bucket, currency, records, ...sums]: readonly unknown[]): CostSum => {
-  const [energy, cost, weightedEnergy, time, weightedTime, weightedRecords, unpricedRecords, unpricedEnergy] = sums.map(sum =>
-    BigInt(String(sum)),
-  )
-  return {
-    bucket: Number(bucket),
-    currency: String(currency),
-    records: Number(records),
-    energy: energy ?? 0n,
-    cost: cost ?? 0n,
-    weightedEnergy: weightedEnergy ?? 0n,
-    time: time ?? 0n,
-    weightedTime: weightedTime ?? 0n,
-    weightedRecords: weightedRecords ?? 0n,
-    unpricedRecords: Number(unpricedRecords),
-    unpricedEnergy: unpricedEnergy ?? 0n,
-  }
-}
-
-const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
+export const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
 
 /** Name the edges once and briefly: thousands of them must leave room for a group of locations in the 256 KiB of a statement. */
-const withEdges = (edges: readonly number[]): string => {
+export const withEdges = (edges: readonly number[]): string => {
   const unsafe = edges.find(edge => !Number.isSafeInteger(edge))
   if (unsafe !== undefined) throw new RangeError(`not a whole number: ${unsafe}`)
   return `WITH CAST([${edges.join(',')}], 'Array(Int64)') AS edges `
@@ -187,7 +131,13 @@ export const rowsOfSession = (
   if (places.length === 0) return nothing()
   const from = Math.min(...places.map(place => place.from))
   const to = Math.max(...places.map(place => place.to))
-  const condition = `location_id IN ${ids(places.map(place => place.locationId))} AND device_id IN ${devices(places.map(place => place.deviceId))}
+  const condition = `${isAmong(
+    'location_id',
+    places.map(place => place.locationId),
+  )} AND ${isAmong(
+    'device_id',
+    places.map(place => place.deviceId),
+  )}
     AND start_time >= ${instantLiteral(from)} AND start_time <= ${instantLiteral(to)} AND session_reference_id = ${textLiteral(sessionReferenceId)}`
   return rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
 }
@@ -226,8 +176,8 @@ export const pageOfRows = async (
   const { locationIds, deviceIds, sessionReferenceId, recordReferenceId, from, to } = selection
   const order = isBack ? 'ASC' : 'DESC'
   const conditions = [
-    locationIds === null ? null : `location_id IN ${ids(locationIds)}`,
-    deviceIds === null ? null : `device_id IN ${devices(deviceIds)}`,
+    locationIds === null ? null : isAmong('location_id', locationIds),
+    deviceIds === null ? null : isAmong('device_id', deviceIds),
     sessionReferenceId === null ? null : `session_reference_id = ${textLiteral(sessionReferenceId)}`,
     recordReferenceId === null ? null : `record_reference_id = ${textLiteral(recordReferenceId)}`,
     from === null ? null : `start_time >= ${instantLiteral(from)}`,

@@ -3,8 +3,9 @@ import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, offsetAt, type TimeZone } from '../../domain/civil-time.ts'
 import { costBetween } from '../../domain/cost/energy-cost.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { type CostSum, type RowFilter, rowsAcrossBuckets, sumsOfBuckets } from '../../platform/clickhouse/meter-cost-reads.ts'
-import { placesOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
+import { type RowFilter, rowsAcrossBuckets } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { type CostSum, sumsOfBuckets } from '../../platform/clickhouse/meter-cost-sums.ts'
+import { type MeteredObject, placesOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
 import { mint } from '../../platform/mint.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
@@ -56,9 +57,12 @@ const severalLocations = (name: string) =>
   refused('location_ambiguous', `location_id is required: ${name} was metered at several locations`, 'location_id')
 
 /** A device's own locations are those it has rows at; one that has none yet can be asked for at any location. */
-const deviceLocations = async ({ database, clickHouse }: CostReads, request: Asked): Promise<Result<readonly CostedLocation[]>> => {
+const deviceLocations = async (
+  { database }: CostReads,
+  request: Asked,
+  places: readonly MeteredObject[],
+): Promise<Result<readonly CostedLocation[]>> => {
   const tenant = tenantOf(request)
-  const places = await placesOfDevices(clickHouse, tenant, [request.id])
   const ids = new Set(places.map(({ locationId }) => locationId))
   const asked = request.query.location_id
   if (asked !== undefined && ids.size === 0) ids.add(asked)
@@ -69,9 +73,14 @@ const deviceLocations = async ({ database, clickHouse }: CostReads, request: Ask
 }
 
 const scopeOf = async (reads: CostReads, request: Asked): Promise<Result<Scope>> => {
-  const target = await withTenant(reads.database, tenantOf(request), transaction => costTarget(transaction, request.id))
+  const tenant = tenantOf(request)
+  const [target, places] = await Promise.all([
+    withTenant(reads.database, tenant, transaction => costTarget(transaction, request.id)),
+    request.id.startsWith('dev_') ? placesOfDevices(reads.clickHouse, tenant, [request.id]) : [],
+  ])
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
-  const locations = target.kind === 'device' ? await deviceLocations(reads, request) : chooseLocations(target.locations, request.query)
+  const locations =
+    target.kind === 'device' ? await deviceLocations(reads, request, places) : chooseLocations(target.locations, request.query)
   if (!locations.ok) return locations
   const ownOnly = target.kind === 'location' && !request.query.include_devices
   const isWhole = target.kind === 'account' && locations.value.length === target.locations.length
