@@ -68,8 +68,8 @@ type Moves = { readonly shared: readonly string[]; readonly removals: readonly M
 
 /** Values are taken before any is put, deep names removed before shallow ones, so that names may change places. */
 const moveMembers = (members: Members, { removals, puts }: Moves): Members => {
+  if (!puts.some(({ from }) => Object.hasOwn(members, from[0] ?? ''))) return members
   const values = puts.map(move => memberAt(members, move.from))
-  if (values.every(value => value === undefined)) return members
   let moved = members
   for (const { from } of removals) if (memberAt(moved, from) !== undefined) moved = removeMember(moved, from)
   for (const [index, move] of puts.entries()) {

@@ -5,7 +5,7 @@ import { idText, instantText, stored } from './answer-field.ts'
 import type { Layout } from './layout.ts'
 import { defineOperation } from './operation.ts'
 import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
-import { type PriceWriter, priceWriter, seriesNames, seriesNamesIn, seriesNumber } from './price-writer.ts'
+import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
 
 const breakdownShape = z.object({
   commodity: z.object({
@@ -49,21 +49,26 @@ const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, wr
   confidence: write.confidence(confidence),
 })
 
+type Breakdown = ReturnType<typeof breakdownToWire>
+type Element = { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: Breakdown }
+
+/** An element in the names of each layout, written at once for the reason that `price.ts` gives. */
+const elementIn: Readonly<Record<Layout, (valid_from: string, valid_to: string, breakdown: Breakdown) => Element>> = {
+  current: (valid_from, valid_to, price_breakdown) => ({ valid_from, valid_to, price_breakdown }),
+  earlier: (valid_from, valid_to, tariff_rate) => ({ valid_from, valid_to, tariff_rate }) as unknown as Element,
+}
+
 /** Write the prices of a span with their parts, its elements in the names of their layout. */
 export const priceAuditToWire = (view: AuditAnswer): z.input<typeof priceAuditShape> => {
   const write = priceWriter(view.span.endOffset)
-  const names = seriesNamesIn(view.layout)
+  const element = elementIn[view.layout]
   return {
     id: view.id,
     object: 'price_audit',
     ...priceHeadToWire(view),
     request: requestToWire(view.span),
     market_sources: [...view.marketSourceIds],
-    data: view.elements.map(element => ({
-      valid_from: write.instant(element.start),
-      valid_to: write.instant(element.end),
-      [names.breakdown]: breakdownToWire(element, write),
-    })),
+    data: view.elements.map(one => element(write.instant(one.start), write.instant(one.end), breakdownToWire(one, write))),
     time_created: writeInstant(view.createdAt),
     account_id: view.accountId,
   }
@@ -117,7 +122,7 @@ export const priceAuditRetrieve = defineOperation({
     answer: [
       { current: 'object', earlier: 'object', values: { price_audit: 'tariff_rate_audit' } },
       ...directionRenames.answer,
-      { current: `data.${seriesNames.current.breakdown}`, earlier: `data.${seriesNames.earlier.breakdown}` },
+      { current: 'data.price_breakdown', earlier: 'data.tariff_rate' },
     ],
   },
   refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],

@@ -4,24 +4,9 @@ import { writeInstant } from '../domain/instant.ts'
 import type { Energy, Price } from '../domain/quantity.ts'
 import { isJsonNumber, type JsonNumber, scaledNumber } from './exact-number.ts'
 import { confidenceScale } from './instant-cost.ts'
-import type { Layout } from './layout.ts'
 
 /** A decimal number of a long series: written exactly, as a double where that has the same text. */
 export const seriesNumber = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'number' })
-
-/** What the members of a series' elements that differ between the layouts are called. */
-type SeriesNames = { readonly price: 'price'; readonly value: 'value'; readonly breakdown: 'price_breakdown' }
-
-export const seriesNames = {
-  current: { price: 'price', value: 'value', breakdown: 'price_breakdown' },
-  earlier: { price: 'tariff', value: 'rate', breakdown: 'tariff_rate' },
-} as const satisfies Record<Layout, Readonly<Record<keyof SeriesNames, string>>>
-
-/**
- * Give the names in a layout, for elements that are written under them at once: renaming thousands afterwards takes longer than writing
- * them. Typed as those of the current layout, in whose names shapes are declared.
- */
-export const seriesNamesIn = (layout: Layout): SeriesNames => seriesNames[layout] as SeriesNames
 
 /** Writes a long series: what neighbours have in common is made once. */
 export type PriceWriter = {
