@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import type { Sandbox } from '../../services/sandbox.ts'
-import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
+import { dataFolder, startSystem } from '../support/running-system.ts'
 import { closedWithRun } from './interrupted.ts'
+import { removeAfterRun } from './kept-data.ts'
 import { readSamples, type Samples, sumOf } from './samples.ts'
 
 /** A system under a bench, on embedded or on distributed parts. */
@@ -48,7 +49,7 @@ export const openEmbedded: OpenBench = async (environment = {}) => {
     },
     [Symbol.asyncDispose]: async () => {
       await system.stop()
-      removeData(folder)
+      removeAfterRun(folder)
     },
   })
 }

@@ -4,7 +4,8 @@ import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
-import { dataFolder, removeData } from '../support/running-system.ts'
+import { dataFolder } from '../support/running-system.ts'
+import { removeAfterRun } from './kept-data.ts'
 
 /** Rows a second: the engine alone on rows encoded before, and with our encoding. `bytesPerRow` on disk after merging. */
 export type InsertFigures = { readonly engine: number; readonly withEncoding: number; readonly bytesPerRow: number }
@@ -74,7 +75,7 @@ export const insertRates = async (steps = 40): Promise<InsertFigures> => {
     return { engine: (rows * 1000) / engineMs, withEncoding: (rows * 1000) / wholeMs, bytesPerRow: Number(answer?.[0] ?? 0) }
   } finally {
     await db.close()
-    removeData(folder)
+    removeAfterRun(folder)
   }
 }
 

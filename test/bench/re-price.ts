@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login } from '../support/client.ts'
-import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
+import { dataFolder, startSystem } from '../support/running-system.ts'
 import { bodiesOf, createFleet, each, type Fleet } from './fleet.ts'
+import { removeAfterRun } from './kept-data.ts'
 import { endMark, startMark } from './load.ts'
 
 /** `oneLocation`: seconds until 10,000 stored records of a location follow a new tariff (promise D5); `market`: rows a second that follow a price. */
@@ -83,7 +84,7 @@ export const rePriceFigures = async (): Promise<RePriceFigures> => {
     return { oneLocationSeconds, marketRowsPerSecond: market.rows / market.took, marketRows: market.rows }
   } finally {
     await system.stop()
-    removeData(folder)
+    removeAfterRun(folder)
   }
 }
 

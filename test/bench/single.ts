@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
+import { dataFolder, startSystem } from '../support/running-system.ts'
 import type { OpenBench } from './bench-system.ts'
 import { planOf } from './end-to-end.ts'
 import { forkLoad } from './fork-load.ts'
+import { removeAfterRun } from './kept-data.ts'
 
 export type SingleFigures = { readonly requestsPerSecond: number; readonly p50Ms: number; readonly p99Ms: number; readonly failed: number }
 
@@ -34,6 +35,6 @@ export const startTimes = async (): Promise<StartFigures> => {
     const later = [await startOnce(folder), await startOnce(folder), await startOnce(folder)]
     return { firstSeconds: first.seconds, laterSeconds: Math.min(...later.map(({ seconds }) => seconds)), rssMb: first.rssMb }
   } finally {
-    removeData(folder)
+    removeAfterRun(folder)
   }
 }

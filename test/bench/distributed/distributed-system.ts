@@ -6,9 +6,10 @@ import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickh
 import type { Role } from '../../../services/platform/config.ts'
 import type { Sandbox } from '../../../services/sandbox.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { dataFolder, launchSystem, removeData } from '../../support/running-system.ts'
+import { dataFolder, launchSystem } from '../../support/running-system.ts'
 import { type BenchSystem, cpuOf, type OpenBench } from '../bench-system.ts'
 import { closedWithRun } from '../interrupted.ts'
+import { removeAfterRun } from '../kept-data.ts'
 import { readSamples } from '../samples.ts'
 import { openDatabaseOfBench, type SharedParts, startEngine } from './shared-parts.ts'
 
@@ -50,7 +51,7 @@ export const startDistributed = async (
   await using opening = closedWithRun(new AsyncDisposableStack())
   const database = opening.use(await openDatabaseOfBench())
   const engine = opening.use(await startEngine(profiled('engine')))
-  const folder = opening.adopt(dataFolder(), removeData)
+  const folder = opening.adopt(dataFolder(), removeAfterRun)
   const prefix = `bench-${randomUUID()}.`
   const variables = {
     WATTLEDGER_KAFKA_BROKERS: brokers.join(','),

@@ -5,12 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
 import { ensureTopics } from '../../../services/platform/log/kafka/kafka-topics.ts'
 import { plainAddress } from '../../support/kafka/test-log.ts'
-import { dataFolder, removeData } from '../../support/running-system.ts'
+import { dataFolder } from '../../support/running-system.ts'
 import { engineAt } from '../distributed/distributed-system.ts'
 import { released, type SharedParts, startEngine } from '../distributed/shared-parts.ts'
 import type { FleetLoad } from '../end-to-end.ts'
 import { bodiesOf } from '../fleet.ts'
 import { answerOf, forkLoad } from '../fork-load.ts'
+import { removeAfterRun } from '../kept-data.ts'
 import type { LoadResult } from '../load.ts'
 
 export type BareFigures = { readonly recordsPerSecond: number; readonly load: LoadResult }
@@ -35,7 +36,7 @@ export const openEmbeddedBare: OpenBare = async () => {
     stored: () => askStored(child),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL')
-      removeData(folder)
+      removeAfterRun(folder)
     },
   }
 }
