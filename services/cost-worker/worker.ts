@@ -170,6 +170,8 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     if (buffer.readyBytes() === 0) {
       await storing
       await settleIfDue(quietReceiptEveryMs)
+      // A step that failed is over: each attempt at it counts for itself, and lanes that were lost owe nothing.
+      if (owed.steps.length === 0) busySince = null
     }
     await pace()
     const taken = await buffer.take(nextBytes, owed.steps.length > 0 ? untilDue() : stopping.signal)

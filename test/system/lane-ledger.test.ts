@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { Failure } from '../../services/platform/failure.ts'
+import type { Lane } from '../../services/platform/log/log.ts'
 import type { Metrics } from '../../services/platform/metrics.ts'
 import { dueErasures } from '../../services/platform/postgres/erasures.ts'
 import { bought, makeHome, makeOne } from '../support/home.ts'
@@ -184,4 +187,35 @@ it('a step that takes long is alive as long as the engine answers, and not when 
   now += 60_000
   expect(world.isLive()).toBe(false)
   world.gate.insert = null
+})
+
+it('a worker that loses its lanes within a step owes nothing and is alive', { timeout: 120_000 }, async () => {
+  const home = await makeHome(world.client, { import: 0.5 })
+  await world.start()
+  await world.settled()
+  await world.stop()
+  let now = Date.now()
+  const losing = new AbortController()
+  const { promise: isLost, resolve } = Promise.withResolvers<void>()
+  world.gate.insert = async () => {
+    losing.abort()
+    resolve()
+    throw new Failure('clickhouse_away', 'the engine is away', { retriable: true })
+  }
+  await put([used(home, 1, 1)])
+  const assign = (lanes: readonly Lane[], go: () => void): void => {
+    for (const lane of lanes) Object.assign(lane, { lost: losing.signal })
+    go()
+  }
+  await world.start(undefined, { at: () => now, assign })
+  await isLost
+  // The step has failed, and the worker has begun anew.
+  await sleep(1_000)
+  now += 120_000
+  expect(world.isLive()).toBe(true)
+  world.gate.insert = null
+  await world.stop()
+  await world.start()
+  await world.settled()
+  await world.stop()
 })
