@@ -24,16 +24,16 @@ const boundsOf = (z: Float64Array): readonly [number, number] => {
   return [least - leeway, most + leeway]
 }
 
-/** What past forecasts missed, in price. */
+/** What past forecasts said, and missed in price. */
 const pastErrors = (scale: Scale, z: Float64Array, { misses }: DayGuess): PastErrors => {
-  const [errors, slopes] = [new Float64Array(misses.length), new Float64Array(misses.length)]
+  const [errors, said] = [new Float64Array(misses.length), new Float64Array(misses.length)]
   for (const [place, miss] of misses.entries()) {
     const age = Math.floor(place / hoursOfBlock)
     const actual = z[z.length - (age + 1) * hoursOfBlock + (place % hoursOfBlock)] ?? Number.NaN
     errors[place] = Math.abs(toPrice(scale, actual) - toPrice(scale, actual - miss))
-    slopes[place] = Math.cosh(actual - miss)
+    said[place] = actual - miss
   }
-  return { errors, slopes }
+  return { errors, said }
 }
 
 /** What a week's prices stray from their level, in price: it stands for an error until there are some. */
@@ -72,7 +72,7 @@ export function* forecastHours(grid: HourGrid, until: number, daysAhead: number)
     dayAhead ??= past
     const errors = hourlyErrors(past, stray)
     hourly.set(errors, day * hoursOfBlock)
-    factors.set(errorFactors(past, dayAhead, day + 1, errors, said.map(Math.cosh)), day * hoursOfBlock)
+    factors.set(errorFactors(past, dayAhead, day + 1, errors, said), day * hoursOfBlock)
   }
   return { prices, confidences: confidencesOf(blocks.prices, { hourly, factors }) }
 }

@@ -32,8 +32,8 @@ describe('forecasts of made-up markets, with spikes, negative prices, trends and
 
   it('err more where they are less sure: the ranks of doubt and error go together', () => {
     const correlations = results.map(({ result }) => result.doubtCorrelation)
-    expect(correlations.reduce((sum, one) => sum + one, 0) / correlations.length).toBeGreaterThan(0.2)
-    for (const one of correlations) expect(one).toBeGreaterThan(0.1)
+    expect(correlations.reduce((sum, one) => sum + one, 0) / correlations.length).toBeGreaterThan(0.33)
+    for (const one of correlations) expect(one).toBeGreaterThan(0.13)
   })
 
   it('err on the mean of the markets well within what is asked for on markets of the world', () => {
