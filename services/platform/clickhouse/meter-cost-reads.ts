@@ -131,13 +131,15 @@ export const rowsOfSession = (
   if (places.length === 0) return nothing()
   const from = Math.min(...places.map(place => place.from))
   const to = Math.max(...places.map(place => place.to))
-  const condition = `${isAmong(
+  const locationIs = isAmong(
     'location_id',
     places.map(place => place.locationId),
-  )} AND ${isAmong(
+  )
+  const deviceIs = isAmong(
     'device_id',
     places.map(place => place.deviceId),
-  )}
+  )
+  const condition = `${locationIs} AND ${deviceIs}
     AND start_time >= ${instantLiteral(from)} AND start_time <= ${instantLiteral(to)} AND session_reference_id = ${textLiteral(sessionReferenceId)}`
   return rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
 }
