@@ -67,6 +67,10 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     const fresh = await login(sandbox)
     const { id } = await fresh.ask('PUT', '/meters/interval', [bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
     expect(await fresh.send('GET', `/meters/records?location_id=${home}`)).toMatchObject({ status: 503 })
+    const day = { start_time: '2025-06-02T00:00:00Z', end_time: '2025-06-03T00:00:00Z' }
+    const { id: device }: { id: string } = await fresh.ask('POST', '/devices', { reference_id: 'a charger' })
+    expect(await fresh.send('POST', `/costs/interval/${device}`, day)).toMatchObject({ status: 503 })
+    expect(await fresh.send('POST', `/costs/interval/dev_${'0'.repeat(24)}`, day)).toMatchObject({ status: 404 })
     parts.front.mood = 'well'
     await until(
       (): Promise<{ records_processed: number }> => client.ask('GET', `/meters/batch?batch_id=${id}`),

@@ -74,11 +74,12 @@ const deviceLocations = async (
 
 const scopeOf = async (reads: CostReads, request: Asked): Promise<Result<Scope>> => {
   const tenant = tenantOf(request)
-  const [target, places] = await Promise.all([
-    withTenant(reads.database, tenant, transaction => costTarget(transaction, request.id)),
-    request.id.startsWith('dev_') ? placesOfDevices(reads.clickHouse, tenant, [request.id]) : [],
-  ])
+  // Both are asked at once; what stands for nothing is not found also while the engine is away.
+  const found = request.id.startsWith('dev_') ? placesOfDevices(reads.clickHouse, tenant, [request.id]) : Promise.resolve([])
+  found.catch(() => undefined)
+  const target = await withTenant(reads.database, tenant, transaction => costTarget(transaction, request.id))
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
+  const places = await found
   const locations =
     target.kind === 'device' ? await deviceLocations(reads, request, places) : chooseLocations(target.locations, request.query)
   if (!locations.ok) return locations
