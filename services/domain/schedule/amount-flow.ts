@@ -1,5 +1,5 @@
 import { fillCheapest } from './cheapest-flow.ts'
-import { type AmountFlow, type FlowInput, gridCapacity } from './flow-input.ts'
+import { type AmountFlow, type FlowInput, gridCapacities } from './flow-input.ts'
 import type { Supply } from './flow-problem.ts'
 import { energyUnit, onScale } from './plan-slots.ts'
 import { isCoupled, searchTiers } from './tier-search.ts'
@@ -10,14 +10,26 @@ type PricedSupply = Supply & { readonly cost: bigint; readonly isOwn: boolean }
 /** List what each slot can draw on, cheapest first, then own generation, then earliest. */
 const suppliesOf = (input: FlowInput): PricedSupply[] => {
   const supplies: PricedSupply[] = []
+  const grid = gridCapacities(input)
   for (const [slot, { price, generated }] of input.slots.entries()) {
     const own = { slot, capacity: onScale(input.scale, generated.energy * energyUnit), cost: input.sign * generated.price, isOwn: true }
     if (own.capacity > 0 && input.isAllowed(generated.price)) supplies.push(own)
     const inForce = price.steps[0]?.price ?? 0n
     if (!input.isAllowed(inForce)) continue
-    supplies.push({ slot, capacity: gridCapacity(input, slot), cost: input.sign * inForce, isOwn: false })
+    supplies.push({ slot, capacity: grid[slot] as number, cost: input.sign * inForce, isOwn: false })
   }
   return supplies.sort((a, b) => (a.cost < b.cost ? -1 : a.cost > b.cost ? 1 : Number(b.isOwn) - Number(a.isOwn)))
+}
+
+/** Group supplies by price; a slot's own generation and the grid stay apart. */
+const together = (supplies: readonly PricedSupply[]): PricedSupply[][] => {
+  const prices: PricedSupply[][] = []
+  for (const one of supplies) {
+    const last = prices.at(-1)
+    if (last?.[0]?.cost === one.cost && last[0].isOwn === one.isOwn) last.push(one)
+    else prices.push([one])
+  }
+  return prices
 }
 
 /**
@@ -28,7 +40,7 @@ export function* amountFlow(input: FlowInput): Generator<undefined, AmountFlow> 
   const groups = boundsOf(input)
   if (isCoupled(input, groups)) return yield* searchTiers(input, groups)
   const supplies = suppliesOf(input)
-  const flow = yield* fillCheapest(input.problem, supplies)
+  const flow = yield* fillCheapest(input.problem, together(supplies))
   const generated = new Float64Array(input.slots.length)
   for (const [index, { slot, isOwn }] of supplies.entries()) if (isOwn) generated[slot] = flow.used[index] as number
   return { flow, generated }

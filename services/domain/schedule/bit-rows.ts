@@ -36,3 +36,30 @@ export const takeUnseen = ({ words, bits }: BitRows, row: number, first: number,
     }
   }
 }
+
+/** Put some columns up in one row. */
+export const setBits = (row: Int32Array, columns: readonly number[]): void => {
+  for (const column of columns) row[column >>> 5] = (row[column >>> 5] as number) | (1 << (column & 31))
+}
+
+/** Give the first column from `first` up to `last` that is up in a row and in `mask`, which is one row; −1 when there is none. No other column of that row is up. */
+export const firstCommon = ({ words, bits }: BitRows, row: number, first: number, last: number, mask: Int32Array): number => {
+  const start = row * words
+  const end = (last + 31) >>> 5
+  for (let word = first >>> 5; word < end; word += 1) {
+    const common = (bits[start + word] as number) & (mask[word] as number)
+    if (common !== 0) return word * 32 + 31 - Math.clz32(common & -common)
+  }
+  return -1
+}
+
+/** List the columns that are up in a row, ascending. */
+export const columnsOf = ({ words, bits }: BitRows, row: number): number[] => {
+  const columns: number[] = []
+  for (let word = 0; word < words; word += 1) {
+    for (let flags = bits[row * words + word] as number; flags !== 0; flags &= flags - 1) {
+      columns.push(word * 32 + 31 - Math.clz32(flags & -flags))
+    }
+  }
+  return columns
+}

@@ -19,6 +19,9 @@ export type AmountFlow = { readonly flow: Flow; readonly generated: Float64Array
 /** Give the energy that all jobs want. */
 export const totalDemand = ({ demand }: FlowProblem): number => demand.reduce((sum, one) => sum + one, 0)
 
-/** Give the most that one slot can take from the grid. */
-export const gridCapacity = ({ problem, scale, sitePower }: Pick<FlowInput, 'problem' | 'scale' | 'sitePower'>, slot: number): number =>
-  sitePower === null ? totalDemand(problem) : onScale(scale, sitePower * BigInt(scale.timeUnit)) * (problem.length[slot] as number)
+/** Give the most that each slot can take from the grid. */
+export const gridCapacities = ({ problem, scale, sitePower }: Pick<FlowInput, 'problem' | 'scale' | 'sitePower'>): Float64Array => {
+  if (sitePower === null) return new Float64Array(problem.length.length).fill(totalDemand(problem))
+  const cap = onScale(scale, sitePower * BigInt(scale.timeUnit))
+  return problem.length.map(length => cap * length)
+}

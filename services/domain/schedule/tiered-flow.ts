@@ -1,6 +1,6 @@
 import type { Energy, Price } from '../quantity.ts'
 import type { PlanPrice } from './amount-request.ts'
-import { type AmountFlow, type FlowInput, gridCapacity, totalDemand } from './flow-input.ts'
+import { type AmountFlow, type FlowInput, gridCapacities, totalDemand } from './flow-input.ts'
 import { cellOf, emptyFlow, type Flow, type FlowProblem } from './flow-problem.ts'
 import { type Arc, minCostFlow } from './min-cost-flow.ts'
 import { energyUnit, onScale } from './plan-slots.ts'
@@ -133,10 +133,11 @@ const ownArcs = ({ slots, scale, isAllowed, sign }: FlowInput, nodes: Nodes): Ar
 type Drawing = { readonly slot: number; readonly tier: number | null; readonly arc: Arc }
 
 /** The arcs from the grid to each slot (`tier` null), and to it from each tier that the slot may draw on. */
-const drawingArcs = (input: FlowInput, groups: TierBounds, limits: TierLimits, nodes: Nodes): Drawing[] =>
-  input.slots.flatMap((one, slot) => {
+const drawingArcs = (input: FlowInput, groups: TierBounds, limits: TierLimits, nodes: Nodes): Drawing[] => {
+  const capacities = gridCapacities(input)
+  return input.slots.flatMap((one, slot) => {
     const { accumulator } = one.price
-    const capacity = gridCapacity(input, slot)
+    const capacity = capacities[slot] as number
     const grid = nodes.grid(slot)
     const spans = accumulator === null ? [] : (limits.get(accumulator) ?? [])
     const fromTiers = tierPricesOf(one, groups).flatMap((price, tier): Drawing[] => {
@@ -147,6 +148,7 @@ const drawingArcs = (input: FlowInput, groups: TierBounds, limits: TierLimits, n
     })
     return [{ slot, tier: null, arc: { from: grid, to: nodes.slot(slot), capacity, cost: 0 } }, ...fromTiers]
   })
+}
 
 /** One arc a tier. What fills a tier that must be full is worth more than any price could save. */
 const tierArcs = (input: FlowInput, groups: TierBounds, limits: TierLimits, nodes: Nodes) => {
