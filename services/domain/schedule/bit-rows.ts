@@ -52,14 +52,3 @@ export const firstCommon = ({ words, bits }: BitRows, row: number, first: number
   }
   return -1
 }
-
-/** List the columns that are up in a row, ascending. */
-export const columnsOf = ({ words, bits }: BitRows, row: number): number[] => {
-  const columns: number[] = []
-  for (let word = 0; word < words; word += 1) {
-    for (let flags = bits[row * words + word] as number; flags !== 0; flags &= flags - 1) {
-      columns.push(word * 32 + 31 - Math.clz32(flags & -flags))
-    }
-  }
-  return columns
-}

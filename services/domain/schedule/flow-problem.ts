@@ -49,12 +49,3 @@ export const runsIn = (problem: FlowProblem, flow: Flow, job: number, slot: numb
   slot >= (problem.first[job] as number) &&
   slot < (problem.last[job] as number) &&
   (flow.energy[cellOf(problem, flow, job, slot)] as number) > 0
-
-/** List the jobs whose windows hold each slot, ascending. */
-export const takersOf = ({ length, first, last }: FlowProblem): number[][] => {
-  const takers = Array.from(length, (): number[] => [])
-  for (const [job, start] of first.entries()) {
-    for (let slot = start; slot < (last[job] as number); slot += 1) takers[slot]?.push(job)
-  }
-  return takers
-}

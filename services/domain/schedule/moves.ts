@@ -37,7 +37,7 @@ export const openMoves = (problem: FlowProblem, flow: Flow): Moves => {
 }
 
 /** Give a job more energy in a slot, or take some from it. */
-export const add = ({ problem, flow, open, running }: Moves, job: number, slot: number, energy: number): void => {
+const add = ({ problem, flow, open, running }: Moves, job: number, slot: number, energy: number): void => {
   const cell = cellOf(problem, flow, job, slot)
   flow.energy[cell] = (flow.energy[cell] as number) + energy
   setBit(running, job, slot, (flow.energy[cell] as number) > 0)
@@ -45,7 +45,7 @@ export const add = ({ problem, flow, open, running }: Moves, job: number, slot: 
 }
 
 /** Let a job that wants energy have more in a slot. */
-export const give = (moves: Moves, job: number, slot: number, energy: number): void => {
+const give = (moves: Moves, job: number, slot: number, energy: number): void => {
   const { unmet } = moves.flow
   unmet[job] = (unmet[job] as number) - energy
   add(moves, job, slot, energy)
