@@ -42,13 +42,23 @@ export const setBits = (row: Int32Array, columns: readonly number[]): void => {
   for (const column of columns) row[column >>> 5] = (row[column >>> 5] as number) | (1 << (column & 31))
 }
 
-/** Give the first column from `first` up to `last` that is up in a row and in `mask`, which is one row; −1 when there is none. No other column of that row is up. */
+/** Put one column of one row down. */
+export const clearBit = (row: Int32Array, column: number): void => {
+  row[column >>> 5] = (row[column >>> 5] as number) & ~(1 << (column & 31))
+}
+
+/**
+ * Give the first column from `first` up to `last` that is up in a row and in `mask`, which is one row; −1 when there is none. No column from
+ * `last` on is up in that row.
+ */
 export const firstCommon = ({ words, bits }: BitRows, row: number, first: number, last: number, mask: Int32Array): number => {
   const start = row * words
   const end = (last + 31) >>> 5
+  let from = -1 << (first & 31)
   for (let word = first >>> 5; word < end; word += 1) {
-    const common = (bits[start + word] as number) & (mask[word] as number)
+    const common = (bits[start + word] as number) & (mask[word] as number) & from
     if (common !== 0) return word * 32 + 31 - Math.clz32(common & -common)
+    from = -1
   }
   return -1
 }
