@@ -14,10 +14,6 @@ export const setBit = ({ words, bits }: BitRows, row: number, column: number, is
   bits[word] = isUp ? (bits[word] as number) | flag : (bits[word] as number) & ~flag
 }
 
-/** Tell whether one flag of a row is up. */
-export const isUp = ({ words, bits }: BitRows, row: number, column: number): boolean =>
-  ((bits[row * words + (column >>> 5)] as number) & (1 << (column & 31))) !== 0
-
 /**
  * Append the columns from `first` up to `last` that are up in a row and not in `seen`, which is one row, to a list, ascending, and put them
  * up in `seen`. No other column of that row is up.
