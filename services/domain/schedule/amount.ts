@@ -113,8 +113,8 @@ function* planDirection(
     return { ok: false, refusal: withoutPrice(firstUnpriced, direction, offsetMinutes, isPending(direction)) }
   }
   const found = yield* amountFlow(input)
-  if (request.threshold !== null) yield* serveInOrder(input.problem, found.flow)
-  else if (devices.some((_, job) => isShort(input.problem, found.flow, job))) {
+  if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, found.flow)
+  if (request.threshold === null && devices.some((_, job) => isShort(input.problem, found.flow, job))) {
     if (firstUnpriced !== undefined) {
       const whole = inputFor(withPretendedPrices(prices), () => true)
       const { flow } = yield* amountFlow(whole)

@@ -40,6 +40,15 @@ describe('a plan', () => {
     ])
   })
 
+  it('runs on where others can have the rest as well', () => {
+    // All three hours are needed whatever they cost: a has two of them, which need not be the cheap ones
+    const devices = [device('a', 1000, [0, 3], 2000), device('b', 1000, [1, 3], 1000)]
+    expect(shown(site({ devices, sitePower: watts(1000), imports: hours(10, 20, 10) }))).toEqual([
+      ['a', [0, 2, 1000]],
+      ['b', [2, 3, 1000]],
+    ])
+  })
+
   it('joins hours of one power, and keeps full power exact in hours that do not divide', () => {
     const third = { ...device('a', 1000, [0, 2], 1000), end: siteStart + hourMs * 1.5, energy: 1_500_000_000n }
     expect(shown(site({ devices: [third], imports: hours(10, 10) }))).toEqual([['a', [0, 1.5, 1000]]])
