@@ -1,22 +1,13 @@
-import { type BitRows, bitRows, clearBit, firstCommon, setBit, setBits, takeUnseen } from './bit-rows.ts'
-import { cellOf, type Flow, type FlowProblem, roomOf } from './flow-problem.ts'
-
-/** Flags of givers and of takers, one row each. */
-type Marks = { readonly givers: Int32Array; readonly takers: Int32Array }
+import { clearBit, firstCommon, setBits, takeUnseen } from './bit-rows.ts'
+import type { Flow, FlowProblem } from './flow-problem.ts'
+import { add, energyOf, type Marks, type Moves, marksOf, openMoves, roomFor } from './moves.ts'
 
 /**
- * A flow from givers to takers: from slots to the jobs whose windows hold them or, where `isByJob`, from jobs to the slots of their windows.
- * `open`, a row for each giver, are the takers that could take more from it; `running`, a row for each taker, the givers that it gets energy
- * from; `wanted` is what each taker still wants. The last search has reached all that is `seen`, step by step in `levels`. What more
- * energy can never reach is `closed`.
+ * A flow that is drawn from givers. `wanted` is what each taker still wants. The last search has reached all that is `seen`, step by step in
+ * `levels`. What more energy can never reach is `closed`.
  */
-export type Drawing = {
-  readonly problem: FlowProblem
-  readonly flow: Flow
-  readonly isByJob: boolean
+export type Drawing = Moves & {
   readonly wanted: Float64Array
-  readonly open: BitRows
-  readonly running: BitRows
   readonly closed: Marks
   readonly seen: Marks
   readonly levels: Marks[]
@@ -24,37 +15,8 @@ export type Drawing = {
 
 /** Begin with an empty flow. */
 export const openDrawing = (problem: FlowProblem, flow: Flow, wanted: Float64Array, isByJob: boolean): Drawing => {
-  const [jobs, slots] = [problem.demand.length, problem.length.length]
-  const [givers, takers] = isByJob ? [jobs, slots] : [slots, jobs]
-  const [open, running] = [bitRows(givers, takers), bitRows(takers, givers)]
-  for (const [job, rate] of problem.rate.entries()) {
-    if (rate <= 0) continue
-    for (let slot = problem.first[job] as number; slot < (problem.last[job] as number); slot += 1) {
-      if (isByJob) setBit(open, job, slot, true)
-      else setBit(open, slot, job, true)
-    }
-  }
-  const marks = marksOf(open, running)
-  return { problem, flow, isByJob, wanted, open, running, closed: marks, seen: marksOf(open, running), levels: [] }
-}
-
-const marksOf = (open: BitRows, running: BitRows): Marks => ({
-  givers: new Int32Array(running.words),
-  takers: new Int32Array(open.words),
-})
-
-const energyOf = ({ problem, flow, isByJob }: Drawing, giver: number, taker: number): number =>
-  flow.energy[isByJob ? cellOf(problem, flow, giver, taker) : cellOf(problem, flow, taker, giver)] as number
-
-const roomFor = ({ problem, flow, isByJob }: Drawing, giver: number, taker: number): number =>
-  isByJob ? roomOf(problem, flow, giver, taker) : roomOf(problem, flow, taker, giver)
-
-const add = (drawing: Drawing, giver: number, taker: number, energy: number): void => {
-  const { problem, flow, open, running, isByJob } = drawing
-  const cell = isByJob ? cellOf(problem, flow, giver, taker) : cellOf(problem, flow, taker, giver)
-  flow.energy[cell] = (flow.energy[cell] as number) + energy
-  setBit(running, taker, giver, (flow.energy[cell] as number) > 0)
-  setBit(open, giver, taker, roomFor(drawing, giver, taker) > 0)
+  const moves = openMoves(problem, flow, isByJob)
+  return { ...moves, wanted, closed: marksOf(moves), seen: marksOf(moves), levels: [] }
 }
 
 /** The columns that a row can have up: the window of a job, or all jobs. */
@@ -98,7 +60,7 @@ const search = (drawing: Drawing, sources: readonly number[]): number => {
     for (const giver of givers) {
       takeUnseen(open, giver, firstIn(drawing, giver, isByJob), lastIn(drawing, giver, isByJob), seen.takers, takers)
     }
-    levels[depth] ??= marksOf(open, running)
+    levels[depth] ??= marksOf(drawing)
     const level = levels[depth] as Marks
     setBits(level.givers.fill(0), givers)
     setBits(level.takers.fill(0), takers)

@@ -62,17 +62,17 @@ const spread = ({ moves, queues, ownQueue, ownRoom, gridRoom, nodes }: PoolNetwo
     }
     if (first === -1 || cost > nearest) return nearest
     const [reached, jobs]: [number[], number[]] = [[first], []]
-    setBits(seen.slots, reached)
+    setBits(seen.givers, reached)
     for (const slot of reached) {
       at[nodes.slot + slot] = cost
       if (jobsLeft === 0) continue
       jobs.length = 0
-      takeUnseen(open, slot, 0, flow.unmet.length, seen.jobs, jobs)
+      takeUnseen(open, slot, 0, flow.unmet.length, seen.takers, jobs)
       jobsLeft -= jobs.length
       for (const job of jobs) {
         at[nodes.job + job] = cost
         if ((flow.unmet[job] as number) > 0) nearest = Math.min(nearest, cost)
-        takeUnseen(running, job, problem.first[job] as number, problem.last[job] as number, seen.slots, reached)
+        takeUnseen(running, job, problem.first[job] as number, problem.last[job] as number, seen.givers, reached)
       }
     }
   }

@@ -1,6 +1,5 @@
 import { clearBit, firstCommon } from './bit-rows.ts'
-import { cellOf, roomOf } from './flow-problem.ts'
-import { add, type Marks } from './moves.ts'
+import { add, energyOf, type Marks, roomFor } from './moves.ts'
 import { type Distances, distancesOf } from './pool-distances.ts'
 import { isNearest, type Layers, layersOf } from './pool-layers.ts'
 import { offerTo, type PoolNetwork, type Queue } from './pool-network.ts'
@@ -61,8 +60,8 @@ const sendAll = (search: Search): boolean => {
 /** No way leads on from a node: leave it out. */
 const leaveOut = ({ nodes }: PoolNetwork, { level, levels }: Layers, node: number, depth: number): void => {
   level[node] = -1
-  if (node >= nodes.job) clearBit((levels[depth] as Marks).jobs, node - nodes.job)
-  else if (node >= nodes.slot) clearBit((levels[depth] as Marks).slots, node - nodes.slot)
+  if (node >= nodes.job) clearBit((levels[depth] as Marks).takers, node - nodes.job)
+  else if (node >= nodes.slot) clearBit((levels[depth] as Marks).givers, node - nodes.slot)
 }
 
 /** Give the next node on a way; −1 when none leads on. */
@@ -96,7 +95,7 @@ const stepFromGrid = ({ network, at, layers }: Search, slot: number, depth: numb
 
 const stepFromSlot = ({ network, at, layers }: Search, slot: number, depth: number): number => {
   const { moves, gridDrawn, nodes } = network
-  const mask = layers.levels[depth]?.jobs
+  const mask = layers.levels[depth]?.takers
   const [from, jobs] = [nodes.slot + slot, moves.flow.unmet.length]
   if (mask === undefined) return -1
   for (let job = firstCommon(moves.open, slot, 0, jobs, mask); job !== -1; job = firstCommon(moves.open, slot, job + 1, jobs, mask)) {
@@ -108,7 +107,7 @@ const stepFromSlot = ({ network, at, layers }: Search, slot: number, depth: numb
 
 const stepFromJob = ({ network, at, layers }: Search, job: number, depth: number): number => {
   const { moves, nodes } = network
-  const mask = layers.levels[depth]?.slots
+  const mask = layers.levels[depth]?.givers
   if (mask === undefined) return -1
   const last = moves.problem.last[job] as number
   let slot = firstCommon(moves.running, job, moves.problem.first[job] as number, last, mask)
@@ -121,11 +120,10 @@ const stepFromJob = ({ network, at, layers }: Search, job: number, depth: number
 /** Give how much more may go from one node to the next. */
 const roomBetween = (network: PoolNetwork, from: number, to: number): number => {
   const { moves, gridRoom, gridDrawn, drawn, nodes } = network
-  const { problem, flow } = moves
   if (from < nodes.grid) return Number.POSITIVE_INFINITY
   if (from < nodes.slot) return (to < nodes.grid ? drawn[offerTo(network, from - nodes.grid, to)] : gridRoom[from - nodes.grid]) as number
-  if (from >= nodes.job) return flow.energy[cellOf(problem, flow, from - nodes.job, to - nodes.slot)] as number
-  return to < nodes.slot ? (gridDrawn[to - nodes.grid] as number) : roomOf(problem, flow, to - nodes.job, from - nodes.slot)
+  if (from >= nodes.job) return energyOf(moves, to - nodes.slot, from - nodes.job)
+  return to < nodes.slot ? (gridDrawn[to - nodes.grid] as number) : roomFor(moves, from - nodes.slot, to - nodes.job)
 }
 
 /** Let so much go from one node to the next. */
@@ -134,9 +132,9 @@ const moveBetween = (network: PoolNetwork, from: number, to: number, energy: num
   if (from < nodes.grid) draw(network, to - nodes.grid, from, energy)
   else if (from < nodes.slot && to < nodes.grid) draw(network, from - nodes.grid, to, -energy)
   else if (from < nodes.slot) pass(network, from - nodes.grid, energy)
-  else if (from >= nodes.job) add(moves, from - nodes.job, to - nodes.slot, -energy)
+  else if (from >= nodes.job) add(moves, to - nodes.slot, from - nodes.job, -energy)
   else if (to < nodes.slot) pass(network, to - nodes.grid, -energy)
-  else add(moves, to - nodes.job, from - nodes.slot, energy)
+  else add(moves, from - nodes.slot, to - nodes.job, energy)
 }
 
 const draw = (network: PoolNetwork, slot: number, pool: number, energy: number): void => {

@@ -48,12 +48,12 @@ const leadingTo = ({ offers, drawn, gridRoom, gridDrawn, nodes }: PoolNetwork, {
 /** Flags of all slots and jobs that do not cost so much. */
 const othersThan = ({ moves, nodes }: PoolNetwork, at: Float64Array, cost: number): Marks => {
   const others = marksOf(moves)
-  others.slots.fill(-1)
-  others.jobs.fill(-1)
+  others.givers.fill(-1)
+  others.takers.fill(-1)
   for (let node = nodes.slot; node < nodes.count; node += 1) {
     if (at[node] !== cost) continue
-    if (node < nodes.job) clearBit(others.slots, node - nodes.slot)
-    else clearBit(others.jobs, node - nodes.job)
+    if (node < nodes.job) clearBit(others.givers, node - nodes.slot)
+    else clearBit(others.takers, node - nodes.job)
   }
   return others
 }
@@ -106,8 +106,8 @@ export const layersOf = (network: PoolNetwork, distances: Distances): Layers => 
 const marksAt = ({ moves, nodes }: PoolNetwork, reached: readonly number[]): Marks => {
   const marks = marksOf(moves)
   for (const node of reached) {
-    if (node >= nodes.job) setBits(marks.jobs, [node - nodes.job])
-    else if (node >= nodes.slot) setBits(marks.slots, [node - nodes.slot])
+    if (node >= nodes.job) setBits(marks.takers, [node - nodes.job])
+    else if (node >= nodes.slot) setBits(marks.givers, [node - nodes.slot])
   }
   return marks
 }
@@ -118,7 +118,7 @@ const enter = (walk: Walk, node: number, depth: number): void => {
   level[node] = depth
   next.push(node)
   const { slot, job } = network.nodes
-  if (node >= slot && node < job) setBits(seenLike(walk, node).slots, [node - slot])
+  if (node >= slot && node < job) setBits(seenLike(walk, node).givers, [node - slot])
 }
 
 const leave = (walk: Walk, node: number, depth: number): void => {
@@ -153,7 +153,7 @@ const leaveSlot = (walk: Walk, slot: number, depth: number): void => {
   const { at, leading, network, level, next } = walk
   const { moves, gridDrawn, nodes } = network
   const jobs: number[] = []
-  takeUnseen(moves.open, slot, 0, moves.flow.unmet.length, seenLike(walk, nodes.slot + slot).jobs, jobs)
+  takeUnseen(moves.open, slot, 0, moves.flow.unmet.length, seenLike(walk, nodes.slot + slot).takers, jobs)
   for (const job of jobs) {
     level[nodes.job + job] = depth
     next.push(nodes.job + job)
@@ -167,7 +167,7 @@ const leaveJob = (walk: Walk, job: number, depth: number): void => {
   const { moves, nodes } = network
   const { first, last } = moves.problem
   const slots: number[] = []
-  takeUnseen(moves.running, job, first[job] as number, last[job] as number, seenLike(walk, nodes.job + job).slots, slots)
+  takeUnseen(moves.running, job, first[job] as number, last[job] as number, seenLike(walk, nodes.job + job).givers, slots)
   for (const slot of slots) {
     level[nodes.slot + slot] = depth
     next.push(nodes.slot + slot)

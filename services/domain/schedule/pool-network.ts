@@ -64,7 +64,7 @@ export const openNetwork = (
   for (const offer of offers) ofPools[offer.pool]?.push(offer)
   const owning = [...own.keys()].filter(slot => (own[slot] as number) > 0)
   return {
-    ...{ moves: openMoves(problem, emptyFlow(problem, 0)), pools, offers: columnsOf(offers, slots), ownPrice },
+    ...{ moves: openMoves(problem, emptyFlow(problem, 0), false), pools, offers: columnsOf(offers, slots), ownPrice },
     ...{ queues: ofPools.map(queueOf), ownQueue: queueOf(owning.map(slot => ({ slot, price: ownPrice[slot] as number }))) },
     ...{ poolRoom: Float64Array.from(pools, ({ capacity }) => capacity), ownRoom: own.slice() },
     ...{ gridRoom: grid.slice(), gridDrawn: new Float64Array(slots), drawn: new Float64Array(offers.length) },
