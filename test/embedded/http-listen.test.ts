@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
 import { type TestApp, testApp } from '../support/http-app.ts'
@@ -48,6 +49,32 @@ describe('the server', () => {
     const answer = await exchange(listener.port, head)
     expect(answer).toMatch(/^HTTP\/1\.1 413 /)
     expect((await get('/health/live')).status).toBe(200)
+  })
+
+  it('lets a client that was answered send the rest of its body slowly, and takes the next request behind it', async () => {
+    const length = 2 ** 20 + 1
+    const head = `POST /things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+    const socket = connect(listener.port, '127.0.0.1', () => socket.write(head))
+    let [received, ended] = ['', '']
+    socket.on('data', chunk => {
+      received += chunk.toString()
+    })
+    socket.on('close', hadError => {
+      ended = hadError ? 'reset' : 'closed'
+    })
+    socket.on('error', () => undefined)
+    const parts = 16
+    for (let part = 0; part < parts; part += 1) {
+      await sleep(100)
+      socket.write(Buffer.alloc(part === 0 ? (length % parts) + Math.floor(length / parts) : Math.floor(length / parts), ' '))
+    }
+    socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    await until(
+      () => ended,
+      how => how !== '',
+    )
+    expect(ended).toBe('closed')
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
   it('takes headers of 16 KiB and refuses longer ones with the error object', async () => {

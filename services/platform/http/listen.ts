@@ -1,4 +1,4 @@
-import { createServer, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
@@ -19,6 +19,10 @@ const serverLimits = {
 } as const
 
 const drainStepMs = 50
+
+/** How often it is looked whether more of an answered request comes, and how many times at the most. */
+const lingerStepMs = 1_000
+const mostLingerSteps = 15
 
 export type Listener = AsyncDisposable & {
   readonly host: string
@@ -58,6 +62,41 @@ const answerBroken = (error: Error & { readonly code?: string }, socket: Socket,
   const { status, headers, body } = unreadable(refusalOf(error.code), means)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
+}
+
+/**
+ * Let the rest of a request come that is answered already, while any of it comes and for some seconds: a connection that is cut while the
+ * client still writes takes the answer away from it. Source: RFC 9112, 9.6.
+ */
+const linger = (incoming: IncomingMessage): void => {
+  const { socket } = incoming
+  let seen = socket.bytesRead
+  let steps = 0
+  const looking = setInterval(() => {
+    steps += 1
+    const isOver = incoming.complete || socket.destroyed
+    const isIdle = socket.bytesRead === seen || steps === mostLingerSteps
+    seen = socket.bytesRead
+    if (isOver || isIdle) clearInterval(looking)
+    if (isIdle && !isOver) socket.destroySoon()
+  }, lingerStepMs)
+  looking.unref()
+}
+
+/**
+ * Listen to requests. The adapter cuts a connection whose body is not there half a second after the answer; it keeps that for bodies of
+ * unknown length alone, which it may have begun to read.
+ */
+const requestListener = (app: Hono, errorHandler: (error: unknown) => Response): RequestListener => {
+  const ofUnknown = getRequestListener(app.fetch, { errorHandler })
+  const ofKnown = getRequestListener(app.fetch, { errorHandler, autoCleanupIncoming: false })
+  return (incoming, outgoing) => {
+    if (incoming.headers['content-length'] === undefined) return void ofUnknown(incoming, outgoing)
+    outgoing.once('finish', () => {
+      if (!incoming.complete) linger(incoming)
+    })
+    void ofKnown(incoming, outgoing)
+  }
 }
 
 const closed = (server: Server): Promise<void> =>
@@ -101,7 +140,7 @@ export const listen = async (
     const { status, headers, body } = unreadable(refusalOf(undefined), means)
     return new Response(body, { status, headers })
   }
-  const server = createServer(serverLimits, getRequestListener(app.fetch, { errorHandler }))
+  const server = createServer(serverLimits, requestListener(app, errorHandler))
   // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))
