@@ -1,27 +1,50 @@
 import { inspect } from 'node:util'
 import { print, whole } from '../demo/terminal.ts'
 import { missingTool } from '../support/kafka/artefacts.ts'
+import { type BulkAudit, openBulk } from './bulk/run-bulk.ts'
 import { type AuditOptions, help, OptionError, readOptions } from './options.ts'
-import { isClean, observer, reportVerdict } from './report.ts'
+import { isClean, observer, reportBulk, reportVerdict } from './report.ts'
 import { type Audit, openAudit } from './run-audit.ts'
 
-const run = async (options: AuditOptions): Promise<boolean> => {
+const begin = (options: AuditOptions): void => {
   const { records, kills, seed, connections, without, isDistributed } = options
   const profile = isDistributed ? 'distributed' : 'embedded'
   const missing = isDistributed ? missingTool() : null
   if (missing !== null) throw new OptionError(`--distributed needs a broker: ${missing}`)
   const left = without.size === 0 ? '' : `, without ${[...without].join(', ')}`
   print(`\n  Ledger check of ${whole(records)} records, ${profile}, ${kills} kills, ${connections} connections, seed ${seed}${left}\n`)
-  const startedAt = performance.now()
+}
+
+/** Close an audit where its run is interrupted. */
+const closedOnSignals = <T extends AsyncDisposable>(audit: T): T => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void audit[Symbol.asyncDispose]().then(() => process.exit(130)))
+  }
+  return audit
+}
+
+const runBulk = async (options: AuditOptions): Promise<boolean> => {
+  let opened: BulkAudit | null = null
+  await using audit = await openBulk(
+    options,
+    observer(() => opened?.progress.harms ?? []),
+  )
+  opened = closedOnSignals(audit)
+  await audit.load()
+  const verdict = await audit.judge()
+  reportBulk(verdict, audit.progress)
+  if (!isClean(verdict)) audit.keep()
+  if (options.isKept || !isClean(verdict)) print(`  data in ${audit.folder}`)
+  return isClean(verdict)
+}
+
+const run = async (options: AuditOptions): Promise<boolean> => {
   let opened: Audit | null = null
   await using audit = await openAudit(
     options,
     observer(() => opened?.progress.harms ?? []),
   )
-  opened = audit
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void audit[Symbol.asyncDispose]().then(() => process.exit(130)))
-  }
+  opened = closedOnSignals(audit)
   const tellWhere = (): void => print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
   if (options.isKept) tellWhere()
   await audit.load()
@@ -35,14 +58,18 @@ const run = async (options: AuditOptions): Promise<boolean> => {
     audit.keep()
     tellWhere()
   }
-  print(`  after ${whole((performance.now() - startedAt) / 1_000)} s`)
   return isClean(verdict)
 }
 
 try {
   const options = readOptions(process.argv.slice(2))
   if (options === null) print(help)
-  else if (!(await run(options))) process.exitCode = 1
+  else {
+    begin(options)
+    const startedAt = performance.now()
+    if (!(await (options.isBulk ? runBulk : run)(options))) process.exitCode = 1
+    print(`  after ${whole((performance.now() - startedAt) / 1_000)} s`)
+  }
 } catch (error) {
   const isUsage = error instanceof OptionError
   process.stderr.write(`\naudit: ${isUsage ? error.message : inspect(error)}\n`)

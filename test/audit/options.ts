@@ -18,11 +18,14 @@ export type AuditOptions = {
   readonly isKept: boolean
   /** Alter one stored row by hand after a clean run; the audit must then find it. */
   readonly isAltered: boolean
+  /** Many plain records in large submissions, each sent several times at once while workers come and go. */
+  readonly isBulk: boolean
 }
 
 const usuallyWithout = 'none'
 const usual = { records: 200_000, kills: 12 }
 const usualDistributed = { records: 20_000, kills: 14 }
+const usualBulk = { records: 1_000_000, kills: 14 }
 
 /** The sending of a distributed audit takes so long for each fault at the least, and waits for its end, that there is load in each. */
 export const spreadMs = 20_000
@@ -32,7 +35,7 @@ export class OptionError extends Error {}
 export const help = `Audits a running system: sends it a random history while it is killed, then reads everything back and compares it to the
 last digit with an exact calculation that shares no code with it.
 
-  npm run audit -- [--distributed] [--records N] [--kills N] [--seed N] [--connections N] [--without KINDS] [--keep]
+  npm run audit -- [--distributed | --bulk] [--records N] [--kills N] [--seed N] [--connections N] [--without KINDS] [--keep]
 
   --distributed     Audit processes by role on three Kafka brokers (min ISR 2), a registry, PostgreSQL and ClickHouse over HTTP, started here.
                     A kill is then any fault: a process, one or two brokers, PostgreSQL or ClickHouse killed with -9, a worker frozen past its session,
@@ -44,6 +47,9 @@ last digit with an exact calculation that shares no code with it.
   --locations N     Locations, 1 to 10000 (40).
   --without KINDS   Leave operations out, a comma list of: repricing (tariffs and prices that change what stored records cost),
                     estimates (records below confidence 1), registers (cumulative readings); none: leave nothing out (${usuallyWithout}).
+  --bulk            Send plain records in large submissions, each one to five times at once and every copy until it is answered, while every 3 s a worker
+                    joins the group or leaves it; judge every stored row as the service reads it, and every day of every location over HTTP.
+                    Always distributed; ${usualBulk.records} records and ${usualBulk.kills} kills, unless told otherwise.
   --alter           After a clean run alter one stored row by hand; the audit must then fail and name it.
   --keep            Leave the data folder and the journal for a look.
   --help            Show this help.
@@ -65,6 +71,7 @@ const readWords = (words: readonly string[]) => {
     keep: flag,
     alter: flag,
     distributed: flag,
+    bulk: flag,
     help: flag,
   }
   try {
@@ -92,9 +99,11 @@ const readKinds = (given: string): ReadonlySet<Kind> => {
 export const readOptions = (words: readonly string[]): AuditOptions | null => {
   const given = readWords(words)
   if (given.help) return null
-  const preset = given.distributed ? usualDistributed : usual
+  if (given.bulk && (given.alter || given.without !== undefined)) throw new OptionError('--bulk has neither --alter nor --without')
+  const preset = given.bulk ? usualBulk : given.distributed ? usualDistributed : usual
   return {
-    isDistributed: given.distributed,
+    isDistributed: given.distributed || given.bulk,
+    isBulk: given.bulk,
     records: readNumber('records', given.records, preset.records, [100, 10_000_000]),
     kills: readNumber('kills', given.kills, preset.kills, [0, 1_000]),
     seed: readNumber('seed', given.seed, 1, [0, 2 ** 31]),

@@ -1,4 +1,6 @@
 import { heading, paint, print, printTable, showProgress, whole } from '../demo/terminal.ts'
+import type { BulkVerdict } from './bulk/judge-bulk.ts'
+import type { Bulk } from './bulk/run-bulk.ts'
 import { type Difference, differenceKinds, type Verdict } from './judge/verdict.ts'
 import type { Audit, Observer } from './run-audit.ts'
 
@@ -42,23 +44,19 @@ const kindNames: Readonly<Record<Difference['kind'], string>> = {
 const mostShown = 5
 
 /** Print the table of an audit, and of each kind of difference the first ones. */
-export const reportVerdict = (verdict: Awaited<ReturnType<Audit['judge']>>, progress: Audit['progress']): void => {
+export const reportVerdict = (verdict: Awaited<ReturnType<Audit['judge']>>, { harms, changes, leftOut }: Audit['progress']): void => {
   const { operations, attempts } = verdict.books.book
-  const by = Map.groupBy(verdict.differences, ({ kind }) => kind)
-  const count = (kind: Difference['kind']): readonly [string, string] => [kindNames[kind], whole(by.get(kind)?.length ?? 0)]
-  heading('Audit', verdict.differences.length === 0 ? 'every promise of the ledger is kept' : 'the service and the books differ')
-  printTable(
-    ['', 'count'],
-    [
-      ['kills', whole(progress.harms.length)],
-      ...[...Map.groupBy(progress.harms, harm => harm)].sort().map(([harm, all]) => [`  ${harm}`, whole(all.length)] as const),
+  report({
+    differences: verdict.differences,
+    harms,
+    rows: [
       ['operations ok', whole(operations.ok)],
       ['operations failed', whole(operations.failed)],
       ['operations info', whole(operations.unknown)],
       ['requests sent', whole(attempts.sent)],
       ['requests of unknown fate', whole(attempts.unknown)],
-      ['changes of tariffs and prices', whole(progress.changes)],
-      ['corrections left out in doubt', whole(progress.leftOut)],
+      ['changes of tariffs and prices', whole(changes)],
+      ['corrections left out in doubt', whole(leftOut)],
       null,
       ['records expected', whole(verdict.expected)],
       ['records found', whole(verdict.found)],
@@ -66,10 +64,46 @@ export const reportVerdict = (verdict: Awaited<ReturnType<Audit['judge']>>, prog
       ['pieces compared', whole(verdict.pieces)],
       ['receipts compared', whole(verdict.receipts)],
       ['sums compared', whole(verdict.months)],
-      null,
-      ...differenceKinds.map(count),
     ],
-  )
+  })
+}
+
+/** Print the table of an audit in bulk. */
+export const reportBulk = ({ differences, ...verdict }: BulkVerdict, { harms, visits, ...sent }: Bulk): void =>
+  report({
+    differences,
+    harms,
+    rows: [
+      ['workers that joined', whole(visits.joins)],
+      ['workers that left', whole(visits.stops)],
+      ['workers that were killed', whole(visits.kills)],
+      ['seconds of sending', whole(sent.seconds)],
+      ['requests sent', whole(sent.sent)],
+      ['requests of unknown fate, sent again', whole(sent.uncertain)],
+      ['records sent once', whole(sent.records)],
+      ['records sent once more', whole(sent.repeated)],
+      null,
+      ['records expected', whole(verdict.expected)],
+      ['records found', whole(verdict.found)],
+      ['receipts compared', whole(verdict.receipts)],
+      ['sums of days compared', whole(verdict.days)],
+    ],
+  })
+
+/** What an audit comes to: the harm that was done, what was looked at, and where it differs. */
+type Report = {
+  readonly harms: readonly string[]
+  readonly rows: readonly (readonly [string, string] | null)[]
+  readonly differences: readonly Difference[]
+}
+
+/** Print a report, of each kind of difference the first ones. */
+const report = ({ harms, rows, differences }: Report): void => {
+  const by = Map.groupBy(differences, ({ kind }) => kind)
+  const count = (kind: Difference['kind']): readonly [string, string] => [kindNames[kind], whole(by.get(kind)?.length ?? 0)]
+  heading('Audit', differences.length === 0 ? 'every promise of the ledger is kept' : 'the service and the books differ')
+  const kills = [...Map.groupBy(harms, harm => harm)].sort().map(([harm, all]) => [`  ${harm}`, whole(all.length)] as const)
+  printTable(['', 'count'], [['kills', whole(harms.length)], ...kills, ...rows, null, ...differenceKinds.map(count)])
   for (const [kind, differences] of by) {
     heading(kindNames[kind], `the first ${Math.min(mostShown, differences.length)} of ${whole(differences.length)}`)
     for (const { subject, expected, found } of differences.slice(0, mostShown)) {

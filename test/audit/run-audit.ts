@@ -38,7 +38,7 @@ export type Audit = AsyncDisposable & {
 type Killing = {
   readonly system: AuditedSystem
   readonly random: Random
-  readonly progress: Progress & { harms: string[] }
+  readonly progress: Pick<Progress, 'records'> & { readonly harms: string[] }
   readonly kills: number
   /** Records that will be sent. */
   readonly total: number
@@ -47,7 +47,7 @@ type Killing = {
 }
 
 /** Harm the system each time another share of the records is sent, give or take; what is left of the kills when all is sent, then. */
-const harmWhileSending = async ({ system, random, progress, kills, total, signal }: Killing): Promise<void> => {
+export const harmWhileSending = async ({ system, random, progress, kills, total, signal }: Killing): Promise<void> => {
   for (let kill = 0; kill < kills; kill += 1) {
     const at = (total * (kill + 0.2 + random.whole(600) / 1_000)) / kills
     const delayMs = random.whole(300)

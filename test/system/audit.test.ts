@@ -69,10 +69,14 @@ describe('the words of the audit', () => {
   it('have usual values', () => {
     expect(readOptions([])).toMatchObject({ records: 200_000, kills: 12, seed: 1, connections: 4, locations: 40, isKept: false })
     expect(readOptions(['--help'])).toBeNull()
+    expect(readOptions(['--bulk'])).toMatchObject({ isDistributed: true, records: 1_000_000, kills: 14 })
     expect(optionsOf(left).without).toEqual(new Set(['repricing', 'estimates', 'registers']))
   })
 
-  it.each([[['--records', '99']], [['--kills', 'x']], [['--without', 'kills']], [['--fast']]])('%j are refused', given => {
-    expect(() => readOptions(given)).toThrow(OptionError)
-  })
+  it.each([[['--records', '99']], [['--kills', 'x']], [['--without', 'kills']], [['--fast']], [['--bulk', '--alter']]])(
+    '%j are refused',
+    given => {
+      expect(() => readOptions(given)).toThrow(OptionError)
+    },
+  )
 })

@@ -31,8 +31,14 @@ const supervised = async (start: () => Promise<RoleProcess>): Promise<RoleProces
   }
 }
 
+/** The system of many processes, which others may join; `engineUrl` is where its rows are. */
+export type DistributedAudited = AuditedSystem & {
+  readonly join: (...roles: readonly Role[]) => Promise<RoleProcess>
+  readonly engineUrl: string
+}
+
 /** Make the system of many processes on a folder, not started: brokers, registry and stores run. */
-export const distributedSystem = async (folder: string): Promise<AuditedSystem> => {
+export const distributedSystem = async (folder: string): Promise<DistributedAudited> => {
   await using opening = new AsyncDisposableStack()
   const parts = opening.use(await openParts(folder))
   const start = (roles: readonly Role[]): Promise<RoleProcess> => supervised(() => startRoles(folder, parts.variables, roles))
@@ -83,6 +89,8 @@ export const distributedSystem = async (folder: string): Promise<AuditedSystem> 
   const opened = opening.move()
   let isStarted = false
   return {
+    join: (...roles) => start(roles),
+    engineUrl: parts.engine.url,
     caller,
     sandbox,
     start: async () => {

@@ -23,7 +23,7 @@ export type Verdict = {
 type Faults = { readonly [Kind in keyof Verdict['faults']]: string[] }
 
 const atOnce = 4
-const patienceMs = 60_000
+const usualPatienceMs = 60_000
 
 export const storedIdentity = ({ location_id, device_id, energy_flow_direction, tariff_direction, data }: StoredRecord): string =>
   identityOf({
@@ -95,7 +95,13 @@ const auditLocation = async (
   return { records: held.length, days }
 }
 
-const auditDays = async (client: Client, location: LedgerLocation, held: readonly Expected[], faults: Faults): Promise<number> => {
+/** Compare what each day of a location costs with the records it holds; gives how many days. */
+export const auditDays = async (
+  client: Client,
+  location: LedgerLocation,
+  held: readonly Expected[],
+  faults: Pick<Faults, 'totals'>,
+): Promise<number> => {
   const sums = new Map<number, { energy: bigint; cost: bigint }>()
   for (const share of held.flatMap(expected => daysOf(expected, location))) {
     const sum = sums.get(share.day) ?? { energy: 0n, cost: 0n }
@@ -118,6 +124,7 @@ export const auditReceipt = async (
   client: Client,
   { given }: Book['receipts'][number],
   faults: { readonly receipts: string[] },
+  patienceMs = usualPatienceMs,
 ): Promise<void> => {
   const stored = await readReceipt(client, given.batchId, patienceMs).catch(String)
   const failed = typeof stored === 'string' ? '' : stored.failed_records.map(({ record_num }) => record_num).join()

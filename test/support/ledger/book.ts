@@ -38,7 +38,7 @@ type Submission = Extract<JournalEntry, { kind: 'submission' }>
 type Answered = Extract<JournalEntry, { kind: 'answered' }>
 
 /** Numbers of the records that must be refused: bad ones, and repeats within the submission. */
-const refusedNumbers = (records: readonly LedgerRecord[]): readonly number[] => {
+export const refusedNumbers = (records: readonly LedgerRecord[]): readonly number[] => {
   const seen = new Set<string>()
   return records.flatMap((record, index) => {
     const identity = identityOf(record)

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toWire } from '../../support/ledger/invent.ts'
+import type { LedgerReceipt } from '../../support/ledger/journal.ts'
+import { answerOf } from '../../support/ledger/submitter.ts'
+import type { AuditedSystem } from '../audited-system.ts'
+import { callerSince, isUndeserved, nullIfBroken } from '../send/entries.ts'
+import type { BulkSubmission } from './plan-bulk.ts'
+
+/** How far the sending is. `sent`: requests; `uncertain`: those of them that were sent again, as nobody knew what came of them. */
+export type BulkProgress = {
+  records: number
+  sent: number
+  uncertain: number
+  /** Records that came once more than needed. */
+  repeated: number
+  readonly receipts: { readonly given: LedgerReceipt; readonly submission: BulkSubmission }[]
+  /** Answers that nothing sent deserves. */
+  readonly refused: string[]
+}
+
+/** Large bodies that are refused take the time of what they wait for. */
+const againMs = 250
+/** Test mode waits where the workers are far behind. */
+const patienceMs = 900_000
+
+/** Send one copy until it is answered for certain. */
+const sendCopy = async (system: AuditedSystem, progress: BulkProgress, submission: BulkSubmission, body: string): Promise<void> => {
+  for (const since = performance.now(); ; await sleep(againMs)) {
+    if (performance.now() - since > patienceMs) throw new Error(`a submission was not taken for ${patienceMs / 1_000} s`)
+    const { client } = await callerSince(system, performance.now(), sleep)
+    progress.sent += 1
+    const reply = await client.send('PUT', '/meters/interval', body).catch(nullIfBroken)
+    const answer = reply === null ? null : answerOf(reply)
+    if (answer !== null && isUndeserved(answer.status, answer.outcome)) {
+      progress.refused.push(`a submission: ${reply?.status} ${reply?.text.slice(0, 500)}`)
+      return
+    }
+    if (answer?.receipt) {
+      progress.receipts.push({ given: answer.receipt, submission })
+      return
+    }
+    progress.uncertain += 1
+  }
+}
+
+/** Send submissions, some at once, each in all of its copies at once. */
+export const sendBulk = async (
+  system: AuditedSystem,
+  progress: BulkProgress,
+  submissions: readonly BulkSubmission[],
+  connections: number,
+): Promise<void> => {
+  const left = submissions.values()
+  const sender = async (): Promise<void> => {
+    for (const submission of left) {
+      const { records, copies } = submission
+      const body = toWire(records)
+      await Promise.all(Array.from({ length: copies }, () => sendCopy(system, progress, submission, body)))
+      progress.records += records.length
+      progress.repeated += records.length * (copies - 1)
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, sender))
+}
