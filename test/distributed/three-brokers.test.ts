@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { login } from '../support/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
 import { judgeLog } from '../support/kafka/log-ledger.ts'
+import { type ManyProcesses, openManyProcesses } from '../support/kafka/many-processes.ts'
 import { outlastLog } from '../support/kafka/outlast-log.ts'
-import { openProcesses, openProxy } from '../support/kafka/processes.ts'
+import { outlastStops } from '../support/kafka/outlast-stops.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
 import { makeTopics } from '../support/kafka/test-log.ts'
 import { partitions, rounds, tellLedger, writeThrough } from '../support/kafka/write-through.ts'
@@ -28,20 +27,18 @@ const ofEach = 500
 const hourMs = 3_600_000
 /** A busy machine is slow, and fails nothing by that alone. */
 const limitMs = 240_000
+/** A broker that is back has fetched what it missed by then, and may be needed. */
+const caughtUpMs = 2_000
 const stack = new AsyncDisposableStack()
 let cluster: Cluster
 
-/** Roles as processes on topics of three copies, two of them in sync. */
-const openWorld = async () => {
-  const processes = stack.use(await openProcesses(cluster.brokers, `test-${randomUUID()}.`, { replicas: 3 }))
-  const query = await processes.start('query-service', 'webhook-worker')
-  const [gateway, worker] = await Promise.all([processes.start('ingest-gateway'), processes.start('cost-worker')])
-  const proxy = await openProxy(
-    () => [gateway],
-    () => query,
-  )
-  const client = await login({ ...processes.sandbox(), base_url: stack.use(proxy).url })
-  return { processes, query, gateway, worker, client }
+const restartInTurn = async ({ nodes }: Cluster): Promise<void> => {
+  for (const node of nodes) {
+    node.kill('SIGTERM')
+    await node.exited()
+    await node.start()
+    await sleep(caughtUpMs)
+  }
 }
 
 const hourOf = (index: number): readonly [string, string] => {
@@ -50,10 +47,11 @@ const hourOf = (index: number): readonly [string, string] => {
 }
 
 describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each message on two of them at least', () => {
-  let world: Awaited<ReturnType<typeof openWorld>>
+  let world: ManyProcesses
   beforeAll(async () => {
     cluster = stack.use(await startCluster({ nodes: 3 }))
-    world = await openWorld()
+    // Topics of three copies, two of them in sync.
+    world = stack.use(await openManyProcesses(cluster.brokers, { replicas: 3, queries: 2 }))
   })
   afterAll(() => stack.disposeAsync())
 
@@ -72,12 +70,13 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
   it('one record of ten thousand that cannot be stored delays no other, is put aside with its reason, and is stored by a replay', {
     timeout: limitMs,
   }, async () => {
-    const { client, processes } = world
+    const { client, processes, gateways } = world
     const { operator } = processes.database
     const living = await Promise.all(Array.from({ length: homes }, () => makeHome(client, { import: 0.3 })))
     const lost = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
-    // The gateway knows the location when PostgreSQL is put back to a time before it was made.
-    expect((await client.send('POST', '/costs/instant?non_persistent=true', bought(lost, 2, ...hourOf(0)))).status).toBe(422)
+    // Each gateway, asked in turn, knows the location when PostgreSQL is put back to a time before it was made.
+    for (const _ of gateways)
+      expect((await client.send('POST', '/costs/instant?non_persistent=true', bought(lost, 2, ...hourOf(0)))).status).toBe(422)
     const away = `${lost.slice(0, -4)}0000`
     await sql`update locations set id = ${away} where id = ${lost}`.execute(operator)
 
@@ -133,9 +132,21 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
     await log.close()
   })
 
+  it('let each request be answered while each process is asked to stop in its turn, and each broker meanwhile, and nothing is lost', {
+    timeout: limitMs,
+  }, async () => {
+    const { gateways, workers, queries } = world
+    await outlastStops(world, 5, async stopped => {
+      const rolling = restartInTurn(cluster)
+      for (const post of [...gateways, ...workers, ...queries]) stopped.push(await post.replace())
+      await rolling
+    })
+  })
+
   it('that all hang let nothing be acknowledged: 503 in time, and all goes on when they answer again', { timeout: limitMs }, async () => {
-    const { client, gateway, worker, query } = world
-    const told = await outlastLog({ client, processes: [gateway, worker, query] }, async () => {
+    const { client, gateways, workers, queries } = world
+    const processes = [...gateways, ...workers, ...queries].map(post => post.process()).filter(one => one !== null)
+    const told = await outlastLog({ client, processes }, async () => {
       for (const node of cluster.nodes) node.kill('SIGSTOP')
       return async () => {
         for (const node of cluster.nodes) node.kill('SIGCONT')

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { Role } from '../../../services/platform/config.ts'
+import { login } from '../client.ts'
+import type { Verdict } from '../ledger/audit.ts'
+import { type JournalEntry, readJournal } from '../ledger/journal.ts'
+import { openLedger } from '../ledger/ledger.ts'
+import { seeded } from '../ledger/random.ts'
+import { type Post, postOf } from './post.ts'
+import { openProcesses, openProxy } from './processes.ts'
+
+/** How long the load goes on between two faults, in ms. */
+export const betweenMs = Number(process.env['WATTLEDGER_TEST_FAULT_MS'] ?? 1_000)
+
+/** What an audit found, and how many submissions had no answer at all. */
+export type SentThrough = { readonly verdict: Verdict; readonly unanswered: number }
+
+type Posts = readonly [Post, ...Post[]]
+
+/**
+ * Two gateways, two workers and so many processes of the other roles side by side on parts that they share, behind one address. Each partition
+ * has so many copies.
+ */
+export const openManyProcesses = async (brokers: readonly string[], { replicas, queries }: { replicas: number; queries: number }) => {
+  await using opening = new AsyncDisposableStack()
+  const processes = opening.use(await openProcesses(brokers, `test-${randomUUID()}.`, { replicas }))
+  Object.assign(processes.variables, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+  const postsOf = (count: number, ...roles: readonly Role[]): Posts => {
+    const post = (): Post => postOf(roles, of => processes.start(...of))
+    return [post(), ...Array.from({ length: count - 1 }, post)]
+  }
+  const posts = {
+    queries: postsOf(queries, 'query-service', 'webhook-worker'),
+    gateways: postsOf(2, 'ingest-gateway'),
+    workers: postsOf(2, 'cost-worker'),
+  }
+  const [first, ...others] = Object.values(posts).flat()
+  // The first one makes the sandbox.
+  await first?.start()
+  await Promise.all(others.map(one => one.start()))
+  let turn = 0
+  const proxy = opening.use(
+    await openProxy(
+      () => posts.gateways.map(one => one.process()),
+      () => posts.queries[turn++ % posts.queries.length]?.process() ?? null,
+    ),
+  )
+  const client = await login({ ...processes.sandbox(), base_url: proxy.url })
+
+  /** Send records while something happens, and a moment before and after; audit them. */
+  const sendThrough = async (seed: number, happen: () => Promise<void>): Promise<SentThrough> => {
+    const size = { locations: 3, mostRecords: 40, mostInAll: 1_500, restMs: 200 }
+    const file = join(processes.folder, `ledger-${seed}.ndjson`)
+    await using ledger = await openLedger({ file, random: seeded(seed), target: () => client, ...size })
+    const enough = new AbortController()
+    const load = ledger.run(3, enough.signal)
+    await sleep(betweenMs)
+    await happen()
+    await sleep(betweenMs)
+    enough.abort()
+    await load
+    await ledger.settle()
+    const verdict = await ledger.audit(client)
+    process.stdout.write(`sent and audited: ${JSON.stringify(verdict.seen)}\n`)
+    expect(verdict.seen.records).toBeGreaterThan(50)
+    const answers = readJournal<JournalEntry>(file).filter(entry => entry.kind === 'answered')
+    return { verdict, unanswered: answers.filter(({ status }) => status === null).length }
+  }
+
+  const open = opening.move()
+  return { ...posts, processes, client, sendThrough, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+export type ManyProcesses = Awaited<ReturnType<typeof openManyProcesses>>
