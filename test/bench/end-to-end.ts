@@ -13,6 +13,7 @@ export type FleetLoad = {
   readonly rate: number | null
   readonly locations: number
   readonly connections: number
+  readonly isOpenLoop?: boolean
   readonly pricing?: Pricing
 }
 
@@ -40,7 +41,7 @@ export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBod
   return {
     ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox()) },
     ...{ bodies: bodiesOf(fleet, recordsPerBody), recordsPerBody },
-    ...{ connections: load.connections, seconds: load.seconds, rate: load.rate },
+    ...{ connections: load.connections, isOpenLoop: load.isOpenLoop ?? false, seconds: load.seconds, rate: load.rate },
     ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
   }
 }

@@ -12,7 +12,9 @@ export type LoadPlan = {
   /** One text per body, with `@start@@@@@@@@@@@@@@@` and `@end@@@@@@@@@@@@@@@@@` (20 characters) in place of times. */
   readonly bodies: readonly string[]
   readonly recordsPerBody: number
+  /** How many there are; how many there may be where each request is sent when it is due, whatever became of those before it. */
   readonly connections: number
+  readonly isOpenLoop?: boolean
   readonly seconds: number
   /** Records a second, or null for as fast as the answers come. */
   readonly rate: number | null
@@ -27,6 +29,8 @@ export type LoadResult = {
   readonly requests: number
   readonly records: number
   readonly failed: number
+  /** Of the failed ones those whose connection broke before an answer came. */
+  readonly unanswered: number
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
   readonly lastSlot: number
   /** When each submission was accepted, in ms of the epoch, in order. */
@@ -97,51 +101,116 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
+type Turn = { readonly body: number; readonly slot: number; readonly due: number }
+
+/** A load under way: what is sent next, and what came of what was sent. */
+type Sending = {
+  readonly plan: LoadPlan
+  /** When it ends. */
+  readonly until: number
+  readonly nextTurn: () => Turn
+  /** Whether more is sent than may wait to be stored. */
+  readonly isAhead: () => boolean
+  readonly latencies: number[]
+  readonly acceptedAt: number[]
+  sent: number
+  failed: number
+  unanswered: number
+}
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+
+const connected = async ({ host, port }: LoadPlan): Promise<Socket> => {
+  const socket = connect({ host, port, noDelay: true })
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  // Between two exchanges nobody else listens; the next one meets a socket that is destroyed.
+  return socket.on('error', () => undefined)
+}
+
+const send = async (sending: Sending, socket: Socket, bytes: Buffer): Promise<void> => {
+  const at = performance.now()
+  const status = await exchange(socket, bytes)
+  sending.latencies.push(performance.now() - at)
+  if (status === 200) sending.acceptedAt.push(performance.timeOrigin + performance.now())
+  else sending.failed += 1
+}
+
+/** Wait until a turn is due and lay it out; the next one of the same body overwrites the bytes. */
+const prepared = async ({ plan }: Sending, templates: readonly Template[], { body, slot, due }: Turn): Promise<Buffer> => {
+  const wait = due - performance.now()
+  if (wait > 1) await pause(wait)
+  const template = templates[body] as Template
+  patch(template, slot, slot + plan.slotMs)
+  return template.bytes
+}
+
+/** Send over one connection, one request after the other. */
+const sendInTurn = async (sending: Sending): Promise<void> => {
+  const { plan, until, isAhead, nextTurn } = sending
+  const templates = plan.bodies.map(body => templateOf(plan, body))
+  const socket = await connected(plan)
+  while (performance.now() < until) {
+    if (isAhead()) {
+      await pause(2)
+      continue
+    }
+    const turn = nextTurn()
+    if (turn.due > until) break
+    await send(sending, socket, await prepared(sending, templates, turn))
+  }
+  socket.destroy()
+}
+
+/** Send each request when it is due, over a connection that is idle or a new one. */
+const sendWhenDue = async (sending: Sending): Promise<void> => {
+  const { plan, until, nextTurn } = sending
+  const templates = plan.bodies.map(body => templateOf(plan, body))
+  const idle: Socket[] = []
+  const underWay = new Set<Promise<void>>()
+  for (let turn = nextTurn(); turn.due < until && performance.now() < until; turn = nextTurn()) {
+    const bytes = Buffer.from(await prepared(sending, templates, turn))
+    while (underWay.size >= plan.connections) await Promise.race(underWay)
+    const one = (async () => {
+      const socket = idle.pop()
+      const open = socket === undefined || socket.destroyed ? await connected(plan) : socket
+      await send(sending, open, bytes)
+      idle.push(open)
+    })()
+    const begun = performance.now()
+    const broke = (): void => {
+      sending.failed += 1
+      sending.unanswered += 1
+      sending.latencies.push(performance.now() - begun)
+    }
+    const kept = one.catch(broke).finally(() => underWay.delete(kept))
+    underWay.add(kept)
+  }
+  await Promise.all(underWay)
+  for (const socket of idle) socket.destroy()
+}
+
 /** Run the load; each body is sent once per slot of time, so that no record comes twice. `stored` tells how many records are stored. */
 const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult> => {
   const startedAt = performance.now()
-  const until = startedAt + plan.seconds * 1000
-  const latencies: number[] = []
-  const acceptedAt: number[] = []
-  const isAhead = (): boolean => sent * plan.recordsPerBody - stored() > (plan.mostAhead ?? Number.POSITIVE_INFINITY)
-  let sent = 0
-  let failed = 0
-  const nextTurn = (): { readonly body: number; readonly slot: number; readonly due: number } => {
-    const turn = sent++
-    const due = plan.rate === null ? 0 : startedAt + (turn * plan.recordsPerBody * 1000) / plan.rate
-    return { body: turn % plan.bodies.length, slot: plan.firstSlot + Math.floor(turn / plan.bodies.length) * plan.slotMs, due }
+  const sending: Sending = {
+    ...{ plan, until: startedAt + plan.seconds * 1000, latencies: [], acceptedAt: [], sent: 0, failed: 0, unanswered: 0 },
+    isAhead: () => sending.sent * plan.recordsPerBody - stored() > (plan.mostAhead ?? Number.POSITIVE_INFINITY),
+    nextTurn: () => {
+      const turn = sending.sent++
+      const due = plan.rate === null ? 0 : startedAt + (turn * plan.recordsPerBody * 1000) / plan.rate
+      return { body: turn % plan.bodies.length, slot: plan.firstSlot + Math.floor(turn / plan.bodies.length) * plan.slotMs, due }
+    },
   }
-  const run = async (): Promise<void> => {
-    const templates = plan.bodies.map(body => templateOf(plan, body))
-    const socket = connect({ host: plan.host, port: plan.port, noDelay: true })
-    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-    while (performance.now() < until) {
-      if (isAhead()) {
-        await new Promise(resolve => setTimeout(resolve, 2))
-        continue
-      }
-      const { body, slot, due } = nextTurn()
-      if (due > until) break
-      const wait = due - performance.now()
-      if (wait > 1) await new Promise(resolve => setTimeout(resolve, wait))
-      const template = templates[body] as Template
-      patch(template, slot, slot + plan.slotMs)
-      const at = performance.now()
-      const status = await exchange(socket, template.bytes)
-      latencies.push(performance.now() - at)
-      if (status === 200) acceptedAt.push(performance.timeOrigin + performance.now())
-      else failed += 1
-    }
-    socket.destroy()
-  }
-  await Promise.all(Array.from({ length: plan.connections }, run))
+  if (plan.isOpenLoop) await sendWhenDue(sending)
+  else await Promise.all(Array.from({ length: plan.connections }, () => sendInTurn(sending)))
+  const { latencies, acceptedAt, failed, unanswered, sent } = sending
   const sorted = Float64Array.from(latencies).sort()
-  const seconds = (performance.now() - startedAt) / 1000
   return {
-    seconds,
+    seconds: (performance.now() - startedAt) / 1000,
     requests: latencies.length,
     records: (latencies.length - failed) * plan.recordsPerBody,
     failed,
+    unanswered,
     latencyMs: { p50: percentile([...sorted], 0.5), p99: percentile([...sorted], 0.99), max: sorted.at(-1) ?? 0 },
     lastSlot: plan.firstSlot + Math.ceil(sent / plan.bodies.length) * plan.slotMs,
     acceptedAt,

@@ -13,7 +13,7 @@ import { shapesTable } from './shapes/run-shapes.ts'
 import { wholeMeasures } from './whole-measures.ts'
 
 const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,D5,I7]
-npm run bench -- --distributed [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,I7]
+npm run bench -- --distributed [--brokers N] [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,I7]
 npm run bench -- --shapes [--seconds N] [--kills N] [--locations N] [--only NAME]
 npm run bench -- --clients [--kills N]
 
@@ -22,6 +22,7 @@ Leave the machine alone meanwhile: every figure is of the whole machine.
 
 --distributed  on a real broker and registry, PostgreSQL, and the engine behind HTTP, with a process for each role. Broker and registry
                are fetched once and started, or taken from KAFKA_BROKERS and SCHEMA_REGISTRY_URL.
+--brokers N    start so many, 1 to 3, each with a copy of all; all but one have a record before it is acknowledged (1).
 --shapes       the product beside other shapes of the same task, on the same broker and engine, with kills; prints Markdown.
 --clients      what clients of the broker acknowledge, lose and repeat while brokers are killed; prints Markdown.
 `
@@ -70,7 +71,7 @@ else if (process.argv.includes('--clients')) {
   )
 } else if (isDistributed) {
   needBroker()
-  await using shared = await openSharedParts()
+  await using shared = await openSharedParts(Number(argument('--brokers') ?? 1))
   const parts = { open: distributedOn(shared), openBare: distributedBareOn(shared) }
   await run(wholeMeasures({ name: 'distributed', ...parts, seconds, locations }), 'distributed')
 } else {

@@ -45,7 +45,7 @@ const profiled = (name: string): Readonly<Record<string, string>> => {
 
 /** Start a process for each role on a broker and a registry, with a database, an engine and topics of its own. */
 export const startDistributed = async (
-  { brokers, registryUrl }: SharedParts,
+  { brokers, registryUrl, replicas }: SharedParts,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<DistributedSystem> => {
   await using opening = closedWithRun(new AsyncDisposableStack())
@@ -62,7 +62,7 @@ export const startDistributed = async (
     WATTLEDGER_SECRET: secret,
     ...environment,
   }
-  const made = await runCommand(['topics', '--replicas', '1'], variables)
+  const made = await runCommand(['topics', '--replicas', String(replicas)], variables)
   if (made.code !== 0) throw new Error(made.err + made.out)
   const processes = new Map<Role, RoleProcess>()
   const start = async (role: Role, port = '0'): Promise<void> => {

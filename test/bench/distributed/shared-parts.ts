@@ -6,18 +6,24 @@ import { answerOf } from '../fork-load.ts'
 import { closedWithRun } from '../interrupted.ts'
 
 /** Broker and registry, which all benches of a run share. */
-export type SharedParts = AsyncDisposable & { readonly brokers: readonly string[]; readonly registryUrl: string }
+export type SharedParts = AsyncDisposable & {
+  readonly brokers: readonly string[]
+  readonly registryUrl: string
+  /** Copies of each partition; all but one of them must have a message before it is acknowledged. */
+  readonly replicas: number
+}
 
 /** Long enough for a machine that is full of work, short enough to see what comes after a kill. */
 const sessions = { 'group.consumer.session.timeout.ms': 6_000, 'group.consumer.heartbeat.interval.ms': 1_000 }
 
-/** Start a broker and a registry, or take those of KAFKA_BROKERS and SCHEMA_REGISTRY_URL. */
-export const openSharedParts = async (): Promise<SharedParts> => {
+/** Start so many brokers and a registry, or take those of KAFKA_BROKERS and SCHEMA_REGISTRY_URL; each broker has a copy of all. */
+export const openSharedParts = async (nodes = 1): Promise<SharedParts> => {
   await using opening = closedWithRun(new AsyncDisposableStack())
   const { KAFKA_BROKERS: brokers, SCHEMA_REGISTRY_URL: registryUrl } = process.env
   const shared = {
-    brokers: brokers?.split(',') ?? opening.use(await startCluster({ nodes: 1, settings: sessions })).brokers,
+    brokers: brokers?.split(',') ?? opening.use(await startCluster({ nodes, settings: sessions })).brokers,
     registryUrl: registryUrl ?? opening.use(await startRegistry()).url,
+    replicas: nodes,
   }
   const open = opening.move()
   return closedWithRun({ ...shared, [Symbol.asyncDispose]: () => open.disposeAsync() })

@@ -43,7 +43,7 @@ export const openEmbeddedBare: OpenBare = async () => {
 
 /** The bare pipeline on distributed parts: a process that takes, one that stores, and one of the engine. */
 export const distributedBareOn =
-  ({ brokers }: SharedParts): OpenBare =>
+  ({ brokers, replicas }: SharedParts): OpenBare =>
   async () => {
     await using opening = new AsyncDisposableStack()
     const engine = opening.use(await startEngine())
@@ -51,7 +51,7 @@ export const distributedBareOn =
     await applySchemas(db, schemaFiles())
     await db.close()
     const prefix = `bare-${randomUUID()}.`
-    await ensureTopics(plainAddress(brokers), { prefix, partitions: 8, replicas: 1, minInSync: 1 })
+    await ensureTopics(plainAddress(brokers), { prefix, partitions: 8, replicas, minInSync: Math.max(1, replicas - 1) })
     const start = async (half: string) => {
       const words = [half, brokers.join(','), prefix, engine.url]
       const child = opening.adopt(fork(new URL('./bare-role-process.ts', import.meta.url), words, { execArgv: [] }), released)
