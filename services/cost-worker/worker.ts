@@ -28,8 +28,8 @@ export type CostWorkerOptions = StoreOptions & {
 /** A worker that runs; it is live as long as its lanes have no work or it gets on with some within a minute. */
 export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
-/** About 10,000 records. */
-const stepBytes = 1_000_000
+/** About 20,000 records: in half of it, inserts cost the engine so much more that the worker falls behind a gateway beside it. */
+const stepBytes = 2_000_000
 
 /** How much the next step takes: less behind one that had more pieces than it should, then step by step more again. */
 const bytesAfter = (mostBytes: number, taken: readonly Taken[], pieces: number): number => {
