@@ -167,9 +167,13 @@ const sendWhenDue = async (sending: Sending): Promise<void> => {
   const templates = plan.bodies.map(body => templateOf(plan, body))
   const idle: Socket[] = []
   const underWay = new Set<Promise<void>>()
+  let ended = Promise.withResolvers<void>()
   for (let turn = nextTurn(); turn.due < until && performance.now() < until; turn = nextTurn()) {
     const bytes = Buffer.from(await prepared(sending, templates, turn))
-    while (underWay.size >= plan.connections) await Promise.race(underWay)
+    while (underWay.size >= plan.connections) {
+      ended = Promise.withResolvers()
+      await ended.promise
+    }
     const one = (async () => {
       const socket = idle.pop()
       const open = socket === undefined || socket.destroyed ? await connected(plan) : socket
@@ -182,7 +186,10 @@ const sendWhenDue = async (sending: Sending): Promise<void> => {
       sending.unanswered += 1
       sending.latencies.push(performance.now() - begun)
     }
-    const kept = one.catch(broke).finally(() => underWay.delete(kept))
+    const kept = one.catch(broke).finally(() => {
+      underWay.delete(kept)
+      ended.resolve()
+    })
     underWay.add(kept)
   }
   await Promise.all(underWay)
