@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
 import { type TestApp, testApp } from '../support/http-app.ts'
@@ -22,6 +24,22 @@ const exchange = (port: number, text: string): Promise<string> =>
     socket.on('close', () => resolve(received))
     socket.on('error', reject)
   })
+
+/** Connections at once that a busy process must not lose, and a thread that makes them and counts those that stand. */
+const burst = 1_000
+const makesBurst = `
+  const { connect } = require('node:net')
+  const { port, count, stood } = require('node:worker_threads').workerData
+  for (let index = 0; index < count; index += 1)
+    connect(port, '127.0.0.1', () => Atomics.add(stood, 0, 1) === count - 1 && Atomics.notify(stood, 1)).on('error', () => undefined)
+`
+
+const mostWaiting = (): string => readFileSync('/proc/sys/net/core/somaxconn', 'utf8').trim()
+/** Why a burst cannot be tried here; null where it can. */
+const noBurst = ((): string | null => {
+  if (process.platform !== 'linux') return 'how many connections may wait is read from /proc'
+  return Number(mostWaiting()) < burst ? `this system lets ${mostWaiting()} connections wait` : null
+})()
 
 const errorOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
 
@@ -48,6 +66,19 @@ describe('the server', () => {
       'POST /things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n{'
     const answer = await exchange(listener.port, head)
     expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect((await get('/health/live')).status).toBe(200)
+  })
+
+  it.skipIf(noBurst !== null)(`keeps ${burst} connections waiting while it is busy${noBurst === null ? '' : `: ${noBurst}`}`, async () => {
+    const stood = new Int32Array(new SharedArrayBuffer(8))
+    const worker = new Worker(makesBurst, { eval: true, workerData: { port: listener.port, count: burst, stood } })
+    try {
+      // This thread, which would take them, rests until all stand.
+      Atomics.wait(stood, 1, 0, 20_000)
+      expect(stood[0]).toBe(burst)
+    } finally {
+      await worker.terminate()
+    }
     expect((await get('/health/live')).status).toBe(200)
   })
 

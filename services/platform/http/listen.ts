@@ -18,6 +18,9 @@ const serverLimits = {
   connectionsCheckingInterval: 1_000,
 } as const
 
+/** Connections that may wait to be taken; systems have their own bound. Beyond it clients try again after seconds, or are cut off at last. */
+const mostWaiting = 4_096
+
 const drainStepMs = 50
 
 /** How often it is looked whether more of an answered request comes, and how many times at the most. */
@@ -118,7 +121,7 @@ const closeWithin = async (server: Server, limitMs: number): Promise<void> => {
 const bound = (server: Server, host: string, port: number): Promise<AddressInfo> =>
   new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: mostWaiting }, () => {
       server.off('error', reject)
       const address = server.address()
       if (address === null || typeof address === 'string') reject(new Error('the server has no port'))
