@@ -63,9 +63,9 @@ const overloadLines = async (profile: Profile): Promise<readonly Line[]> => {
   return [
     lineBeside('I7', 'stored under three times the load', over.recordsPerSecond, peak.recordsPerSecond, 'records/s', '≥ 0.8 × of peak'),
     lineBeside('I7', 'offered', offered, peak.recordsPerSecond, 'records/s', '3 × of peak'),
-    lineOf('I7', 'refused', over.load.failed, 'requests', ''),
+    lineOf('I7', 'refused', over.load.failed - over.load.unanswered, 'requests', ''),
     lineOf('I7', 'without an answer', over.load.unanswered, 'requests', '0'),
-    lineOf('I7', 'accepted, p99', over.load.latencyMs.p99 / 1000, 's', ''),
+    lineOf('I7', 'until the answer, p99', over.load.latencyMs.p99 / 1000, 's', ''),
     lineOf('I7', 'lost', over.lost, 'records', '0'),
   ]
 }

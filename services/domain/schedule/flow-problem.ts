@@ -49,3 +49,14 @@ export const runsIn = (problem: FlowProblem, flow: Flow, job: number, slot: numb
   slot >= (problem.first[job] as number) &&
   slot < (problem.last[job] as number) &&
   (flow.energy[cellOf(problem, flow, job, slot)] as number) > 0
+
+/** Give what each slot gives to all jobs together. */
+export const slotTotals = (problem: FlowProblem, flow: Flow): Float64Array => {
+  const totals = new Float64Array(problem.length.length)
+  for (const job of problem.demand.keys()) {
+    for (let slot = problem.first[job] as number; slot < (problem.last[job] as number); slot += 1) {
+      totals[slot] = (totals[slot] as number) + (flow.energy[cellOf(problem, flow, job, slot)] as number)
+    }
+  }
+  return totals
+}

@@ -1,16 +1,5 @@
 import { drawMore, openDrawing } from './draw-more.ts'
-import { cellOf, emptyFlow, type Flow, type FlowProblem } from './flow-problem.ts'
-
-/** What each slot gives to all jobs together. */
-const givenBy = (problem: FlowProblem, flow: Flow): Float64Array => {
-  const given = new Float64Array(problem.length.length)
-  for (const job of problem.demand.keys()) {
-    for (let slot = problem.first[job] as number; slot < (problem.last[job] as number); slot += 1) {
-      given[slot] = (given[slot] as number) + (flow.energy[cellOf(problem, flow, job, slot)] as number)
-    }
-  }
-  return given
-}
+import { emptyFlow, type Flow, type FlowProblem, slotTotals } from './flow-problem.ts'
 
 /**
  * Let jobs of lower index have what jobs of higher index took from them, where not all can be served, and all of them run in few pieces.
@@ -20,7 +9,7 @@ const givenBy = (problem: FlowProblem, flow: Flow): Float64Array => {
  */
 export function* serveInOrder(problem: FlowProblem, flow: Flow): Generator<undefined, void> {
   const served = emptyFlow(problem, 0)
-  const drawing = openDrawing(problem, served, givenBy(problem, flow), true)
+  const drawing = openDrawing(problem, served, slotTotals(problem, flow), true)
   for (const job of problem.demand.keys()) yield* drawMore(drawing, [job], served.unmet)
   flow.energy.set(served.energy)
   flow.unmet.set(served.unmet)

@@ -1,5 +1,5 @@
 import { type AmountFlow, type FlowInput, totalDemand } from './flow-input.ts'
-import { cellOf } from './flow-problem.ts'
+import { slotTotals } from './flow-problem.ts'
 import { energyUnit, onScale } from './plan-slots.ts'
 import { type TierBounds, type TieredFlow, type TierLimits, tieredFlow, tierPricesOf } from './tiered-flow.ts'
 
@@ -36,16 +36,6 @@ type Counted = {
   readonly apart: ReadonlyMap<string, readonly number[]>
 }
 
-const slotTotals = ({ problem, slots }: FlowInput, { flow }: AmountFlow): Float64Array => {
-  const totals = new Float64Array(slots.length)
-  for (const job of problem.demand.keys()) {
-    for (let slot = problem.first[job] as number; slot < (problem.last[job] as number); slot += 1) {
-      totals[slot] = (totals[slot] as number) + (flow.energy[cellOf(problem, flow, job, slot)] as number)
-    }
-  }
-  return totals
-}
-
 /** Count a flow slot by slot, as its records will be. */
 const countInOrder = (input: FlowInput, groups: TierBounds, flow: TieredFlow): Counted => {
   const { slots, scale, sign } = input
@@ -54,7 +44,7 @@ const countInOrder = (input: FlowInput, groups: TierBounds, flow: TieredFlow): C
   const apart = new Map([...groups].map(([name, all]) => [name, all.map(() => 0)]))
   const counted = new Map<string, number>()
   let [cost, isAllowed] = [0, true]
-  for (const [slot, total] of slotTotals(input, flow).entries()) {
+  for (const [slot, total] of slotTotals(input.problem, flow.flow).entries()) {
     const one = slots[slot] as FlowInput['slots'][number]
     const { accumulator } = one.price
     const own = flow.generated[slot] as number
