@@ -3,13 +3,26 @@ import { slotTotals } from './flow-problem.ts'
 import { energyUnit, onScale } from './plan-slots.ts'
 import { type TierBounds, type TieredFlow, type TierLimits, tieredFlow, tierPricesOf } from './tiered-flow.ts'
 
-/** Whether all slots of one accumulator rise by the same at each bound. */
-const isParallel = (slots: FlowInput['slots'], groups: TierBounds): boolean => {
-  const risesOf = (slot: FlowInput['slots'][number]): string => {
-    const prices = tierPricesOf(slot, groups)
-    return prices.map(price => price - (prices[0] ?? 0n)).join(' ')
-  }
-  return new Set(slots.map(risesOf)).size === 1
+type Span = { readonly from: number; readonly to: number }
+
+/** By how much the price of a slot rises at each bound, and in which of its tiers it may be used; the same text for the same rises. */
+const risesOf = (slot: FlowInput['slots'][number], { isAllowed }: FlowInput, groups: TierBounds): string => {
+  const prices = tierPricesOf(slot, groups)
+  return [slot.price.accumulator, ...prices.map(price => (isAllowed(price) ? price - (prices[0] ?? 0n) : 'none'))].join(' ')
+}
+
+/**
+ * The first and the last slot of the stretch in which each slot lies, all of whose slots rise alike. Where in a stretch a bound is met decides
+ * nothing: its slots may draw on the tiers before and behind it in any order, for what that saves in one it costs in another.
+ */
+type Stretches = { readonly first: Int32Array; readonly last: Int32Array }
+
+const stretchesOf = (input: FlowInput, groups: TierBounds): Stretches => {
+  const rises = input.slots.map(slot => risesOf(slot, input, groups))
+  const [first, last] = [new Int32Array(rises.length), new Int32Array(rises.length)]
+  for (let slot = 0; slot < rises.length; slot += 1) first[slot] = rises[slot] === rises[slot - 1] ? (first[slot - 1] as number) : slot
+  for (let slot = rises.length - 1; slot >= 0; slot -= 1) last[slot] = rises[slot] === rises[slot + 1] ? (last[slot + 1] as number) : slot
+  return { first, last }
 }
 
 const isFree = ({ slots, isAllowed }: FlowInput): boolean => slots.every(({ price }) => price.steps.every(step => isAllowed(step.price)))
@@ -25,7 +38,7 @@ export const isCoupled = (input: FlowInput, groups: TierBounds): boolean => {
   if (!isReached) return false
   const [only] = [...groups.keys()]
   const isOne = groups.size === 1 && slots.every(({ price, generated }) => price.accumulator === only && generated.energy === 0n)
-  return !(isOne && isFree(input) && isParallel(slots, groups))
+  return !(isOne && isFree(input) && stretchesOf(input, groups).last[0] === slots.length - 1)
 }
 
 /** A flow as it is counted in order of time: its cost, where each bound is met, and how far what is drawn departs from what is counted. */
@@ -72,13 +85,14 @@ const countInOrder = (input: FlowInput, groups: TierBounds, flow: TieredFlow): C
 type Doubt = { readonly name: string; readonly bound: number; readonly from: number; readonly to: number }
 
 /** The bound about which a flow is most wrong; those of which it is not known whether they are met come first. Null where it is right. */
-const doubtOf = (limits: TierLimits, { apart }: Counted, slots: number): Doubt | null => {
+const doubtOf = (limits: TierLimits, { apart }: Counted, { last }: Stretches): Doubt | null => {
+  const slots = last.length
   let doubt: Doubt | null = null
   let most = { isOpen: false, gap: 0 }
   for (const [name, gaps] of apart) {
     for (const [bound, gap] of gaps.entries()) {
       const span = limits.get(name)?.[bound]
-      if (span === undefined || span.from === span.to || gap === 0) continue
+      if (span === undefined || span.from === span.to || (last[span.from] as number) >= span.to || gap === 0) continue
       const isOpen = span.to === slots
       if (isOpen === most.isOpen ? gap <= most.gap : most.isOpen) continue
       most = { isOpen, gap }
@@ -89,24 +103,34 @@ const doubtOf = (limits: TierLimits, { apart }: Counted, slots: number): Doubt |
 }
 
 /** The two or three parts into which limits fall where a flow is in doubt; none where it is right. */
-const partsOf = (limits: TierLimits, counted: Counted, slots: number): TierLimits[] => {
-  const doubt = doubtOf(limits, counted, slots)
+const partsOf = (limits: TierLimits, counted: Counted, stretches: Stretches): TierLimits[] => {
+  const slots = stretches.last.length
+  const doubt = doubtOf(limits, counted, stretches)
   if (doubt === null) return []
   const { name, bound, from, to } = doubt
   const at = Math.min(to, Math.max(from, counted.met.get(name)?.[bound] ?? slots))
+  const [first, last] = [stretches.first[at] as number, stretches.last[at] as number]
   const cuts =
     to === slots
       ? [[from, to - 1] as const, [to, to] as const]
       : ([
-          [from, at - 1],
-          [at, at],
-          [at + 1, to],
+          [from, first - 1],
+          [Math.max(from, first), Math.min(to, last)],
+          [last + 1, to],
         ] as const)
   const spans = limits.get(name) ?? []
-  return cuts
-    .filter(([first, last]) => first <= last)
-    .map(([first, last]) => new Map([...limits, [name, spans.map((span, index) => (index === bound ? { from: first, to: last } : span))]]))
+  return cuts.flatMap(([first, last]) => {
+    const narrowed = narrow(spans, bound, { from: first, to: last })
+    return narrowed.every(span => span.from <= span.to) ? [new Map([...limits, [name, narrowed]])] : []
+  })
 }
+
+/** Let a bound be met within a span only: those behind it are met no sooner, those before it no later. */
+const narrow = (spans: readonly Span[], bound: number, { from, to }: Span): Span[] =>
+  spans.map((span, index) => {
+    if (index === bound) return { from, to }
+    return index > bound ? { ...span, from: Math.max(span.from, from) } : { ...span, to: Math.min(span.to, to) }
+  })
 
 /** Limits that leave all open but this: where all energy is sure to count in one accumulator, it is known which bounds are met. */
 const widest = (input: FlowInput, groups: TierBounds): TierLimits => {
@@ -115,7 +139,7 @@ const widest = (input: FlowInput, groups: TierBounds): TierLimits => {
   const isSure =
     groups.size === 1 && isFree(input) && slots.every(({ price, generated }) => price.accumulator === only && generated.energy === 0n)
   const total = totalDemand(problem)
-  const spanOf = (bound: bigint) => {
+  const spanOf = (bound: bigint): Span => {
     if (!isSure) return { from: 0, to: slots.length }
     return onScale(scale, bound * energyUnit) <= total ? { from: 0, to: slots.length - 1 } : { from: slots.length, to: slots.length }
   }
@@ -126,12 +150,20 @@ const widest = (input: FlowInput, groups: TierBounds): TierLimits => {
 const unmet = (groups: TierBounds, slots: number): TierLimits =>
   new Map([...groups].map(([name, bounds]) => [name, bounds.map(() => ({ from: slots, to: slots }))]))
 
-/** So much work, in arcs of all networks together, is done for one plan; it bounds the time, and is the same for the same request. */
-const mostArcs = 150_000
+/**
+ * So much work is done for one plan, which takes some 5 s; it bounds the time, and is the same for the same request. A network is as much
+ * work as it has arcs, and besides as `fixedWork` of them.
+ */
+const mostWork = 10_000_000
+const fixedWork = 20_000
 
 /** How near (in the units of a flow's cost) the best flow must come to what is possible. Source: contract decisions 13. */
 const nearness = ({ scale }: FlowInput, cost: number): number =>
   Math.max((1e12 * Number(energyUnit)) / Number(scale.unit), 1e-6 * Math.abs(cost)) / 4
+
+/** Limits that leave each bound the stretch in which a flow has met it. */
+const asMet = ({ met }: Counted, { first, last }: Stretches): TierLimits =>
+  new Map([...met].map(([name, places]) => [name, places.map(slot => ({ from: first[slot] ?? slot, to: last[slot] ?? slot }))]))
 
 type Open = { readonly limits: TierLimits; readonly found: TieredFlow; readonly counted: Counted }
 
@@ -140,30 +172,41 @@ type Open = { readonly limits: TierLimits; readonly found: TieredFlow; readonly 
  *
  * A network in which slots choose their tiers freely costs no more than any plan; where it costs as much as the plan that it gives, that
  * plan is the best. It is so at once for imports whose tiers lift all prices of an accumulator alike. Elsewhere the time in which a bound is
- * met is parted, and each part searched that may still hold a cheaper plan, the likeliest first. Beyond `mostArcs` the best plan found is
- * given. Yields between short pieces of work. Source: Land and Doig, An automatic method of solving discrete programming problems (1960).
+ * met is parted, and each part searched that may still hold a cheaper plan: the likeliest first and, each third time, the one of the cheapest
+ * plan. The best plan is improved at once where it meets its bounds: the cheaper it is, the fewer parts are left. Beyond `mostWork` the best
+ * plan found is given. Yields between short pieces of work.
+ * Source: Land and Doig, An automatic method of solving discrete programming problems (1960).
  */
 export function* searchTiers(input: FlowInput, groups: TierBounds): Generator<undefined, AmountFlow> {
   const count = input.slots.length
+  const stretches = stretchesOf(input, groups)
+  let spent = 0
   const relax = function* (limits: TierLimits): Generator<undefined, Open> {
     const found = yield* tieredFlow(input, groups, limits)
+    spent += found.arcs + fixedWork
     return { limits, found, counted: countInOrder(input, groups, found) }
   }
   const root = yield* relax(widest(input, groups))
   if (root.found.energy < totalDemand(input.problem) && isFree(input)) return root.found
   let best: Open | null = null
+  const polish = function* (one: Open): Generator<undefined, void> {
+    for (let next = one; next.counted.isAllowed && isBetter(next, best); ) {
+      best = next
+      next = yield* relax(asMet(next.counted, stretches))
+    }
+  }
   let open = [root]
-  for (let spent = root.found.arcs; ; ) {
-    for (const one of open) if (one.counted.isAllowed && isBetter(one, best)) best = one
+  for (let turn = 1; ; turn += 1) {
+    for (const one of open) yield* polish(one)
     const bar = best
     open = bar === null ? open : open.filter(one => isPromising(input, one, bar))
+    const isSooner = turn % 3 === 0 ? isBetter : isLikelier
     const next = open.reduce<Open | null>((first, one) => (first === null || isSooner(one, first) ? one : first), null)
-    if (next === null || spent > mostArcs) return (best ?? (yield* relax(unmet(groups, count)))).found
+    if (next === null || spent > mostWork) return (best ?? (yield* relax(unmet(groups, count)))).found
     open = open.filter(one => one !== next)
-    for (const limits of partsOf(next.limits, next.counted, count)) {
-      if (spent > mostArcs) break
+    for (const limits of partsOf(next.limits, next.counted, stretches)) {
+      if (spent > mostWork) break
       const part = yield* relax(limits)
-      spent += part.found.arcs
       if (part.found.isKept) open.push(part)
     }
   }
@@ -177,5 +220,6 @@ const isPromising = (input: FlowInput, { found }: Open, best: Open): boolean =>
   found.energy > best.found.energy ||
   (found.energy === best.found.energy && found.cost < best.counted.cost - nearness(input, best.counted.cost))
 
-const isSooner = (one: Open, first: Open): boolean =>
+/** Whether the plans within the limits of a flow may be better than those within another's. */
+const isLikelier = (one: Open, first: Open): boolean =>
   one.found.energy > first.found.energy || (one.found.energy === first.found.energy && one.found.cost < first.found.cost)

@@ -1,10 +1,5 @@
-import loadHighs from 'highs'
+import { costsOf, solveProgram, type Variable } from './program.ts'
 import { hourMs, monthEnd, type Site, siteStart } from './site.ts'
-
-/** The package's types are those of its CommonJS form, whose default export is a member. */
-const highs = await (loadHighs as unknown as (typeof loadHighs)['default'])()
-
-type Variable = { readonly name: string; readonly most: number; readonly cost: number }
 
 /** What the linear program of a site says: most energy (kWh), and the least cost of that; `isComplete`: all that was asked for. */
 export type Optimum = { readonly cost: number; readonly energy: number; readonly isComplete: boolean }
@@ -105,28 +100,8 @@ export const optimumOf = (site: Site): Optimum => {
     else if (sources.length > 0) rows.push(`${sources.join(' + ')} <= 0`)
   }
   if (wants.length === 0) return { cost: 0, energy: 0, isComplete: site.devices.every(({ energy }) => energy === 0n) }
-  const most = solve('Maximize', wants.join(' + '), rows, variables)
-  const costs = variables.map(({ name, cost }) => `${cost < 0 ? '-' : '+'} ${Math.abs(cost)} ${name}`).join(' ')
-  const least = solve('Minimize', costs, [...rows, `${wants.join(' + ')} >= ${most - 1e-9}`], variables)
+  const most = solveProgram('Maximize', wants.join(' + '), rows, variables)
+  const least = solveProgram('Minimize', costsOf(variables), [...rows, `${wants.join(' + ')} >= ${most - 1e-9}`], variables)
   const asked = site.devices.reduce((sum, { energy }) => sum + kwh(energy), 0)
   return { cost: least, energy: most, isComplete: most > asked - 1e-6 }
-}
-
-const solve = (sense: 'Maximize' | 'Minimize', objective: string, rows: readonly string[], variables: readonly Variable[]): number => {
-  const text = [
-    sense,
-    `obj: ${objective}`,
-    'Subject To',
-    ...rows.map((row, index) => `r${index}: ${row}`),
-    'Bounds',
-    ...variables.map(({ name, most }) => `0 <= ${name} <= ${most}`),
-    'End',
-  ].join('\n')
-  const { Status: status, ObjectiveValue: value } = highs.solve(text, {
-    output_flag: false,
-    primal_feasibility_tolerance: 1e-9,
-    dual_feasibility_tolerance: 1e-9,
-  })
-  if (status !== 'Optimal') throw new Error(`the program of a site is ${status}`)
-  return value
 }

@@ -129,13 +129,14 @@ const task: fc.Arbitrary<Task> = fc
     return { from, to, power, energy: Math.min(energy, power * (to - from)) }
   })
 
-/** Small plans whose tiers rise in every hour: by the same in each, or each in its own way. */
+/** Small plans whose tiers rise in every hour: by the same in each, or each in its own way; hours may rise alike by chance. */
 export const smallTiers = (direction: SmallTiers['direction'], isParallel: boolean, isLimited: boolean): fc.Arbitrary<SmallTiers> => {
   const rises = fc.tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: 0, max: 15 }))
   return fc
     .record({
       bases: fc.array(fc.integer({ min: -10, max: 30 }), { minLength: hours, maxLength: hours }),
       rises: fc.array(rises, { minLength: hours, maxLength: hours }),
+      risesOf: fc.array(fc.nat({ max: hours - 1 }), { minLength: hours, maxLength: hours }),
       widths: fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 })),
       // Within a month, or over the end of one
       start: fc.constantFrom(Date.UTC(2026, 0, 10, 5), Date.UTC(2026, 0, 31, 22)),
@@ -144,11 +145,48 @@ export const smallTiers = (direction: SmallTiers['direction'], isParallel: boole
       sitePower: fc.option(fc.integer({ min: 1, max: 4 }), { nil: null }),
       limit: isLimited ? fc.integer({ min: -5, max: 45 }) : fc.constant(null),
     })
-    .map(({ bases, rises: all, widths: [first, second], ...rest }) => ({
+    .map(({ bases, rises: all, risesOf, widths: [first, second], ...rest }) => ({
       ...{ ...rest, direction, bounds: [first, first + second] },
       prices: bases.map((base, hour) => {
-        const [rise = 0, more = 0] = (isParallel ? all[0] : all[hour]) ?? []
+        const [rise = 0, more = 0] = all[isParallel ? 0 : (risesOf[hour] ?? hour)] ?? []
         return [base, base + rise, base + rise + more]
       }),
     }))
 }
+
+const dayHours = 24
+const dayStart = Date.UTC(2026, 0, 10)
+
+const dayTask: fc.Arbitrary<Task> = fc
+  .record({
+    from: fc.integer({ min: 0, max: dayHours - 2 }),
+    length: fc.integer({ min: 1, max: dayHours }),
+    power: fc.integer({ min: 1, max: 22 }),
+    share: fc.integer({ min: 1, max: 7 }),
+  })
+  .map(({ from, length, power, share }) => {
+    const to = Math.min(dayHours, from + length)
+    return { from, to, power, energy: Math.max(1, Math.floor((power * (to - from) * share) / 10)) }
+  })
+
+/** A day of many devices whose tiers rise in each hour in one of some ways; the bounds lie within what is asked for, or behind it. */
+export const dayOfTiers = (direction: SmallTiers['direction']): fc.Arbitrary<SmallTiers> =>
+  fc
+    .record({
+      bases: fc.array(fc.integer({ min: -10, max: 40 }), { minLength: dayHours, maxLength: dayHours }),
+      ways: fc.array(fc.array(fc.nat({ max: 20 }), { minLength: 3, maxLength: 3 }), { minLength: 24, maxLength: 24 }),
+      wayOf: fc.array(fc.nat({ max: 23 }), { minLength: dayHours, maxLength: dayHours }),
+      shares: fc.uniqueArray(fc.integer({ min: 1, max: 22 }), { minLength: 1, maxLength: 3 }),
+      tasks: fc.array(dayTask, { minLength: 5, maxLength: 25, size: 'max' }),
+    })
+    .map(({ bases, ways, wayOf, shares, tasks }) => {
+      const total = tasks.reduce((sum, { energy }) => sum + energy, 0)
+      const bounds = shares.toSorted((a, b) => a - b).map(share => Math.ceil((total * share) / 20))
+      return {
+        ...{ direction, start: dayStart, bounds: [...new Set(bounds)], counted: 0, tasks, sitePower: null, limit: null },
+        prices: bases.map((base, hour) => {
+          const rises = (ways[wayOf[hour] ?? 0] ?? []).slice(0, new Set(bounds).size)
+          return [base, ...rises.map((_, tier) => base + rises.slice(0, tier + 1).reduce((sum, rise) => sum + rise, 0))]
+        }),
+      }
+    })

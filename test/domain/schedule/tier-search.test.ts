@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bestOf, planSmall, type SmallTiers, smallTiers } from './small-tiers.ts'
+import { bestOf, dayOfTiers, planSmall, type SmallTiers, smallTiers } from './small-tiers.ts'
+import { leastCostOf } from './tier-program.ts'
 
 const asked = ({ tasks }: SmallTiers): number => tasks.reduce((sum, { energy }) => sum + energy, 0)
 
@@ -21,6 +22,29 @@ describe.each(kinds)('plans of $direction whose tiers $name', ({ direction, isPa
         expect([Number(energy) / 1e9, Number(made.value.cost) / 1e7]).toEqual([best.energy, best.cost])
       }),
       { numRuns: 150 },
+    )
+  })
+})
+
+/** So many of each device, and bounds that lie as much further apart: the best plan is that of one of each, so many times over. */
+const timesOver = (of: SmallTiers, copies: number): SmallTiers => ({
+  ...of,
+  bounds: of.bounds.map(bound => bound * copies),
+  tasks: of.tasks.flatMap(task => Array.from({ length: copies }, () => task)),
+})
+
+const copies = 16
+
+describe.each(['IMPORT', 'EXPORT'] as const)('plans of %s over a day whose tiers rise otherwise in every hour', direction => {
+  it('cost what the best plan does that an integer program finds, within 1e-6', { timeout: 120_000 }, () => {
+    fc.assert(
+      fc.property(dayOfTiers(direction), of => {
+        const made = planSmall(timesOver(of, copies))
+        if (!made.ok) throw new Error(made.refusal.message)
+        const least = leastCostOf(of) * copies
+        expect(Math.abs(Number(made.value.cost) / 1e7 - least)).toBeLessThanOrEqual(Math.max(1e-4, 1e-6 * Math.abs(least)))
+      }),
+      { numRuns: 12, endOnFailure: true },
     )
   })
 })
