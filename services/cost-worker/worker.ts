@@ -13,6 +13,7 @@ import { mostPieces } from './row-hold.ts'
 import type { SliceBounds } from './settle-slices.ts'
 import { createSettler, type Settled } from './settle-step.ts'
 import { readStep, type Step, type Taken, withoutErased } from './step.ts'
+import { openStepPace } from './step-pace.ts'
 import { type StoreOptions, stepStore } from './store-step.ts'
 import { watchedClickHouse } from './watched-clickhouse.ts'
 
@@ -38,9 +39,8 @@ const bytesAfter = (mostBytes: number, taken: readonly Taken[], pieces: number):
   return (bytes * mostPieces) / pieces
 }
 
-/** Small steps begin at most so often, because the engine takes as long for ten rows as for a thousand; the first one begins at once. */
-const smallStepEveryMs = 50
-const smallStepBytes = 250_000
+/** A step of fewer bytes lets more records gather. */
+const smallStepBytes = 1_000_000
 /** Receipts and commits come at most so often while steps follow each other, and when nothing waits; quiet lanes have them at once. */
 const receiptEveryMs = 300
 const quietReceiptEveryMs = 100
@@ -81,20 +81,19 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const stopping = new AbortController()
   const owed: Owed = { taken: [], steps: [] }
   let settledAt = Number.NEGATIVE_INFINITY
-  let steppedAt = Number.NEGATIVE_INFINITY
+  const pace = openStepPace()
   let storing: Promise<void> = Promise.resolve()
   // A lane that takes no more messages must be read on: then orders are done to their end instead of being put back.
   let isFull = false
   let hasStopped = false
   let nextBytes = stepBytes
 
+  const isLarge = (): boolean => buffer.readyBytes() >= smallStepBytes
+
   /** Let a few more records gather behind a step that has just begun: what is taken early waits until that step is stored. */
-  const pace = async (): Promise<void> => {
-    if (buffer.readyBytes() < smallStepBytes) await storing
-    const wait = steppedAt + smallStepEveryMs - performance.now()
-    if (wait > 0 && buffer.readyBytes() < smallStepBytes) {
-      await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined)
-    }
+  const gatherMore = async (): Promise<void> => {
+    if (!isLarge()) await storing
+    await pace.wait(isLarge, stopping.signal)
   }
 
   const work = async (step: Step, settled: Settled, taken: readonly Taken[], startedAt: number): Promise<void> => {
@@ -173,12 +172,12 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
       // A step that failed is over: each attempt at it counts for itself, and lanes that were lost owe nothing.
       if (owed.steps.length === 0) busySince = null
     }
-    await pace()
+    await gatherMore()
     const taken = await buffer.take(nextBytes, owed.steps.length > 0 ? untilDue() : stopping.signal)
     if (taken.length === 0) return
     busySince ??= at()
     const startedAt = performance.now()
-    steppedAt = startedAt
+    pace.begin()
     await takeOver()
     const step = await readLiving(taken)
     const settled = await settler.settle(step, {
