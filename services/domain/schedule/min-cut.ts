@@ -1,11 +1,15 @@
 import { cellOf, type Flow, type FlowProblem, roomOf } from './flow-problem.ts'
 
-/** Shares of a demand below this are what is lost where numbers do not fit 53 bits. */
+/** Shares below this are what is lost where numbers do not fit 53 bits. */
 const negligible = 1e-12
 
 /** Tell whether a job lacks energy: more than the one grain by which what it wants may have been rounded up. */
 export const isShort = ({ demand, grain }: FlowProblem, { unmet }: Flow, job: number): boolean =>
   (unmet[job] as number) > Math.max(grain, (demand[job] as number) * negligible)
+
+/** Tell whether energy of a job in a slot is more than what numbers that do not fit 53 bits leave there. */
+const isSome = ({ rate, length, grain }: FlowProblem, job: number, slot: number, energy: number): boolean =>
+  energy > Math.max(grain, (rate[job] as number) * (length[slot] as number) * negligible)
 
 /**
  * Find the min cut that a flow of the most energy leaves: the jobs that compete for too little, and the slots that they fill up.
@@ -23,12 +27,11 @@ export const minCut = (problem: FlowProblem, flow: Flow): { readonly jobs: reado
   }
   for (const job of reached) {
     for (let slot = problem.first[job] as number; slot < (problem.last[job] as number); slot += 1) {
-      const most = (problem.rate[job] as number) * (problem.length[slot] as number)
-      if (isFull[slot] === 1 || roomOf(problem, flow, job, slot) <= most * negligible) continue
+      if (isFull[slot] === 1 || !isSome(problem, job, slot, roomOf(problem, flow, job, slot))) continue
       isFull[slot] = 1
       for (let other = 0; other < jobs; other += 1) {
         if (isReached[other] === 1 || slot < (problem.first[other] as number) || slot >= (problem.last[other] as number)) continue
-        if ((flow.energy[cellOf(problem, flow, other, slot)] as number) <= 0) continue
+        if (!isSome(problem, other, slot, flow.energy[cellOf(problem, flow, other, slot)] as number)) continue
         isReached[other] = 1
         reached.push(other)
       }
