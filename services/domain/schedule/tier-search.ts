@@ -119,8 +119,8 @@ const partsOf = (limits: TierLimits, counted: Counted, stretches: Stretches): Ti
           [last + 1, to],
         ] as const)
   const spans = limits.get(name) ?? []
-  return cuts.flatMap(([first, last]) => {
-    const narrowed = narrow(spans, bound, { from: first, to: last })
+  return cuts.flatMap(([start, end]) => {
+    const narrowed = narrow(spans, bound, { from: start, to: end })
     return narrowed.every(span => span.from <= span.to) ? [new Map([...limits, [name, narrowed]])] : []
   })
 }

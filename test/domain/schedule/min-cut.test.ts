@@ -3,14 +3,15 @@ import { emptyFlow, type FlowProblem } from '../../../services/domain/schedule/f
 import { minCut } from '../../../services/domain/schedule/min-cut.ts'
 
 describe('a min cut', () => {
-  /** Job 0 can run in slot 0 alone and lacks energy there; job 1 can run in both. All but the grain is a share of 1e15. */
+  const grain = 3.6e6
+  /** Job 0 can run in slot 0 alone and lacks energy there; job 1 can run in both, and has all that it wants. */
   const problem: FlowProblem = {
     length: Float64Array.of(1, 1),
     first: Int32Array.of(0, 0),
     last: Int32Array.of(1, 2),
     rate: Float64Array.of(4e15, 2e15),
     demand: Float64Array.of(3e15, 1e15),
-    grain: 3.6e6,
+    grain,
   }
   const cutAt = (inFirst: number) => {
     const flow = emptyFlow(problem, 0)
@@ -25,5 +26,7 @@ describe('a min cut', () => {
 
   it('leaves out who has there only what the rounding of numbers beyond 53 bits left', () => {
     expect(cutAt(1)).toEqual({ jobs: [0], slots: [0] })
+    expect(cutAt(grain)).toEqual({ jobs: [0], slots: [0] })
+    expect(cutAt(grain + 1)).toEqual({ jobs: [0, 1], slots: [0, 1] })
   })
 })
