@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -37,7 +37,35 @@ describeLog('embedded log', async () => {
 
 const block = (text: string): Parameters<Log['append']>[2] => ({ ...textMessage(''), value: Buffer.alloc(1_000, text) })
 
+/** Bytes of the log that count as memory of this process. */
+const mappedBytes = (folder: string): number => {
+  const areas = readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
+  const own = areas.filter(area => area.split('\n', 1)[0]?.includes(folder))
+  return own.reduce((sum, area) => sum + Number(/^Rss: +(\d+) kB$/m.exec(area)?.[1] ?? 0) * 1_024, 0)
+}
+
 describe('embedded log on its folder', () => {
+  it('has little of the log in memory while a reader follows it, and gives a reader that is far behind the same', async () => {
+    const folder = newFolder()
+    const log = await openLog(folder)
+    const [follower, late] = await Promise.all([laneOf(log, 'follower', 3), laneOf(log, 'late', 3)])
+    const text = (index: number): string => String(index % 10).repeat(100_000)
+    const followed: string[] = []
+    for (let index = 0; index < 400; index += 1) {
+      await log.append(records, 3, textMessage(text(index)))
+      for (const { value } of await follower.read(bounds)) followed.push(value.toString())
+    }
+    const whole = Array.from({ length: 400 }, (_, index) => text(index))
+    expect(followed).toEqual(whole)
+    const mapped = mappedBytes(folder)
+    const read: string[] = []
+    while (read.length < whole.length) for (const { value } of await late.read(bounds)) read.push(value.toString())
+    expect(read).toEqual(whole)
+    expect(mapped).toBeLessThan(10_000_000)
+    expect(mappedBytes(folder)).toBeGreaterThan(30_000_000)
+    await log.close()
+  })
+
   it('refuses a second opener, also within the process, and says why', async () => {
     const folder = newFolder()
     const log = await openLog(folder)

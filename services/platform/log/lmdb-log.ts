@@ -43,8 +43,8 @@ type Store = {
   closed: boolean
 }
 
-/** Effects of one commit, taken over once it is on disk; `free`: bytes that the disk has left for more of it. */
-type Draft = { readonly extents: Map<Partition, Extent>; readonly committed: Commit[]; readonly done: Promise<unknown>[]; free: number }
+/** One commit: extents and effects are taken over once it is on disk; `free`: bytes that the disk has left for more of it. */
+type Draft = { readonly extents: Map<Partition, Extent>; readonly effects: (() => void)[]; readonly done: Promise<unknown>[]; free: number }
 
 const maxWaitingBytes = 128 * 1_048_576
 const trimEveryMs = 60_000
@@ -152,7 +152,7 @@ const refuseAppend = (store: Store, partition: Partition, message: Message, wait
 /** Stage all writes into one transaction, wait for the disk, then let readers see them. */
 const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly (number | Error)[]> => {
   const now = store.now()
-  const draft: Draft = { extents: new Map(), committed: [], done: [], free: 0 }
+  const draft: Draft = { extents: new Map(), effects: [], done: [], free: 0 }
   let results: readonly (number | Error)[] = []
   try {
     draft.free = freeBytes(store)
@@ -164,7 +164,7 @@ const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly
   } catch (error) {
     throw await classified(error)
   }
-  for (const { partition, group, next } of draft.committed) partition.committed.set(group, next)
+  for (const takeEffect of draft.effects) takeEffect()
   for (const [partition, extent] of draft.extents) {
     partition.extent = extent
     for (const wake of [...partition.waiting]) wake()
@@ -187,7 +187,7 @@ const stage = (store: Store, draft: Draft, item: Write, now: number): number | E
   const { partition } = item
   if (draft.free < reserveBytes.commit) return diskFull()
   if (item.kind === 'commit') {
-    draft.committed.push(item)
+    draft.effects.push(() => partition.committed.set(item.group, item.next))
     draft.done.push(store.places.put(groupKey(partition, item.group), doubles(item.next)))
     return item.next
   }
@@ -205,6 +205,7 @@ const stage = (store: Store, draft: Draft, item: Write, now: number): number | E
   const timestamp = Math.max(now, extent.lastTimestamp)
   const frame = writeFrame(item.message, item.size, { timestamp, position: extent.endPosition })
   draft.done.push(partition.messages.put(messageKey(partition.index, extent.end), frame))
+  draft.effects.push(() => partition.tail.put(extent.end, frame))
   draft.extents.set(partition, { ...extent, end: extent.end + 1, endPosition: extent.endPosition + item.size, lastTimestamp: timestamp })
   return extent.end
 }
