@@ -1,4 +1,4 @@
-import { putDigits } from './digits.ts'
+import { digitsAt, putDigits } from './digits.ts'
 
 /**
  * Avro's primitive encodings over one buffer, for what is written and read too often for a general codec.
@@ -177,7 +177,7 @@ export const readDigits = (from: AvroReader): string => {
   const { bytes, at } = from
   if (at + 12 > bytes.length) throw new RangeError('the message ends within an id')
   from.at = at + 12
-  return bytes.toString('hex', at, at + 12)
+  return digitsAt(bytes, at)
 }
 
 /** Read a union of null and string. */

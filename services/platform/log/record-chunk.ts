@@ -15,6 +15,7 @@ import {
   writeLong,
   writeOptionalText,
 } from './avro-bytes.ts'
+import { idTexts } from './id-texts.ts'
 import type { AcceptedRecord, RecordChunk, RecordPart } from './messages.ts'
 import { type EncodedPart, mostBytes, mostRecords, writePartHead } from './record-part.ts'
 
@@ -125,13 +126,16 @@ export const decodeRecordChunk = (bytes: Buffer, at: number): RecordChunk => {
   return { kind: 'records', parts }
 }
 
+const readLocation = idTexts('loc_')
+const readDevice = idTexts('dev_')
+
 const readPart = (from: AvroReader): RecordPart => {
   const accountId = `acc_${readDigits(from)}`
   const liveMode = from.bytes[from.at++] === 1
   const batchId = readInt(from) === 0 ? null : `bat_${readDigits(from)}`
   const receivedAt = readLong(from)
-  const locations = readArray(from, () => `loc_${readDigits(from)}`)
-  const devices = readArray(from, () => `dev_${readDigits(from)}`)
+  const locations = readArray(from, readLocation)
+  const devices = readArray(from, readDevice)
   return { accountId, liveMode, batchId, receivedAt, records: readArray(from, () => readRecord(from, locations, devices)) }
 }
 
