@@ -1,4 +1,4 @@
-import type { IdBits } from '../platform/log/avro-bytes.ts'
+import { type IdBits, mixBits } from '../platform/log/avro-bytes.ts'
 
 /** Locations and devices by the bits of their ids. It may forget what it holds, and then asks for it by the id. */
 export type IdTable<T> = {
@@ -32,10 +32,7 @@ export const idTable = <T extends IdBits & { readonly id: string; readonly isDev
 ): IdTable<T> => {
   let slots: (T | undefined)[] = new Array(1024).fill(undefined)
 
-  const slotOf = (middle: number, low: number): number => {
-    const mixed = Math.imul(low ^ Math.imul(middle, 0x9e3779b1), 0x85ebca6b)
-    return (mixed ^ (mixed >>> 15)) & (slots.length - 1)
-  }
+  const slotOf = (middle: number, low: number): number => mixBits(middle, low) & (slots.length - 1)
 
   const place = (object: T): void => {
     const slot = slotOf(object.middle, object.low)

@@ -1,4 +1,4 @@
-import { putDigits } from '../log/digits.ts'
+import { digitsAt, putDigits } from '../log/digits.ts'
 import { type BlockReader, type BlockWriter, type Kind, readText, room, writeText } from './native-block.ts'
 
 /** A kind of values that all take `size` bytes. */
@@ -107,7 +107,7 @@ export const id = (prefix: string): Kind<string> => {
     'FixedString(12)',
     12,
     (to, at, value) => putDigits(to.bytes, at, value, prefix.length),
-    (from, at) => prefix + from.bytes.toString('hex', at, at + 12),
+    (from, at) => prefix + digitsAt(from.bytes, at),
   )
   return { ...each, write: (to, values) => writeIds(to, values, prefix.length) }
 }

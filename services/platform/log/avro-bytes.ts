@@ -10,6 +10,12 @@ export type AvroReader = { readonly bytes: Buffer; at: number }
 /** 96 bits of an id in words of 32, highest first. */
 export type IdBits = { readonly high: number; readonly middle: number; readonly low: number }
 
+/** Mix words of an id, so that the lowest bits of the result spread ids over the places of a table. */
+export const mixBits = (middle: number, low: number): number => {
+  const mixed = Math.imul(low ^ Math.imul(middle, 0x9e3779b1), 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
+}
+
 const twoTo28 = 268_435_456
 
 /** Write a long given as a whole number ≥ 0 below 2^52. */

@@ -23,7 +23,7 @@ const digitCodes = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt
 const first = (bytes: Uint8Array, at: number): number => digitCodes[(bytes[at] as number) >> 4] as number
 const second = (bytes: Uint8Array, at: number): number => digitCodes[(bytes[at] as number) & 15] as number
 
-/** Give 12 bytes as 24 hexadecimal digits: `toString('hex')` takes twice as long, most of it to get there. */
+/** Give 12 bytes as 24 hexadecimal digits: `toString('hex')` takes twice as long. */
 export const digitsAt = (bytes: Uint8Array, at: number): string =>
   String.fromCharCode(
     first(bytes, at),

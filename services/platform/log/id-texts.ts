@@ -1,11 +1,11 @@
-import { type AvroReader, readDigits } from './avro-bytes.ts'
+import { type AvroReader, mixBits, readDigits } from './avro-bytes.ts'
 
 /** A power of two; 65,536 ids and their texts take 6 MB. */
 const places = 65_536
 
 /**
  * Make a reader of ids that stand in messages as 12 bytes. Ids come again with almost every message: each place holds the text of the id
- * that was last read there, which is found five times sooner than made, and whose hash is known.
+ * that was last read there. Finding it takes half the time of making it, and a third together with a look-up, for which its hash is known.
  * The reader throws a RangeError where the message ends within an id.
  */
 export const idTexts = (prefix: string): ((from: AvroReader) => string) => {
@@ -16,8 +16,7 @@ export const idTexts = (prefix: string): ((from: AvroReader) => string) => {
     const high = wordAt(bytes, at)
     const middle = wordAt(bytes, at + 4)
     const low = wordAt(bytes, at + 8)
-    const mixed = Math.imul(low ^ Math.imul(middle, 0x9e3779b1), 0x85ebca6b)
-    const place = (mixed ^ (mixed >>> 15)) & (places - 1)
+    const place = mixBits(middle, low) & (places - 1)
     const first = place * 3
     if (words[first] === high && words[first + 1] === middle && words[first + 2] === low && at + 12 <= bytes.length) {
       from.at = at + 12
