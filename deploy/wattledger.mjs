@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// The command line: installs what is missing, then runs services/command-line.ts on the project's own Node.
+// The command line: installs what is missing, then runs services/command-line.mjs on the project's own Node.
 import './setup.mjs'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
-const program = fileURLToPath(new URL('../services/command-line.ts', import.meta.url))
+const program = fileURLToPath(new URL('../services/command-line.mjs', import.meta.url))
 const child = spawn(node, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 143)))

@@ -43,11 +43,10 @@ export type Stores = {
   readonly generation: () => number
 }
 
-const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Database> => {
-  const address =
-    config.postgresUrl === null
-      ? stack.use(await startEmbeddedServer({ dataFolder: config.dataFolder, report })).address
-      : { url: config.postgresUrl }
+const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report, launched: () => void): Promise<Database> => {
+  const { dataFolder, postgresUrl: url } = config
+  if (url !== null) launched()
+  const address = url === null ? stack.use(await startEmbeddedServer({ dataFolder, report, launched })).address : { url }
   for (const name of await migrate(address)) report(`schema ${name} applied`)
   return stack.use(openDatabase({ address }))
 }
@@ -162,7 +161,7 @@ const makeFolders = (dataFolder: string): void => {
 }
 
 /**
- * Open the stores, each closed with the stack; PostgreSQL starts as a child while the engine opens in this process.
+ * Open the stores, each closed with the stack; PostgreSQL starts as a child while the engine opens in this process and keeps its thread busy.
  * Rejects with a `Failure` or a system error that says what stands in the way.
  */
 export const openStores = async (
@@ -175,7 +174,9 @@ export const openStores = async (
   // With all parts outside, processes may share the folder.
   if (embeddedParts(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
   const secrets = loadSecrets(config.dataFolder, config)
-  const postgres = openPostgres(config, stack, report)
+  const { promise: launched, resolve } = Promise.withResolvers<void>()
+  const postgres = openPostgres(config, stack, report, resolve)
+  await Promise.race([launched, postgres])
   const opened = [openLog(config, stack, report), openClickHouse(config, stack, report, chosen), postgres] as const
   const [log, clickHouse, database] = await settled(opened)
   const address = config.schemaRegistry

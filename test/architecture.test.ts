@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { breaches, overlong, type Source } from './support/walls.ts'
 
-const sources: readonly Source[] = globSync('services/**/*.ts').map(path => ({ path, text: readFileSync(path, 'utf8') }))
+const sources: readonly Source[] = globSync('services/**/*.{ts,mjs}').map(path => ({ path, text: readFileSync(path, 'utf8') }))
 
 describe('the house', () => {
   it('has walls that no import passes', () => {

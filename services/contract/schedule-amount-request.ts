@@ -7,6 +7,7 @@ import type { Power } from '../domain/schedule/amount-request.ts'
 import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
 import { fields, identifier, instant, listOf, optional, refuseField, word } from './field.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
+import { thousands } from './thousands.ts'
 
 /** A power (1e-6 W) or an energy (1e-6 Wh), and the units in which it was written. */
 export type WrittenPower = { readonly power: Power; readonly units: 'W' | 'KW' }
@@ -53,7 +54,7 @@ export const amountBody = fields({
     }),
   ).describe('Nothing is imported above this price or exported below it; then less energy may be planned than asked for.'),
   data: listOf(windowBody, { min: 1, max: scheduleLimits.windows }).describe(
-    `Up to ${scheduleLimits.windows.toLocaleString('en')} windows of ${scheduleLimits.devices.toLocaleString('en')} devices, within ${scheduleLimits.amountDays} days.`,
+    `Up to ${thousands(scheduleLimits.windows)} windows of ${thousands(scheduleLimits.devices)} devices, within ${scheduleLimits.amountDays} days.`,
   ),
 }).superRefine(({ data, max_power: sitePower }, context) => {
   for (const [index, { start_time: start, end_time: end, max_power: power }] of data.entries()) {

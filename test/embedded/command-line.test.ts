@@ -32,7 +32,7 @@ const run = async (folder: string, words: readonly string[], more: Readonly<Reco
 
 const runProgram = (folder: string, words: readonly string[]): Promise<Run> =>
   new Promise((resolve, reject) => {
-    const program = join(import.meta.dirname, '../../services/command-line.ts')
+    const program = join(import.meta.dirname, '../../services/command-line.mjs')
     const child = spawn(process.execPath, [program, ...words], { env: { PATH: process.env['PATH'], WATTLEDGER_DATA_DIR: folder } })
     let out = ''
     let err = ''

@@ -51,7 +51,7 @@ export const launchSystem = (
 ): LaunchedSystem => {
   const settings = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_DATA_DIR: folder, ...environment }
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
-  const child = spawn(process.execPath, ['services/main.ts', ...words], { cwd: root, env: { ...inherited, ...settings } })
+  const child = spawn(process.execPath, ['services/main.mjs', ...words], { cwd: root, env: { ...inherited, ...settings } })
   let output = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', text => (output += text))

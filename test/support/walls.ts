@@ -48,8 +48,8 @@ const ambient: readonly { readonly word: RegExp; readonly name: string; readonly
   { word: /\bDate\.now\b/, name: 'Date.now', homes: ['services/platform/clock.ts'] },
   { word: /\bnew Date\(\s*\)/, name: 'new Date()', homes: [] },
   { word: /\bMath\.random\b/, name: 'Math.random', homes: [] },
-  { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.ts', 'services/command-line.ts', 'services/command-line/'] },
-  { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.ts', 'services/command-line.ts', 'services/command-line/'] },
+  { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
+  { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
 ]
 
 const importPattern =

@@ -16,6 +16,8 @@ export type Place = {
   readonly user: ServerUser
   readonly settings: Settings
   readonly report: Report
+  /** Called once a process of the server is at work: from then on its start is waiting. */
+  readonly launched: () => void
 }
 
 const UNFINISHED = '.new-'
@@ -44,7 +46,7 @@ export const embeddedSettings: Settings = {
  * Make the cluster beside its place and move it there: a first start that is cut short leaves nothing that looks finished.
  * Every try has a folder of its own, because the initdb of a start that was killed may still be at work in its folder, and empties it when it fails.
  */
-export const ensureCluster = async ({ native, cluster, user, report }: Place): Promise<void> => {
+export const ensureCluster = async ({ native, cluster, user, report, launched }: Place): Promise<void> => {
   if (existsSync(join(cluster, 'PG_VERSION'))) return
   report('making the PostgreSQL database files (first start)')
   await mkdir(dirname(cluster), { recursive: true })
@@ -53,6 +55,7 @@ export const ensureCluster = async ({ native, cluster, user, report }: Place): P
   await giveTo(fresh, user)
   const args = ['-D', fresh, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--locale=C', '--no-instructions']
   const child = runAs(user, join(native, 'bin', 'initdb'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  launched()
   let complaint = ''
   child.stderr?.setEncoding('utf8').on('data', text => {
     complaint += text
@@ -71,13 +74,15 @@ const removeUnfinished = async (cluster: string): Promise<void> => {
 }
 
 /** Start the server in a session of its own, so that the terminal's Ctrl-C does not reach it, and wait until it is ready. */
-export const spawnServer = async ({ native, cluster, user, settings, report }: Place, socketFolder: string): Promise<ChildProcess> => {
+export const spawnServer = async (place: Place, socketFolder: string): Promise<ChildProcess> => {
+  const { native, cluster, user, settings, report } = place
   const logFile = join(cluster, 'server.log')
   await rename(logFile, `${logFile}.previous`).catch(() => undefined)
   const log = await open(logFile, 'a')
   const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder, port: String(SOCKET_PORT) })
   const args = ['-D', cluster, ...flags.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const child = runAs(user, join(native, 'bin', 'postgres'), args, { detached: true, stdio: ['ignore', log.fd, log.fd] })
+  place.launched()
   let code: number | string | null = null
   const ended = exitOf(child).then(value => {
     code = value

@@ -30,7 +30,8 @@ const OWNER_LOCK = 7_246_001
 /**
  * Start the packaged PostgreSQL on a Unix socket, with its data in `<dataFolder>/postgres`; the first start makes the cluster.
  * A server left over from a process that was killed is adopted. A server that dies is started again on the same socket until
- * the resource is disposed, which shuts it down. As root the server runs as `nobody`.
+ * the resource is disposed, which shuts it down. As root the server runs as `nobody`. `launched` is called once a process of the server is
+ * at work: from then on there is only waiting, and a caller may keep this thread busy with something else.
  * Throws Failure: `data_folder_in_use` while another live process owns the server, `postgres_user`, `postgres_package_missing`,
  * `postgres_data_unreachable`, `postgres_start_failed`.
  */
@@ -38,12 +39,13 @@ export const startEmbeddedServer = async (options: {
   readonly dataFolder: string
   readonly report?: Report
   readonly settings?: Settings
+  readonly launched?: () => void
 }): Promise<EmbeddedServer> => {
-  const report = options.report ?? (() => undefined)
+  const { report = () => undefined, launched = () => undefined } = options
   const user = await chooseServerUser()
   const native = await findBinaries(user, report)
   const cluster = await placeCluster(options.dataFolder, user, report)
-  const place: Place = { native, cluster, user, settings: { ...embeddedSettings, ...options.settings }, report }
+  const place: Place = { native, cluster, user, settings: { ...embeddedSettings, ...options.settings }, report, launched }
   await ensureCluster(place)
   let running = await launch(place, null)
   await ensureDatabase(running.owner)

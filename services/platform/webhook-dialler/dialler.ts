@@ -1,5 +1,5 @@
 import { isIP, type LookupFunction } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import type { Agent, buildConnector } from 'undici'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
 import { attemptError, readAnswer } from './answer.ts'
@@ -61,14 +61,9 @@ const guardedLookup =
       .catch((error: Error) => callback(error, ''))
   }
 
-const guardedConnector = (resolve: ResolveHost, mayDial: AddressRule): buildConnector.connector => {
-  const connect = buildConnector({
-    lookup: guardedLookup(resolve, mayDial),
-    timeout: connectTimeoutMs,
-    rejectUnauthorized: true,
-    allowH2: false,
-  } as buildConnector.BuildOptions)
-  return (options, callback) => {
+const guarded =
+  (connect: buildConnector.connector, mayDial: AddressRule): buildConnector.connector =>
+  (options, callback) => {
     // An address as text is dialled without look-up.
     if (isIP(options.hostname) !== 0 && !mayDial(options.hostname)) {
       callback(forbidden(options.hostname), null)
@@ -84,6 +79,24 @@ const guardedConnector = (resolve: ResolveHost, mayDial: AddressRule): buildConn
       callback(...outcome)
     })
   }
+
+/** Make the keeper of connections. Its package is loaded for the first POST: it takes a twentieth of a start. */
+const makeAgent = async (resolve: ResolveHost, mayDial: AddressRule, timeoutMs: number): Promise<Agent> => {
+  const { Agent, buildConnector } = await import('undici')
+  const connect = buildConnector({
+    lookup: guardedLookup(resolve, mayDial),
+    timeout: connectTimeoutMs,
+    rejectUnauthorized: true,
+    allowH2: false,
+  } as buildConnector.BuildOptions)
+  return new Agent({
+    connect: guarded(connect, mayDial),
+    connections: null,
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxHeaderSize: 16_384,
+  })
 }
 
 /**
@@ -93,21 +106,16 @@ const guardedConnector = (resolve: ResolveHost, mayDial: AddressRule): buildConn
 export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDialler => {
   const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs } = options
   const mayDial = addressRule(options.allowedNetworks)
-  const agent = new Agent({
-    connect: guardedConnector(resolve, mayDial),
-    connections: null,
-    pipelining: 1,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    maxHeaderSize: 16_384,
-  })
+  let agent: Promise<Agent> | null = null
   const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
     const judged = judgeUrlText(request.url, request.liveMode, mayDial)
     if (!judged.ok) throw new Failure('address_forbidden', judged.refusal.message, { retriable: false })
     const { origin, pathname, search } = judged.value
+    agent ??= makeAgent(resolve, mayDial, timeoutMs)
+    const keeper = await agent
     const signal = AbortSignal.timeout(timeoutMs)
     const { headers, body } = request
-    const answer = await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
+    const answer = await keeper.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
     return readAnswer(answer)
   }
   return {
@@ -123,7 +131,7 @@ export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDiall
       const outcome = await send(request).catch(error => ({ status: null, error: attemptError(error), retryAfter: null, body: '' }))
       return { ...outcome, durationMs: Math.round(performance.now() - startedAt) }
     },
-    [Symbol.asyncDispose]: () => agent.destroy(),
+    [Symbol.asyncDispose]: async () => (await agent)?.destroy(),
   }
 }
 

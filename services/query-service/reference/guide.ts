@@ -1,5 +1,6 @@
 import { submissionLimits } from '../../contract/account.ts'
 import { versionOf } from '../../contract/layout.ts'
+import { thousands } from '../../contract/thousands.ts'
 import type { Reference } from './document.ts'
 import { schemaFields } from './field-list.ts'
 import { type Html, html } from './html.ts'
@@ -86,8 +87,6 @@ const lists: Chapter = {
   examples: shell(`curl '${baseAddress}/customers?limit=100&starting_after=cus_0198c0ffee00112233445566' \\
   -H "Authorization: Bearer $TOKEN"`),
 }
-
-const thousands = (value: number): string => value.toLocaleString('en-US')
 
 const values: Chapter = {
   id: 'values',

@@ -1,3 +1,4 @@
+import { thousands } from '../../contract/thousands.ts'
 import type { Described, Parameter, Reference } from './document.ts'
 import { exampleChart } from './example-chart.ts'
 import { fieldList, schemaFields } from './field-list.ts'
@@ -50,7 +51,7 @@ const bodyPart = ({ body }: Described): Html | null => {
   if (body === null) return null
   const { schema } = body.media
   const isList = schema.items !== undefined
-  const most = schema.maxItems === undefined ? '' : ` of up to ${schema.maxItems.toLocaleString('en-US')}`
+  const most = schema.maxItems === undefined ? '' : ` of up to ${thousands(schema.maxItems)}`
   const types = body.mediaTypes.map((type, index) => html`${index > 0 ? ' or ' : null}<code>${type}</code>`)
   const fields = schemaFields(schema, 'request')
   return html`<h4>Body</h4>
