@@ -60,29 +60,6 @@ const meteredObjects = async (db: ClickHouse, tenant: Tenant, condition: string)
   }))
 }
 
-/** An object that has, or had, records of a confidence below 1. */
-export type EstimatedObject = Tenant & {
-  readonly locationId: string
-  readonly deviceId: string | null
-  readonly from: number
-  readonly to: number
-}
-
-/** Read all objects with estimates, of all accounts: what a worker needs to know of the lanes it is given. */
-export const estimatedObjects = async (db: ClickHouse): Promise<readonly EstimatedObject[]> => {
-  const answer = await db.rows(`SELECT lower(hex(account_id)), live_mode, lower(hex(location_id)), lower(hex(device_id)),
-    toUnixTimestamp64Milli(min(first_start)), toUnixTimestamp64Milli(max(last_end))
-    FROM meter_estimates GROUP BY account_id, live_mode, location_id, device_id ${settings}`)
-  return answer.map(([account, liveMode, location, device, from, to]) => ({
-    accountId: `acc_${account}`,
-    liveMode: liveMode === true,
-    locationId: `loc_${location}`,
-    deviceId: deviceOf(device),
-    from: Number(from),
-    to: Number(to),
-  }))
-}
-
 /** A batch's receipt. `recordsProcessed` counts stored records: handled ones less those found to fail later. */
 export type Receipt = {
   readonly recordsSubmitted: number
