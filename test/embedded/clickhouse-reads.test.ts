@@ -37,9 +37,11 @@ useMeterTables()
 describe('cost rows', () => {
   it('come back as they were written, whatever they hold', async () => {
     await fc.assert(
-      fc.asyncProperty(anyCostRows, async made => {
+      // Many rows are written a few hundred at a time.
+      fc.asyncProperty(anyCostRows, fc.constantFrom(1, 30), async (made, times) => {
         const mine = nextTenant()
-        const rows = made.map(row => ({ ...row, ...mine }))
+        const many = Array.from({ length: times }, () => made).flat()
+        const rows = many.map((row, i) => ({ ...row, ...mine, recordId: times === 1 ? row.recordId : hexId('', i + 1) }))
         await insert(rows)
         const read = await all(rowsOfSpan(db, mine, { locationIds: [...new Set(rows.map(row => row.locationId))] }, always))
         const byId = (a: MeterCostRow, b: MeterCostRow): number => (a.recordId < b.recordId ? -1 : 1)

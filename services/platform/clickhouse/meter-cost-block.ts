@@ -2,7 +2,7 @@ import { putDigits } from '../log/digits.ts'
 import type { NativeRows } from './clickhouse.ts'
 import type { CostPiece, MeterCostRow } from './meter-cost-row.ts'
 import { noBatch, noDevice, onlyPiece, rowKinds } from './meter-cost-rows.ts'
-import { type BlockColumn, column, encodeBlock, type Kind, room } from './native-block.ts'
+import { type BlockColumn, column, encodeBlock, type FixedColumn, type Kind, type Run } from './native-block.ts'
 
 /**
  * Encode rows for an insert. Columns that hold the table's default in every row are left out, which is most of a plain row.
@@ -10,22 +10,17 @@ import { type BlockColumn, column, encodeBlock, type Kind, room } from './native
  * Throws a RangeError for ids and currencies of another form.
  */
 export const meterCostBlock = (rows: readonly MeterCostRow[]): NativeRows => {
-  const columns = [...always, ...often.filter(({ isNeeded }) => rows.some(isNeeded)).map(one => one.column)]
+  const needs = needsOf(rows)
+  const columns = [...always, ...often.filter(({ need }) => needs[need]).map(one => one.column)]
   return { table: 'meter_cost', columns, bytes: encodeBlock(columns, rows) }
 }
 
-type Rows = readonly MeterCostRow[]
-type Loop = (rows: Rows, view: DataView, from: number, bytes: Buffer) => void
+type Loop = Run<MeterCostRow>['write']
 
-/** A column of values that all take `size` bytes, written by a loop from `from` on. */
-const each = (name: string, { type }: Pick<Kind<unknown>, 'type'>, size: number, loop: Loop): BlockColumn<MeterCostRow> => ({
-  name,
-  type,
-  write: (to, rows) => {
-    room(to, size * rows.length)
-    loop(rows, to.view, to.at, to.bytes)
-    to.at += size * rows.length
-  },
+/** A column of values that all take `size` bytes. */
+const each = (name: string, { type }: Pick<Kind<unknown>, 'type'>, size: number, write: Loop): FixedColumn<MeterCostRow> => ({
+  ...{ name, type },
+  runs: [{ size, write }],
 })
 
 const twoTo32 = 4_294_967_296
@@ -38,18 +33,19 @@ const again = (view: DataView, at: number): void => {
 }
 
 // A loop that up to four columns share is still laid out for each of them.
-const instants = (name: string, of: (row: MeterCostRow) => number): BlockColumn<MeterCostRow> =>
+const instants = (name: string, of: (row: MeterCostRow) => number): FixedColumn<MeterCostRow> =>
   each(name, rowKinds.instant, 8, (rows, view, from) => {
     let at = from
     for (const row of rows) {
       const value = of(row)
-      view.setUint32(at, value % twoTo32, true)
-      view.setUint32(at + 4, Math.floor(value / twoTo32), true)
+      const high = Math.floor(value / twoTo32)
+      view.setUint32(at, value - high * twoTo32, true)
+      view.setUint32(at + 4, high, true)
       at += 8
     }
   })
 
-const numbers = (name: string, of: (row: MeterCostRow) => number): BlockColumn<MeterCostRow> =>
+const numbers = (name: string, of: (row: MeterCostRow) => number): FixedColumn<MeterCostRow> =>
   each(name, rowKinds.uint32, 4, (rows, view, from) => {
     let at = from
     for (const row of rows) {
@@ -58,7 +54,7 @@ const numbers = (name: string, of: (row: MeterCostRow) => number): BlockColumn<M
     }
   })
 
-const always: readonly BlockColumn<MeterCostRow>[] = [
+const always: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCostRow>)[] = [
   each('account_id', rowKinds.account, 12, (rows, view, from, bytes) => {
     let at = from
     let last = ''
@@ -119,18 +115,31 @@ const always: readonly BlockColumn<MeterCostRow>[] = [
     let at = from
     for (const { status } of rows) view.setInt8(at++, status === 'PRICED' ? 0 : status === 'PROVISIONAL' ? 1 : 2)
   }),
-  each('cost', rowKinds.maybeMoney, 17, (rows, view, from) => {
-    let mark = from
-    let at = from + rows.length
-    for (const { cost } of rows) {
-      view.setUint8(mark++, cost === null ? 1 : 0)
-      const value = cost ?? 0n
-      const low = BigInt.asIntN(64, value)
-      view.setBigInt64(at, low, true)
-      view.setBigInt64(at + 8, low === value ? (low < 0n ? -1n : 0n) : value >> 64n, true)
-      at += 16
-    }
-  }),
+  {
+    ...{ name: 'cost', type: rowKinds.maybeMoney.type },
+    runs: [
+      {
+        size: 1,
+        write: (rows, view, from) => {
+          let at = from
+          for (const { cost } of rows) view.setUint8(at++, cost === null ? 1 : 0)
+        },
+      },
+      {
+        size: 16,
+        write: (rows, view, from) => {
+          let at = from
+          for (const { cost } of rows) {
+            const value = cost ?? 0n
+            const low = BigInt.asIntN(64, value)
+            view.setBigInt64(at, low, true)
+            view.setBigInt64(at + 8, low === value ? (low < 0n ? -1n : 0n) : value >> 64n, true)
+            at += 16
+          }
+        },
+      },
+    ],
+  },
   each('currency', rowKinds.currency, 3, (rows, _, from, bytes) => {
     let at = from
     let last = ''
@@ -171,72 +180,50 @@ const always: readonly BlockColumn<MeterCostRow>[] = [
   column('tariff_ids', rowKinds.tariffs, row => row.tariffIds),
 ]
 
-type Often = { readonly column: BlockColumn<MeterCostRow>; readonly isNeeded: (row: MeterCostRow) => boolean }
+/** Which columns that many blocks do without a block needs. */
+const needsOf = (rows: readonly MeterCostRow[]) => {
+  const needs = {
+    ...{ session: false, reference: false, submitted: false, tier: false, pieces: false },
+    ...{ sources: false, priceRevision: false, lead: false, deleted: false },
+  }
+  for (const row of rows) {
+    needs.session ||= row.sessionReferenceId !== null
+    needs.reference ||= row.recordReferenceId !== null
+    needs.submitted ||= row.energySubmitted !== null
+    needs.tier ||= (onlyPiece(row)?.tier ?? 0n) !== 0n
+    needs.pieces ||= row.pieces.length > 1
+    needs.sources ||= row.marketSourceIds.length > 0
+    needs.priceRevision ||= row.priceRevision !== 0n
+    needs.lead ||= row.version !== row.sourceVersion
+    needs.deleted ||= row.isDeleted
+  }
+  return needs
+}
 
-const sometimes = <T>(name: string, kind: Kind<T>, of: (row: MeterCostRow) => T, isNeeded: (row: MeterCostRow) => boolean): Often => ({
+type Often = { readonly need: keyof ReturnType<typeof needsOf>; readonly column: BlockColumn<MeterCostRow> }
+
+const sometimes = <T>(need: Often['need'], name: string, kind: Kind<T>, of: (row: MeterCostRow) => T): Often => ({
+  need,
   column: column(name, kind, of),
-  isNeeded,
 })
 
 const nothing: readonly never[] = []
-const hasPieces = ({ pieces }: MeterCostRow): boolean => pieces.length > 1
 const ofPieces = <T>(name: string, kind: Kind<readonly T[]>, of: (piece: CostPiece) => T): Often =>
-  sometimes(`pieces.${name}`, kind, row => (hasPieces(row) ? row.pieces.map(of) : nothing), hasPieces)
+  sometimes('pieces', `pieces.${name}`, kind, ({ pieces }) => (pieces.length > 1 ? pieces.map(of) : nothing))
 
-/** Columns that many blocks do without. */
 const often: readonly Often[] = [
-  sometimes(
-    'session_reference_id',
-    rowKinds.text,
-    row => row.sessionReferenceId ?? '',
-    row => row.sessionReferenceId !== null,
-  ),
-  sometimes(
-    'record_reference_id',
-    rowKinds.text,
-    row => row.recordReferenceId ?? '',
-    row => row.recordReferenceId !== null,
-  ),
-  sometimes(
-    'energy_submitted',
-    rowKinds.maybeEnergy,
-    row => row.energySubmitted,
-    row => row.energySubmitted !== null,
-  ),
-  sometimes(
-    'tier',
-    rowKinds.energy,
-    row => onlyPiece(row)?.tier ?? 0n,
-    row => (onlyPiece(row)?.tier ?? 0n) !== 0n,
-  ),
+  sometimes('session', 'session_reference_id', rowKinds.text, row => row.sessionReferenceId ?? ''),
+  sometimes('reference', 'record_reference_id', rowKinds.text, row => row.recordReferenceId ?? ''),
+  sometimes('submitted', 'energy_submitted', rowKinds.maybeEnergy, row => row.energySubmitted),
+  sometimes('tier', 'tier', rowKinds.energy, row => onlyPiece(row)?.tier ?? 0n),
   ofPieces('start_time', rowKinds.starts, piece => piece.start),
   ofPieces('energy', rowKinds.energies, piece => piece.energy),
   ofPieces('price', rowKinds.prices, piece => piece.price),
   ofPieces('tier', rowKinds.energies, piece => piece.tier),
   ofPieces('cost', rowKinds.costs, piece => piece.cost),
   ofPieces('confidence', rowKinds.confidences, piece => piece.confidence),
-  sometimes(
-    'market_source_ids',
-    rowKinds.sources,
-    row => row.marketSourceIds,
-    row => row.marketSourceIds.length > 0,
-  ),
-  sometimes(
-    'price_revision',
-    rowKinds.uint64,
-    row => row.priceRevision,
-    row => row.priceRevision !== 0n,
-  ),
-  sometimes(
-    'version_lead',
-    rowKinds.uint64,
-    row => row.version - row.sourceVersion,
-    row => row.version !== row.sourceVersion,
-  ),
-  sometimes(
-    'is_deleted',
-    rowKinds.uint8,
-    row => (row.isDeleted ? 1 : 0),
-    row => row.isDeleted,
-  ),
+  sometimes('sources', 'market_source_ids', rowKinds.sources, row => row.marketSourceIds),
+  sometimes('priceRevision', 'price_revision', rowKinds.uint64, row => row.priceRevision),
+  sometimes('lead', 'version_lead', rowKinds.uint64, row => row.version - row.sourceVersion),
+  sometimes('deleted', 'is_deleted', rowKinds.uint8, row => (row.isDeleted ? 1 : 0)),
 ]

@@ -19,23 +19,55 @@ export type BlockColumn<Row> = {
   readonly write: (to: BlockWriter, rows: readonly Row[]) => void
 }
 
+/** Writes a value of `size` bytes for each of some rows, from `at` on. */
+export type Run<Row> = {
+  readonly size: number
+  readonly write: (rows: readonly Row[], view: DataView, at: number, bytes: Buffer) => void
+}
+
+/** A column whose place in the block is known from the number of rows alone: runs of values that all take as many bytes. */
+export type FixedColumn<Row> = Omit<BlockColumn<Row>, 'write'> & { readonly runs: readonly Run<Row>[] }
+
 export const column = <Row, T>(name: string, kind: Kind<T>, of: (row: Row) => T): BlockColumn<Row> => ({
   name,
   type: kind.type,
   write: (to, rows) => kind.write(to, rows.map(of)),
 })
 
+type Place<Row> = { readonly run: Run<Row>; readonly from: number }
+
+/** So many rows stay near the processor while all their values are written; whole columns one by one fetch every row for each. */
+const rowsAtOnce = 256
+
+const writeRuns = <Row>({ bytes, view }: BlockWriter, rows: readonly Row[], places: readonly Place<Row>[]): void => {
+  for (let first = 0; first < rows.length; first += rowsAtOnce) {
+    const some = rows.slice(first, first + rowsAtOnce)
+    for (const { run, from } of places) run.write(some, view, from + first * run.size, bytes)
+  }
+}
+
+const placeRuns = <Row>(to: BlockWriter, rows: readonly Row[], { runs }: FixedColumn<Row>): readonly Place<Row>[] =>
+  runs.map(run => {
+    const from = to.at
+    room(to, run.size * rows.length)
+    to.at += run.size * rows.length
+    return { run, from }
+  })
+
 /** Encode rows as one block. */
-export const encodeBlock = <Row>(columns: readonly BlockColumn<Row>[], rows: readonly Row[]): Buffer => {
+export const encodeBlock = <Row>(columns: readonly (BlockColumn<Row> | FixedColumn<Row>)[], rows: readonly Row[]): Buffer => {
   const bytes = Buffer.allocUnsafe(1_024 + rows.length * 256)
   const to: BlockWriter = { bytes, view: viewOf(bytes), at: 0 }
   writeLength(to, columns.length)
   writeLength(to, rows.length)
-  for (const { name, type, write } of columns) {
-    writeText(to, name)
-    writeText(to, type)
-    write(to, rows)
+  const places: Place<Row>[] = []
+  for (const one of columns) {
+    writeText(to, one.name)
+    writeText(to, one.type)
+    if ('runs' in one) places.push(...placeRuns(to, rows, one))
+    else one.write(to, rows)
   }
+  writeRuns(to, rows, places)
   return to.bytes.subarray(0, to.at)
 }
 

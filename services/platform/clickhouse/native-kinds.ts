@@ -76,8 +76,9 @@ const whole = (type: string): Kind<number> =>
     type,
     8,
     (to, at, value) => {
-      to.view.setUint32(at, value % twoTo32, true)
-      to.view.setUint32(at + 4, Math.floor(value / twoTo32), true)
+      const high = Math.floor(value / twoTo32)
+      to.view.setUint32(at, value - high * twoTo32, true)
+      to.view.setUint32(at + 4, high, true)
     },
     (from, at) => from.view.getUint32(at, true) + from.view.getUint32(at + 4, true) * twoTo32,
   )

@@ -1,5 +1,9 @@
-const digitOf = new Uint8Array(128).fill(128)
-for (const [i, digit] of [...'0123456789abcdef'].entries()) digitOf[digit.charCodeAt(0)] = i
+const digits = '0123456789abcdef'
+const notDigits = 256
+
+/** The byte of two digits, by their codes of 7 bits each. */
+const byteOf = new Uint16Array(128 * 128).fill(notDigits)
+for (let byte = 0; byte < 256; byte += 1) byteOf[(digits.charCodeAt(byte >> 4) << 7) | digits.charCodeAt(byte & 15)] = byte
 
 /**
  * Write the 24 lower-case hexadecimal digits of an id, which begin at `from` and end it, as 12 bytes at `at`.
@@ -11,15 +15,14 @@ export const putDigits = (bytes: Buffer, at: number, id: string, from: number): 
   for (let i = from; i < from + 24; i += 2) {
     const first = id.charCodeAt(i)
     const second = id.charCodeAt(i + 1)
-    const high = digitOf[first & 127] as number
-    const low = digitOf[second & 127] as number
-    wrong |= ((high | low) & 128) | ((first | second) & ~127)
-    bytes[to++] = (high << 4) | low
+    const byte = byteOf[((first & 127) << 7) | (second & 127)] as number
+    wrong |= (byte & notDigits) | ((first | second) & ~127)
+    bytes[to++] = byte
   }
   if (wrong !== 0) throw new RangeError(`not an id of 24 hexadecimal digits: ${id}`)
 }
 
-const digitCodes = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
+const digitCodes = Uint8Array.from(digits, digit => digit.charCodeAt(0))
 const first = (bytes: Uint8Array, at: number): number => digitCodes[(bytes[at] as number) >> 4] as number
 const second = (bytes: Uint8Array, at: number): number => digitCodes[(bytes[at] as number) & 15] as number
 
