@@ -102,7 +102,7 @@ describe('the image', () => {
   it('runs without rights, by the exec form, with a check of its own', () => {
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)?.[1]).not.toBe('0')
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)).not.toBe(null)
-    expect(dockerfile).toMatch(/^ENTRYPOINT \["node", "\/app\/services\/main\.ts"\]$/m)
+    expect(dockerfile).toMatch(/^ENTRYPOINT \["node", "\/app\/services\/main\.mjs"\]$/m)
     expect(dockerfile).toMatch(/^HEALTHCHECK .* CMD \["node", "\/app\/deploy\/healthcheck\.mjs"\]$/m)
   })
 
