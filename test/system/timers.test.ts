@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { layouts, versionOf } from '../../services/contract/layout.ts'
+import { takeContractTimers } from '../../services/platform/postgres/contract-timers.ts'
 import { takeLease } from '../../services/platform/postgres/leases.ts'
+import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { startLeasedWork } from '../../services/query-service/events/timers.ts'
 import { recordTimers, tellContractEnds } from '../../services/query-service/events/timers-of-records.ts'
 import { goldenText } from '../support/golden.ts'
@@ -126,6 +128,19 @@ describe('the end of a contract', () => {
     expect(Math.max(...counts)).toBeLessThanOrEqual(7)
     await goTo(now)
     for (const { tariff } of made) expect(await told(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+  })
+
+  it('is not told while another is still telling that it is near', async () => {
+    const { tariff } = await makeTariff(client, now + day)
+    now += 30 * day
+    const broken = withOperator(database, async transaction => {
+      expect(await takeContractTimers(transaction, now, 1)).toMatchObject([{ tariffId: tariff, type: 'tariff.expiring' }])
+      expect(await tellContractEnds(database, now)).toBe(0)
+      throw new Error('broken off')
+    })
+    await expect(broken).rejects.toThrow('broken off')
+    await goTo(now)
+    expect(await told(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
   })
 
   it('is told by the work that the service does by itself, and what is over 90 days old goes', async () => {

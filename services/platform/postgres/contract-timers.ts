@@ -12,12 +12,16 @@ export type ContractTimer = Tenant & {
 
 /**
  * Take the timers that are due by `at` (ms), the oldest first and up to `limit` of them. They are gone with the transaction, in which their
- * events must be written; what another transaction is taking is left out.
+ * events must be written; what another transaction is taking is left out, and the end of a tariff until it has been told that it is near.
  */
 export const takeContractTimers = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<readonly ContractTimer[]> => {
   const { rows } = await sql<ContractTimer>`
     with due as (
-      select account_id, live_mode, tariff_id, type from contract_timers where due_at <= ${toTimestamp(at)}
+      select account_id, live_mode, tariff_id, type from contract_timers one
+      where due_at <= ${toTimestamp(at)} and (type = 'tariff.expiring' or not exists (
+        select from contract_timers earlier where type = 'tariff.expiring' and due_at <= one.due_at
+          and (account_id, live_mode, tariff_id) = (one.account_id, one.live_mode, one.tariff_id)
+      ))
       order by due_at limit ${limit} for update skip locked
     )
     delete from contract_timers t using due
