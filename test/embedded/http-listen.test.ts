@@ -13,17 +13,21 @@ const start = async (): Promise<Listener & Pick<TestApp, 'waiting'>> => {
   return { ...(await listen(app, { host: '127.0.0.1', port: 0 }, ports)), waiting }
 }
 
-/** Send bytes as they are; gives all that comes back until the server ends the connection. */
-const exchange = (port: number, text: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(text))
-    let received = ''
-    socket.on('data', chunk => {
-      received += chunk.toString()
-    })
+/** Connect and send bytes as they are; gives what has come back, and all of it once the server ends the connection. */
+const openExchange = (port: number, text: string) => {
+  const socket = connect(port, '127.0.0.1', () => socket.write(text))
+  let received = ''
+  socket.on('data', chunk => {
+    received += chunk.toString()
+  })
+  const ended = new Promise<string>((resolve, reject) => {
     socket.on('close', () => resolve(received))
     socket.on('error', reject)
   })
+  return { socket, received: () => received, ended }
+}
+
+const exchange = (port: number, text: string): Promise<string> => openExchange(port, text).ended
 
 /** Connections at once that a busy process must not lose, and a thread that makes them and counts those that stand. */
 const burst = 1_000
@@ -156,6 +160,20 @@ describe('the end of the server', () => {
     // An idle connection that is waited for ends with the time limit.
     expect(performance.now() - began).toBeLessThan(20_000)
     await expect(fetch(`${base}/health/live`)).rejects.toThrow()
+  })
+
+  it('answers what was sent before its end could be known, on open and on new connections, and says that they end', async () => {
+    const listener = await start()
+    const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
+    const idle = openExchange(listener.port, request)
+    await until(idle.received, text => text.includes('200 OK'))
+    const fresh = openExchange(listener.port, request)
+    // By the next tick the connection stands, and this thread, which would take it, has not looked.
+    await new Promise(resolve => process.nextTick(resolve))
+    idle.socket.write(request)
+    await listener.close(25_000)
+    expect((await idle.ended).match(/HTTP\/1\.1 200|connection: close/gi)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'Connection: close'])
+    expect((await fresh.ended).match(/HTTP\/1\.1 200|connection: close/gi)).toEqual(['HTTP/1.1 200', 'Connection: close'])
   })
 
   it('cuts what has not ended within the time limit', async () => {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { errorObject, statusOf } from '../../contract/error.ts'
@@ -21,6 +22,9 @@ const serverLimits = {
 /** Connections that may wait to be taken; systems have their own bound. Beyond it clients try again after seconds, or are cut off at last. */
 const mostWaiting = 4_096
 
+/** What clients sent before they could know of the end is still read, on new connections too; longer than it is on its way, in ms. */
+const graceMs = 200
+
 const drainStepMs = 50
 
 /** How often it is looked whether more of an answered request comes, and how many times at the most. */
@@ -30,7 +34,10 @@ const mostLingerSteps = 15
 export type Listener = AsyncDisposable & {
   readonly host: string
   readonly port: number
-  /** Take no more connections, let running requests end within the time limit (ms), then cut what is left. */
+  /**
+   * Say with each answer that the connection ends, after a moment take no more connections, let running requests end within the time limit
+   * (ms, from the call on), then cut what is left.
+   */
   readonly close: (limitMs: number) => Promise<void>
 }
 
@@ -106,11 +113,13 @@ const closed = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => server.close(error => (error === undefined ? resolve() : reject(error))))
 
 const closeWithin = async (server: Server, limitMs: number): Promise<void> => {
+  server.prependListener('request', (_, outgoing) => outgoing.setHeader('Connection', 'close'))
+  const waitMs = Math.min(graceMs, limitMs)
+  await sleep(waitMs)
   const done = closed(server)
   const idle = setInterval(() => server.closeIdleConnections(), drainStepMs)
-  const cut = setTimeout(() => server.closeAllConnections(), limitMs)
+  const cut = setTimeout(() => server.closeAllConnections(), limitMs - waitMs)
   try {
-    server.closeIdleConnections()
     await done
   } finally {
     clearInterval(idle)
