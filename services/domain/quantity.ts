@@ -77,15 +77,19 @@ export const cumulativeShare = (amount: bigint, elapsed: number, length: number)
   return mulDivHalfEven(amount, BigInt(elapsed), BigInt(length))
 }
 
-/** Give what energy costs at a price: energy × price, half to even to 1e-9. */
-export const costOf = (energy: Energy, price: Price): Money => {
-  if (isSafe(energy) && isSafe(price) && energy >= 0n) {
-    const p = Number(price)
-    const small = mulDivSmall(Number(energy), p < 0 ? -p : p, 1e9)
-    if (!Number.isNaN(small)) return BigInt(p < 0 ? 0 - small : small)
+/** Multiply by a factor in 1e-9: a × b / 1e9, half to even. */
+export const timesNano = (a: bigint, b: bigint): bigint => {
+  if (isSafe(a) && isSafe(b)) {
+    const x = Number(a)
+    const y = Number(b)
+    const small = mulDivSmall(Math.abs(x), Math.abs(y), 1e9)
+    if (!Number.isNaN(small)) return BigInt(x < 0 === y < 0 ? small : 0 - small)
   }
-  return mulDivHalfEven(energy, price, 1_000_000_000n)
+  return mulDivHalfEven(a, b, 1_000_000_000n)
 }
+
+/** Give what energy costs at a price: energy × price, half to even to 1e-9. */
+export const costOf: (energy: Energy, price: Price) => Money = timesNano
 
 /** A number as it is written: mantissa × 10^exponent, the mantissa without trailing zeros. */
 type Decimal = { readonly mantissa: bigint; readonly exponent: number; readonly digits: number }

@@ -10,6 +10,7 @@ import {
   mulDivHalfEven,
   readDecimal,
   readEnergy,
+  timesNano,
 } from '../../services/domain/quantity.ts'
 import { divideHalfEven as exactHalfEven } from '../support/oracle/exact.ts'
 
@@ -63,6 +64,7 @@ describe('rounding', () => {
       fc.property(amounts, fc.bigInt({ min: -12_000_000_000_000_000n, max: 12_000_000_000_000_000n }), (energy, at) => {
         expect(costOf(energy, at)).toBe(exactHalfEven(energy * at, 1_000_000_000n))
         expect(mulDivHalfEven(energy, at, 1_000_000_000n)).toBe(costOf(energy, at))
+        expect(timesNano(-energy, at)).toBe(-costOf(energy, at))
       }),
       { numRuns: 2000 },
     )

@@ -1,14 +1,15 @@
 import { civilDate, dayMs, weekdayOf } from '../civil-date.ts'
 import { nextLocalMonth, offsetSegments, startOfLocalMonth, type TimeZone } from '../civil-time.ts'
 import type { Price } from '../quantity.ts'
-import type { MarketSeries } from './tariff.ts'
+import type { MarketSeries, Rate } from './tariff.ts'
 import type { Terms } from './terms.ts'
-import { freeOfCharge, type TierPrice, tierPrices } from './tier-price.ts'
+import { freeOfCharge, marketTierPrices, type TierPrice, tierPrices } from './tier-price.ts'
 
 /**
  * What holds over a stretch of time in which nothing but tiers can change the price.
  * `commodity` is empty where there is no price. Confidence in 1e-4. `price` is the whole price unless `tiered`.
- * Of a plan day's stretches those of a market tariff wait for the market price of an instant: `atMarket` gives what holds there.
+ * Of a plan day's stretches those of a market tariff are `waiting`, with their rates, for the market price of an instant: `atMarket` gives
+ * what holds there.
  * Of one plan, stretches with equal bands, market price and confidence are equal.
  */
 export type PriceStretch = {
@@ -20,7 +21,7 @@ export type PriceStretch = {
   readonly marketSourceId: string | null
   readonly bands: Bands
   readonly market: Price | null
-  readonly waits: boolean
+  readonly waiting: readonly Rate[] | null
 }
 
 type Bands = { readonly band: number; readonly nonBand: number }
@@ -48,16 +49,21 @@ export type PlanContent = {
 type Keep = (plan: PricePlan, bytes: number) => void
 
 /**
- * What prices are looked up in. `days` and `priced` (stretches at a market price) are made as they are asked for and may be emptied at
- * any time; `keepDay` and `keepPriced` are told how many bytes (roughly) were added to them.
+ * What prices are looked up in. `days` are made as they are asked for and may be emptied at any time; `keepDay` is told how many bytes
+ * (roughly) were added to them.
  */
 export type PricePlan = PlanContent & {
   readonly shared: Map<number, PriceStretch>
   readonly days: Map<number, PlanDay>
-  readonly priced: Map<number, PriceStretch>
   readonly keepDay: Keep
-  readonly keepPriced: Keep
+  readonly latest: LatestPriced
 }
+
+/**
+ * A stretch at a market price, of an interval of the series: records come about in order of time, and those of one interval follow each
+ * other. Plans may share it, for `bands` are those of one plan alone. What most plans keep of their own would only outlive its use.
+ */
+export type LatestPriced = { interval: number; stretch: PriceStretch | null }
 
 type Runs = { readonly starts: readonly number[]; readonly values: readonly number[] }
 
@@ -84,29 +90,42 @@ const bandRuns = (terms: Terms, zone: TimeZone, from: number, to: number): Runs 
 
 const nothing = (from: number): Runs => ({ starts: [from], values: [-1] })
 
-const noPrice: readonly TierPrice[] = []
-
 /** A published price is certain, and only that: what is below 1 stays below. */
 const marketConfidence = (confidence: number): number => (confidence >= 1 ? 10_000 : Math.min(9999, Math.round(confidence * 10_000)))
 
-const makeStretch = (plan: PricePlan, bands: Bands, interval: number): PriceStretch => {
-  const { band, nonBand } = bands
-  const market = interval < 0 || plan.market === null ? null : (plan.market.prices[interval] as Price)
-  const isMarket = plan.commodity?.marketRates === true
-  const rates = band < 0 || (isMarket && market === null) ? undefined : plan.commodity?.bands[band]
-  const commodity = rates === undefined ? (plan.free ? freeOfCharge : noPrice) : tierPrices(rates, market)
-  const nonRates = plan.nonCommodity?.bands[nonBand]
-  const nonCommodity = nonRates === undefined ? freeOfCharge : tierPrices(nonRates, null)
+const makeStretch = ({ commodity: terms, nonCommodity: extra, free }: PricePlan, bands: Bands): PriceStretch => {
+  const rates = terms?.marketRates === true ? [] : terms?.bands[bands.band]
+  const commodity = rates === undefined && free ? freeOfCharge : tierPrices(rates ?? [])
+  const nonRates = extra?.bands[bands.nonBand]
+  const nonCommodity = nonRates === undefined ? freeOfCharge : tierPrices(nonRates)
   return {
     commodity,
     nonCommodity,
     tiered: commodity.length > 1 || nonCommodity.length > 1,
     price: (commodity[0]?.aggregate ?? 0n) + (nonCommodity[0]?.aggregate ?? 0n),
-    confidence: interval < 0 ? 10_000 : marketConfidence(plan.market?.confidences[interval] ?? 1),
-    marketSourceId: interval < 0 ? null : (plan.market?.sourceId ?? null),
+    confidence: 10_000,
+    marketSourceId: null,
+    bands,
+    market: null,
+    waiting: terms?.marketRates === true ? (terms.bands[bands.band] ?? []) : null,
+  }
+}
+
+/** Give what a stretch of rates that wait for the market is at the price of an interval. */
+const pricedStretch = (stretch: PriceStretch, rates: readonly Rate[], series: MarketSeries, interval: number): PriceStretch => {
+  const market = series.prices[interval] as Price
+  const commodity = marketTierPrices(rates, market)
+  const { nonCommodity, bands } = stretch
+  return {
+    commodity,
+    nonCommodity,
+    tiered: commodity.length > 1 || nonCommodity.length > 1,
+    price: (commodity[0]?.aggregate ?? 0n) + (nonCommodity[0]?.aggregate ?? 0n),
+    confidence: marketConfidence(series.confidences[interval] ?? 1),
+    marketSourceId: series.sourceId,
     bands,
     market,
-    waits: isMarket && interval < 0,
+    waiting: null,
   }
 }
 
@@ -117,7 +136,7 @@ const stretchOf = (plan: PricePlan, bands: Bands): PriceStretch => {
   const key = bandKey(bands)
   const known = plan.shared.get(key)
   if (known !== undefined) return known
-  const stretch = makeStretch(plan, bands, -1)
+  const stretch = makeStretch(plan, bands)
   plan.shared.set(key, stretch)
   return stretch
 }
@@ -144,17 +163,16 @@ const intervalFrom = ({ starts, ends }: MarketSeries, at: number): number => {
  */
 export const atMarket = (plan: PricePlan, stretch: PriceStretch, at: number, until: (end: number) => void): PriceStretch => {
   const { market } = plan
-  if (market === null || !stretch.waits) return stretch
+  if (market === null || stretch.waiting === null) return stretch
   const interval = intervalFrom(market, at)
   const start = market.starts[interval] ?? Number.POSITIVE_INFINITY
   until(start > at ? start : (market.ends[interval] as number))
   if (start > at) return stretch
-  const key = interval * 268_435_456 + bandKey(stretch.bands)
-  const known = plan.priced.get(key)
-  if (known !== undefined) return known
-  const priced = makeStretch(plan, stretch.bands, interval)
-  plan.priced.set(key, priced)
-  plan.keepPriced(plan, 600)
+  const { latest } = plan
+  if (latest.interval === interval && latest.stretch?.bands === stretch.bands) return latest.stretch
+  const priced = pricedStretch(stretch, stretch.waiting, market, interval)
+  latest.interval = interval
+  latest.stretch = priced
   return priced
 }
 

@@ -1,5 +1,5 @@
 import type { TimeZone } from '../civil-time.ts'
-import type { PlanContent, PricePlan } from './price-plan.ts'
+import type { LatestPriced, PlanContent, PricePlan } from './price-plan.ts'
 import type { MarketSeries, Tariff } from './tariff.ts'
 import { compileTerms, scheduleText, type Terms } from './terms.ts'
 
@@ -26,20 +26,19 @@ const hashText = (text: string): number => {
 
 type KnownTerms = { readonly schedule: Tariff['schedule']; readonly terms: Terms }
 
-/** Bound what one of the maps of all plans takes together: when it outgrows the limit it is emptied in all of them. */
-const budget = (maxBytes: number, mapOf: (plan: PricePlan) => Map<number, unknown>): ((plan: PricePlan, bytes: number) => void) => {
+/** Bound what the days of all plans take together: when they outgrow the limit all are dropped. */
+const dayBudget = (maxBytes: number): PricePlan['keepDay'] => {
   let taken = 0
   let filled: WeakRef<PricePlan>[] = []
   return (plan, bytes) => {
     if (taken + bytes > maxBytes) {
       for (const reference of filled) {
-        const other = reference.deref()
-        if (other !== undefined) mapOf(other).clear()
+        reference.deref()?.days.clear()
       }
       filled = []
       taken = 0
     }
-    if (mapOf(plan).size <= 1) filled.push(new WeakRef(plan))
+    if (plan.days.size <= 1) filled.push(new WeakRef(plan))
     taken += bytes
   }
 }
@@ -64,9 +63,12 @@ const termsByContent = (maxTerms: number): ((tariff: Tariff) => Terms) => {
   }
 }
 
+/** Stretches at market prices that are kept; plans in turn share them. */
+const keptPriced = 1_024
+
 /**
- * Make a pool. `maxBytes` (roughly) bounds the days that all plans keep, and in the same way their market prices: what outgrows it is
- * dropped and made again as it is asked for. `maxTerms` bounds the compiled schedules. Neither can change a price.
+ * Make a pool. `maxBytes` (roughly) bounds the days that all plans keep: what outgrows it is dropped and made again as it is asked
+ * for. `maxTerms` bounds the compiled schedules. Neither can change a price.
  */
 export const pricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } = {}): PricingPool => {
   const ids = new WeakMap<Terms, number>()
@@ -80,10 +82,9 @@ export const pricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } 
   }
   // Plans are held by the snapshots that use them; the pool only finds them again.
   const plans = new WeakMap<MarketSeries | TimeZone, Map<string, WeakRef<PricePlan>>>()
-  const accounts = {
-    keepDay: budget(maxBytes, plan => plan.days),
-    keepPriced: budget(maxBytes, plan => plan.priced),
-  }
+  const keepDay = dayBudget(maxBytes)
+  const latest = Array.from({ length: keptPriced }, (): LatestPriced => ({ interval: -1, stretch: null }))
+  let made = 0
   const planOf: PricingPool['planOf'] = of => {
     const anchor = of.market ?? of.zone
     const known = plans.get(anchor) ?? new Map<string, WeakRef<PricePlan>>()
@@ -92,7 +93,8 @@ export const pricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } 
     const found = known.get(key)?.deref()
     if (found !== undefined && found.zone === of.zone) return found
     if (known.size > maxTerms) known.clear()
-    const plan: PricePlan = { ...of, ...accounts, shared: new Map(), days: new Map(), priced: new Map() }
+    const plan: PricePlan = { ...of, shared: new Map(), days: new Map(), keepDay, latest: latest[made % latest.length] as LatestPriced }
+    made += 1
     known.set(key, new WeakRef(plan))
     return plan
   }

@@ -1,4 +1,4 @@
-import { divideHalfEven, type Energy, type Price } from '../quantity.ts'
+import { type Energy, type Price, timesNano } from '../quantity.ts'
 import type { Rate } from './tariff.ts'
 
 /**
@@ -16,17 +16,32 @@ export type TierPrice = {
 
 const one = 1_000_000_000n
 
+const surcharged = (base: Price, { surchargePercentage }: Rate): Price =>
+  surchargePercentage === 0n ? base : timesNano(base, one + surchargePercentage)
+
+const beginOf = (rates: readonly Rate[], index: number): Energy => (index === 0 ? 0n : (rates[index - 1]?.to ?? 0n))
+
 /**
- * Give the tier prices of a band: (base + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9 per kWh.
- * The base is the market price if there is one, else `fixed`; the percentage keeps the sign of its base. Source: contract decisions 10.
+ * Give the tier prices of a band: (fixed + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9 per kWh.
+ * Source: contract decisions 10.
  */
-export const tierPrices = (rates: readonly Rate[], market: Price | null): readonly TierPrice[] =>
+export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
   rates.map((rate, index) => {
-    const fixed = (market === null ? rate.fixed : 0n) + rate.surchargeFixed
-    const base = (market ?? 0n) + fixed
-    const aggregate = rate.surchargePercentage === 0n ? base : divideHalfEven(base * (one + rate.surchargePercentage), one)
-    const from = index === 0 ? 0n : (rates[index - 1]?.to ?? 0n)
-    return { from, to: rate.to, market: market ?? 0n, fixed, percentage: aggregate - base, aggregate }
+    const fixed = rate.fixed + rate.surchargeFixed
+    const aggregate = surcharged(fixed, rate)
+    return { from: beginOf(rates, index), to: rate.to, market: 0n, fixed, percentage: aggregate - fixed, aggregate }
+  })
+
+/**
+ * Give the tier prices of a band at a market price, which stands in the place of `fixed`; the percentage keeps the sign of its base.
+ * Source: contract decisions 10.
+ */
+export const marketTierPrices = (rates: readonly Rate[], market: Price): readonly TierPrice[] =>
+  rates.map((rate, index) => {
+    const { to, surchargeFixed: fixed } = rate
+    const base = market + fixed
+    const aggregate = surcharged(base, rate)
+    return { from: beginOf(rates, index), to, market, fixed, percentage: aggregate - base, aggregate }
   })
 
 /** No charge at all: the price of what is not tariffed and costs nothing. */
