@@ -13,12 +13,21 @@ export type LaneBuffer = {
   readonly assigned: () => number
   /** Tell how many bytes `take` could give at once. */
   readonly readyBytes: () => number
-  /** Commit what steps took, in order, after all their effects. `onCommitted` gets each lane whose offset has moved, also where others' fail. */
-  readonly commit: (taken: readonly Taken[], onCommitted?: (partition: number) => void) => Promise<void>
+  /** Commit how far steps came, in order, after all their effects. `onCommitted` gets each lane whose offset has moved, also where others' fail. */
+  readonly commit: (reached: readonly Reached[], onCommitted?: (partition: number) => void) => Promise<void>
   /** Forget what was read and begin again at the committed offsets. */
   readonly rewind: () => Promise<void>
   readonly close: () => Promise<void>
 }
+
+/** How far what was taken goes in a lane: up to the offset of the next message. */
+export type Reached = { readonly lane: Lane; readonly next: number }
+
+export const reachedBy = (taken: readonly Taken[]): readonly Reached[] =>
+  taken.flatMap(({ lane, messages }) => {
+    const last = messages.at(-1)
+    return last === undefined ? [] : [{ lane, next: last.offset + 1 }]
+  })
 
 type Source = {
   readonly lane: Lane
@@ -127,15 +136,11 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
     },
     assigned: () => assigned,
     readyBytes: () => sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
-    commit: async (taken, onCommitted) => {
-      const ends = new Map<Lane, number>()
-      for (const { lane, messages } of taken) {
-        const last = messages.at(-1)
-        if (last !== undefined) ends.set(lane, last.offset + 1)
-      }
+    commit: async (reached, onCommitted) => {
+      const ends = new Map(reached.map(({ lane, next }) => [lane, next]))
       await Promise.all(
-        [...ends].map(async ([lane, end]) => {
-          await lane.commit(end)
+        [...ends].map(async ([lane, next]) => {
+          await lane.commit(next)
           onCommitted?.(lane.partition)
         }),
       )

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../platform/log/messages.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import type { Step, Tally } from './step.ts'
+import type { StepAccount, Tally } from './step.ts'
 
 /** A letter that a step wrote: of a record, or of a whole message by what it was. A message of readings is stored nevertheless. */
 export type PutAside = {
@@ -16,7 +16,7 @@ export type PutAside = {
 export const enterLane = (
   metrics: Metrics,
   partition: number,
-  { step, aside }: { readonly step: Pick<Step, 'lanes'>; readonly aside: readonly PutAside[] },
+  { step, aside }: { readonly step: Pick<StepAccount, 'lanes'>; readonly aside: readonly PutAside[] },
 ): void => {
   const lane = String(partition)
   const own = aside.filter(({ letter }) => letter.partition === partition)

@@ -10,9 +10,9 @@ import {
   encodeBatchParts,
 } from '../platform/clickhouse/receipts.ts'
 import type { PoisonRecord } from './dead-letter.ts'
-import type { Step } from './step.ts'
+import type { StepAccount } from './step.ts'
 
-const refusedOf = ({ submissions }: Step): readonly BatchFailureRow[] =>
+const refusedOf = ({ submissions }: StepAccount): readonly BatchFailureRow[] =>
   submissions.flatMap(({ refused, ...batch }) => refused.map(record => ({ ...batch, ...record, foundLater: false })))
 
 /** A record that was put aside counts as handled and as failed. */
@@ -26,7 +26,7 @@ const failedLater = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[
   })
 
 /** The records of chunks that could not be read at all; their numbers stand in the message's headers. */
-const failedWhole = ({ unreadable }: Step): readonly BatchFailureRow[] =>
+const failedWhole = ({ unreadable }: StepAccount): readonly BatchFailureRow[] =>
   unreadable.flatMap(({ batches }) =>
     batches.flatMap(({ recordNumbers, ...batch }) =>
       recordNumbers.map(recordNumber => ({
@@ -56,7 +56,7 @@ export const writeFailures = (db: ClickHouse, failures: readonly BatchFailureRow
 /** Write what steps mean for receipts: after their rows are stored and their poison is kept aside. Repeats write the same rows. */
 export const writeReceipts = async (
   db: ClickHouse,
-  steps: readonly { readonly step: Step; readonly poison: readonly PoisonRecord[] }[],
+  steps: readonly { readonly step: StepAccount; readonly poison: readonly PoisonRecord[] }[],
 ): Promise<void> => {
   const failures = steps.flatMap(({ step, poison }) => [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)])
   const parts = steps.flatMap(({ step }) =>

@@ -1,4 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { mostPieces } from './row-hold.ts'
+import type { Taken } from './step.ts'
+
+/** About 20,000 records: in half of it, inserts cost the engine so much more that the worker falls behind a gateway beside it. */
+export const stepBytes = 2_000_000
+
+/** How much the next step takes: less behind one that had more pieces than it should, then step by step more again. */
+export const bytesAfter = (mostBytes: number, taken: readonly Taken[], pieces: number): number => {
+  if (pieces <= mostPieces) return Math.min(stepBytes, mostBytes * 2)
+  const bytes = taken.reduce((sum, { messages }) => messages.reduce((own, { value }) => own + value.length, sum), 0)
+  return (bytes * mostPieces) / pieces
+}
 
 /** When a small step may begin: once the thread has rested for so long (ms) since the one before, or could not within so long. */
 const smallStepMs = { ofRest: 50, most: 300 }

@@ -27,6 +27,13 @@ export type Step = {
   readonly poison: readonly DeadLetter[]
 }
 
+/** What a step is accounted with: all that is held of it while its rows are stored, and until its receipts are written. */
+export type StepAccount = Pick<Step, 'lanes' | 'submissions' | 'chunks' | 'unreadable' | 'poison'>
+
+export const accountOf = ({ lanes, submissions, chunks, unreadable, poison }: Step): StepAccount => ({
+  ...{ lanes, submissions, chunks, unreadable, poison },
+})
+
 /** Records and readings: all that were read, and those of them that are not stored for one of these reasons. */
 export type Tally = { read: number; superseded: number; unreadable: number; erased: number }
 

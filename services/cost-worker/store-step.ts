@@ -1,4 +1,4 @@
-import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import type { ClickHouse, NativeRows } from '../platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { encodeMeterReadings, meterReadingColumns } from '../platform/clickhouse/meter-readings.ts'
@@ -14,7 +14,7 @@ import type { PutAside } from './ledger.ts'
 import type { FailedOrder, LaneOrder } from './plan-orders.ts'
 import { writeFailures } from './receipt.ts'
 import type { Settled } from './settle-step.ts'
-import { isReplay, type Step } from './step.ts'
+import { isReplay, type StepAccount } from './step.ts'
 
 export type StoreOptions = {
   readonly log: Log
@@ -28,11 +28,16 @@ export type StoreOptions = {
 
 const deadLetters = 'meter.dead-letters.v1'
 
-/**
- * Make what stores a settled step: cost rows, of which some may be stored before the step is settled to its end, dead letters, what is left
- * of orders, then failures and, last of all, readings. Gives what was put aside.
- */
-export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: StoreOptions) => {
+/** What makes rows and the rest of settled steps last. */
+export type StepStore = {
+  /** Store cost rows, some maybe before their step is settled to its end. They are encoded before it returns, and held no longer. */
+  readonly storeRows: (rows: readonly MeterCostRow[]) => Promise<void>
+  /** Store dead letters, what is left of orders, then failures and, last of all, readings. Gives what was put aside. */
+  readonly storeRest: (step: StepAccount, settled: Omit<Settled, 'rows'>) => Promise<readonly PutAside[]>
+}
+
+/** Make what stores settled steps. */
+export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: StoreOptions): StepStore => {
   const writeDeadLetters = async (letters: readonly DeadLetter[]): Promise<void> => {
     for (const letter of letters) {
       logger.error({ code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset }, 'a record was put aside')
@@ -50,7 +55,7 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
     )
   }
 
-  const asideOf = (step: Step, settled: Settled): readonly PutAside[] => [
+  const asideOf = (step: StepAccount, settled: Omit<Settled, 'rows'>): readonly PutAside[] => [
     ...step.poison.map(letter => ({ letter, of: 'unreadable' as const, isReplay: false })),
     ...settled.poison.flatMap((one): readonly PutAside[] => {
       const { origin, isWithdrawn } = one.entry
@@ -58,21 +63,18 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
       if (letter === null || origin === null) return []
       return [{ letter, of: isWithdrawn === undefined ? 'record' : 'readings', isReplay: isReplay(origin) }]
     }),
-    ...failedOrders(settled.failedOrders).map(({ of, reason }) => ({
+    ...onceEach(settled.failedOrders).map(({ of, reason }) => ({
       letter: deadLetterOf(of.origin, { position: -1, code: 'order_failed', reason, at: at() }),
       ...{ of: 'order' as const, isReplay: false },
     })),
   ]
 
-  const storeRows = async (rows: readonly MeterCostRow[]): Promise<void> => {
-    if (rows.length === 0) return
-    await clickHouse.insert(meterCostBlock(rows))
-    const unpriced = rows.reduce((count, { status }) => (status === 'UNPRICED' ? count + 1 : count), 0)
+  const storeBlock = async (block: NativeRows, unpriced: number): Promise<void> => {
+    await clickHouse.insert(block)
     if (unpriced > 0) metrics.unpriced.inc(unpriced)
   }
 
-  const storeStep = async (step: Step, settled: Settled): Promise<readonly PutAside[]> => {
-    await storeRows(settled.rows)
+  const storeRest: StepStore['storeRest'] = async (step, settled) => {
     const aside = asideOf(step, settled)
     await writeDeadLetters(aside.map(({ letter }) => letter))
     await putBack(settled.rest)
@@ -86,10 +88,17 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
     return aside
   }
 
-  return { storeRows, storeStep }
+  return {
+    // No frame that waits for the store holds rows.
+    storeRows: rows => (rows.length === 0 ? Promise.resolve() : storeBlock(meterCostBlock(rows), countUnpriced(rows))),
+    storeRest,
+  }
 }
 
+const countUnpriced = (rows: readonly MeterCostRow[]): number =>
+  rows.reduce((count, { status }) => (status === 'UNPRICED' ? count + 1 : count), 0)
+
 /** Each order once, with the first of its reasons. */
-const failedOrders = (failed: readonly FailedOrder[]): readonly FailedOrder[] => [
+const onceEach = (failed: readonly FailedOrder[]): readonly FailedOrder[] => [
   ...new Map(failed.toReversed().map(one => [one.of.version, one])).values(),
 ]

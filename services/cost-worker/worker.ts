@@ -6,14 +6,13 @@ import type { PricingBook } from '../platform/pricing-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import { createEraser, type EraserOptions } from './erase.ts'
 import { type FailingLimits, type FailingWindow, judgeFailing, laneOutcomes, slideWindow } from './failing-share.ts'
-import { openLaneBuffer } from './lane-buffer.ts'
+import { openLaneBuffer, type Reached, reachedBy } from './lane-buffer.ts'
 import { enterLane, type PutAside } from './ledger.ts'
 import { writeReceipts } from './receipt.ts'
-import { mostPieces } from './row-hold.ts'
 import type { SliceBounds } from './settle-slices.ts'
 import { createSettler, type Settled } from './settle-step.ts'
-import { readStep, type Step, type Taken, withoutErased } from './step.ts'
-import { openStepPace } from './step-pace.ts'
+import { accountOf, readStep, type Step, type StepAccount, type Taken, withoutErased } from './step.ts'
+import { bytesAfter, openStepPace, stepBytes } from './step-pace.ts'
 import { type StoreOptions, stepStore } from './store-step.ts'
 import { watchedClickHouse } from './watched-clickhouse.ts'
 
@@ -29,16 +28,6 @@ export type CostWorkerOptions = StoreOptions & {
 /** A worker that runs; it is live as long as its lanes have no work or it gets on with some within a minute. */
 export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
-/** About 20,000 records: in half of it, inserts cost the engine so much more that the worker falls behind a gateway beside it. */
-const stepBytes = 2_000_000
-
-/** How much the next step takes: less behind one that had more pieces than it should, then step by step more again. */
-const bytesAfter = (mostBytes: number, taken: readonly Taken[], pieces: number): number => {
-  if (pieces <= mostPieces) return Math.min(stepBytes, mostBytes * 2)
-  const bytes = taken.reduce((sum, { messages }) => messages.reduce((own, { value }) => own + value.length, sum), 0)
-  return (bytes * mostPieces) / pieces
-}
-
 /** A step of fewer bytes lets more records gather. */
 const smallStepBytes = 1_000_000
 /** Receipts and commits come at most so often while steps follow each other, and when nothing waits; quiet lanes have them at once. */
@@ -53,11 +42,19 @@ const judgedSteps = 50
 
 /** Steps whose rows and dead letters are stored, and whose receipts and commits are owed. */
 type Owed = {
-  readonly taken: Taken[]
-  readonly steps: { readonly step: Step; readonly poison: readonly PoisonRecord[]; readonly aside: readonly PutAside[] }[]
+  readonly reached: Reached[]
+  readonly steps: { readonly step: StepAccount; readonly poison: readonly PoisonRecord[]; readonly aside: readonly PutAside[] }[]
 }
 
 const ordersOf = ({ orders }: Step): readonly Order[] => orders.map(({ order }) => order)
+
+/** A settled step while it is stored: its records and rows are let go of, which are most of it. */
+type Storing = {
+  readonly account: StepAccount
+  readonly orders: readonly Order[]
+  readonly settled: Omit<Settled, 'rows'>
+  readonly reached: readonly Reached[]
+}
 
 /**
  * Start the worker: take what waits, settle it, write rows, dead letters and receipts, commit last. A step is settled while the one
@@ -71,7 +68,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
   // A long step that gets on is alive: begun again elsewhere it would take as long.
   const clickHouse = watchedClickHouse(options.clickHouse, progress)
-  const { storeRows, storeStep } = stepStore({ ...options, clickHouse })
+  const { storeRows, storeRest } = stepStore({ ...options, clickHouse })
   const buffer = await openLaneBuffer(log, 'cost-worker')
   const settler = createSettler(clickHouse, pricing, options.slices)
   const eraser = createEraser({ database: options.database, clickHouse, costAgain: options.costAgain, onProgress: progress })
@@ -79,7 +76,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   await eraser.load()
   const windows = new Map<number, FailingWindow>()
   const stopping = new AbortController()
-  const owed: Owed = { taken: [], steps: [] }
+  const owed: Owed = { reached: [], steps: [] }
   let settledAt = Number.NEGATIVE_INFINITY
   const pace = openStepPace()
   let storing: Promise<void> = Promise.resolve()
@@ -96,25 +93,34 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     await pace.wait(isLarge, stopping.signal)
   }
 
-  const work = async (step: Step, settled: Settled, taken: readonly Taken[], startedAt: number): Promise<void> => {
-    const startedStoringAt = performance.now()
+  const finishStep = async (
+    rowsStored: Promise<void>,
+    { account, orders, settled, reached }: Storing,
+    startedAt: number,
+  ): Promise<void> => {
+    await rowsStored
+    const aside = await storeRest(account, settled)
+    await eraser.erase(orders)
+    metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - startedAt) / 1000)
+    owed.reached.push(...reached)
+    owed.steps.push({ step: account, poison: settled.poison, aside })
+  }
+
+  const startStoring = (step: Step, { rows, ...settled }: Settled, taken: readonly Taken[]): Promise<void> => {
+    const startedAt = performance.now()
     // Rows that were costed beside an erasure are of no object any more.
-    const aside = await storeStep(step, { ...settled, rows: eraser.living(settled.rows) })
-    await eraser.erase(ordersOf(step))
-    metrics.stepSeconds.observe({ phase: 'settle' }, (startedStoringAt - startedAt) / 1000)
-    metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - startedStoringAt) / 1000)
-    owed.taken.push(...taken)
-    owed.steps.push({ step, poison: settled.poison, aside })
+    const rowsStored = storeRows(eraser.living(rows))
+    return finishStep(rowsStored, { account: accountOf(step), orders: ordersOf(step), settled, reached: reachedBy(taken) }, startedAt)
   }
 
   const settleAccounts = async (): Promise<void> => {
     const startedAt = performance.now()
     await writeReceipts(clickHouse, owed.steps)
     const steps = [...owed.steps]
-    await buffer.commit(owed.taken, lane => {
+    await buffer.commit(owed.reached, lane => {
       for (const one of steps) enterLane(metrics, lane, one)
     })
-    owed.taken.length = 0
+    owed.reached.length = 0
     owed.steps.length = 0
     settledAt = performance.now()
     busySince = null
@@ -189,7 +195,8 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     await storing
     await settleIfDue(receiptEveryMs)
     if (mustStop(step, settled)) return
-    storing = work(step, settled, taken, startedAt)
+    metrics.stepSeconds.observe({ phase: 'settle' }, (performance.now() - startedAt) / 1000)
+    storing = startStoring(step, settled, taken)
     // Whoever waits for it next is told if it fails.
     storing.catch(() => undefined)
     if (ordersOf(step).some(({ orderKind }) => orderKind === 'ERASE')) {
@@ -217,7 +224,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
         await storing.catch(() => undefined)
         storing = Promise.resolve()
         settler.drop()
-        owed.taken.length = 0
+        owed.reached.length = 0
         owed.steps.length = 0
         await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
         await buffer.rewind()

@@ -89,7 +89,7 @@ export const timesNano = (a: bigint, b: bigint): bigint => {
 }
 
 /** Give what energy costs at a price: energy × price, half to even to 1e-9. */
-export const costOf: (energy: Energy, price: Price) => Money = timesNano
+export const costOf = (energy: Energy, price: Price): Money => timesNano(energy, price)
 
 /** A number as it is written: mantissa × 10^exponent, the mantissa without trailing zeros. */
 type Decimal = { readonly mantissa: bigint; readonly exponent: number; readonly digits: number }

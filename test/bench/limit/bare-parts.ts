@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Hono } from 'hono'
-import type { LaneBuffer } from '../../../services/cost-worker/lane-buffer.ts'
+import { type LaneBuffer, reachedBy } from '../../../services/cost-worker/lane-buffer.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../../services/platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost-row.ts'
@@ -97,7 +97,7 @@ export const workBare = (buffer: LaneBuffer, codec: Codec, clickHouse: ClickHous
       }
       await clickHouse.insert(meterCostBlock(rows))
       stored += rows.length
-      await buffer.commit(taken)
+      await buffer.commit(reachedBy(taken))
     }
   }
   void work()
