@@ -94,6 +94,26 @@ describe('prices', () => {
     ])
   })
 
+  it('are those of each tariff where more of them share a pool than it keeps market prices of', () => {
+    const pool = pricingPool()
+    const surcharges = Array.from({ length: 2_049 }, (_, index) => BigInt(index))
+    const snapshots = surcharges.map(surchargeFixed => {
+      const own = tariff(allDay([rate(0, null, { surchargeFixed })]), { marketRates: true })
+      return compileSnapshot(pricing('UTC', [own], market), pool)
+    })
+    const atHour = (hours: number) => {
+      const request = { direction: 'IMPORT', start: start + hours * hour, end: start + (hours + 1) * hour } as const
+      return snapshots.map(snapshot => priceSeries(snapshot, request).elements[0]?.price)
+    }
+    for (const [hours, price] of [
+      [1, nano(0.1)],
+      [2, nano(-0.05)],
+      [1, nano(0.1)],
+    ] as const) {
+      expect(atHour(hours)).toEqual(surcharges.map(surcharge => price + surcharge))
+    }
+  })
+
   it.each(publishedPrices().map(found => [found.id, found] as const))('are as published: %s', (_, { input, segments }) => {
     const snapshot = snapshotOf(input)
     const direction = input.tariffs[0]?.direction ?? 'IMPORT'
