@@ -27,12 +27,12 @@ export const openPeeker = (address: KafkaAddress): Peeker => {
     return Number(offsets.get(topic)?.[partition] ?? 0n)
   }
 
-  const readAt = async (topic: string, partition: number, from: number) => {
+  const readAt = async (topic: string, partition: number, from: number, mostBytes: number) => {
     const found = (await client.metadata({ topics: [topic] })).topics.get(topic)
     const node = found?.partitions[partition]?.leader ?? -1
-    const wanted = { partition, fetchOffset: BigInt(from), currentLeaderEpoch: -1, lastFetchedEpoch: -1, partitionMaxBytes: partitionBytes }
+    const wanted = { partition, fetchOffset: BigInt(from), currentLeaderEpoch: -1, lastFetchedEpoch: -1, partitionMaxBytes: mostBytes }
     const topics = [{ topicId: found?.id ?? '', partitions: [wanted] }]
-    const { responses } = await client.fetch({ node, topics, maxWaitTime: 0, minBytes: 0, maxBytes: partitionBytes })
+    const { responses } = await client.fetch({ node, topics, maxWaitTime: 0, minBytes: 0, maxBytes: mostBytes })
     const records = responses.flatMap(({ partitions }) => partitions).find(({ partitionIndex }) => partitionIndex === partition)?.records
     return readRecords(records ?? [], from)
   }
@@ -43,7 +43,7 @@ export const openPeeker = (address: KafkaAddress): Peeker => {
     const seen: StoredMessage[] = []
     let bytes = 0
     for (let at = Math.max(from, begin); at < end; ) {
-      const { messages, next } = await readAt(topic, partition, at)
+      const { messages, next } = await readAt(topic, partition, at, Math.min(partitionBytes, bounds.maxBytes))
       for (const message of messages) {
         bytes += message.value.length
         if (seen.length === bounds.maxMessages || (seen.length > 0 && bytes > bounds.maxBytes)) return { messages: seen, begin, end }
