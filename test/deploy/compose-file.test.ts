@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { operations } from '../../services/contract/operations.ts'
 import { environment, roles } from '../../services/platform/config.ts'
 import { artefacts } from '../support/kafka/artefacts.ts'
+import { startWords } from '../support/running-system.ts'
 import { drainSeconds, packageFile, read, readCompose, type Service } from './deploy-files.ts'
 import { gatewayOperations, pathsOf } from './gateway-paths.ts'
 
@@ -102,7 +103,8 @@ describe('the image', () => {
   it('runs without rights, by the exec form, with a check of its own', () => {
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)?.[1]).not.toBe('0')
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)).not.toBe(null)
-    expect(dockerfile).toMatch(/^ENTRYPOINT \["node", "\/app\/services\/main\.mjs"\]$/m)
+    const words: readonly string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? '[]')
+    expect(words).toEqual(['node', ...startWords().map(word => word.replace('services/', '/app/services/'))])
     expect(dockerfile).toMatch(/^HEALTHCHECK .* CMD \["node", "\/app\/deploy\/healthcheck\.mjs"\]$/m)
   })
 

@@ -43,6 +43,12 @@ export type LaunchedSystem = {
   readonly ready: () => Promise<void>
 }
 
+/** What Node is given by `npm start`: its own flags, then the program. */
+export const startWords = (): readonly string[] => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly scripts: { readonly start: string } }
+  return scripts.start.split('/node ')[1]?.split(' ') ?? []
+}
+
 /** Launch a system on a folder of data. */
 export const launchSystem = (
   folder: string,
@@ -51,7 +57,7 @@ export const launchSystem = (
 ): LaunchedSystem => {
   const settings = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_DATA_DIR: folder, ...environment }
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
-  const child = spawn(process.execPath, ['services/main.mjs', ...words], { cwd: root, env: { ...inherited, ...settings } })
+  const child = spawn(process.execPath, [...startWords(), ...words], { cwd: root, env: { ...inherited, ...settings } })
   let output = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', text => (output += text))
