@@ -7,6 +7,7 @@ import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { laneKey, partitionOf } from '../platform/log/partition.ts'
 import { encodeParts } from '../platform/log/record-chunk.ts'
 import { type EncodedPart, mostBytes, mostRecords } from '../platform/log/record-part.ts'
+import { type ChunkPace, chunkPace } from './chunk-pace.ts'
 import type { LanePressure } from './lane-pressure.ts'
 
 /** Where a record stands in the log. */
@@ -25,7 +26,7 @@ export type ChunkWriter = {
 }
 
 export type ChunkWriterOptions = {
-  readonly log: Pick<Log, 'append' | 'partitions'>
+  readonly log: Pick<Log, 'append' | 'partitions' | 'gatherMs'>
   readonly codec: Pick<Codec, 'encodeLane' | 'encodeParts'>
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
@@ -45,7 +46,7 @@ type Waiting = {
   place: RecordPlace | null
 }
 
-type Partition = { readonly index: number; readonly waiting: Waiting[]; running: boolean }
+type Partition = { readonly index: number; readonly waiting: Waiting[]; readonly pace: ChunkPace; running: boolean }
 
 type Piece = { readonly of: Waiting; readonly part: EncodedPart }
 
@@ -53,12 +54,15 @@ const topic = 'meter.records.v1'
 const mostHeaderBytes = 262_144
 
 /**
- * Make the writer. One append is under way per partition; what arrives meanwhile goes with the next chunk of up to 500 records or
- * 256 KiB. Bytes that wait or are under way are bounded.
+ * Make the writer. One append is under way per partition; what arrives meanwhile, and while the log would have it gather, goes with the next
+ * chunk of up to 500 records or 256 KiB. Bytes that wait or are under way are bounded.
  */
 export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
   const { log, codec, generation, takes, appended, mostWaitingBytes = 256 * 2 ** 20 } = options
-  const partitions = Array.from({ length: log.partitions(topic) }, (_, index): Partition => ({ index, waiting: [], running: false }))
+  const partitions = Array.from(
+    { length: log.partitions(topic) },
+    (_, index): Partition => ({ index, waiting: [], pace: chunkPace(log.gatherMs), running: false }),
+  )
   const process = randomBytes(6).toString('hex')
   let chunks = 0
   let waitingBytes = 0
@@ -79,8 +83,10 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
   }
 
   const run = async (partition: Partition): Promise<void> => {
-    const { waiting } = partition
+    const { waiting, pace } = partition
     while (waiting.length > 0) {
+      const gathered = pace.begin(() => recordsIn(waiting))
+      if (gathered !== null) await gathered
       const pieces = takeChunk(waiting)
       try {
         await appendChunk(partition, pieces)
@@ -98,7 +104,7 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
   const enqueue = (partition: Partition, parts: readonly EncodedPart[]): Promise<RecordPlace> =>
     new Promise((resolve, reject) => {
       partition.waiting.push({ parts, resolve, reject, taken: 0, place: null })
-      if (partition.running) return
+      if (partition.running) return partition.pace.came(recordsOf(parts))
       partition.running = true
       void run(partition)
     })
@@ -166,6 +172,11 @@ const takeChunk = (waiting: Waiting[]): readonly Piece[] => {
   }
   return pieces
 }
+
+const recordsOf = (parts: readonly EncodedPart[]): number => parts.reduce((sum, { recordNumbers }) => sum + recordNumbers.length, 0)
+
+const recordsIn = (waiting: readonly Waiting[]): number =>
+  waiting.reduce((sum, { parts, taken }) => sum + recordsOf(taken === 0 ? parts : parts.slice(taken)), 0)
 
 const batchOf = ({ accountId, liveMode, batchId, recordNumbers }: EncodedPart): readonly ChunkBatch[] =>
   batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers }]

@@ -35,7 +35,7 @@ const gateway = async () => {
     (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
   )
   const codec = await openCodec(localSchemaIds())
-  const log = { partitions: () => partitions, append: async () => 0 }
+  const log = { partitions: () => partitions, append: async () => 0, gatherMs: 0 }
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
   const writer = chunkWriter({ log, codec, generation: () => 0, takes: () => true, appended: counts.accepted })
   const submit = submitInterval({ known, writer, batchIds: batchIds('a secret of the installation'), counts })

@@ -121,6 +121,8 @@ const logOf = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partiti
         waitingBytes -= size
       }
     },
+    // What comes while a commit is under way goes with the next one, whatever its partition.
+    gatherMs: 0,
     subscribe: lanes.subscribe,
     peek: async (topic, index, from, bounds) => {
       const partition = find(topic, index)

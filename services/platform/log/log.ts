@@ -24,6 +24,12 @@ export type Log = {
   readonly append: (topic: TopicName, partition: number, message: Message) => Promise<number>
 
   /**
+   * How long a message may well wait for others to go with it, in ms from the append of the one before it in its partition: an append costs
+   * about the same whatever it brings.
+   */
+  readonly gatherMs: number
+
+  /**
    * Take part in a group: `assigned` is called with a lane for each partition that this reader is given (the embedded log gives
    * all of them before the promise resolves). A lane that is taken away aborts its `lost` signal.
    * Throws `reader_taken` where another reader of this process has the group.

@@ -17,6 +17,12 @@ export type KafkaAddress = {
 export const requestMs = 5_000
 
 /**
+ * A produce or a fetch costs broker and client half a millisecond of CPU, whether it carries ten records or five hundred: each partition's
+ * produces, and the fetches from each broker, begin so far apart where they need not be full.
+ */
+export const gatherMs = 30
+
+/**
  * Options of every client. Tries are limited here and not by the client, whose own repeats would move a commit of a lost reader behind
  * the fence of the group.
  */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, ResponseError } from '@platformatic/kafka'
-import { atMost, clientOptions, type KafkaAddress } from './kafka-client.ts'
+import { atMost, clientOptions, gatherMs, type KafkaAddress } from './kafka-client.ts'
 import type { KafkaLane } from './kafka-lane.ts'
 import { readRecords } from './kafka-records.ts'
 
@@ -28,7 +28,7 @@ const fetchBytes = 4 * 1_048_576
 const partitionBytes = 524_288
 const offsetOutOfRange = 1
 
-/** Start fetching: one request under way per broker, for the lanes that it leads. A failed one is made again, at the leaders of then. */
+/** Start fetching: one request under way per broker, for the lanes that it leads, so far apart that something gathers. A failed one is made again, at the leaders of then. */
 export const openFetcher = ({ address, topic, lanes, beginOf }: FetcherOptions): Fetcher => {
   const client = new Consumer({ ...clientOptions(address, 'fetch'), groupId: 'wattledger-fetch', isolationLevel: 0 })
   const busy = new Set<number>()
@@ -51,6 +51,7 @@ export const openFetcher = ({ address, topic, lanes, beginOf }: FetcherOptions):
       ...{ partition: lane.partition, fetchOffset: BigInt(from), partitionMaxBytes: partitionBytes },
       ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
     }))
+    const gathered = sleep(gatherMs)
     try {
       const bounds = { maxWaitTime: waitMs, minBytes: 1, maxBytes: fetchBytes }
       await deliver(wanted, await client.fetch({ node, topics: [{ topicId, partitions }], ...bounds }))
@@ -61,6 +62,7 @@ export const openFetcher = ({ address, topic, lanes, beginOf }: FetcherOptions):
       if (answer !== undefined) await deliver(wanted, answer).catch(() => undefined)
       await sleep(againMs)
     }
+    await gathered
     busy.delete(node)
     wake()
   }

@@ -3,7 +3,7 @@ import { Admin } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import { type Log, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { openAppender } from './kafka-appender.ts'
-import { atMost, clientOptions, type KafkaAddress, requestMs, within } from './kafka-client.ts'
+import { atMost, clientOptions, gatherMs, type KafkaAddress, requestMs, within } from './kafka-client.ts'
 import { joinGroup } from './kafka-group.ts'
 import { openOffsetBook } from './kafka-offsets.ts'
 import { openPeeker } from './kafka-peek.ts'
@@ -70,6 +70,7 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
       check(topic, partition)
       return await appender.append(nameOf(topic), partition, message, settingsOf(topic).maxMessageBytes)
     },
+    gatherMs,
     subscribe: async (topic, group, assigned) => {
       const name = `${topic} ${group}`
       if (readers.has(name)) throw new Failure('reader_taken', `${group} reads ${topic} already`, { retriable: false })
