@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { mostPieces } from './row-hold.ts'
 import type { Taken } from './step.ts'
 
-/** About 20,000 records: in half of it, inserts cost the engine so much more that the worker falls behind a gateway beside it. */
-export const stepBytes = 2_000_000
+/** About 40,000 records: in half of it, inserts and their merges cost the engine so much more that a worker falls behind a gateway beside it. */
+export const stepBytes = 4_000_000
 
 /** How much the next step takes: less behind one that had more pieces than it should, then step by step more again. */
 export const bytesAfter = (mostBytes: number, taken: readonly Taken[], pieces: number): number => {
