@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import { judge } from './clients/judge.ts'
-import { quantileOf, sumOf } from './samples.ts'
+import { quantileOf, samplesSince, sumOf } from './samples.ts'
 import { compare } from './shapes/kills.ts'
 import { inBatches } from './shapes/topic-reader.ts'
 
@@ -46,6 +46,8 @@ describe('the judges of the benches', () => {
     // 80 of 100: 50 lie below 1, 30 of the 40 between 1 and 2 are taken.
     expect(quantileOf(samples, 'lag', 0.8)).toBe(1.75)
     expect(quantileOf(samples, 'lag', 0.99)).toBe(2)
+    const since = samplesSince(new Map([['stored{lane="0"}', 2]]), samples)
+    expect([since.get('stored{lane="0"}'), since.get('stored{lane="1"}')]).toEqual([1, 4])
   })
 
   it('gather batches that are full, or late', async () => {

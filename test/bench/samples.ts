@@ -13,6 +13,10 @@ export const readSamples = async (urls: readonly string[]): Promise<Samples> => 
   return sums
 }
 
+/** What was counted between two looks. */
+export const samplesSince = (before: Samples, after: Samples): Samples =>
+  new Map([...after].map(([sample, value]) => [sample, value - (before.get(sample) ?? 0)]))
+
 /** The sum of a metric over its labels. */
 export const sumOf = (samples: Samples, name: string): number => {
   let sum = 0
