@@ -1,18 +1,22 @@
 import { execFileSync } from 'node:child_process'
+import { pbkdf2Sync, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { alterUserScramCredentialsV0, Connection, ScramMechanisms } from '@platformatic/kafka'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { KafkaAddress } from '../../services/platform/log/kafka/kafka-client.ts'
+import { clientOptions, type KafkaAddress } from '../../services/platform/log/kafka/kafka-client.ts'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
 import { kafkaAddress } from '../../services/platform/log/kafka/kafka-settings.ts'
 import { ensureTopics } from '../../services/platform/log/kafka/kafka-topics.ts'
+import type { SaslMechanism } from '../../services/platform/log/kafka/sasl-mechanism.ts'
 import type { StoredMessage } from '../../services/platform/log/log.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
 
 const login =
   'org.apache.kafka.common.security.plain.PlainLoginModule required username="broker" password="b" user_broker="b" user_app="secret";'
+const scramLogin = 'org.apache.kafka.common.security.scram.ScramLoginModule required;'
 const plan = { prefix: '', partitions: 1, replicas: 1, minInSync: 1 }
 const folder = mkdtempSync(join(tmpdir(), 'wattledger-access-'))
 const [certificate, pair] = [join(folder, 'certificate.pem'), join(folder, 'pair.pem')]
@@ -35,9 +39,11 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
       settings: {
         'listener.security.protocol.map': 'PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT',
         'inter.broker.listener.name': 'PLAINTEXT',
-        'sasl.enabled.mechanisms': 'PLAIN',
+        'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
         'sasl.mechanism.inter.broker.protocol': 'PLAIN',
         'listener.name.plaintext.plain.sasl.jaas.config': login,
+        'listener.name.plaintext.scram-sha-256.sasl.jaas.config': scramLogin,
+        'listener.name.plaintext.scram-sha-512.sasl.jaas.config': scramLogin,
         ...stores,
       },
     })
@@ -47,22 +53,54 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
     rmSync(folder, { recursive: true })
   })
 
-  const addressWith = (password: string, caFile: string | null): KafkaAddress =>
+  const addressWith = (password: string, caFile: string | null, mechanism: SaslMechanism = 'PLAIN'): KafkaAddress =>
     kafkaAddress({
       ...{ brokers: cluster.brokers, prefix: '', tls: true, caFile, sessionMs: 3_000 },
-      sasl: { mechanism: 'PLAIN', username: 'app', password },
+      sasl: { mechanism, username: 'app', password },
     })
 
-  it('are written to and read from', async () => {
-    const address = addressWith('secret', certificate)
+  /** Append words and read the newest ones back by a group of their own. */
+  const throughLog = async (address: KafkaAddress, words: string): Promise<readonly string[]> => {
     await ensureTopics(address, plan)
     const log = await openKafkaLog({ address, now: () => Date.now() })
-    await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from('secret words'), headers: {} })
+    const offset = await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from(words), headers: {} })
     const { promise, resolve } = Promise.withResolvers<readonly StoredMessage[]>()
-    await log.subscribe('meter.records.v1', 'reader', lane => void lane.read({ maxMessages: 1, maxBytes: 1 }).then(resolve))
-    expect((await promise).map(({ value }) => value.toString())).toEqual(['secret words'])
+    await log.subscribe(
+      'meter.records.v1',
+      words.replaceAll(' ', '-'),
+      lane => void lane.read({ maxMessages: offset + 1, maxBytes: 1_000 }).then(resolve),
+    )
+    const read = (await promise).map(({ value }) => value.toString())
     await log.close()
+    return read.slice(-1)
+  }
+
+  /** Have the brokers know a user by a salted password. */
+  const enrol = async (mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512', password: string): Promise<void> => {
+    const [digest, length] = mechanism === 'SCRAM-SHA-256' ? (['sha256', 32] as const) : (['sha512', 64] as const)
+    const [salt, iterations] = [randomBytes(16), 4_096]
+    const saltedPassword = pbkdf2Sync(password, salt, iterations, length, digest)
+    const [host = '', port = ''] = (cluster.brokers[0] ?? '').split(':')
+    const connection = new Connection('test', clientOptions(addressWith('secret', certificate), 'enrol'))
+    await connection.connect(host, Number(port))
+    const user = { name: 'app', mechanism: ScramMechanisms[mechanism.replaceAll('-', '_') as keyof typeof ScramMechanisms] }
+    await alterUserScramCredentialsV0.api.async(connection, [], [{ ...user, iterations, salt, saltedPassword }])
+    await connection.close()
+  }
+
+  it('are written to and read from', async () => {
+    expect(await throughLog(addressWith('secret', certificate), 'secret words')).toEqual(['secret words'])
   })
+
+  it.each(['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const)(
+    'are written to and read from by %s, and refuse a wrong password',
+    async mechanism => {
+      await enrol(mechanism, 'salted')
+      const words = `words by ${mechanism}`
+      expect(await throughLog(addressWith('salted', certificate, mechanism), words)).toEqual([words])
+      await expect(ensureTopics(addressWith('secret', certificate, mechanism), plan)).rejects.toMatchObject({ code: 'log_away' })
+    },
+  )
 
   it('refuse a wrong password', async () => {
     await expect(ensureTopics(addressWith('wrong', certificate), plan)).rejects.toMatchObject({ code: 'log_away' })
