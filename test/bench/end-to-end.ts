@@ -33,8 +33,8 @@ export type EndToEnd = {
 const acceptedName = 'wattledger_records_accepted_total'
 const storedName = 'wattledger_records_stored_total'
 const drainMs = 60_000
-/** As long as the processes are new. */
-const newSeconds = 5
+/** So long the processes of a load are new. */
+const newSecondsOf = ({ seconds }: FleetLoad): number => Math.min(5, seconds / 2)
 
 /** Lay out the load of a fleet that is made for it. */
 export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBody: number): Promise<LoadPlan> => {
@@ -51,7 +51,7 @@ export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBod
 /** What was seen of a system while a load ran: the backlog once a second, and what was counted while its processes were new. */
 type Watched = { readonly backlog: readonly number[]; readonly whileNew: Samples }
 
-const watch = async (system: BenchSystem, running: Promise<unknown>): Promise<Watched> => {
+const watch = async (system: BenchSystem, running: Promise<unknown>, newSeconds: number): Promise<Watched> => {
   const backlog: number[] = []
   let whileNew: Samples = new Map()
   let isDone = false
@@ -91,7 +91,7 @@ export const endToEnd = async (open: OpenBench, load: FleetLoad): Promise<EndToE
   const cpuBefore = await system.cpuSeconds()
   const startedAt = performance.now()
   const running = forkLoad(plan)
-  const { backlog, whileNew } = await watch(system, running)
+  const { backlog, whileNew } = await watch(system, running, newSecondsOf(load))
   const sent = await running
   await untilStored(system, sent.records)
   const seconds = (performance.now() - startedAt) / 1000

@@ -28,7 +28,10 @@ const fetchBytes = 4 * 1_048_576
 const partitionBytes = 524_288
 const offsetOutOfRange = 1
 
-/** Start fetching: one request under way per broker, for the lanes that it leads, so far apart that something gathers. A failed one is made again, at the leaders of then. */
+/**
+ * Start fetching: one request under way per broker, for the lanes that it leads, so far apart that something gathers. A failed one is made
+ * again, at the leaders of then.
+ */
 export const openFetcher = ({ address, topic, lanes, beginOf }: FetcherOptions): Fetcher => {
   const client = new Consumer({ ...clientOptions(address, 'fetch'), groupId: 'wattledger-fetch', isolationLevel: 0 })
   const busy = new Set<number>()
