@@ -1,5 +1,6 @@
 import { startOfLocalMonth } from '../domain/civil-time.ts'
 import { costRecord } from '../domain/cost/cost-record.ts'
+import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import { compareInCount, type TierMove, type TierPlace, tierKey } from '../domain/tariff/tier-count.ts'
 import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
@@ -8,8 +9,11 @@ import type { LaneGroup } from './lane-group.ts'
 import type { Recosted } from './recost.ts'
 import { byCount, type LaneRecord, rowOf } from './settle.ts'
 
-/** A record that is counted, and what it adds to its accumulators, wherever it stands in their order. */
-type Counted = { readonly entry: LaneRecord; readonly moves: readonly TierMove[] }
+/**
+ * A counted record, and what it adds to its accumulators at any place in their order. `covered`: where actuals cover an estimate. The
+ * intervals stay valid: records of an object that has estimates are never costed from a tail.
+ */
+type Counted = { readonly entry: LaneRecord; readonly covered: readonly Interval[]; readonly moves: readonly TierMove[] }
 
 /**
  * What the accumulators of a location and direction hold in the last month before `until`, which begins at `from`: `base` is what all up to
@@ -48,6 +52,8 @@ const contractStarts = ({ held, direction }: LaneGroup, { from, to }: Span): rea
     .flatMap(era => [era.commodityStart, era.nonCommodityStart])
     .filter((start, index, all) => start > from && start < to && all.indexOf(start) === index)
 
+const noIntervals: readonly Interval[] = []
+
 const add = (counts: Map<number, Energy>, moves: readonly TierMove[], sign: 1n | -1n = 1n): void => {
   for (const { type, direction, countingStart, before, after } of moves) {
     const key = tierKey(type, direction, countingStart)
@@ -62,10 +68,10 @@ const placeOf = (counted: Counted | undefined): TierPlace | undefined => {
 }
 
 /** What is kept of a record must not hold on to the message that it came with. */
-const light = ({ entry, moves }: Counted): Counted => {
-  if (entry.origin === null) return { entry, moves }
+const light = ({ entry, covered, moves }: Counted): Counted => {
+  if (entry.origin === null) return { entry, covered, moves }
   const { accountId, liveMode, batchId, receivedAt } = entry.part
-  return { entry: { ...entry, part: { accountId, liveMode, batchId, receivedAt }, origin: null }, moves }
+  return { entry: { ...entry, part: { accountId, liveMode, batchId, receivedAt }, origin: null }, covered, moves }
 }
 
 /** Move what is too long of a tail into the base. */
@@ -91,9 +97,9 @@ export const countAfter = (
   const from = startOfLocalMonth(group.held.snapshot.timeZone, until - 1)
   let crossed = Number.NEGATIVE_INFINITY
   const counted: Counted[] = []
-  for (const { entry, moves } of entries) {
+  for (const { entry, covered, moves } of entries) {
     if (entry.record.start >= until) continue
-    if (entry.record.start >= since) counted.push({ entry, moves })
+    if (entry.record.start >= since) counted.push({ entry, covered, moves })
     for (const { countingStart } of moves) {
       if (countingStart > entry.record.start && countingStart < until) crossed = Math.max(crossed, countingStart)
     }
@@ -150,7 +156,9 @@ export function* settleNear(
     if (twin.version > cause) cause = twin.version
     return false
   })
-  const waiting = records.filter(({ isWithdrawn }) => isWithdrawn !== true).map((entry): Counted => ({ entry, moves: [] }))
+  const waiting = records
+    .filter(({ isWithdrawn }) => isWithdrawn !== true)
+    .map((entry): Counted => ({ entry, covered: noIntervals, moves: [] }))
   const merged = [...kept, ...waiting].sort((a, b) => byCount(a.entry, b.entry))
   const isNew = ({ entry }: Counted): boolean => renewed.has(entry.record.recordId)
   const firstNew = merged.findIndex(isNew)
@@ -161,10 +169,10 @@ export function* settleNear(
   for (const one of merged.slice(first)) {
     if (isNew(one) && one.entry.version > cause) cause = one.entry.version
     const entry = one.entry.version < cause ? { ...one.entry, version: cause } : one.entry
-    const cost = costRecord(held.snapshot, entry.record, counts)
+    const cost = costRecord(held.snapshot, entry.record, counts, one.covered)
     yield rowOf(entry, cost, held)
     add(counts, cost.moves)
-    tail.push(light({ entry, moves: cost.moves }))
+    tail.push(light({ entry, covered: one.covered, moves: cost.moves }))
   }
   for (const entry of records) if (entry.isWithdrawn === true) yield rowOf(entry, costRecord(held.snapshot, entry.record), held)
   return shortened({ ...count, tail })

@@ -17,10 +17,10 @@ const held = {
 const base = Date.parse('2026-03-10T00:00:00Z')
 
 /** A quarter hour of a device; `slot` counts from the base. */
-const recordOf = (slot: number, device: number, energy: bigint, version: bigint): LaneRecord => ({
+const recordOf = (slot: number, device: number, energy: bigint, version: bigint, confidence = 1_000_000): LaneRecord => ({
   record: {
     ...{ locationId: 'loc_1', deviceId: `dev_${device}`, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
-    ...{ start: base + slot * 900_000, end: base + (slot + 1) * 900_000, energy, confidence: 1_000_000 },
+    ...{ start: base + slot * 900_000, end: base + (slot + 1) * 900_000, energy, confidence },
     ...{ sessionReferenceId: null, recordReferenceId: null, recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}` },
   },
   part: { ...tenant, batchId: null, receivedAt: base },
@@ -37,12 +37,15 @@ const groupOf = (records: readonly LaneRecord[]): LaneGroup => ({
 const worker = () => {
   const stored = new Map<string, MeterCostRow>()
   let count: TailCount | null = null
+  const estimated = new Set<string | null>()
   const keep = (rows: readonly MeterCostRow[]): void => {
     for (const row of rows) if ((stored.get(row.recordId)?.version ?? 0n) <= row.version) stored.set(row.recordId, row)
   }
   /** Settle as far as so many rows; broken off, nothing else is kept. */
   const settle = (records: readonly LaneRecord[], most = Number.POSITIVE_INFINITY): 'near' | 'far' | 'broken' => {
-    const group = groupOf(records)
+    for (const { record } of records) if (record.confidence < 1_000_000) estimated.add(record.deviceId)
+    const hasEstimates = records.some(({ record }) => estimated.has(record.deviceId))
+    const group = { ...groupOf(records), hasEstimates }
     let left = most
     const isBroken = (row: MeterCostRow): boolean => {
       left -= 1
@@ -50,7 +53,7 @@ const worker = () => {
       else count = null
       return left < 0
     }
-    if (count !== null && isNear(count, records)) {
+    if (count !== null && !hasEstimates && isNear(count, records)) {
       const rows = settleNear(group, records, count)
       let next = rows.next()
       for (; next.done !== true; next = rows.next()) if (isBroken(next.value)) return 'broken'
@@ -157,6 +160,36 @@ describe('records near the end of an accumulator', () => {
       { numRuns: 500 },
     )
     expect(broken).toBeGreaterThan(100)
+  })
+
+  it('leave estimates cut, whatever comes before them late or corrected back', () => {
+    const anyStep = fc.record({
+      device: fc.nat(2),
+      slot: fc.nat(20),
+      length: fc.integer({ min: 1, max: 8 }),
+      kilowattHours: fc.constantFrom(0, 1, 2, 9),
+      isEstimate: fc.boolean(),
+    })
+    let near = 0
+    fc.assert(
+      fc.property(fc.array(anyStep, { minLength: 3, maxLength: 12 }), steps => {
+        const { settle, stored } = worker()
+        const last = new Map<string, LaneRecord>()
+        for (const [index, { device, slot, length, kilowattHours, isEstimate }] of steps.entries()) {
+          // The third device has no estimates, so that its records are costed from the tail.
+          const confidence = isEstimate && device < 2 ? 500_000 : 1_000_000
+          const { record, ...entry } = recordOf(slot, device, kwh(kilowattHours), BigInt(index + 1), confidence)
+          const long = { ...entry, record: { ...record, end: record.start + length * 900_000, recordId: `${record.recordId}/${length}` } }
+          last.set(long.record.recordId, long)
+          if (settle([long]) === 'near') near += 1
+        }
+        const inOrder = worker()
+        inOrder.settle([...last.values()])
+        expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
+      }),
+      { numRuns: 500 },
+    )
+    expect(near).toBeGreaterThan(500)
   })
 
   it('are four of each device: of a hundred that tell of the same slots in any order nothing is read again', () => {
