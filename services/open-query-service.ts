@@ -5,6 +5,7 @@ import { presentInstant } from './platform/clock.ts'
 import { isCurrency } from './platform/place/country.ts'
 import { placeOf } from './platform/place/place.ts'
 import { findProviders } from './platform/postgres/providers.ts'
+import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
 import { pricingBook } from './platform/pricing-book.ts'
 import { loadCredentialsKey } from './platform/secrets.ts'
 import { timeZone } from './platform/time-zone.ts'
@@ -70,7 +71,9 @@ export const openQueryService = async (shared: Shared, opening: AsyncDisposableS
   opening.use(await openMarketFeeds(markets))
   const pricing = pricingBook(database, timeZone)
   const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing }
-  const credentialsKey = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
+  const loaded = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
+  const credentialsKey = loaded.value
+  await confirmSecret(database, 'credentials_key', { ...loaded, secret: credentialsKey, at: at() })
   const connect = await openConnect(dependencies, { pricing, logger, fetch, at, credentialsKey, path: config.connectPath })
   const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
   opening.use(startLeasedWork({ database, logger }, [connect.work, ...(resealing === null ? [] : [resealing])]))

@@ -1,27 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createAccount, listAccounts, retrieveAccount, waitForFirstAccount } from './platform/postgres/accounts.ts'
 import { createApiKey } from './platform/postgres/api-keys.ts'
 import { appendAudit } from './platform/postgres/audit-log.ts'
 import type { Database } from './platform/postgres/database.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
+import { readSandbox, type Sandbox, sandboxFile } from './platform/sandbox-file.ts'
 import { type Secret, writePrivately } from './platform/secrets.ts'
-
-/** What a first caller needs; the same is written to `<data>/sandbox.json`, readable by its owner only. */
-export type Sandbox = {
-  readonly base_url: string
-  readonly account_id: string
-  readonly live_key: string
-  readonly test_key: string
-  readonly operator_key: string
-}
-
-const fileOf = (dataFolder: string): string => join(dataFolder, 'sandbox.json')
-
-const readSandbox = (dataFolder: string): Sandbox | null => {
-  const file = fileOf(dataFolder)
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Sandbox) : null
-}
 
 /**
  * Make the sandbox account on the first start, and keep its file true to the address on later ones.
@@ -42,7 +25,7 @@ export const prepareSandbox = async (
   const known = readSandbox(dataFolder)
   if (known !== null && (await retrieveAccount(database.operator, known.account_id)) !== null) {
     const sandbox = { ...known, base_url: baseUrl, operator_key: operatorKey }
-    if (known.base_url !== baseUrl || known.operator_key !== operatorKey) writePrivately(fileOf(dataFolder), sandbox)
+    if (known.base_url !== baseUrl || known.operator_key !== operatorKey) writePrivately(sandboxFile(dataFolder), sandbox)
     return { sandbox, isNew: false }
   }
   if (known === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
@@ -72,7 +55,7 @@ export const prepareSandbox = async (
       test_key: await keyFor(false),
       operator_key: operatorKey,
     }
-    writePrivately(fileOf(dataFolder), made)
+    writePrivately(sandboxFile(dataFolder), made)
     return made
   })
   return { sandbox, isNew: sandbox !== null }

@@ -2,31 +2,56 @@ import { constants } from 'node:os'
 import { ConfigError, environment, readConfig, readRoles, roles } from './platform/config.ts'
 import { isFailure } from './platform/failure.ts'
 import { createLogger } from './platform/telemetry.ts'
+import { version } from './platform/version.ts'
 import { openSystem } from './system.ts'
 import { welcome } from './welcome.ts'
 
+/** Return the text of a default; descriptions name the defaults that are no values, such as a secret that is created. */
+const defaultOf = (name: string): string => {
+  const { data } = environment.safeParse({})
+  const value: unknown = data?.[name as keyof typeof data]
+  return value === undefined || value === '' || Array.isArray(value) ? '' : ` Default: ${String(value)}.`
+}
+
 const help = (): string =>
   [
-    'Wattledger turns meter readings into exact money.',
+    `Wattledger ${version} turns meter readings into exact money.`,
     '',
-    'npm start                          run everything in one process',
-    `npm start -- --roles a,b           run some of: ${roles.join(', ')}`,
-    'npx wattledger --help              commands for accounts, keys and upkeep',
+    'npm start                          Run all roles in one process.',
+    `npm start -- --roles a,b           Run some of the roles: ${roles.join(', ')}.`,
+    'npm start -- --version             Print the version.',
+    'npx wattledger --help              List the commands for accounts, keys and maintenance.',
     '',
-    'Settings come from the environment:',
-    ...Object.entries(environment.shape).map(([name, shape]) => `  ${name.padEnd(32)} ${shape.description ?? ''}`),
+    'Settings are environment variables:',
+    ...Object.entries(environment.shape).map(([name, shape]) => `  ${name.padEnd(35)} ${shape.description ?? ''}${defaultOf(name)}`),
     '',
   ].join('\n')
 
-/** The reason of a start that failed, in words for the person who started it. */
+const fileErrors: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no permission',
+  EPERM: 'this user has no permission',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  ENOTDIR: 'a part of the path is a file',
+  EEXIST: 'a file has this name',
+  EISDIR: 'a folder has this name',
+}
+
+const textOf = (error: object, name: string): string => (name in error ? String(Reflect.get(error, name)) : '')
+
+/** Return the reason of a failed start, in words for the person who started it; null for an unexpected error. */
 const reasonOf = (error: unknown): string | null => {
   if (error instanceof ConfigError) return error.message
   if (isFailure(error)) return error.message
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    const port = 'port' in error ? String(error.port) : ''
-    return `port ${port} is taken by another program; choose another one with WATTLEDGER_PORT or WATTLEDGER_METRICS_PORT`
+  if (!(error instanceof Error)) return null
+  const [code, path] = [textOf(error, 'code'), textOf(error, 'path')]
+  if (code === 'EADDRINUSE') {
+    return `port ${textOf(error, 'port')} is taken by another program; choose another one with WATTLEDGER_PORT or WATTLEDGER_METRICS_PORT`
   }
-  return null
+  const cause = fileErrors[code]
+  if (cause === undefined || path === '') return null
+  return `cannot use ${path}: ${cause} (${code}). Make the data folder writable for this user, or choose another one with WATTLEDGER_DATA_DIR.`
 }
 
 const drainMs = 15_000
@@ -55,6 +80,10 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
 export const runService = async (words: readonly string[], variables: Readonly<Record<string, string | undefined>>): Promise<void> => {
   if (words.includes('--help') || words.includes('-h')) {
     process.stdout.write(help())
+    return
+  }
+  if (words.includes('--version')) {
+    process.stdout.write(`${version}\n`)
     return
   }
   const startedAt = performance.now()

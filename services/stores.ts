@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
@@ -19,6 +19,7 @@ import { type Database, openDatabase } from './platform/postgres/database.ts'
 import { startEmbeddedServer } from './platform/postgres/embedded-server.ts'
 import { raiseLaneGeneration, readLaneGeneration } from './platform/postgres/lane-generation.ts'
 import { migrate } from './platform/postgres/migrate.ts'
+import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
 import { loadSecrets, type Secrets } from './platform/secrets.ts'
 
 const topic = 'meter.records.v1'
@@ -157,7 +158,11 @@ const openGeneration = async (database: Database, partitions: number, stack: Asy
 /** Readings and costs are their owner's alone; the folder above lets PostgreSQL pass, which does not run as root. */
 const makeFolders = (dataFolder: string): void => {
   mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
-  for (const name of ['log', 'clickhouse']) mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 })
+  accessSync(dataFolder, constants.W_OK)
+  for (const name of ['log', 'clickhouse']) {
+    mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 })
+    accessSync(join(dataFolder, name), constants.W_OK)
+  }
 }
 
 /**
@@ -173,16 +178,17 @@ export const openStores = async (
   makeFolders(config.dataFolder)
   // With all parts outside, processes may share the folder.
   if (embeddedParts(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
-  const secrets = loadSecrets(config.dataFolder, config)
+  const loaded = loadSecrets(config.dataFolder, config)
   const { promise: launched, resolve } = Promise.withResolvers<void>()
   const postgres = openPostgres(config, stack, report, resolve)
   await Promise.race([launched, postgres])
   const opened = [openLog(config, stack, report), openClickHouse(config, stack, report, chosen), postgres] as const
   const [log, clickHouse, database] = await settled(opened)
+  await confirmSecret(database, 'secret', { ...loaded, secret: loaded.value.secret, at: presentInstant() })
   const address = config.schemaRegistry
   const codec = await openCodec(address === null ? localSchemaIds() : confluentSchemaIds({ address, fetch }))
   const generation = await openGeneration(database, log.partitions(topic), stack)
-  return { database, log, codec, clickHouse, secrets, metrics: createMetrics(), generation }
+  return { database, log, codec, clickHouse, secrets: loaded.value, metrics: createMetrics(), generation }
 }
 
 /** Wait for all, also where one fails, so that whatever was opened by then is closed again. */

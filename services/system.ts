@@ -19,12 +19,13 @@ import { idempotencyKeys } from './platform/idempotency-store.ts'
 import { serveMetrics } from './platform/metrics.ts'
 import { readKeyState } from './platform/postgres/api-keys.ts'
 import { holdIdempotency } from './platform/postgres/idempotency-holder.ts'
+import type { Sandbox } from './platform/sandbox-file.ts'
 import { sealWith } from './platform/seal.ts'
 import type { Logger } from './platform/telemetry.ts'
 import { openWebhookDialler } from './platform/webhook-dialler/dialler.ts'
 import { recordRefusal } from './query-service/change.ts'
 import { referencePages } from './query-service/reference-page.ts'
-import { prepareSandbox, type Sandbox } from './sandbox.ts'
+import { prepareSandbox } from './sandbox.ts'
 import { openStores, type Report, type Stores, storesReady } from './stores.ts'
 
 /** The whole system in one process, ready; disposing of it drains and closes in the reverse order of opening. */
@@ -97,6 +98,19 @@ const openParts = async (shared: Shared, opening: AsyncDisposableStack, chosen: 
   return parts
 }
 
+/** Serve the metrics; on a free port if the default one is taken and nobody chose it. */
+const openMetrics = async ({ config, metrics }: Shared, report: Report): ReturnType<typeof serveMetrics> => {
+  const { host, metricsPort: port, isMetricsPortFree } = config
+  try {
+    return await serveMetrics(metrics, { host, port })
+  } catch (error) {
+    if (!isMetricsPortFree || !(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error
+    const server = await serveMetrics(metrics, { host, port: 0 })
+    report(`port ${port} of the metrics is taken: they are on port ${server.port}; WATTLEDGER_METRICS_PORT chooses one`)
+    return server
+  }
+}
+
 const appOf = (
   { parts, ready }: { readonly parts: readonly Part[]; readonly ready: readonly Check[] },
   shared: Shared,
@@ -127,7 +141,7 @@ export const openSystem = async (config: Config, logger: Logger, report: Report,
   const parts = await openParts(shared, opening, chosen)
   const ports = portsOf(shared)
   const { host, dataFolder } = config
-  const metricsServer = opening.use(await serveMetrics(shared.metrics, { host, port: config.metricsPort }))
+  const metricsServer = opening.use(await openMetrics(shared, report))
   const app = appOf({ parts, ready: storesReady(shared, chosen) }, shared, ports)
   const listening = await listen(app, { host, port: config.port }, ports)
   const listener = opening.adopt(listening, one => one.close(requestsMs))

@@ -31,6 +31,7 @@ export const overview = (commands: readonly Command[]): string => {
     '',
     `  ${program} COMMAND [--json]`,
     `  ${program} COMMAND --help`,
+    `  ${program} --version`,
     '',
     'Commands',
     columns(rows),

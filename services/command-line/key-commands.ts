@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeInstant } from '../domain/instant.ts'
-import { hashesOf } from '../platform/mint.ts'
-import { type ApiKeyScope, createApiKey, findApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../platform/postgres/api-keys.ts'
+import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../platform/postgres/api-keys.ts'
 import type { Database } from '../platform/postgres/database.ts'
+import { confirmSecret } from '../platform/postgres/secret-fingerprints.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import { loadSecrets, type Secret } from '../platform/secrets.ts'
 import { findAccount } from './account-commands.ts'
 import { auditKey } from './audit.ts'
 import { type Command, CommandError, done, UsageError } from './command.ts'
 import { type Records, withDatabase } from './open-database.ts'
-import { readSandbox } from './sandbox-file.ts'
 import { columns, table } from './table.ts'
 
 const scopes: readonly ApiKeyScope[] = ['read', 'metering', 'all']
@@ -31,28 +30,18 @@ const toJson = (key: StoredApiKey) => ({
 })
 
 /**
- * The secret that the service hashes keys with. It is made here only where the service would make it next;
- * a key that is hashed with another secret would never work.
+ * Return the secret that the service hashes keys with. It is created here only if the service would create it at its next start.
+ * Throws `Failure` `secret_changed` for another secret: a key that is hashed with it would never work.
  */
-const secretOf = async ({ config, isOurs }: Records, database: Database): Promise<Secret> => {
+const secretOf = async ({ config, isOurs }: Records, database: Database, at: number): Promise<Secret> => {
   const isKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
   if (!isKnown && !isOurs) {
     throw new CommandError('the secret of the service is not known here; set WATTLEDGER_SECRET as the service has it')
   }
-  const { secret } = loadSecrets(config.dataFolder, config)
-  if (await contradictsSandbox(config.dataFolder, database, secret)) {
-    throw new CommandError('the service runs with another secret, so the key would not work; set WATTLEDGER_SECRET as the service has it')
-  }
+  const loaded = loadSecrets(config.dataFolder, config)
+  const { secret } = loaded.value
+  await confirmSecret(database, 'secret', { ...loaded, secret, at })
   return secret
-}
-
-/** Whether a sandbox key that lives in the database is not found under this secret. */
-const contradictsSandbox = async (dataFolder: string, { operator }: Database, secret: Secret): Promise<boolean> => {
-  const sandbox = readSandbox(dataFolder)
-  if (sandbox === null) return false
-  const living = await listApiKeys(operator, { accountId: sandbox.account_id, liveMode: false })
-  const isStored = living.some(key => key.revokedAt === null && key.last4 === sandbox.test_key.slice(-4))
-  return isStored && (await findApiKey(operator, hashesOf(secret, sandbox.test_key))) === null
 }
 
 const readDescription = (text: string | undefined): string | null => {
@@ -79,7 +68,7 @@ const create: Command = {
     return withDatabase(input, { mayMake: false }, async (database, records) => {
       const [id = ''] = input.operands
       const account = await findAccount(database.operator, id)
-      const serverSecret = await secretOf(records, database)
+      const serverSecret = await secretOf(records, database, at)
       const tenant = { accountId: account.id, liveMode: options['mode'] === 'live' }
       const { apiKey, secret } = await withOperator(database, async transaction => {
         const made = await createApiKey(transaction.query, tenant, draft, serverSecret, at)

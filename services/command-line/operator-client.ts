@@ -1,22 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Config, readConfig } from '../platform/config.ts'
+import { readConfig } from '../platform/config.ts'
+import { readSandbox } from '../platform/sandbox-file.ts'
+import { readStoredSecrets } from '../platform/secrets.ts'
 import { CommandError, type Input, type Option } from './command.ts'
-import { readSandbox } from './sandbox-file.ts'
 import { type ServiceClient, serviceClient } from './service-client.ts'
 import { baseUrlOf } from './target.ts'
 
 /** The option that names the service whose operator calls. */
 export const operatorOptions: Readonly<Record<string, Option>> = {
   'base-url': { value: 'URL', summary: 'Where the service answers; its own address when absent.' },
-}
-
-/** The key that the service made for itself, where configuration gives none. */
-const keptKey = ({ dataFolder }: Config): string | null => {
-  const file = join(dataFolder, 'secrets.json')
-  if (!existsSync(file)) return null
-  const { operator_key: key } = JSON.parse(readFileSync(file, 'utf8')) as { readonly operator_key?: string }
-  return key ?? null
 }
 
 /**
@@ -26,7 +17,7 @@ const keptKey = ({ dataFolder }: Config): string | null => {
 export const operatorClient = ({ options, variables }: Pick<Input, 'options' | 'variables'>): ServiceClient => {
   const config = readConfig(variables)
   const sandbox = readSandbox(config.dataFolder)
-  const key = config.operatorKey ?? keptKey(config) ?? sandbox?.operator_key
+  const key = config.operatorKey ?? readStoredSecrets(config.dataFolder).operator_key ?? sandbox?.operator_key
   if (key === undefined) {
     throw new CommandError(
       `the operator's key is not in ${config.dataFolder}; name the data folder of the service with WATTLEDGER_DATA_DIR, or set WATTLEDGER_OPERATOR_KEY as the service has it`,

@@ -1,6 +1,7 @@
 import { presentInstant } from '../platform/clock.ts'
 import { ConfigError } from '../platform/config.ts'
 import { isFailure } from '../platform/failure.ts'
+import { version } from '../platform/version.ts'
 import { accountCommands } from './account-commands.ts'
 import { auditLogCommands } from './audit-log-commands.ts'
 import { type Command, CommandError, type Outcome, UsageError } from './command.ts'
@@ -55,6 +56,10 @@ export const runCommandLine = async (
   if (words.length === 0 || isHelpWord(words[0])) {
     terminal.out(overview(commands))
     return words.length === 0 ? 2 : 0
+  }
+  if (words[0] === '--version') {
+    terminal.out(`${version}\n`)
+    return 0
   }
   const group = groupOf(words)
   if (group.length > 0 && (words.length === 1 || isHelpWord(words[1]))) {

@@ -1,7 +1,7 @@
 import { readConfig } from '../platform/config.ts'
 import { apiKeyMode } from '../platform/mint.ts'
+import { readSandbox } from '../platform/sandbox-file.ts'
 import { CommandError, type Input, type Option, UsageError } from './command.ts'
-import { readSandbox } from './sandbox-file.ts'
 
 /** Where a system answers, and whose test mode is used. */
 export type Target = { readonly baseUrl: string; readonly account: string; readonly key: string }

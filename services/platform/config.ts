@@ -38,7 +38,11 @@ const marketFeeds = z
 export const environment = z.object({
   WATTLEDGER_HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   WATTLEDGER_PORT: port.default(8080).describe('Port of the interface; 0 takes a free one.'),
-  WATTLEDGER_METRICS_PORT: port.default(9464).describe('Port of the Prometheus metrics; 0 takes a free one.'),
+  WATTLEDGER_METRICS_PORT: port
+    .default(9464)
+    .describe(
+      'Port of the Prometheus metrics; 0 takes a free one. If it is not set and taken, a service on embedded parts takes a free one.',
+    ),
   WATTLEDGER_DATA_DIR: z.string().min(1).default('./data').describe('Folder of all data.'),
   WATTLEDGER_POSTGRES_URL: z.string().optional().describe('A PostgreSQL to use instead of the packaged one: postgres://…'),
   WATTLEDGER_SECRET: z
@@ -151,6 +155,8 @@ export type Config = DistributedSettings & {
   readonly host: string
   readonly port: number
   readonly metricsPort: number
+  /** Whether the metrics may take a free port because theirs was not chosen: on embedded parts no monitoring counts on it. */
+  readonly isMetricsPortFree: boolean
   readonly dataFolder: string
   readonly postgresUrl: string | null
   readonly secret: string | null
@@ -184,19 +190,23 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   const read = z.strictObject(environment.shape).safeParse(named)
   if (!read.success) throw new ConfigError(read.error.issues.map(describeIssue).join('\n'))
   const value = read.data
+  const distributed = distributedSettings(value)
+  const postgresUrl = value.WATTLEDGER_POSTGRES_URL ?? null
+  const isMetricsPortFree = !('WATTLEDGER_METRICS_PORT' in named) && embeddedParts({ ...distributed, postgresUrl }).length > 0
   return {
     host: value.WATTLEDGER_HOST,
     port: value.WATTLEDGER_PORT,
     metricsPort: value.WATTLEDGER_METRICS_PORT,
+    isMetricsPortFree,
     dataFolder: resolve(value.WATTLEDGER_DATA_DIR),
-    postgresUrl: value.WATTLEDGER_POSTGRES_URL ?? null,
+    postgresUrl,
     secret: value.WATTLEDGER_SECRET ?? null,
     operatorKey: value.WATTLEDGER_OPERATOR_KEY ?? null,
     credentialsKey: value.WATTLEDGER_CREDENTIALS_KEY ?? null,
     formerSecrets: value.WATTLEDGER_FORMER_SECRETS,
     formerCredentialsKeys: value.WATTLEDGER_FORMER_CREDENTIALS_KEYS,
     connectPath: value.WATTLEDGER_CONNECT_PATH,
-    ...distributedSettings(value),
+    ...distributed,
     logLevel: value.WATTLEDGER_LOG_LEVEL,
     logPartitions: value.WATTLEDGER_LOG_PARTITIONS,
     logRetentionMs: value.WATTLEDGER_LOG_RETENTION_HOURS * 3_600_000,

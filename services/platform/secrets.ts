@@ -21,21 +21,39 @@ type Given = { readonly secret: string | null; readonly formerSecrets?: readonly
 /** What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the one in use. */
 type Stored = { readonly secret?: string; readonly operator_key?: string; readonly credentials_key?: string }
 
-const readStored = (file: string): Stored => {
+const fileOf = (dataFolder: string): string => join(dataFolder, 'secrets.json')
+
+/** Read the secrets that a data folder stores. Throws `Failure` `secrets_unreadable` if the file is damaged. */
+export const readStoredSecrets = (dataFolder: string): Stored => {
+  const file = fileOf(dataFolder)
   if (!existsSync(file)) return {}
-  const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  const value = readJsonFile(file)
   const isText = (name: string): boolean => ['string', 'undefined'].includes(typeof Reflect.get(value as object, name))
   if (typeof value === 'object' && value !== null && isText('secret') && isText('operator_key') && isText('credentials_key')) return value
-  throw new Failure('secrets_unreadable', `${file} does not hold the secrets; restore it`, { retriable: false })
+  throw new Failure('secrets_unreadable', `${file} is damaged. Restore it from a backup: without it every API key is invalid.`, {
+    retriable: false,
+  })
 }
 
+/** Parse a JSON file; undefined if its text is no JSON. Throws the system's error if the file cannot be read. */
+export const readJsonFile = (file: string): unknown => {
+  const text = readFileSync(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Something read or created. `isNew`: it was created now and is lost unless `save` writes it to the data folder. */
+export type Loaded<T> = { readonly value: T; readonly isNew: boolean; readonly save: () => void }
+
 /**
- * Take the secrets given by configuration, else those of the data folder, which are made on first use (owner-readable only).
- * Throws when the stored file cannot be read: keys that were hashed with a lost secret would all be dead.
+ * Take the secrets given by configuration, else those of the data folder; create those that are missing. Nothing is written before `save`.
+ * Throws `Failure` `secrets_unreadable` if the stored file is damaged: without its secret every API key is invalid.
  */
-export function loadSecrets(dataFolder: string, given: Given): Secrets {
-  const file = join(dataFolder, 'secrets.json')
-  const known = readStored(file)
+export function loadSecrets(dataFolder: string, given: Given): Loaded<Secrets> {
+  const known = readStoredSecrets(dataFolder)
   const secret = given.secret ?? known.secret ?? randomBytes(32).toString('hex')
   const operatorKey = given.operatorKey ?? known.operator_key ?? `ok_${randomBytes(24).toString('hex')}`
   const kept: Stored = {
@@ -43,31 +61,31 @@ export function loadSecrets(dataFolder: string, given: Given): Secrets {
     ...(given.secret === null && { secret }),
     ...(given.operatorKey === null && { operator_key: operatorKey }),
   }
-  if (kept.secret !== known.secret || kept.operator_key !== known.operator_key) {
+  const save = (): void => {
+    if (kept.secret === known.secret && kept.operator_key === known.operator_key) return
     mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
-    writePrivately(file, kept)
+    writePrivately(fileOf(dataFolder), { ...readStoredSecrets(dataFolder), ...kept })
   }
-  return { secret: withFormer(secret, given.formerSecrets), operatorKey }
+  const isNew = given.secret === null && known.secret === undefined
+  return { value: { secret: withFormer(secret, given.formerSecrets), operatorKey }, isNew, save }
 }
 
 const withFormer = (present: string, former: readonly string[] = []): Secret => (former.length === 0 ? present : [present, ...former])
 
 /**
- * Take the key that credentials of providers are encrypted with: that of the configuration, else that of the data folder, which is made on
- * first use. Throws as `loadSecrets` does: what was sealed with a lost key is lost.
+ * Take the key that encrypts credentials of providers: that of the configuration, else that of the data folder; create it if it is missing.
+ * Nothing is written before `save`. Throws as `loadSecrets` does.
  */
-export function loadCredentialsKey(dataFolder: string, given: string | null, former: readonly string[] = []): Secret {
-  return withFormer(given ?? storedCredentialsKey(dataFolder), former)
-}
-
-function storedCredentialsKey(dataFolder: string): string {
-  const file = join(dataFolder, 'secrets.json')
-  const known = readStored(file)
-  if (known.credentials_key !== undefined) return known.credentials_key
+export function loadCredentialsKey(dataFolder: string, given: string | null, former: readonly string[] = []): Loaded<Secret> {
+  if (given !== null) return { value: withFormer(given, former), isNew: false, save: () => undefined }
+  const known = readStoredSecrets(dataFolder).credentials_key
+  if (known !== undefined) return { value: withFormer(known, former), isNew: false, save: () => undefined }
   const made = randomBytes(32).toString('hex')
-  mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
-  writePrivately(file, { ...known, credentials_key: made })
-  return made
+  const save = (): void => {
+    mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+    writePrivately(fileOf(dataFolder), { ...readStoredSecrets(dataFolder), credentials_key: made })
+  }
+  return { value: withFormer(made, former), isNew: true, save }
 }
 
 /** Write a JSON file that only its owner can read, whole or not at all, durable when this returns. */

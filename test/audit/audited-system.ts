@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../services/sandbox.ts'
+import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { type Client, login } from '../support/client.ts'
 import type { Random } from '../support/ledger/random.ts'
 

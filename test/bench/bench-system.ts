@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import type { Sandbox } from '../../services/sandbox.ts'
+import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { dataFolder, startSystem } from '../support/running-system.ts'
 import { closedWithRun } from './interrupted.ts'
 import { removeAfterRun } from './kept-data.ts'

@@ -188,7 +188,7 @@ describe('beside a running service', () => {
     const words = ['keys', 'create', account?.id ?? '', '--mode', 'live']
     const other = { WATTLEDGER_SECRET: 'another secret of thirty-two characters' }
     const { code, out, err } = await run(folder, words, other)
-    expect([code, out, err]).toEqual([1, '', expect.stringContaining('another secret')])
+    expect([code, out, err]).toEqual([1, '', expect.stringContaining('set WATTLEDGER_SECRET to the value that the database was used with')])
   })
 
   it('another database is left as it is until "migrate" is called, and its keys need its own secret', async () => {

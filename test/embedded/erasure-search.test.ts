@@ -37,6 +37,7 @@ const namesNobody: Readonly<Record<string, string>> = {
   price_fan_outs: 'where telling of a change of prices is, for minutes',
   providers: 'suppliers',
   schema_migrations: 'the schema',
+  secret_fingerprints: 'hashes of the secrets of the installation',
   webhook_deliveries: 'ids of events, which are erased',
   webhook_endpoints: 'settings of the account, which stay',
   webhook_resends: 'ids of events, which are erased',

@@ -65,9 +65,10 @@ describe('former secrets', () => {
   it('come from the configuration, after the present one, also where that is kept in the data folder', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattledger-rotation-'))
     const former = readConfig({ WATTLEDGER_FORMER_SECRETS: `${second}, ${first}`, WATTLEDGER_FORMER_CREDENTIALS_KEYS: first })
-    expect(loadSecrets(folder, { ...former, secret: third }).secret).toEqual(changed)
-    expect(loadSecrets(folder, former).secret).toEqual([loadSecrets(folder, readConfig({})).secret, second, first])
-    expect(loadCredentialsKey(folder, second, former.formerCredentialsKeys)).toEqual([second, first])
+    expect(loadSecrets(folder, { ...former, secret: third }).value.secret).toEqual(changed)
+    loadSecrets(folder, readConfig({})).save()
+    expect(loadSecrets(folder, former).value.secret).toEqual([loadSecrets(folder, readConfig({})).value.secret, second, first])
+    expect(loadCredentialsKey(folder, second, former.formerCredentialsKeys).value).toEqual([second, first])
     rmSync(folder, { recursive: true })
   })
 

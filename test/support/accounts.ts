@@ -5,7 +5,7 @@ import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { type ApiKeyScope, createApiKey } from '../../services/platform/postgres/api-keys.ts'
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts'
 import { findEmbeddedServer } from '../../services/platform/postgres/embedded-server.ts'
-import type { Sandbox } from '../../services/sandbox.ts'
+import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 
 /** Open the records of truth of a system that runs on a folder. */
 export const openRecords = async (folder: string): Promise<Database> => {

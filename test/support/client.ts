@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Sandbox } from '../../services/sandbox.ts'
+import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 
 export type Layout = 'current' | 'earlier'
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Sandbox } from '../../services/sandbox.ts'
+import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { makeTestFolder } from './postgres.ts'
 
 const root = new URL('../../', import.meta.url).pathname

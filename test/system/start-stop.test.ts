@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Sandbox } from '../../services/sandbox.ts'
+import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { login } from '../support/client.ts'
 import { dataFolder, launchSystem, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 

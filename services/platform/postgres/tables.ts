@@ -192,5 +192,6 @@ export type Tables = {
     events_done: Generated<number>
     deliveries_queued: Generated<number>
   }
+  secret_fingerprints: { name: string; fingerprint: string; time_created: Instant }
   lane_generations: { topic: string; generation: number; partitions: number; time_updated: Instant }
 }

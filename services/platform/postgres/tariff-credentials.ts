@@ -5,6 +5,9 @@ import { ownedBy } from './page.ts'
 import type { Tables } from './tables.ts'
 import type { Tenant, TenantTransaction } from './transaction.ts'
 
+/** Key derivation text of provider credentials. A change makes stored credentials unreadable. */
+export const credentialsPurpose = 'provider credentials'
+
 /** How the tariff of a location is fetched from its provider; `sealed` is what the person gave, encrypted. Instants in ms. */
 export type TariffCredentials = Tenant & {
   readonly id: string

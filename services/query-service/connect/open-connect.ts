@@ -1,5 +1,6 @@
 import type { Binding, Page } from '../../platform/http/binding.ts'
 import { marketAreasOf } from '../../platform/place/market-areas.ts'
+import { credentialsPurpose } from '../../platform/postgres/tariff-credentials.ts'
 import { shipSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
 import { sealWith } from '../../platform/seal.ts'
 import type { Secret } from '../../platform/secrets.ts'
@@ -9,9 +10,6 @@ import type { LeasedWork } from '../events/timers.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { connectOperations } from './connect-operations.ts'
 import { connectWork } from './connect-work.ts'
-
-/** What credentials of providers are sealed for. */
-export const credentialsPurpose = 'provider credentials'
 
 /** What Connect needs of the process, beside what all operations share. */
 export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {

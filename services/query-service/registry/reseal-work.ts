@@ -1,10 +1,10 @@
 import type { Database } from '../../platform/postgres/database.ts'
 import { providerCredentials, type ResealedPage, resealPage, webhookSecrets } from '../../platform/postgres/reseal.ts'
+import { credentialsPurpose } from '../../platform/postgres/tariff-credentials.ts'
 import { webhookPurpose } from '../../platform/postgres/webhook-secret.ts'
 import { resealWith } from '../../platform/seal.ts'
 import { type Secret, textsOf } from '../../platform/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
-import { credentialsPurpose } from '../connect/open-connect.ts'
 import type { LeasedWork } from '../events/timers.ts'
 
 export type ResealOptions = {
