@@ -94,6 +94,6 @@ function importBreaches({ path, text }: Source): readonly string[] {
 const ambientBreaches = ({ path, text }: Source): readonly string[] =>
   ambient.filter(({ word, homes: allowed }) => word.test(text) && !isAtHome(path, allowed)).map(({ name }) => `${path} uses ${name}`)
 
-/** List every file over 250 lines. */
+/** List every file over 350 lines. */
 export const overlong = (sources: readonly Source[]): readonly string[] =>
-  sources.filter(({ text }) => text.split('\n').length - 1 > 250).map(({ path }) => path)
+  sources.filter(({ text }) => text.split('\n').length - 1 > 350).map(({ path }) => path)
