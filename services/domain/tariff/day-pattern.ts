@@ -17,25 +17,33 @@ export type DayStretch = { readonly from: number; readonly to: number; readonly 
 
 type RankedBand = BandPlace & { readonly hours: Hours; readonly rank: number }
 
-/** Dates with months, dates, months, none: 3 … 0; -1 when the entry does not hold on this day. */
-const entryRank = (entry: ScheduleEntry, kind: DayKind): number => {
-  const everyMonth = entry.months.includes('All')
-  if (!everyMonth && !entry.months.includes(monthNames[kind.month - 1] as Month)) return -1
-  if (entry.dates.length > 0 && !entry.dates.includes(kind.date)) return -1
-  return (entry.dates.length > 0 ? 2 : 0) + (everyMonth ? 0 : 1)
+/** Return the rank of the entry of an index in a month and on a date: dates with months, dates, months, none: 3 … 0; -1: it does not apply. */
+export const entryRanks = (schedule: readonly ScheduleEntry[]): ((entry: number, month: number, date: number) => number) => {
+  const [months, dates, ranks] = [new Int32Array(schedule.length), new Int32Array(schedule.length), new Int8Array(schedule.length)]
+  for (const [index, entry] of schedule.entries()) {
+    const everyMonth = entry.months.includes('All')
+    months[index] = everyMonth ? -1 : entry.months.reduce((mask, name) => mask | (1 << monthNames.indexOf(name as Month)), 0)
+    dates[index] = entry.dates.length === 0 ? -1 : entry.dates.reduce((mask, date) => mask | (1 << (date - 1)), 0)
+    ranks[index] = (entry.dates.length > 0 ? 2 : 0) + (everyMonth ? 0 : 1)
+  }
+  return (entry, month, date) => {
+    const applies = ((months[entry] as number) >>> (month - 1)) & ((dates[entry] as number) >>> (date - 1)) & 1
+    return applies === 1 ? (ranks[entry] as number) : -1
+  }
 }
 
-/** Single day, group, All: 2 … 0; -1 when the block does not hold on this weekday. */
-const blockRank = (block: DaysAndHours, weekday: number): number => {
+/** Return the rank of a block on a weekday: single day, group, All: 2 … 0; -1: it does not apply. */
+export const blockRank = (block: DaysAndHours, weekday: number): number => {
   if (block.days.includes(dayNames[weekday] as Day)) return 2
   if (block.days.includes(weekday < 5 ? 'Weekdays' : 'Weekend')) return 1
   return block.days.includes('All') ? 0 : -1
 }
 
 /** Give the bands of every rank that hold on a kind of day, in the order of the schedule. */
-export const bandsOn = (schedule: readonly ScheduleEntry[], kind: DayKind): RankedBand[] =>
-  schedule.flatMap((entry, entryIndex) => {
-    const rank = entryRank(entry, kind)
+const bandsOn = (schedule: readonly ScheduleEntry[], kind: DayKind): RankedBand[] => {
+  const ranks = entryRanks(schedule)
+  return schedule.flatMap((entry, entryIndex) => {
+    const rank = ranks(entryIndex, kind.month, kind.date)
     if (rank < 0) return []
     return entry.daysAndHours.flatMap((daysAndHours, block) => {
       const dayRank = blockRank(daysAndHours, kind.weekday)
@@ -43,6 +51,7 @@ export const bandsOn = (schedule: readonly ScheduleEntry[], kind: DayKind): Rank
       return daysAndHours.hours.map((hours, band) => ({ entry: entryIndex, block, band, hours, rank: rank * 3 + dayRank }))
     })
   })
+}
 
 type Edge = { readonly at: number; readonly opens: boolean; readonly band: RankedBand }
 
@@ -70,7 +79,7 @@ const highest = (openByRank: readonly ReadonlySet<RankedBand>[]): RankedBand[] =
  * Give the bands that hold on a kind of day, in order and over the whole day.
  * Where several cover an instant the highest rank holds: dates with months, dates, months, none; then single day, group, All.
  * A band that wraps covers the end and the beginning of the same day: months, dates and days are those of the instant itself.
- * Neighbours of one band are one stretch. Source: contract decisions 10.
+ * Neighbours of one band are one stretch. To look at many days, use `daySweep`, which is much faster. Source: contract decisions 10.
  */
 export const dayPattern = (schedule: readonly ScheduleEntry[], kind: DayKind): DayStretch[] => {
   const edges = edgesOf(bandsOn(schedule, kind))

@@ -1,5 +1,6 @@
-import { dayPattern } from './day-pattern.ts'
-import type { Rate, ScheduleEntry } from './tariff.ts'
+import { type DayKind, dayPattern } from './day-pattern.ts'
+import { type DaySweep, daySweep, overlap } from './day-sweep.ts'
+import type { Hours, Rate, ScheduleEntry } from './tariff.ts'
 
 /** Which band holds from which second of a day on; -1 where none does. */
 export type BandPattern = { readonly starts: readonly number[]; readonly bands: readonly number[] }
@@ -41,31 +42,72 @@ const bandRegister = () => {
   return { bands, indexOf }
 }
 
+/** A schedule of fewer bands is made ready anew for each of its few patterns: held, that would take more memory than the schedule. */
+const manyBands = 32
+
+/** Make the patterns of a schedule; `indexOf` gives the number of a list of rates. */
+const patternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates: readonly Rate[]) => number) => {
+  const byContent = new Map<string, BandPattern>()
+  const byClass = new Map<string, BandPattern>()
+  const numbers = new Map<Hours, number>()
+  let held: DaySweep | null = null
+
+  const numberOf = (hours: Hours | undefined): number => {
+    if (hours === undefined) return -1
+    const known = numbers.get(hours)
+    if (known !== undefined) return known
+    const number = indexOf(hours.rate)
+    if (held !== null) numbers.set(hours, number)
+    return number
+  }
+
+  /** Append the parts of a day; of bands that overlap, which no tariff that was read has, the first one holds. */
+  const sweepDay = (days: DaySweep, kind: DayKind, append: (from: number, hours: Hours | undefined) => void): void => {
+    let isUnclear = false
+    days.sweep(kind, (from, _to, band) => {
+      isUnclear ||= band === overlap
+      append(from, days.bands[band])
+      return isUnclear
+    })
+    if (isUnclear) for (const { from, bands } of dayPattern(schedule, kind)) append(from, bands[0]?.hours)
+  }
+
+  const makePattern = (days: DaySweep, kind: DayKind): BandPattern => {
+    const starts: number[] = []
+    const bands: number[] = []
+    sweepDay(days, kind, (from, hours) => {
+      if (from === 0) starts.length = bands.length = 0
+      const band = numberOf(hours)
+      if (bands.at(-1) === band) return
+      starts.push(from)
+      bands.push(band)
+    })
+    const content = `${starts}/${bands}`
+    const pattern = byContent.get(content) ?? { starts, bands }
+    byContent.set(content, pattern)
+    return pattern
+  }
+
+  return (kind: DayKind): BandPattern => {
+    const days = held ?? daySweep(schedule)
+    if (days.bands.length >= manyBands) held = days
+    const dayClass = days.classOf(kind)
+    const pattern = byClass.get(dayClass) ?? makePattern(days, kind)
+    byClass.set(dayClass, pattern)
+    return pattern
+  }
+}
+
 /** Compile a schedule; patterns are made when a day first asks for them, equal ones once. */
 export const compileTerms = (schedule: readonly ScheduleEntry[], marketRates: boolean): Terms => {
   const { bands, indexOf } = bandRegister()
   const byDay = new Map<number, BandPattern>()
-  const byContent = new Map<string, BandPattern>()
-  const makePattern = (month: number, date: number, weekday: number): BandPattern => {
-    const starts: number[] = []
-    const indexes: number[] = []
-    for (const stretch of dayPattern(schedule, { month, date, weekday })) {
-      const hours = stretch.bands[0]?.hours
-      const band = hours === undefined ? -1 : indexOf(hours.rate)
-      if (indexes.at(-1) === band) continue
-      starts.push(stretch.from)
-      indexes.push(band)
-    }
-    const content = `${starts}/${indexes}`
-    const pattern = byContent.get(content) ?? { starts, bands: indexes }
-    byContent.set(content, pattern)
-    return pattern
-  }
+  const makePattern = patternMaker(schedule, indexOf)
   // Without dates in the schedule all days of a month and weekday are alike.
   const dated = schedule.some(entry => entry.dates.length > 0)
   const patternOn = (month: number, date: number, weekday: number): BandPattern => {
     const key = (month * 32 + (dated ? date : 0)) * 8 + weekday
-    const pattern = byDay.get(key) ?? makePattern(month, dated ? date : 1, weekday)
+    const pattern = byDay.get(key) ?? makePattern({ month, date: dated ? date : 1, weekday })
     byDay.set(key, pattern)
     return pattern
   }

@@ -1,0 +1,142 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { dayNames, dayPattern, monthNames } from '../../../services/domain/tariff/day-pattern.ts'
+import { daySweep, gap, overlap } from '../../../services/domain/tariff/day-sweep.ts'
+import { judgeCoverage } from '../../../services/domain/tariff/judge-coverage.ts'
+import type { Hours, ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
+import { compileTerms } from '../../../services/domain/tariff/terms.ts'
+import { cpuTime } from '../../support/cpu-time.ts'
+import { schedules } from '../../support/oracle/generate-schedule.ts'
+import { judgeEveryDay } from '../../support/oracle/judge-every-day.ts'
+
+const rate = (fixed: number) => [{ fixed: BigInt(fixed), to: null, surchargeFixed: 0n, surchargePercentage: 0n }]
+const band = (validFrom: number, validTo: number, fixed = 1): Hours => ({ validFrom, validTo, rate: rate(fixed) })
+const allDay = band(0, 86_400)
+const of = (hours: readonly Hours[], dates: readonly number[] = [], months: ScheduleEntry['months'] = ['All']): ScheduleEntry => ({
+  ...{ months, dates, daysAndHours: [{ days: ['All'], hours }] },
+})
+
+/** Times on a coarse grid meet each other often. */
+const times = fc.integer({ min: 0, max: 12 }).map(hour => hour * 7_200)
+const anyBand = fc
+  .tuple(times, times, fc.integer({ min: 1, max: 3 }))
+  .filter(([from, to]) => from !== to && from < 86_400)
+  .map(([from, to, fixed]) => band(from, to === 0 ? 86_400 : to, fixed))
+const anyBands = fc.oneof(fc.constant([allDay]), fc.array(anyBand, { minLength: 1, maxLength: 5 }))
+const anyDays = fc.oneof(
+  fc.constant(['All' as const]),
+  fc.subarray(['Weekdays', 'Weekend', ...dayNames] as const, { minLength: 1, maxLength: 3 }),
+)
+const anyEntry = fc.record({
+  months: fc.oneof(fc.constant(['All' as const]), fc.subarray([...monthNames], { minLength: 1, maxLength: 4 })),
+  dates: fc.oneof(fc.constant([]), fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { maxLength: 3 })),
+  daysAndHours: fc.array(fc.record({ days: anyDays, hours: anyBands }), { minLength: 1, maxLength: 3 }),
+})
+/** With a whole day below them most schedules are without gaps, and fail, if at all, late in the calendar. */
+const anySchedule = fc
+  .tuple(fc.boolean(), fc.array(anyEntry, { minLength: 1, maxLength: 6 }))
+  .map(([isWhole, entries]): readonly ScheduleEntry[] => (isWhole ? [of([allDay]), ...entries] : entries))
+
+describe('a schedule that is looked at by classes of days', () => {
+  it('is refused as one of which each day is looked at, with the same first place', () => {
+    let refused = 0
+    fc.assert(
+      fc.property(anySchedule, schedule => {
+        const refusal = judgeEveryDay(schedule)
+        if (refusal !== undefined) refused += 1
+        expect(judgeCoverage(schedule)).toEqual(refusal)
+      }),
+      { numRuns: 1_500 },
+    )
+    expect(refused).toBeGreaterThan(300)
+    expect(refused).toBeLessThan(1_450)
+  })
+
+  it('has more bands on a day than are allowed where each day says so', () => {
+    const many = Array.from({ length: 1_441 }, (_, index) => band(index * 30, (index + 1) * 30))
+    for (const schedule of [
+      [of([allDay]), of(many, [29], ['Feb'])],
+      [of([allDay]), of(many, [30], ['Feb'])],
+      [of(many.slice(0, 720)), of(many.slice(720), [7])],
+    ]) {
+      expect(judgeCoverage(schedule)).toEqual(judgeEveryDay(schedule))
+    }
+    expect(judgeCoverage([of([allDay]), of(many, [29], ['Feb'])])?.message).toMatch(/at most 1440 bands on Mon in Feb on date 29/)
+  })
+
+  it('shows on each day the bands that this day has', () => {
+    const kinds = fc.record({
+      month: fc.integer({ min: 1, max: 12 }),
+      date: fc.integer({ min: 1, max: 31 }),
+      weekday: fc.integer({ min: 0, max: 6 }),
+    })
+    fc.assert(
+      fc.property(anySchedule, fc.array(kinds, { minLength: 1, maxLength: 6 }), (schedule, days) => {
+        const sweeping = daySweep(schedule)
+        const terms = compileTerms(schedule, false)
+        for (const kind of days) {
+          const parts: { from: number; to: number; hours: number | Hours | undefined }[] = []
+          sweeping.sweep(kind, (from, to, index) => {
+            const hours = index < 0 ? index : sweeping.bands[index]
+            const last = parts.at(-1)
+            if (last !== undefined && last.hours === hours) last.to = to
+            else parts.push({ from, to, hours })
+            return false
+          })
+          const expected: typeof parts = []
+          for (const { from, to, bands } of dayPattern(schedule, kind)) {
+            const hours = bands.length === 0 ? gap : bands.length > 1 ? overlap : bands[0]?.hours
+            const last = expected.at(-1)
+            if (last !== undefined && last.hours === hours) last.to = to
+            else expected.push({ from, to, hours })
+          }
+          expect(parts).toEqual(expected)
+          const { starts, bands } = terms.patternOn(kind.month, kind.date, kind.weekday)
+          const shown = dayPattern(schedule, kind).map(stretch => [stretch.from, stretch.bands[0]?.hours.rate[0]?.fixed])
+          const merged = shown.filter(([, fixed], index) => index === 0 || shown[index - 1]?.[1] !== fixed)
+          expect(starts.map((from, index) => [from, terms.bands[bands[index] as number]?.[0]?.fixed])).toEqual(merged)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('is what the generator of good schedules makes', () => {
+    fc.assert(
+      fc.property(schedules({ market: false, amounts: 'usual' }), schedule => {
+        expect(judgeCoverage(schedule)).toBeUndefined()
+      }),
+      { numRuns: 100 },
+    )
+  })
+})
+
+describe('the time that judging takes', () => {
+  const minutes = (count: number, shift = 0) => {
+    const step = 86_400 / count
+    return Array.from({ length: count }, (_, index) =>
+      band((index * step + shift) % 86_400, (((index + 1) * step + shift - 1) % 86_400) + 1, index),
+    )
+  }
+  const everyDate = Array.from({ length: 31 }, (_, index) => index + 1)
+  /** Each date of each month is a class of its own. */
+  const ranked = (count: number): readonly ScheduleEntry[] => [
+    of(minutes(count)),
+    ...everyDate.map(date => of([band(date * 60, date * 60 + 60)], [date])),
+    ...monthNames.map((month, index) => of([band(index * 60 + 36_000, index * 60 + 36_060)], [], [month])),
+  ]
+  const slowest = (schedule: readonly ScheduleEntry[]): number =>
+    Math.min(...[0, 1, 2].map(() => cpuTime(() => expect(judgeCoverage(schedule)).toBeUndefined())))
+
+  it('is little for 1,440 bands, with dates, wrapped over midnight, and with ranks on every day', () => {
+    expect(slowest([of(minutes(1_440))])).toBeLessThan(50)
+    expect(slowest([of(minutes(1_440), everyDate)])).toBeLessThan(50)
+    expect(slowest([of(minutes(1_440, 30))])).toBeLessThan(50)
+    expect(slowest(ranked(1_350))).toBeLessThan(150)
+  })
+
+  it('grows with the bands at most', () => {
+    const times = [360, 720].map(count => slowest(ranked(count))) as [number, number]
+    expect(times[1]).toBeLessThan(Math.max(times[0], 5) * 2.5)
+  })
+})
