@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres-run.ts'],
+    globalSetup: ['test/support/test-run/test-run.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,

@@ -9,7 +9,10 @@ import { startEmbeddedServer } from '../../services/platform/postgres/embedded-s
 import { migrate } from '../../services/platform/postgres/migrate.ts'
 import type { Tenant } from '../../services/platform/postgres/transaction.ts'
 
-/** Names the folder of the server that the test files of one run share; set by `postgres-run.ts`. */
+/** Names the folder of all temporary files of one run; set by `test-run.ts`. */
+export const runFolderVariable = 'WATTLEDGER_TEST_RUN_FOLDER'
+
+/** Names the folder of the server that the test files of one run share; set by `test-run.ts`. */
 export const sharedFolderVariable = 'WATTLEDGER_TEST_POSTGRES_FOLDER'
 
 type SocketAddress = Extract<PostgresAddress, { host: string }>
@@ -18,7 +21,7 @@ const template = 'migrated_template'
 
 /** Make a folder that another user may pass: where the tests run as root, the server runs as `nobody`. */
 export const makeTestFolder = (): string => {
-  const folder = mkdtempSync('/var/tmp/wattledger-test-')
+  const folder = mkdtempSync(join(process.env[runFolderVariable] ?? '/var/tmp', 'wattledger-test-'))
   chmodSync(folder, 0o755)
   return folder
 }

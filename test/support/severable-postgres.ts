@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresAddress } from '../../services/platform/postgres/database.ts'
 
@@ -20,7 +21,7 @@ type Pair = { readonly near: Socket; readonly far: Socket; isDead: boolean; byte
 
 /** A way to a server on which the faults of a network happen and end. */
 export const severablePostgres = async (to: SocketAddress) => {
-  const folder = mkdtempSync('/var/tmp/wattledger-way-')
+  const folder = mkdtempSync(join(tmpdir(), 'wattledger-way-'))
   const file = (host: string) => join(host, `.s.PGSQL.${to.port}`)
   const pairs = new Set<Pair>()
   let fault: Fault | null = null

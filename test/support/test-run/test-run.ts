@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { startEmbeddedServer } from '../../../services/platform/postgres/embedded-server.ts'
+import { runFolderVariable, sharedFolderVariable } from '../postgres.ts'
+
+/**
+ * Give the test files of a run one folder for all their temporary files, and within it the folder of the PostgreSQL that they share. The
+ * first file that needs the server starts it. After the run a reaper ends every process that names the folder, also after Ctrl-C or kill -9.
+ */
+export const setup = (): (() => Promise<void>) => {
+  const folder = mkdtempSync('/var/tmp/wattledger-run-')
+  // PostgreSQL runs as another user and must be able to pass.
+  chmodSync(folder, 0o755)
+  const temporary = join(folder, 'tmp')
+  mkdirSync(temporary)
+  chmodSync(temporary, 0o1777)
+  const shared = join(folder, 'postgres')
+  mkdirSync(shared)
+  const reaper = spawn(process.execPath, [join(import.meta.dirname, 'reaper.ts'), folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  reaper.unref()
+  process.env['TMPDIR'] = temporary
+  process.env[runFolderVariable] = folder
+  process.env[sharedFolderVariable] = shared
+  return async () => {
+    // The process that started it is gone: take it over, and end it.
+    if (existsSync(join(shared, 'postgres', 'postmaster.pid'))) {
+      const server = await startEmbeddedServer({ dataFolder: shared })
+      await server[Symbol.asyncDispose]()
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
