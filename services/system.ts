@@ -24,6 +24,7 @@ import { sealWith } from './platform/seal.ts'
 import type { Logger } from './platform/telemetry.ts'
 import { openWebhookDialler } from './platform/webhook-dialler/dialler.ts'
 import { recordRefusal } from './query-service/change.ts'
+import { notFoundPage } from './query-service/reference/landing.ts'
 import { referencePages } from './query-service/reference-page.ts'
 import { prepareSandbox } from './sandbox.ts'
 import { openStores, type Report, type Stores, storesReady } from './stores.ts'
@@ -48,6 +49,7 @@ const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): P
   authenticateOperator: operatorAuthenticator(secrets.operatorKey),
   idempotency,
   at: presentInstant,
+  notFoundPage,
   refused: refusal => recordRefusal({ database }, refusal),
   elapsed: () => performance.now(),
   mintRequestId: () => `req_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
@@ -61,6 +63,19 @@ const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): P
 /** A process that writes into lanes of old must be started again. */
 const lanesCurrent = ({ generation }: Stores): Check => ({ name: 'lanes', isWell: () => generation() >= 0 })
 
+const forbiddenRestMs = 60_000
+
+/** Log a refused webhook address once a minute at most: its caller reads only that the address is not public. */
+const warnOfForbidden = (logger: Logger): ((host: string) => void) => {
+  let silentUntil = 0
+  return host => {
+    if (presentInstant() < silentUntil) return
+    silentUntil = presentInstant() + forbiddenRestMs
+    const advice = 'set WATTLEDGER_WEBHOOK_ALLOW_NETWORKS to allow private networks'
+    logger.warn({ host: host.slice(0, 255) }, `Webhook address refused because it is not public; ${advice}`)
+  }
+}
+
 const openShared = async (
   { config, logger }: Pick<Shared, 'config' | 'logger'>,
   report: Report,
@@ -68,7 +83,7 @@ const openShared = async (
   chosen: readonly Role[],
 ): Promise<Shared> => {
   const stores = await openStores(config, opening, report, chosen)
-  const dialler = opening.use(openWebhookDialler({ allowedNetworks: config.webhookAllowedNetworks }))
+  const dialler = opening.use(openWebhookDialler({ allowedNetworks: config.webhookAllowedNetworks, onForbidden: warnOfForbidden(logger) }))
   const { holder } = opening.use(await holdIdempotency(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
   return { ...stores, config, logger, dialler, idempotency }

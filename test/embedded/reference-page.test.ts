@@ -5,11 +5,12 @@ import { layouts } from '../../services/contract/layout.ts'
 import { operations } from '../../services/contract/operations.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
+import { notFoundPage } from '../../services/query-service/reference/landing.ts'
 import { referencePages } from '../../services/query-service/reference-page.ts'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { testApp } from '../support/http-app.ts'
 
-const { ports } = testApp()
+const ports = { ...testApp().ports, notFoundPage }
 const app = createApp([], referencePages(operations), ports)
 const paths = ['/', '/docs', '/docs/earlier'] as const
 const idsOf = (layout: (typeof layouts)[number]) => operations.filter(one => one.routes[layout].length > 0).map(one => one.id)
@@ -29,6 +30,29 @@ describe.each(paths)('%s', path => {
       expect(policy).toContain(`${kind}-src 'sha256-${createHash('sha256').update(content).digest('base64')}'`)
     }
     expect(markup.replace(/<script>[\s\S]*?<\/script>/, '')).not.toMatch(/\sstyle="|\son\w+="|undefined|\[object/)
+  })
+})
+
+describe('an unknown path', () => {
+  const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+  it('is a page for a browser, and the error object for everything else', async () => {
+    const page = await app.request('/nowhere', { headers: { accept: browserAccept } })
+    expect([page.status, page.headers.get('content-type'), page.headers.get('vary')]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+      'Accept, Accept-Encoding',
+    ])
+    expect(await page.text()).toContain('Page not found')
+    const requests = [{}, { headers: { accept: '*/*' } }, { headers: { accept: 'application/json' } }]
+    for (const request of [...requests, { method: 'POST', headers: { accept: browserAccept } }]) {
+      const answer = await app.request('/nowhere', request)
+      expect([answer.status, await answer.json()]).toMatchObject([404, { object: 'error', code: 'not_found' }])
+    }
+  })
+
+  it.each(['/docs/', '/docs/earlier/'])('is not the address of a page with a slash at its end: %s', async path => {
+    expect((await app.request(path)).status).toBe(200)
   })
 })
 

@@ -124,6 +124,17 @@ describe('a webhook to an address that is not public', () => {
     expect([four.connections, six.connections]).toEqual([0, 0])
   })
 
+  it('is named to the operator when it is refused, by its address as by its name', async () => {
+    const hosts: string[] = []
+    const resolve = async (): Promise<readonly string[]> => ['10.0.0.1']
+    const dialler = openWebhookDialler({ allowedNetworks: [], resolve, onForbidden: host => hosts.push(host) })
+    await dialler.judge('http://10.0.0.2/hook', false)
+    await dialler.judge('https://hooks.example.com/hook', true)
+    await dialler.judge('https://hooks.example.com:25/hook', true)
+    await dialler[Symbol.asyncDispose]()
+    expect(hosts).toEqual(['10.0.0.2', 'hooks.example.com'])
+  })
+
   it('is not dialled by a name that was public when it was judged', async () => {
     const { canary: four } = both()
     let asked = 0

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import { errorObject, statusOf } from '../../contract/error.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
-import { type Answer, toResponse } from './answer.ts'
+import { type Answer, takes, toResponse } from './answer.ts'
 import { type Binding, defaultLimits, type Limits, type Page, type Ports } from './binding.ts'
 import { dispatch, refusalHeaders, type Trace } from './dispatch.ts'
 import { type Gate, openGate } from './gate.ts'
@@ -103,6 +103,14 @@ const answerOperation = async (
 
 const nothingHere = refused('not_found', 'There is nothing at this path').refusal
 
+/** Answer an unknown path: with a page if a browser asks for HTML and there is one, else with the error object. */
+const answerNothing = (request: Request, trace: Trace, { notFoundPage }: Ports): Answer => {
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (!isRead || notFoundPage === undefined || !takes(request.headers.get('accept'), 'text/html')) return refusalAnswer(nothingHere, trace)
+  const { headers = {}, ...page } = notFoundPage()
+  return { ...page, layout: trace.layout, headers: { ...headers, Vary: 'Accept' } }
+}
+
 const answerPage = async (request: Request, page: Page, trace: Trace, ports: Ports): Promise<Answer> => {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     trace.headers['Allow'] = 'GET, HEAD'
@@ -110,7 +118,7 @@ const answerPage = async (request: Request, page: Page, trace: Trace, ports: Por
   }
   try {
     const content = await page.read(new URL(request.url).pathname)
-    if (content === null) return refusalAnswer(nothingHere, trace)
+    if (content === null) return answerNothing(request, trace, ports)
     return { ...content, layout: trace.layout, headers: content.headers ?? {} }
   } catch (error) {
     return refusalAnswer(refusalOfThrown(error, trace, ports), trace)
@@ -145,8 +153,11 @@ export const createApp = (bindings: readonly Binding[], pages: readonly Page[], 
       answer(context.req.raw, trace => answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits })),
     )
   }
-  for (const page of pages) app.all(page.path, show(page))
-  app.notFound(context => answer(context.req.raw, trace => refusalAnswer(nothingHere, trace)))
+  for (const page of pages) {
+    app.all(page.path, show(page))
+    if (page.path !== '/') app.all(`${page.path}/`, show(page))
+  }
+  app.notFound(context => answer(context.req.raw, trace => answerNothing(context.req.raw, trace, ports)))
   app.onError((error, context) => answer(context.req.raw, trace => refusalAnswer(refusalOfThrown(error, trace, ports), trace)))
   return app
 }

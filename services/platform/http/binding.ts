@@ -87,6 +87,8 @@ export type Ports = {
   readonly mintRequestId: () => string
   readonly log: { readonly warn: (fields: object, message: string) => void; readonly error: (fields: object, message: string) => void }
   readonly observe: (observation: Observation) => void
+  /** The page for people whose browser asks for an unknown path; programs get the error object. */
+  readonly notFoundPage?: () => PageContent
   /** Told of each refusal after authentication, before it is answered; what it throws is logged and changes nothing. */
   readonly refused?: (refusal: Refused) => Promise<void>
 }

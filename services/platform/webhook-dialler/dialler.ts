@@ -35,6 +35,8 @@ export type WebhookDiallerOptions = {
   /** Networks (CIDR) that may be dialled besides public addresses. */
   readonly allowedNetworks: readonly string[]
   readonly resolve?: ResolveHost
+  /** Called with the host of an endpoint that is refused because its addresses are not public. */
+  readonly onForbidden?: (host: string) => void
   /** All of a POST: look-up, connection, request, answer. */
   readonly timeoutMs?: number
 }
@@ -104,7 +106,7 @@ const makeAgent = async (resolve: ResolveHost, mayDial: AddressRule, timeoutMs: 
  * checked, redirects are answers like others, and no proxy of the environment is used. Source: contract decisions 14.
  */
 export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDialler => {
-  const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs } = options
+  const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs, onForbidden = () => undefined } = options
   const mayDial = addressRule(options.allowedNetworks)
   let agent: Promise<Agent> | null = null
   const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
@@ -121,10 +123,13 @@ export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDiall
   return {
     judge: async (text, liveMode) => {
       const judged = judgeUrlText(text, liveMode, mayDial)
+      if (judged === forbiddenHost) onForbidden(hostOf(new URL(text)))
       if (!judged.ok) return judged
       const host = hostOf(judged.value)
       const known = isIP(host) === 0 ? await within(resolve(host), judgePatienceMs) : null
-      return known === null || known.every(mayDial) ? accepted(judged.value.href) : forbiddenHost
+      if (known === null || known.every(mayDial)) return accepted(judged.value.href)
+      onForbidden(host)
+      return forbiddenHost
     },
     post: async request => {
       const startedAt = performance.now()

@@ -8,6 +8,26 @@ import { baseAddress } from './request-example.ts'
 const card = (address: string, title: string, text: string): Html =>
   html`<li><a href="${address}"><strong>${title}</strong><span>${text}</span></a></li>`
 
+/** Tell a person that a path leads nowhere, and where to go. */
+export const notFoundPage = (): PageContent => ({
+  ...pageContent(
+    'Page not found',
+    html`<body class="landing">
+<header class="bar">${brand}</header>
+<main>
+<h1>Page not found</h1>
+<p class="lead">This address does not exist. Check the spelling, or go to one of these pages.</p>
+<ul class="cards">
+${card('/', 'Start', 'What runs here, and the first request')}
+${card('/docs', 'API reference', 'Every operation, with requests to paste')}
+${card('/console', 'Console', 'Keys, webhooks, events, and the prices and costs of each location')}
+</ul>
+</main>
+</body>`,
+  ),
+  status: 404,
+})
+
 const login = `curl -u "$ACCOUNT_ID:$API_KEY" ${baseAddress}/login`
 
 /** Say what runs at this address, and where to go from here. */
