@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import type { ScheduleEntry, TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
+import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../domain/tariff/tariff.ts'
+import { scheduleAt, schedulesOf } from '../domain/tariff/tariff-version.ts'
 import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
-import { clearable, fields, identifier, instant, refuseField, text, word } from './field.ts'
+import { clearable, fields, identifier, instant, optional, refuseField, text, word } from './field.ts'
 import type { Layout } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, type Method, type Route } from './operation.ts'
 import { flag, parameters } from './parameter.ts'
 import { tariffCreation, tariffDirections, tariffTypes } from './tariff-draft.ts'
-import { scheduleShape, scheduleToWire } from './tariff-schedule.ts'
+import { scheduleFrame, scheduleShape, scheduleToWire } from './tariff-schedule.ts'
 
 const connectionTypes = ['MANUAL', 'LIBRARY', 'DIRECT', 'MARKET'] as const
 
@@ -28,7 +29,15 @@ const tariffShape = z.object({
   market_rates: z.boolean(),
   contract_start_date: orNull(instantText).describe('Inclusive; null is open.'),
   contract_end_date: orNull(instantText).describe('Exclusive; null is open.'),
-  schedule: scheduleShape,
+  schedule: scheduleShape.describe('The prices that apply now; before the contract the first ones.'),
+  versions: z
+    .array(
+      z.object({
+        effective_from: orNull(instantText).describe('Inclusive; null is the open start of the contract.'),
+        schedule: scheduleShape,
+      }),
+    )
+    .describe('All prices of the tariff, ascending. Each applies until the next one.'),
   time_created: stored.time_created,
   account_id: stored.account_id,
 })
@@ -52,13 +61,14 @@ export type TariffView = {
   readonly contractStart: number | null
   readonly contractEnd: number | null
   readonly schedule: readonly ScheduleEntry[]
+  readonly versions?: readonly TariffVersion[]
   readonly createdAt: number
 }
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-/** Write a tariff for the wire; `inList` leaves out the dates of its schedule, as lists do. */
-export const tariffToWire = (tariff: TariffView, { inList = false }: { readonly inList?: boolean } = {}): TariffWire => ({
+/** Write a tariff for the wire as of `at` (ms); `inList` leaves out the dates of its schedules, as lists do. */
+export const tariffToWire = (tariff: TariffView, at: number, { inList = false }: { readonly inList?: boolean } = {}): TariffWire => ({
   id: tariff.id,
   object: 'tariff',
   location_id: tariff.locationId,
@@ -74,7 +84,11 @@ export const tariffToWire = (tariff: TariffView, { inList = false }: { readonly 
   market_rates: tariff.marketRates,
   contract_start_date: instantOrNull(tariff.contractStart),
   contract_end_date: instantOrNull(tariff.contractEnd),
-  schedule: scheduleToWire(tariff.schedule, !inList),
+  schedule: scheduleToWire(scheduleAt(tariff, at), !inList),
+  versions: schedulesOf(tariff).map(({ effectiveFrom, schedule }) => ({
+    effective_from: instantOrNull(effectiveFrom),
+    schedule: scheduleToWire(schedule, !inList),
+  })),
   time_created: writeInstant(tariff.createdAt),
   account_id: tariff.accountId,
 })
@@ -119,6 +133,7 @@ const example = {
   contract_start_date: '2025-01-01T00:00:00Z',
   contract_end_date: null,
   schedule: [{ ...exampleSchedule, dates: [] }],
+  versions: [{ effective_from: '2025-01-01T00:00:00Z', schedule: [{ ...exampleSchedule, dates: [] }] }],
   time_created: '2025-09-14T10:00:00Z',
   account_id: 'acc_0198c0ffee00112233445566',
 }
@@ -172,7 +187,16 @@ export const tariffList = defineOperation({
   answer: { name: 'TariffList', shape: listEnvelope(tariffShape) },
   status: 200,
   refusals: ['location_not_found', 'cursor_not_found'],
-  examples: { answer: { object: 'list', url: '/tariffs', has_more: false, data: [{ ...example, schedule: [exampleSchedule] }] } },
+  examples: {
+    answer: {
+      object: 'list',
+      url: '/tariffs',
+      has_more: false,
+      data: [
+        { ...example, schedule: [exampleSchedule], versions: [{ effective_from: '2025-01-01T00:00:00Z', schedule: [exampleSchedule] }] },
+      ],
+    },
+  },
 })
 
 export const tariffRetrieve = defineOperation({
@@ -189,7 +213,13 @@ export const tariffRetrieve = defineOperation({
 
 const immutable = z
   .unknown()
-  .superRefine((_, context) => refuseField(context, 'field_immutable', 'must stay as it is: delete the tariff and create another one'))
+  .superRefine((_, context) =>
+    refuseField(
+      context,
+      'field_immutable',
+      'must stay as it is: delete the tariff, with void=true if it must never have applied, and create another one',
+    ),
+  )
   .optional()
   .meta({ readOnly: true })
 
@@ -197,7 +227,7 @@ export const tariffUpdate = defineOperation({
   id: 'tariff_update',
   summary: 'Update a tariff',
   description:
-    'Changes its names or the end of its contract; null reopens the contract. The time that the new end adds or takes away is priced again. Everything else of a tariff is fixed.',
+    'Changes its names, its prices or the end of its contract; null reopens the contract. A schedule replaces the prices from effective_from on and drops later versions; prices before it stay, and tiers count on. Stored costs that the change touches are computed again without being asked. Everything else of a tariff is fixed.',
   tag,
   access: 'all',
   routes: routes('PATCH', '/{id}'),
@@ -206,10 +236,24 @@ export const tariffUpdate = defineOperation({
     display_name: clearable(text()),
     provider_id: clearable(identifier('prv')),
     contract_end_date: clearable(instant),
+    schedule: scheduleFrame.optional().describe('Prices from effective_from on, checked like those of a new tariff.'),
+    effective_from: optional(instant).describe('Inclusive; left out: now. A past instant prices stored records again.'),
+  }).superRefine((patch, context) => {
+    if (patch.effective_from !== undefined && patch.schedule === undefined) {
+      refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])
+    }
   }),
   answer,
   status: 200,
-  refusals: ['field_immutable', 'provider_not_found', 'tariff_overlap', 'end_before_start'],
+  refusals: [
+    'field_immutable',
+    'provider_not_found',
+    'tariff_overlap',
+    'end_before_start',
+    'schedule_overlap',
+    'schedule_gap',
+    'schedule_invalid',
+  ],
   examples: { body: { contract_end_date: '2026-01-01T00:00:00Z' }, answer: { ...example, contract_end_date: '2026-01-01T00:00:00Z' } },
 })
 

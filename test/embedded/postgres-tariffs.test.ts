@@ -91,8 +91,14 @@ describe('a tariff', () => {
     must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
     const forced = changeTenant(database, live, async ({ query }) => {
       const row = await query.selectFrom('tariffs').selectAll().where('location_id', '=', locationId).executeTakeFirstOrThrow()
-      const { contract_start, contract_end, closed_at, voided_at, time_created, terms, ...same } = row
-      const values = { ...same, id: 'trf_forced', terms: JSON.stringify(terms), time_created: new Date(at).toISOString() }
+      const { contract_start, contract_end, closed_at, voided_at, time_created, terms, versions, ...same } = row
+      const values = {
+        ...same,
+        id: 'trf_forced',
+        terms: JSON.stringify(terms),
+        versions: JSON.stringify(versions),
+        time_created: new Date(at).toISOString(),
+      }
       await query.insertInto('tariffs').values(values).execute()
       return { ok: true, value: null }
     })

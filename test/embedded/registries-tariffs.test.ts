@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openTestDatabase } from '../support/postgres.ts'
 import { contractYear, flatSchedule, flatTariff, idOf, listed, make, makeAccount, makeLocation, openService } from '../support/service.ts'
@@ -26,10 +27,9 @@ describe('a tariff', () => {
     ]
     expect(lists.map(({ body }) => body['url'])).toEqual(['/tariffs', '/tariffs/elements'])
     for (const list of lists) expect(listed(list).map(one => one['id'])).toEqual([second, id])
-    expect(listed(lists[0] ?? now)[1]).toEqual({
-      ...now.body,
-      schedule: flatSchedule({ fixed: 0.3, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 }),
-    })
+    const schedule = flatSchedule({ fixed: 0.3, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 })
+    const versions = [{ effective_from: now.body['contract_start_date'], schedule }]
+    expect(listed(lists[0] ?? now)[1]).toEqual({ ...now.body, schedule, versions })
   })
 
   it('at the path of the other layout is 404, and the message names the right one', async () => {
@@ -127,14 +127,98 @@ describe('a tariff', () => {
       display_name: 'Night',
     })
     expect(orders()).toMatchObject([{ locations: [location], from: Date.parse(end), to: null }])
-    expect(await live.call('PATCH', `/tariffs/${id}`, { schedule: flatSchedule() })).toMatchObject({
+    expect(await live.call('PATCH', `/tariffs/${id}`, { direction: 'EXPORT' })).toMatchObject({
       status: 400,
-      body: { code: 'field_immutable', field: 'schedule' },
+      body: { code: 'field_immutable', field: 'direction', message: expect.stringContaining('void=true') },
     })
     expect(await live.call('PATCH', `/tariffs/${id}`, { provider_id: 'prv_0' })).toMatchObject({
       status: 400,
       body: { code: 'provider_not_found' },
     })
+  })
+
+  it('takes new prices from an instant on: a past one, now, or a later one, and shows all of them', async () => {
+    const location = await makeLocation(live)
+    const start = '2025-01-01T00:00:00Z'
+    const id = await make(live, '/tariffs', flatTariff(location, { contract_start_date: start }))
+    orders()
+    const patch = (fixed: number, effective_from?: string) =>
+      live.call('PATCH', `/tariffs/${id}`, {
+        schedule: flatSchedule({ fixed }),
+        ...(effective_from === undefined ? {} : { effective_from }),
+      })
+    const priceOf = (schedule: unknown) => JSON.stringify(schedule).match(/"fixed":([\d.]+)/)?.[1]
+    type Versions = { readonly versions: readonly { readonly effective_from: string; readonly schedule: unknown }[] }
+    const versionsIn = (body: unknown) =>
+      (body as Versions).versions.map(({ effective_from, schedule }) => [effective_from, priceOf(schedule)])
+    const future = '2027-01-01T00:00:00Z'
+    expect((await patch(0.6, future)).status).toBe(200)
+    expect(orders()).toMatchObject([{ locations: [location], from: Date.parse(future), to: null }])
+    const now = at
+    const changed = await patch(0.5)
+    expect(orders()).toMatchObject([{ locations: [location], from: now, to: null }])
+    expect(versionsIn(changed.body)).toEqual([
+      [start, '0.3'],
+      [new Date(now).toISOString(), '0.5'],
+    ])
+    await patch(0.6, future)
+    const past = '2025-06-01T00:00:00+02:00'
+    await patch(0.4, past)
+    await patch(0.7, future)
+    const read = await live.call('GET', `/tariffs/${id}`)
+    expect(versionsIn(read.body)).toEqual([
+      [start, '0.3'],
+      ['2025-05-31T22:00:00Z', '0.4'],
+      [future, '0.7'],
+    ])
+    // What applies now, not what will.
+    expect(priceOf(read.body['schedule'])).toBe('0.4')
+    expect(versionsIn(listed(await live.call('GET', `/tariffs?location_id=${location}`))[0])).toEqual(versionsIn(read.body))
+    const { rows } = await sql<{ action: string; detail: { versions: unknown[] } }>`
+      select action, detail from audit_log where object_id = ${id} order by place`.execute(opened.database.operator)
+    expect(rows.map(({ action, detail }) => [action, detail.versions.length])).toEqual([
+      ['tariff.create', 1],
+      ...[2, 2, 3, 2, 3].map(count => ['tariff.update', count]),
+    ])
+    expect((await live.call('GET', `/events?event_type=location.update&object_id=${location}`)).body['data']).toHaveLength(6)
+    orders()
+  })
+
+  it('stays as it is where the prices that apply are sent again, so that what was read can be sent back', async () => {
+    const id = await make(live, '/tariffs', flatTariff(await makeLocation(live)))
+    const future = { schedule: flatSchedule({ fixed: 0.9 }), effective_from: '2027-01-01T00:00:00Z' }
+    const { body } = await live.call('PATCH', `/tariffs/${id}`, future)
+    orders()
+    const again = await live.call('PATCH', `/tariffs/${id}`, { schedule: body['schedule'], display_name: 'Same' })
+    expect(again).toMatchObject({ status: 200, body: { display_name: 'Same', versions: body['versions'] } })
+    expect(orders()).toEqual([])
+  })
+
+  it('refuses new prices that a new tariff would be refused for, and an instant without prices', async () => {
+    const id = await make(live, '/tariffs', flatTariff(await makeLocation(live)))
+    const hours = [{ valid_from: '00:00:00', valid_to: '22:00:00', rate: [{ fixed: 1 }] }]
+    for (const [body, code, field] of [
+      [{ schedule: [{ days_and_hours: [{ hours }] }] }, 'schedule_gap', 'schedule'],
+      [{ schedule: [] }, 'schedule_invalid', 'schedule'],
+      [{ schedule: null }, 'field_invalid', 'schedule'],
+      [
+        { schedule: flatSchedule({ fixed: 1, surcharge_percentage: 19 }) },
+        'value_out_of_range',
+        'schedule[0].days_and_hours[0].hours[0].rate[0].surcharge_percentage',
+      ],
+      [{ effective_from: '2026-01-01T00:00:00Z' }, 'field_required', 'schedule'],
+      [{ versions: [] }, 'field_immutable', 'versions'],
+    ] as const) {
+      const refused = await live.call('PATCH', `/tariffs/${id}`, body)
+      expect(refused).toMatchObject({ status: 400, body: { code, field: expect.stringContaining(field) } })
+    }
+    const many = (day: number) => ({
+      schedule: flatSchedule({ fixed: day / 100 }),
+      effective_from: new Date(Date.UTC(2027, 0, day)).toISOString(),
+    })
+    for (let day = 1; day < 100; day += 1) expect((await live.call('PATCH', `/tariffs/${id}`, many(day))).status).toBe(200)
+    expect(await live.call('PATCH', `/tariffs/${id}`, many(100))).toMatchObject({ status: 400, body: { code: 'schedule_invalid' } })
+    orders()
   })
 
   it('is gone once deleted, from now on or as if it never was', async () => {

@@ -53,6 +53,6 @@ describe('the structure of a tariff', () => {
     ['MARKET', true, schedule(band(0, 86_400))],
     ['DYNAMIC', true, schedule(band(0, 21_600), band(21_600, 86_400))],
   ])('is %s', (structure, marketRates, entries) => {
-    expect(structureType({ marketRates, schedule: entries })).toBe(structure)
+    expect(structureType({ marketRates, contractStart: null, schedule: entries }, 0)).toBe(structure)
   })
 })

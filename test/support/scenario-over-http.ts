@@ -1,5 +1,5 @@
 import type { MeterRecord } from '../../services/domain/record/record.ts'
-import type { MarketSeries, PricingInput, ScheduleEntry, Tariff } from '../../services/domain/tariff/tariff.ts'
+import type { MarketSeries, PricingInput, ScheduleEntry, Tariff, TariffVersion } from '../../services/domain/tariff/tariff.ts'
 import type { Client } from './client.ts'
 import { askExactly, exactBody, exactNumber } from './exact-json.ts'
 import type { IdentifiedRecord } from './oracle/cost.ts'
@@ -89,6 +89,21 @@ export const tariffBody = (tariff: Tariff, locationId: string) => ({
   schedule: scheduleBody(tariff.schedule, tariff.marketRates),
 })
 
+/** The PATCH that replaces the prices of a tariff from an instant on, for `exactBody`. */
+export const versionBody = ({ effectiveFrom, schedule }: TariffVersion, marketRates: boolean) => ({
+  effective_from: instant(effectiveFrom),
+  schedule: scheduleBody(schedule, marketRates),
+})
+
+/** Create a tariff with all its versions. Returns its id. */
+export const placeTariff = async (client: Client, tariff: Tariff, locationId: string): Promise<string> => {
+  const { id } = (await client.ask('POST', '/tariffs', exactBody(tariffBody(tariff, locationId)))) as WithId
+  for (const version of tariff.versions ?? []) {
+    await client.ask('PATCH', `/tariffs/${id}`, exactBody(versionBody(version, tariff.marketRates)))
+  }
+  return id
+}
+
 const recordBody = (record: MeterRecord, locationId: string, deviceIds: ReadonlyMap<string, string>) => ({
   location_id: locationId,
   ...(record.deviceId === null ? {} : { device_id: deviceIds.get(record.deviceId) }),
@@ -146,7 +161,7 @@ export const placeScenario = async (
   const locationId = await makeLocation(client, input)
   const tariffIds = new Map<string, string>()
   for (const tariff of input.tariffs) {
-    const { id } = (await client.ask('POST', '/tariffs', exactBody(tariffBody(tariff, locationId)))) as WithId
+    const id = await placeTariff(client, tariff, locationId)
     tariffIds.set(tariff.id, id)
   }
   for (const together of arrival(records)) {

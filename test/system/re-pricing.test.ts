@@ -75,6 +75,53 @@ describe('stored costs follow a changed tariff, without being asked', () => {
   })
 })
 
+it('stored costs follow new prices of a tariff from their instant on, and tiers count on', async () => {
+  const home = await makeHome(client, {})
+  const tiers = (low: number, high: number) => [
+    {
+      months: ['All'],
+      days_and_hours: [
+        { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: low, to_kwh: 10 }, { fixed: high }] }] },
+      ],
+    },
+  ]
+  const id = await makeOne(client, '/tariffs', {
+    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: tiers(0.1, 0.5) },
+  })
+  await client.submit([
+    oneHour(home, 10, 8, 4, 'before'),
+    bought(home, 8, hour(14, 22), hour(15, 2), { record_reference_id: 'across' }),
+    oneHour(home, 16, 8, 1, 'after'),
+  ])
+  // 4 × 0.1; 6 × 0.1 + 2 × 0.5; 1 × 0.5
+  expect(await costsOf(client, home)).toEqual({ before: 0.4, across: 1.6, after: 0.5 })
+  const stored = await recordsOf(client, home)
+  await client.ask('PATCH', `/tariffs/${id}`, { schedule: tiers(0.2, 0.7), effective_from: hour(15, 0) })
+  // 2 kWh an hour: 4 × 0.1 before midnight, then 2 × 0.2 to the bound at 10 and 2 × 0.7; 1 × 0.7. What came before stays.
+  const versioned = { before: 0.4, across: 2.2, after: 0.7 }
+  expect(await costsUntil(client, home, versioned)).toEqual(versioned)
+  expect((await recordsOf(client, home)).map(({ id: record, batch_id }) => [record, batch_id])).toEqual(
+    stored.map(({ id: record, batch_id }) => [record, batch_id]),
+  )
+  // What comes late is priced by the prices of its own time, and counts for those behind the change.
+  await client.submit([oneHour(home, 9, 8, 5, 'late')])
+  // late: 5 × 0.1. before: 4 × 0.1. across: 1 × 0.1 + 3 × 0.5 before midnight, 4 × 0.7 after it
+  const counted = { late: 0.5, before: 0.4, across: 4.4, after: 0.7 }
+  expect(await costsUntil(client, home, counted)).toEqual(counted)
+  // A past instant re-prices: from the 10th on the prices of the 15th no longer hold.
+  await client.ask('PATCH', `/tariffs/${id}`, { schedule: priceSchedule(0.3), effective_from: hour(10, 0) })
+  const flat = { late: 0.5, before: 1.2, across: 2.4, after: 0.3 }
+  expect(await costsUntil(client, home, flat)).toEqual(flat)
+  const price = (await client.ask('POST', `/prices/${home}`, {
+    start_time: hour(9, 22),
+    end_time: hour(10, 2),
+  })) as { data: readonly { readonly valid_from: string; readonly price: { readonly value: number } }[] }
+  expect(price.data.map(({ valid_from, price: { value } }) => [valid_from, value])).toEqual([
+    [hour(9, 22), 0.1],
+    [hour(10, 0), 0.3],
+  ])
+})
+
 const makeMarket = async (): Promise<string> => makeOne(client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
 const putPrices = (market: string, ...prices: readonly (readonly [day: number, from: number, to: number, value: number])[]) =>
   client.ask(

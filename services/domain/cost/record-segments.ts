@@ -2,7 +2,7 @@ import type { MeterRecord } from '../record/record.ts'
 import { confidenceOf, countingStart, walkStretches } from '../tariff/evaluate.ts'
 import type { PriceStretch } from '../tariff/price-plan.ts'
 import type { PriceEra, PricingSnapshot } from '../tariff/snapshot.ts'
-import type { TariffType } from '../tariff/tariff.ts'
+import type { Rate, TariffType } from '../tariff/tariff.ts'
 
 /** A half-open span of instants. */
 export type Interval = { readonly start: number; readonly end: number }
@@ -20,8 +20,23 @@ export type RecordSegment = {
 const countsAlike = (a: RecordSegment, b: RecordSegment, type: TariffType): boolean =>
   countingStart(a.era, type, a.monthStart) === countingStart(b.era, type, b.monthStart)
 
+const isSameRate = (a: Rate, b: Rate | undefined): boolean =>
+  a.fixed === b?.fixed && a.to === b.to && a.surchargeFixed === b.surchargeFixed && a.surchargePercentage === b.surchargePercentage
+
+const isSameRates = (a: readonly Rate[] | undefined, b: readonly Rate[] | undefined): boolean =>
+  a === b || (a?.length === b?.length && (a ?? []).every((rate, index) => isSameRate(rate, b?.[index])))
+
+/** Whether two segments on both sides of a new version of a tariff have the same rates. */
+const isSameAcrossVersions = (a: RecordSegment, b: RecordSegment): boolean => {
+  const ratesOf = ({ era, stretch }: RecordSegment) => era.plan.commodity?.bands[stretch.bands.band]
+  const extraRatesOf = ({ era, stretch }: RecordSegment) => era.plan.nonCommodity?.bands[stretch.bands.nonBand]
+  const isSamePlan = a.stretch.market === b.stretch.market && confidenceOf(a.era, a.stretch) === confidenceOf(b.era, b.stretch)
+  return isSamePlan && isSameRates(ratesOf(a), ratesOf(b)) && isSameRates(extraRatesOf(a), extraRatesOf(b))
+}
+
 const isSame = (a: RecordSegment, b: RecordSegment): boolean => {
-  if (a.era !== b.era || !countsAlike(a, b, 'COMMODITY') || !countsAlike(a, b, 'NON_COMMODITY')) return false
+  if (a.era.since !== b.era.since || !countsAlike(a, b, 'COMMODITY') || !countsAlike(a, b, 'NON_COMMODITY')) return false
+  if (a.era !== b.era) return isSameAcrossVersions(a, b)
   if (a.stretch === b.stretch) return true
   const [x, y] = [a.stretch, b.stretch]
   const isSameBand = x.bands.band === y.bands.band && x.bands.nonBand === y.bands.nonBand

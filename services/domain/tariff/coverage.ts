@@ -1,7 +1,19 @@
-import type { Tariff, TariffDirection, TariffType } from './tariff.ts'
+import type { ScheduleEntry, Tariff, TariffDirection, TariffType } from './tariff.ts'
 
-/** A half-open span in which one tariff is in force, or none (`tariff` null). Confidence in 1e-4: 10000 under contract, less after it. */
-export type Coverage = { readonly from: number; readonly to: number; readonly tariff: Tariff | null; readonly confidence: number }
+/**
+ * A half-open interval in which one schedule of one tariff is in force, or none (both null). Confidence in 1e-4: 10000 under contract, less
+ * after it. Since `since` the tariff and its confidence have not changed.
+ */
+export type Coverage = {
+  readonly from: number
+  readonly to: number
+  readonly tariff: Tariff | null
+  readonly schedule: readonly ScheduleEntry[] | null
+  readonly confidence: number
+  readonly since: number
+}
+
+type TariffCoverage = Omit<Coverage, 'schedule' | 'since'>
 
 const open = Number.POSITIVE_INFINITY
 /** 90 × 24 h. */
@@ -45,9 +57,9 @@ const contractSpans = (tariffs: readonly Tariff[]): Span[] => {
 }
 
 /** What follows a span until `to`: the pattern goes on, less and less certain, unless the tariff was closed; then nothing. */
-const continuation = ({ to: from, tariff }: Span, to: number): Coverage[] => {
+const continuation = ({ to: from, tariff }: Span, to: number): TariffCoverage[] => {
   const provisionalEnd = tariff.contractEnd !== null && from >= tariff.contractEnd ? Math.min(to, tariff.closedAt ?? open) : from
-  const parts: Coverage[] = []
+  const parts: TariffCoverage[] = []
   const contractEnd = tariff.contractEnd ?? from
   let start = from
   for (const [step, confidence] of provisionalSteps.entries()) {
@@ -60,20 +72,35 @@ const continuation = ({ to: from, tariff }: Span, to: number): Coverage[] => {
   return parts
 }
 
+/** Cut an interval of a tariff where its versions begin. */
+const byVersion = (coverage: TariffCoverage): Coverage[] => {
+  const { from, to, tariff } = coverage
+  if (tariff === null) return [{ ...coverage, schedule: null, since: from }]
+  const parts: Coverage[] = [{ ...coverage, schedule: tariff.schedule, since: from }]
+  for (const { effectiveFrom, schedule } of tariff.versions ?? []) {
+    if (effectiveFrom >= to) break
+    const start = Math.max(from, effectiveFrom)
+    const last = parts.pop() as Coverage
+    if (last.from < start) parts.push({ ...last, to: start })
+    parts.push({ ...last, from: start, schedule })
+  }
+  return parts
+}
+
 /**
- * Give which tariff of a direction and type is in force when, over all time and in order.
+ * Give which tariff of a direction and type is in force when, and which of its schedules, over all time and in order.
  * After a contract's end the pattern goes on until the next tariff of its kind: 0.8, 0.2 less per 90 × 24 h, not below 0.2.
- * A closed tariff does not go on; before the first contract there is none. Source: contract decisions 10.
+ * A closed tariff does not go on; before the first contract there is none. Source: contract decisions 10 and 18.
  */
 export const tariffCoverage = (tariffs: readonly Tariff[], direction: TariffDirection, type: TariffType): Coverage[] => {
   const spans = contractSpans(tariffs.filter(tariff => tariff.direction === direction && tariff.type === type))
   const first = spans[0]
-  if (first === undefined) return [{ from: -open, to: open, tariff: null, confidence: 10_000 }]
-  const coverage: Coverage[] = first.from > -open ? [{ from: -open, to: first.from, tariff: null, confidence: 10_000 }] : []
+  if (first === undefined) return byVersion({ from: -open, to: open, tariff: null, confidence: 10_000 })
+  const coverage: TariffCoverage[] = first.from > -open ? [{ from: -open, to: first.from, tariff: null, confidence: 10_000 }] : []
   for (const [index, span] of spans.entries()) {
     coverage.push({ ...span, confidence: 10_000 })
     const next = spans[index + 1]?.from ?? open
     if (span.to < next) coverage.push(...continuation(span, next))
   }
-  return coverage
+  return coverage.flatMap(byVersion)
 }

@@ -3,12 +3,14 @@ import type { LatestPriced, PlanContent, PricePlan } from './price-plan.ts'
 import type { MarketSeries, Tariff } from './tariff.ts'
 import { compileTerms, scheduleText, type Terms } from './terms.ts'
 
+type PricedSchedule = Pick<Tariff, 'schedule' | 'marketRates'>
+
 /**
  * What snapshots share: compiled terms by content, and price plans by terms, zone and market series.
  * Make one for as long as the process runs and hand it to every snapshot. Its memory is bounded.
  */
 export type PricingPool = {
-  readonly termsOf: (tariff: Tariff) => Terms
+  readonly termsOf: (prices: PricedSchedule) => Terms
   readonly planOf: (of: PlanContent) => PricePlan
 }
 
@@ -44,7 +46,7 @@ const dayBudget = (maxBytes: number): PricePlan['keepDay'] => {
 }
 
 /** Terms by content; all are forgotten when there are too many, for snapshots keep the ones they use. */
-const termsByContent = (maxTerms: number): ((tariff: Tariff) => Terms) => {
+const termsByContent = (maxTerms: number): ((prices: PricedSchedule) => Terms) => {
   const byHash = new Map<number, KnownTerms[]>()
   let count = 0
   return ({ schedule, marketRates }) => {

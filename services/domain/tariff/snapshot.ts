@@ -3,10 +3,12 @@ import { type Coverage, startOf, tariffCoverage } from './coverage.ts'
 import type { PricePlan } from './price-plan.ts'
 import type { PricingPool } from './pricing-pool.ts'
 import type { PricingInput, Tariff, TariffDirection, TariffType } from './tariff.ts'
+import { schedulesOf } from './tariff-version.ts'
+import type { Terms } from './terms.ts'
 
 /**
- * A half-open span in which the tariffs of a direction and their standing do not change. Confidence in 1e-4.
- * The starts are those of the contracts (-Infinity when open or without tariff), from which tiers may count.
+ * A half-open span in which the tariffs of a direction, their prices and their standing do not change. Confidence in 1e-4.
+ * Since `since` tariffs and standing have not changed; prices may have, where a tariff has versions. The starts are those of the contracts (-Infinity when open or without tariff), from which tiers may count.
  */
 export type PriceEra = {
   readonly from: number
@@ -18,6 +20,7 @@ export type PriceEra = {
   readonly tariffIds: readonly string[]
   readonly commodityStart: number
   readonly nonCommodityStart: number
+  readonly since: number
 }
 
 /** The prices of one direction: eras over all time, in order, and whether its records move tiers. */
@@ -34,11 +37,16 @@ export type PricingSnapshot = {
 const bothTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 
 const hasTiers = (tariff: Tariff): boolean =>
-  tariff.schedule.some(entry => entry.daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)))
+  schedulesOf(tariff).some(({ schedule }) =>
+    schedule.some(entry => entry.daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1))),
+  )
+
+const termsOf = (pool: PricingPool, { tariff, schedule }: Coverage): Terms | null =>
+  tariff === null || schedule === null ? null : pool.termsOf({ schedule, marketRates: tariff.marketRates })
 
 const makeEra = (input: PricingInput, pool: PricingPool, direction: TariffDirection, base: Coverage, extra: Coverage): PriceEra => {
-  const commodity = base.tariff === null ? null : pool.termsOf(base.tariff)
-  const nonCommodity = extra.tariff === null ? null : pool.termsOf(extra.tariff)
+  const commodity = termsOf(pool, base)
+  const nonCommodity = termsOf(pool, extra)
   const market = commodity?.marketRates !== true ? null : direction === 'EXPORT' ? input.exportMarket : input.importMarket
   // On-site generation without a tariff is worth nothing and known to be.
   const free = commodity === null && direction === 'LOCAL'
@@ -52,6 +60,7 @@ const makeEra = (input: PricingInput, pool: PricingPool, direction: TariffDirect
     tariffIds: [base.tariff?.id, extra.tariff?.id].filter(id => id !== undefined),
     commodityStart: base.tariff === null ? Number.NEGATIVE_INFINITY : startOf(base.tariff),
     nonCommodityStart: extra.tariff === null ? Number.NEGATIVE_INFINITY : startOf(extra.tariff),
+    since: Math.max(base.since, extra.since),
   }
 }
 

@@ -1,5 +1,6 @@
 import { endOf, startOf } from './coverage.ts'
 import type { Tariff } from './tariff.ts'
+import { schedulesOf } from './tariff-version.ts'
 
 /** A half-open span of instants; null is open. */
 export type OpenSpan = { readonly from: number | null; readonly to: number | null }
@@ -17,12 +18,23 @@ export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Ta
 
 const open = Number.POSITIVE_INFINITY
 
+/** The first instant at which the prices of two forms of a tariff differ; open if they do not. */
+const changedPrices = (before: Tariff, after: Tariff): number => {
+  const [old, renewed] = [schedulesOf(before), schedulesOf(after)]
+  const differs = (index: number): boolean =>
+    old[index]?.schedule !== renewed[index]?.schedule || old[index]?.effectiveFrom !== renewed[index]?.effectiveFrom
+  const first = [...(old.length > renewed.length ? old : renewed).keys()].find(differs)
+  if (first === undefined) return open
+  if (first === 0) return Math.min(startOf(before), startOf(after))
+  return Math.min(old[first]?.effectiveFrom ?? open, renewed[first]?.effectiveFrom ?? open)
+}
+
 /** The earlier of two ends that differ; open where they do not. */
 const movedEnd = (a: number | null, b: number | null): number => (a === b ? open : Math.min(a ?? open, b ?? open))
 
 /**
- * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or from the first end that moves
- * where the start stays, to the next living tariff of its kind, or open. Null where that is no time. Outside of it the coverage by the
+ * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or where the start stays from the
+ * first end that moves or the first version that differs (schedules are compared by identity), to the next living tariff of its kind, or open. Null where that is no time. Outside of it the coverage by the
  * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect. Source: design 4.
  */
 export const changedSpan = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenSpan | null => {
@@ -30,8 +42,10 @@ export const changedSpan = (before: Tariff | null, after: Tariff | null, others:
   if (changed === null) throw new RangeError('a change has a tariff before or after it')
   const [earliest, latest] = [startOf(before ?? changed), startOf(changed)].sort((a, b) => (a < b ? -1 : 1)) as [number, number]
   const isMoved = before === null || after === null || earliest < latest
-  const firstEnd = isMoved ? earliest : Math.min(movedEnd(before.contractEnd, after.contractEnd), movedEnd(before.closedAt, after.closedAt))
-  const from = Math.max(earliest, firstEnd)
+  const firstChange = isMoved
+    ? earliest
+    : Math.min(movedEnd(before.contractEnd, after.contractEnd), movedEnd(before.closedAt, after.closedAt), changedPrices(before, after))
+  const from = Math.max(earliest, firstChange)
   const next = others.filter(other => other.closedAt === null && sameKind(changed, other) && startOf(other) > latest).map(startOf)
   const to = Math.min(...next)
   if (from >= to) return null

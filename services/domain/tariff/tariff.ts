@@ -28,6 +28,9 @@ export type ScheduleEntry = {
   readonly daysAndHours: readonly DaysAndHours[]
 }
 
+/** Prices that replace those of a tariff from an instant on (inclusive, ms). */
+export type TariffVersion = { readonly effectiveFrom: number; readonly schedule: readonly ScheduleEntry[] }
+
 export type Tariff = {
   readonly id: string
   readonly direction: TariffDirection
@@ -39,7 +42,10 @@ export type Tariff = {
   readonly contractEnd: number | null
   /** Exclusive instant at which the tariff was deleted, disconnected or replaced: nothing of it goes on; null while it lives. */
   readonly closedAt: number | null
+  /** Prices until the first version. */
   readonly schedule: readonly ScheduleEntry[]
+  /** Later prices, ascending by `effectiveFrom`. Absent: none. Contract, id and the count of tiers are those of the tariff. */
+  readonly versions?: readonly TariffVersion[]
 }
 
 /** Prices of one market source: intervals sorted by start, not overlapping, gaps allowed. */

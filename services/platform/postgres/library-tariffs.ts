@@ -3,7 +3,7 @@ import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/ta
 import { toTimestamp } from './column.ts'
 import type { AddressType } from './providers.ts'
 import type { Tables } from './tables.ts'
-import { tariffFromJson, termsToText } from './tariff-row.ts'
+import { scheduleFromText, termsToText } from './tariff-row.ts'
 
 /** A tariff that a provider offers to anybody. Without countries or address types it is offered wherever the provider is. */
 export type LibraryTariff = {
@@ -26,9 +26,7 @@ const columns = sql`id, provider_id as "providerId", name, description, countrie
   coalesce((terms ->> 'market_rates')::boolean, false) as "marketRates", terms::text as terms`
 
 const fromRow = ({ terms, ...row }: Row): LibraryTariff => {
-  const { id, direction, type, marketRates } = row
-  const { schedule } = tariffFromJson({ id, direction, type, marketRates, contractStart: null, contractEnd: null, closedAt: null, terms })
-  return { ...row, schedule }
+  return { ...row, schedule: scheduleFromText(terms) }
 }
 
 /** What a library is asked for: the tariffs of a provider that fit an address and a kind. */

@@ -116,6 +116,7 @@ export type Tables = {
     closed_at: OptionalInstant
     voided_at: OptionalInstant
     terms: Jsonb<unknown>
+    versions: Jsonb<unknown>
   }
   events: Owned & { type: string; object_id: string | null; data: Json }
   outbox: {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Rate, ScheduleEntry, Tariff } from '../../domain/tariff/tariff.ts'
+import type { Rate, ScheduleEntry, Tariff, TariffVersion } from '../../domain/tariff/tariff.ts'
 import { epochMs } from './location-row.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
@@ -18,7 +18,7 @@ export type StoredTariff = Tariff & {
   readonly createdAt: number
 }
 
-export type TariffDraft = Omit<StoredTariff, 'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt'>
+export type TariffDraft = Omit<StoredTariff, 'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt' | 'versions'>
 
 export type TariffRow = {
   id: string
@@ -38,22 +38,27 @@ export type TariffRow = {
   contract_end: number | null
   closed_at: number | null
   terms: string
+  versions: string
   time_created: number
 }
 
 export const tariffColumns = sql`id, account_id, live_mode, location_id, direction, type, connection_type, status, display_name, provider_id,
-  library_tariff_id, market_rates, contract_start, contract_end, closed_at, terms::text as terms, time_created,
+  library_tariff_id, market_rates, contract_start, contract_end, closed_at, terms::text as terms, versions::text as versions, time_created,
   (select l.timezone from locations l
    where l.account_id = tariffs.account_id and l.live_mode = tariffs.live_mode and l.id = tariffs.location_id) as timezone`
 
 /** What prices of a tariff, as a member of a JSON array: `tariffFromJson` reads it. `t` names the table. */
 export const tariffJson = sql`json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'marketRates', t.market_rates,
   'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}, 'closedAt', ${epochMs('t.closed_at')},
-  'terms', t.terms::text)`
+  'terms', t.terms::text, 'versions', t.versions::text)`
 
-type TariffJson = Omit<Tariff, 'schedule'> & { readonly terms: string }
+type TariffJson = Omit<Tariff, 'schedule' | 'versions'> & { readonly terms: string; readonly versions: string }
 
-export const tariffFromJson = ({ terms, ...tariff }: TariffJson): Tariff => ({ ...tariff, schedule: scheduleFromText(terms) })
+export const tariffFromJson = ({ terms, versions, ...tariff }: TariffJson): Tariff => ({
+  ...tariff,
+  schedule: scheduleFromText(terms),
+  ...versionsFromText(versions),
+})
 
 export const tariffFromRow = (row: TariffRow): StoredTariff => ({
   id: row.id,
@@ -73,21 +78,32 @@ export const tariffFromRow = (row: TariffRow): StoredTariff => ({
   contractEnd: row.contract_end,
   closedAt: row.closed_at,
   schedule: scheduleFromText(row.terms),
+  ...versionsFromText(row.versions),
   createdAt: row.time_created,
 })
 
-const mostSchedules = 5_000
-const schedules = new Map<string, readonly ScheduleEntry[]>()
+const mostTexts = 5_000
 
-/** Fleets share few schedules: equal ones are read once, and are one value. */
-const scheduleFromText = (text: string): readonly ScheduleEntry[] => {
-  const known = schedules.get(text)
-  if (known !== undefined) return known
-  const read: readonly ScheduleEntry[] = JSON.parse(text, (name, value) => (name === 'rate' ? value.map(rateFromJson) : value)).schedule
-  if (schedules.size >= mostSchedules) schedules.clear()
-  schedules.set(text, read)
-  return read
+/** Read texts of `terms` or `versions`. Fleets share few of them: equal ones are read once, and are one value. */
+const textReader = <T>(): ((text: string) => T) => {
+  const read = new Map<string, T>()
+  return text => {
+    const known = read.get(text)
+    if (known !== undefined) return known
+    const value: T = JSON.parse(text, (name, member) => (name === 'rate' ? member.map(rateFromJson) : member))
+    if (read.size >= mostTexts) read.clear()
+    read.set(text, value)
+    return value
+  }
 }
+
+const readTerms = textReader<{ readonly schedule: readonly ScheduleEntry[] }>()
+const readVersions = textReader<readonly TariffVersion[]>()
+
+/** Read the column `terms`. */
+export const scheduleFromText = (text: string): readonly ScheduleEntry[] => readTerms(text).schedule
+/** The member is absent if there is none. */
+const versionsFromText = (text: string): Pick<Tariff, 'versions'> => (text === '[]' ? {} : { versions: readVersions(text) })
 
 type RateJson = {
   readonly fixed: string
@@ -103,6 +119,10 @@ const rateFromJson = (rate: RateJson): Rate => ({
   surchargePercentage: BigInt(rate.surchargePercentage),
 })
 
+const bigintToText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
+
 /** Write a schedule as the column `terms`: amounts as decimal texts of their integers. */
-export const termsToText = (schedule: readonly ScheduleEntry[]): string =>
-  JSON.stringify({ schedule }, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
+export const termsToText = (schedule: readonly ScheduleEntry[]): string => JSON.stringify({ schedule }, bigintToText)
+
+/** Write later versions as the column `versions`. */
+export const versionsToText = (versions: readonly TariffVersion[]): string => JSON.stringify(versions, bigintToText)

@@ -1,12 +1,21 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import type { TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
 import { changedSpan, type OpenSpan, overlappingTariff } from '../../domain/tariff/tariff-change.ts'
+import { withVersion } from '../../domain/tariff/tariff-version.ts'
 import { mint } from '../mint.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
 import { all, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
-import { type StoredTariff, type TariffDraft, type TariffRow, tariffColumns, tariffFromRow, termsToText } from './tariff-row.ts'
+import {
+  type StoredTariff,
+  type TariffDraft,
+  type TariffRow,
+  tariffColumns,
+  tariffFromRow,
+  termsToText,
+  versionsToText,
+} from './tariff-row.ts'
 import type { TenantTransaction } from './transaction.ts'
 
 /** A tariff after a change (after its end: its last state), and the order that the change owes the lanes; null where it alters no price. */
@@ -17,7 +26,13 @@ export type TariffPatch = {
   readonly displayName?: string | null
   readonly providerId?: string | null
   readonly contractEnd?: number | null
+  /** Prices that replace the present ones from an instant on. */
+  readonly version?: TariffVersion
 }
+
+/** Limits of the versions of one tariff: their number, and the characters of all of them together. */
+const mostVersions = 100
+const mostVersionText = 1024 * 1024
 
 const notFound = refused('not_found', 'No tariff has this id.')
 const isLivingTariff = sql`closed_at is null and voided_at is null`
@@ -69,8 +84,9 @@ const overlap = (otherId: string, field: 'contract_start_date' | 'contract_end_d
   refused('tariff_overlap', `Tariff ${otherId} of this location, direction and type covers part of this time.`, field)
 
 /**
- * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on.
- * Refuses `not_found`, `tariff_overlap`, and `end_before_start`; an unknown provider by its constraint. Source: contract decisions 10.
+ * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on; a new version
+ * owes one from its start on. Refuses `not_found`, `tariff_overlap`, `end_before_start` and, beyond the limits of versions,
+ * `schedule_invalid`; an unknown provider by its constraint. Source: contract decisions 10 and 18.
  */
 export const updateTariff = async (
   transaction: TenantTransaction,
@@ -81,8 +97,11 @@ export const updateTariff = async (
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
-  const tariff = { ...before, ...patch }
-  if (tariff.contractEnd === before.contractEnd) {
+  const { version, ...members } = patch
+  const patched = { ...before, ...members }
+  const tariff = version === undefined ? patched : withVersion(patched, version)
+  if (!areVersionsAllowed(tariff)) return tooManyVersions
+  if (tariff.contractEnd === before.contractEnd && version === undefined) {
     await writePatch(transaction, tariff)
     return accepted({ tariff, order: null })
   }
@@ -95,10 +114,20 @@ export const updateTariff = async (
   return accepted({ tariff, order: await owe(transaction, tariff, changedSpan(before, tariff, others), at) })
 }
 
+const areVersionsAllowed = ({ versions = [] }: StoredTariff): boolean =>
+  versions.length < mostVersions && versionsToText(versions).length <= mostVersionText
+
+const tooManyVersions = refused(
+  'schedule_invalid',
+  `A tariff holds at most ${mostVersions} versions, ${mostVersionText / 1024} KiB together: end it by contract_end_date and create the next one.`,
+  'schedule',
+)
+
 const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff): Promise<void> => {
   await sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
-      contract_end = ${toTimestampOrNull(tariff.contractEnd)}
+      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${termsToText(tariff.schedule)},
+      versions = ${versionsToText(tariff.versions ?? [])}
     where ${ownedBy(transaction)} and id = ${tariff.id}`.execute(transaction.query)
 }
 

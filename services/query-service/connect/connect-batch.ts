@@ -73,7 +73,7 @@ const importOne = async (
   const made = await makeSession(dependencies, transaction, draft, { layout: 'earlier', keyId: caller.keyId, at })
   if (!made.ok) return made
   const location = await locationOf(transaction, made.value.session)
-  const opened = await openedState(dependencies, transaction, made.value.session, location)
+  const opened = await openedState(dependencies, transaction, made.value.session, location, at)
   const chosen = await withProvider(transaction, { ...made.value.session, state: stateOf(opened, tariff) }, tariff.provider_id)
   if (!chosen.ok) return chosen
   const judged = judgeImport(chosen.value, location !== null)

@@ -1,6 +1,7 @@
 import type { TariffPlan } from '../../contract/connect-provider-app.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { hasFailed, providerPatienceMs } from '../../domain/tariff/on-its-way.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { scheduleText } from '../../domain/tariff/terms.ts'
 import { readTariffTerms, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
@@ -42,7 +43,7 @@ const bringUp = async (
 ): Promise<Result<Done<StoredTariff | null>>> => {
   const before = credentials.tariffId === null ? null : await retrieveTariff(transaction, credentials.tariffId)
   const displayName = plan.displayName ?? before?.displayName ?? null
-  if (before !== null && scheduleText(before.schedule) === scheduleText(terms.schedule)) {
+  if (before !== null && scheduleText(scheduleAt(before, at)) === scheduleText(terms.schedule)) {
     if (before.status === 'ERROR') await setTariffStatus(transaction, before.id, 'CONNECTED')
     const isSame = before.displayName === displayName && before.contractEnd === plan.contractEnd
     if (isSame) return done(before, before.status === 'ERROR' ? await tellLocation(transaction, before.locationId, at) : nothingDone)

@@ -58,7 +58,7 @@ const keepAgain = async (
   if (kept.displayName === displayName && kept.contractEnd === contractEnd) return accepted(nothingDone)
   const updated = await updateTariff(transaction, kept.id, { displayName, contractEnd }, at)
   if (!updated.ok) return updated
-  return accepted(bothDone(noteOf('tariff.update', updated.value), await tellLocation(transaction, kept.locationId, at)))
+  return accepted(bothDone(noteOf('tariff.update', updated.value, at), await tellLocation(transaction, kept.locationId, at)))
 }
 
 /**
@@ -114,7 +114,7 @@ export const disconnectTariff = async (
   for (const { id } of living.slice(Math.max(speaking, 0))) {
     const ended = await endTariff(transaction, id, at)
     if (!ended.ok) return ended
-    deeds = bothDone(deeds, noteOf('tariff.delete', ended.value))
+    deeds = bothDone(deeds, noteOf('tariff.delete', ended.value, at))
   }
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })

@@ -2,6 +2,7 @@ import type { Standing } from '../../domain/connect/advance.ts'
 import type { ChosenProvider, ConnectState } from '../../domain/connect/session.ts'
 import { prefillOf } from '../../domain/connect/tariff-of.ts'
 import { hasFailed } from '../../domain/tariff/on-its-way.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { type LibraryTariff, listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -101,13 +102,13 @@ export const chosenProvider = async (
 }
 
 /** Fill a session with the values of the tariff that it renews. */
-const renewed = async (transaction: TenantTransaction, session: StoredSession, state: ConnectState): Promise<ConnectState> => {
+const renewed = async (transaction: TenantTransaction, session: StoredSession, state: ConnectState, at: number): Promise<ConnectState> => {
   const { tariffId } = session.request
   const tariff = tariffId === null ? null : await retrieveTariff(transaction, tariffId)
   if (tariff === null) return state
   const [provider] = tariff.providerId === null ? [] : await findProviders(transaction.query, [tariff.providerId])
   const chosen = provider === undefined ? null : await chosenProvider(transaction, provider, { ...session, state })
-  return { ...state, ...prefillOf(tariff), name: tariff.displayName, provider: chosen }
+  return { ...state, ...prefillOf({ ...tariff, schedule: scheduleAt(tariff, at) }), name: tariff.displayName, provider: chosen }
 }
 
 /** The provider from which the location's tariff is fetched, or is on its way; null where none is. */
@@ -132,6 +133,7 @@ export const openedState = async (
   transaction: TenantTransaction,
   session: StoredSession,
   location: StoredLocation | null,
+  at: number,
 ): Promise<ConnectState> => {
   const { config, state } = session
   const isGiven = Object.keys(state.address).length > 0
@@ -139,5 +141,5 @@ export const openedState = async (
   const placed = await placeKnown(dependencies, config, address, location)
   const known = { ...state, address, isPlaced: placed !== null, ...placed }
   const provider = await connectingProvider(transaction, session, location)
-  return renewed(transaction, session, { ...known, provider })
+  return renewed(transaction, session, { ...known, provider }, at)
 }

@@ -7,6 +7,7 @@ import { type ChosenProvider, type ConnectState, structuresOf } from '../../doma
 import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { moneyScale } from '../../domain/quantity.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { findProviders, listProviders } from '../../platform/postgres/providers.ts'
@@ -126,9 +127,9 @@ const summaryData = async (drawn: Drawn): Promise<Data> => {
   if (tariff === null) return { ...headerOf(session.state.provider), rates: { yesterday: [], today: [], tomorrow: [] } }
   const currency = location?.currencyCode ?? session.state.currencyCode
   const provider = await providerOf(drawn, tariff)
-  const wire = summaryTariffToWire(tariff, session.state.term?.type === '' ? null : (session.state.term?.type ?? null))
-  if (isFixedSummary(session, tariff)) {
-    const price = tariff.schedule[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
+  const wire = summaryTariffToWire(tariff, session.state.term?.type === '' ? null : (session.state.term?.type ?? null), at)
+  if (isFixedSummary(session, tariff, at)) {
+    const price = scheduleAt(tariff, at)[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
     return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: wire }
   }
   const source = location === null ? null : tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId
@@ -146,8 +147,8 @@ const summaryData = async (drawn: Drawn): Promise<Data> => {
 }
 
 /** The earlier layout has a summary of its own for one price all day and all year. */
-const isFixedSummary = ({ config }: StoredSession, tariff: StoredTariff | SummaryTariff): boolean =>
-  config.layout === 'earlier' && structureType(tariff) === 'FIXED'
+const isFixedSummary = ({ config }: StoredSession, tariff: StoredTariff | SummaryTariff, at: number): boolean =>
+  config.layout === 'earlier' && structureType(tariff, at) === 'FIXED'
 
 const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
   const { session, token } = drawn

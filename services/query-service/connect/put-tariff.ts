@@ -17,9 +17,9 @@ import { locationEvent } from './keep-owner.ts'
 export type TariffWish = Omit<TariffDraft, 'locationId' | 'status'>
 
 /** What auditors and lanes learn of a change of a tariff. */
-export const noteOf = (action: string, { tariff, order }: TariffChange): Deeds => ({
+export const noteOf = (action: string, { tariff, order }: TariffChange, at: number): Deeds => ({
   events: [],
-  audit: [{ action, objectId: tariff.id, detail: tariffToWire(tariff) }],
+  audit: [{ action, objectId: tariff.id, detail: tariffToWire(tariff, at) }],
   orders: [order],
 })
 
@@ -58,7 +58,7 @@ const replace = async (
     const ended =
       way === 'closes' ? await endTariff(transaction, id, cutAt) : await updateTariff(transaction, id, { contractEnd: cutAt }, at)
     if (!ended.ok) return ended
-    deeds = bothDone(deeds, noteOf(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value))
+    deeds = bothDone(deeds, noteOf(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value, at))
     replaced.push({ id, way, cutAt, contractEnd: living.find(one => one.id === id)?.contractEnd ?? null })
   }
   return accepted({ replaced, deeds })
@@ -94,7 +94,7 @@ export const putTariff = async (
   const created = await createTariff(transaction, { ...wish, contractStart: start, locationId: location.id, status: 'CONNECTED' }, at)
   if (!created.ok) return created
   const { replaced, deeds } = made.value
-  return accepted({ tariff: created.value.tariff, replaced, deeds: bothDone(deeds, noteOf('tariff.create', created.value)) })
+  return accepted({ tariff: created.value.tariff, replaced, deeds: bothDone(deeds, noteOf('tariff.create', created.value, at)) })
 }
 
 /**
@@ -109,11 +109,11 @@ export const takeBack = async (
 ): Promise<Result<Done<null>>> => {
   const voided = await voidTariff(transaction, id, at)
   if (!voided.ok) return voided
-  let deeds = noteOf('tariff.void', voided.value)
+  let deeds = noteOf('tariff.void', voided.value, at)
   for (const before of replaced) {
     // The order of the voided tariff spans all that is restored: it reaches to the next tariff that none of these shares time with.
     const restored = await restoreTariff(transaction, before, await othersOf(transaction, locationId, { direction, type }))
-    if (restored !== null) deeds = bothDone(deeds, noteOf('tariff.restore', { tariff: restored, order: null }))
+    if (restored !== null) deeds = bothDone(deeds, noteOf('tariff.restore', { tariff: restored, order: null }, at))
   }
   return accepted({ value: null, deeds })
 }

@@ -6,6 +6,7 @@ import { moneyScale } from '../../domain/quantity.ts'
 import { pricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { MarketSeries, TariffDirection } from '../../domain/tariff/tariff.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { findAreaSource } from '../../platform/postgres/connect-session-markets.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing-input.ts'
@@ -20,7 +21,7 @@ const confidenceScale = 4
 
 /** What the summary is of: prices, and how they are called. */
 export type SummaryTariff = Pick<StoredTariff, 'direction' | 'type' | 'connectionType' | 'displayName' | 'marketRates' | 'schedule'> &
-  Pick<StoredTariff, 'contractStart' | 'contractEnd'>
+  Pick<StoredTariff, 'contractStart' | 'contractEnd' | 'versions'>
 
 /** Write an instant in the location's offset; clients read the offset, so that of UTC is written out too. */
 const inOffset = (zone: TimeZone, at: number): string => writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
@@ -135,19 +136,19 @@ export const isPriced = async (
   return priceSeries(snapshot, { direction: tariff.direction, start: from, end: from + 1 }).elements.length > 0
 }
 
-/** Tell whether energy moves a tariff's price. */
-const isTiered = ({ schedule }: SummaryTariff): boolean =>
-  schedule.some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)))
+/** Tell whether energy moves a tariff's price at `at` (ms). */
+const isTiered = (tariff: SummaryTariff, at: number): boolean =>
+  scheduleAt(tariff, at).some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)))
 
 const dateOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-/** Write the tariff of a summary. Source: Connect reference 4. */
-export const summaryTariffToWire = (tariff: SummaryTariff, termType: string | null) => ({
+/** Write the tariff of a summary as of `at` (ms). Source: Connect reference 4. */
+export const summaryTariffToWire = (tariff: SummaryTariff, termType: string | null, at: number) => ({
   status: 'CONNECTED',
   name: tariff.displayName ?? '',
-  structure_type: structureType(tariff),
+  structure_type: structureType(tariff, at),
   contract_start_date: dateOrNull(tariff.contractStart),
   contract_end_date: dateOrNull(tariff.contractEnd),
   contract_term_type: termType ?? (tariff.contractEnd === null ? 'UNTIL_TERMINATED' : 'FIXED'),
-  tiered: isTiered(tariff),
+  tiered: isTiered(tariff, at),
 })

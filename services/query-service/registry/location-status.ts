@@ -15,10 +15,10 @@ const tariffsOf = async (transaction: TenantTransaction, locationId: string): Pr
   return page.value.items
 }
 
-const statusOf = (tariff: StoredTariff, provider: KindStatus['provider'] | undefined): Omit<KindStatus, 'status'> => ({
+const statusOf = (tariff: StoredTariff, provider: KindStatus['provider'] | undefined, at: number): Omit<KindStatus, 'status'> => ({
   connectionType: tariff.connectionType,
   provider: provider ?? null,
-  tariff: { id: tariff.id, displayName: tariff.displayName, structureType: structureType(tariff), contractEnd: tariff.contractEnd },
+  tariff: { id: tariff.id, displayName: tariff.displayName, structureType: structureType(tariff, at), contractEnd: tariff.contractEnd },
 })
 
 const nothing: Omit<KindStatus, 'status'> = { connectionType: null, provider: null, tariff: null }
@@ -41,7 +41,7 @@ export const locationStatus = async (
   const { tariffStatus } = locationView(location, at)
   const kinds = forEachKind(kind => {
     const speaking = speakingTariff(tariffs, kind, at)
-    const shown = speaking === undefined ? nothing : statusOf(speaking, providers.get(speaking.providerId ?? ''))
+    const shown = speaking === undefined ? nothing : statusOf(speaking, providers.get(speaking.providerId ?? ''), at)
     return { status: tariffStatus[kind], ...shown }
   })
   return locationStatusToWire({ ...location, kinds })

@@ -3,6 +3,7 @@ import type { StructureType } from '../../contract/location-status.ts'
 import type { PostalAddress } from '../../contract/postal-address.ts'
 import { hasFailed } from '../../domain/tariff/on-its-way.ts'
 import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 
 type Kinded = { readonly direction: TariffDirection; readonly type: TariffType }
@@ -45,11 +46,14 @@ export const forEachKind = <T>(give: (kind: TariffKind) => T): Record<TariffKind
   Object.fromEntries(tariffKinds.map(kind => [kind, give(kind)])) as Record<TariffKind, T>
 
 /**
- * Name how a tariff's price moves: FIXED by one band all the time, TIME_OF_DAY by several; on market tariffs MARKET and DYNAMIC.
+ * Name how a tariff's price moves at `at` (ms): FIXED by one band all the time, TIME_OF_DAY by several; on market tariffs MARKET and DYNAMIC.
  * Tiers do not count: they follow energy, not time.
  */
-export const structureType = ({ marketRates, schedule }: Pick<Tariff, 'marketRates' | 'schedule'>): StructureType => {
-  const bands = schedule.flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
+export const structureType = (
+  { marketRates, ...prices }: Pick<Tariff, 'contractStart' | 'marketRates' | 'schedule' | 'versions'>,
+  at: number,
+): StructureType => {
+  const bands = scheduleAt(prices, at).flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
   const isOneBand = bands.length === 1
   if (marketRates) return isOneBand ? 'MARKET' : 'DYNAMIC'
   return isOneBand ? 'FIXED' : 'TIME_OF_DAY'

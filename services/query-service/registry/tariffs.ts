@@ -1,10 +1,16 @@
 import { locationToWire } from '../../contract/location.ts'
+import type { RequestOf } from '../../contract/operation.ts'
 import { tariffCreate, tariffDelete, tariffList, tariffListUrl, tariffRetrieve, tariffToWire, tariffUpdate } from '../../contract/tariff.ts'
 import type { TariffDraft } from '../../contract/tariff-draft.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { TariffVersion } from '../../domain/tariff/tariff.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
+import { scheduleText } from '../../domain/tariff/terms.ts'
+import { readTariffTerms } from '../../domain/tariff/validate-schedule.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
+import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import {
   createTariff,
   endTariff,
@@ -23,6 +29,23 @@ import { locationView } from './location-tariffs.ts'
 
 const noTariff = refused('not_found', 'No tariff has this id')
 
+/**
+ * Read the prices of a PATCH as a version of its tariff. Undefined if the PATCH has none, or repeats the prices that apply at `at` (ms)
+ * without an instant. Refuses what a new tariff refuses in its schedule.
+ */
+const versionOf = (
+  tariff: StoredTariff,
+  { schedule, effective_from: from }: Pick<RequestOf<typeof tariffUpdate>['body'], 'schedule' | 'effective_from'>,
+  at: number,
+): Result<TariffVersion | undefined> => {
+  if (schedule === undefined) return accepted(undefined)
+  const { direction, type, marketRates } = tariff
+  const terms = readTariffTerms({ direction, type, marketRates, contractStart: null, contractEnd: null, schedule })
+  if (!terms.ok) return terms
+  const isUnchanged = from === undefined && scheduleText(scheduleAt(tariff, at)) === scheduleText(terms.value.schedule)
+  return accepted(isUnchanged ? undefined : { effectiveFrom: from?.at ?? at, schedule: terms.value.schedule })
+}
+
 /** The event that a change of a tariff is for its location. */
 const locationEvents = async (transaction: TenantTransaction, locationId: string, at: number): Promise<readonly EventDraft[]> => {
   const location = await retrieveLocation(transaction, locationId)
@@ -37,7 +60,7 @@ const changed = async (
   action: string,
   at: number,
 ): Promise<Change<ReturnType<typeof tariffToWire>>> => {
-  const value = tariffToWire(tariff)
+  const value = tariffToWire(tariff, at)
   return {
     value,
     events: await locationEvents(transaction, tariff.locationId, at),
@@ -88,17 +111,21 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
         (await retrieveLocation(transaction, locationId)) === null
           ? refused('location_not_found', 'No location has this id', 'location_id')
           : listTariffs(transaction, { locationId, direction, type }, page),
-      tariffs => tariffs.map(tariff => tariffToWire(tariff, { inList: true })),
+      tariffs => tariffs.map(tariff => tariffToWire(tariff, request.at, { inList: true })),
     )
   }),
   bind(tariffRetrieve, async request => {
     const tariff = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveTariff(transaction, request.id))
-    return tariff === null ? noTariff : accepted(tariffToWire(tariff))
+    return tariff === null ? noTariff : accepted(tariffToWire(tariff, request.at))
   }),
   bind(tariffUpdate, request =>
     change(dependencies, tariffUpdate, request, async transaction => {
       const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
-      const patch = present({ displayName, providerId, contractEnd: end === null ? null : end?.at })
+      const tariff = await retrieveTariff(transaction, request.id)
+      if (tariff === null) return noTariff
+      const version = versionOf(tariff, request.body, request.at)
+      if (!version.ok) return version
+      const patch = present({ displayName, providerId, contractEnd: end === null ? null : end?.at, version: version.value })
       const updated = await updateTariff(transaction, request.id, patch, request.at)
       if (!updated.ok) return updated
       return accepted(await changed(transaction, updated.value, 'tariff.update', request.at))

@@ -18,7 +18,8 @@ const secondsOf = (input: PricingInput, direction: TariffDirection): ReadonlySet
   const seconds = new Set([0])
   for (const tariff of input.tariffs) {
     if (tariff.direction !== direction) continue
-    const bands = tariff.schedule.flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
+    const schedules = [tariff.schedule, ...(tariff.versions ?? []).map(({ schedule }) => schedule)].flat()
+    const bands = schedules.flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
     for (const { validFrom, validTo } of bands) seconds.add(validFrom % 86_400).add(validTo % 86_400)
   }
   return seconds
@@ -38,8 +39,9 @@ const wallInstants = (zone: string, seconds: ReadonlySet<number>, { start, end }
 
 const contractInstants = ({ tariffs }: PricingInput): readonly number[] =>
   tariffs
-    .flatMap(({ contractStart, contractEnd, closedAt }) => [
+    .flatMap(({ contractStart, contractEnd, closedAt, versions = [] }) => [
       ...[contractStart, closedAt],
+      ...versions.map(({ effectiveFrom }) => effectiveFrom),
       ...[0, 1, 2, 3].map(passed => (contractEnd === null ? null : contractEnd + passed * quarterYearMs)),
     ])
     .filter(at => at !== null)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Rate, ScheduleEntry, Tariff, TariffDirection, TariffType } from '../../../services/domain/tariff/tariff.ts'
+import type { Rate, ScheduleEntry, Tariff, TariffDirection, TariffType, TariffVersion } from '../../../services/domain/tariff/tariff.ts'
 import type { TariffPlan, TariffStep } from './history.ts'
 
 const hour = 3600
@@ -47,29 +47,45 @@ const terms = (kind: Kind): fc.Arbitrary<Pick<Tariff, 'marketRates' | 'schedule'
 
 type Styled = { readonly first: Tariff; readonly second: Tariff; readonly wrong: Pick<Tariff, 'marketRates' | 'schedule'> }
 
-const create = (tariff: Tariff): TariffStep => ({ kind: 'create', tariff })
+const create = (tariff: Tariff): TariffStep => ({ kind: 'create', tariff: { ...tariff, versions: [] } })
+const reprice = ({ id, marketRates }: Tariff, version: TariffVersion): TariffStep => ({ kind: 'reprice', id, version, marketRates })
+/** Replace the prices of a tariff, one version after the other. */
+const reprices = (tariff: Tariff): TariffStep[] => (tariff.versions ?? []).map(version => reprice(tariff, version))
 const patch = ({ id, contractEnd }: Tariff): TariffStep => ({ kind: 'patch', id, contractEnd })
 
 /** Ways in which a change of contract comes about; each ends in the first and the second tariff. */
 const styles: Readonly<Record<string, (of: Styled) => TariffPlan['chains']>> = {
-  apart: ({ first, second }) => [[create(first)], [create(second)]],
-  patched: ({ first, second }) => [[create({ ...first, contractEnd: null }), patch(first), create(second)]],
+  apart: ({ first, second }) => [[create(first), ...reprices(first)], [create(second)]],
+  patched: ({ first, second }) => [[create({ ...first, contractEnd: null }), patch(first), ...reprices(first), create(second)]],
   moved: ({ first, second }) => {
     const early = { ...first, contractEnd: (first.contractEnd ?? 0) - dayMs }
-    return [[create(early), patch(first)], [create(second)]]
+    return [[create(early), ...reprices(first), patch(first)], [create(second)]]
   },
   voided: ({ first, second, wrong }) => {
     const other = { ...second, ...wrong, id: `${second.id} wrong` }
-    return [[create(first)], [create(other), { kind: 'void', id: other.id }, create(second)]]
+    return [
+      [create(first), ...reprices(first)],
+      [create(other), { kind: 'void', id: other.id }, create(second)],
+    ]
   },
   renewed: ({ first, second, wrong }) => {
     const other = { ...first, ...wrong, id: `${first.id} wrong`, contractEnd: null }
-    return [[create(other), { kind: 'void', id: other.id }, create(first)], [create(second)]]
+    return [[create(other), { kind: 'void', id: other.id }, create(first), ...reprices(first)], [create(second)]]
+  },
+  repriced: ({ first, second }) => {
+    const version = { effectiveFrom: (first.contractEnd ?? 0) - dayMs / 2, schedule: second.schedule }
+    const wrong =
+      first.marketRates === second.marketRates ? [reprice(first, version), reprice(first, { ...version, schedule: first.schedule })] : []
+    return [[create(first), ...wrong, ...reprices(first)], [create(second)]]
   },
 }
 
 /** The wrong tariff that reaches to the end of time must be gone before the second one comes. */
 const inOneChain = (chains: TariffPlan['chains'], style: string): TariffPlan['chains'] => (style === 'renewed' ? [chains.flat()] : chains)
+
+/** The versions of a first contract: one that starts within it, or none. */
+const versionsOf = ({ contractStart }: Tariff, version: TariffVersion | null): readonly TariffVersion[] =>
+  version === null || (contractStart !== null && version.effectiveFrom <= contractStart) ? [] : [version]
 
 /** Two contracts of a kind, one after the other, the change at one of some instants. */
 const changes = (kind: Kind, instants: readonly number[]): fc.Arbitrary<TariffPlan> =>
@@ -81,16 +97,21 @@ const changes = (kind: Kind, instants: readonly number[]): fc.Arbitrary<TariffPl
       end: fc.constantFrom(null, null, 3 * dayMs),
       terms: fc.tuple(terms(kind), terms(kind), terms(kind)),
       style: fc.constantFrom(...Object.keys(styles)),
+      later: fc.constantFrom(null, null, dayMs, 2 * dayMs + 4_321_000, 20 * dayMs),
     })
-    .map(({ lead, at, gapMs, end: last, terms: [one, other, wrong], style }) => {
+    .chain(found =>
+      schedules({ market: found.terms[0].marketRates, tiers: kind.tiers }).map(laterSchedule => ({ ...found, laterSchedule })),
+    )
+    .map(({ lead, at, gapMs, end: last, terms: [one, other, wrong], style, later, laterSchedule }) => {
       const { direction, type } = kind
       const id = `${direction} ${type}`
       const start = lead === null ? null : at - lead
       const end = last === null ? null : at + last
       const first: Tariff = { id: `${id} 1`, direction, type, ...one, contractStart: start, contractEnd: at - gapMs, closedAt: null }
+      const versions = versionsOf(first, later === null ? null : { effectiveFrom: at - gapMs - later, schedule: laterSchedule })
       const second: Tariff = { id: `${id} 2`, direction, type, ...other, contractStart: at, contractEnd: end, closedAt: null }
-      const chains = styles[style]?.({ first, second, wrong }) ?? []
-      return { chains: inOneChain(chains, style), final: [first, second] }
+      const chains = styles[style]?.({ first: { ...first, versions }, second, wrong }) ?? []
+      return { chains: inOneChain(chains, style), final: [{ ...first, versions }, second] }
     })
 
 const single = (kind: Kind): fc.Arbitrary<TariffPlan> =>

@@ -1,5 +1,5 @@
 import type { EnergyFlowDirection } from '../../../services/domain/record/record.ts'
-import type { Tariff, TariffDirection } from '../../../services/domain/tariff/tariff.ts'
+import type { Tariff, TariffDirection, TariffVersion } from '../../../services/domain/tariff/tariff.ts'
 
 /** Directions of energy and money that belong together. */
 export type Flow = { readonly energyFlowDirection: EnergyFlowDirection; readonly tariffDirection: TariffDirection }
@@ -42,6 +42,7 @@ export type SentRegister = {
 export type TariffStep =
   | { readonly kind: 'create'; readonly tariff: Tariff }
   | { readonly kind: 'patch'; readonly id: string; readonly contractEnd: number | null }
+  | { readonly kind: 'reprice'; readonly id: string; readonly version: TariffVersion; readonly marketRates: boolean }
   | { readonly kind: 'void'; readonly id: string }
 
 /** Changes that only make sense in this order, and the tariffs that are left of all. */

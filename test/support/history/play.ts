@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { recordIdDigits } from '../../../services/ingest-gateway/record-id.ts'
 import type { Client } from '../client.ts'
 import { exactBody, exactNumber } from '../exact-json.ts'
-import { tariffBody } from '../scenario-over-http.ts'
+import { placeTariff, versionBody } from '../scenario-over-http.ts'
 import { anyArrival, arrivalInOrder, type ReadingForm, type RecordForm, type Request, usesMarket, type Wave } from './arrivals.ts'
 import { flows, type History, instant, readingName, type SentRecord, type SentRegister, type TariffStep } from './history.ts'
 
@@ -112,12 +112,12 @@ const sendReadings = (stage: Stage, played: Played, register: SentRegister, read
 
 const changeTariff = async ({ client }: Stage, { locationId, tariffIds }: Played, step: TariffStep): Promise<void> => {
   if (step.kind === 'create') {
-    const { id } = (await client.ask('POST', '/tariffs', exactBody(tariffBody(step.tariff, locationId)))) as WithId
-    tariffIds.set(step.tariff.id, id)
+    tariffIds.set(step.tariff.id, await placeTariff(client, step.tariff, locationId))
     return
   }
   const path = `/tariffs/${tariffIds.get(step.id)}`
   if (step.kind === 'void') await client.ask('DELETE', `${path}?void=true`)
+  else if (step.kind === 'reprice') await client.ask('PATCH', path, exactBody(versionBody(step.version, step.marketRates)))
   else await client.ask('PATCH', path, { contract_end_date: step.contractEnd === null ? null : instant(step.contractEnd) })
 }
 

@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
-import type { MarketSeries, PricingInput, Tariff, TariffDirection, TariffType } from '../../../services/domain/tariff/tariff.ts'
+import type {
+  Hours,
+  MarketSeries,
+  PricingInput,
+  ScheduleEntry,
+  Tariff,
+  TariffDirection,
+  TariffType,
+  TariffVersion,
+} from '../../../services/domain/tariff/tariff.ts'
 import type { IdentifiedRecord } from './cost.ts'
 import { type Amounts, schedules } from './generate-schedule.ts'
 import { monthStart } from './local-clock.ts'
@@ -100,15 +109,48 @@ const contracts = (anchor: number): fc.Arbitrary<Contract[]> => {
     })
 }
 
+/** The same bands, those of the last entry at a higher price. */
+const dearerLast = (schedule: readonly ScheduleEntry[]): readonly ScheduleEntry[] =>
+  schedule.map((entry, index) => {
+    if (index < schedule.length - 1) return entry
+    const dearer = (hours: Hours): Hours => ({
+      ...hours,
+      rate: hours.rate.map(rate => ({ ...rate, surchargeFixed: rate.surchargeFixed + 7_000_000n })),
+    })
+    return { ...entry, daysAndHours: entry.daysAndHours.map(block => ({ ...block, hours: block.hours.map(dearer) })) }
+  })
+
+/** None, or up to three later schedules near an anchor, before and after the contract too: new ones, the same again, or alike in part. */
+const versions = (
+  anchor: number,
+  first: readonly ScheduleEntry[],
+  another: fc.Arbitrary<readonly ScheduleEntry[]>,
+): fc.Arbitrary<TariffVersion[]> => {
+  const version = fc.record({
+    effectiveFrom: near(anchor, 4 * dayMs, 4 * dayMs, contractGrids),
+    schedule: fc.oneof(another, fc.constant(first), fc.constant(dearerLast(first))),
+  })
+  const ascending = fc
+    .uniqueArray(version, { maxLength: 3, selector: ({ effectiveFrom }) => effectiveFrom })
+    .map(found => found.toSorted((a, b) => a.effectiveFrom - b.effectiveFrom))
+  return fc.oneof({ weight: 2, arbitrary: fc.constant<TariffVersion[]>([]) }, ascending)
+}
+
 const tariffsOf = (anchor: number, amounts: Amounts, direction: TariffDirection, type: TariffType): fc.Arbitrary<Tariff[]> =>
   contracts(anchor).chain(spans =>
     fc.tuple(
       ...spans.map((span, index) => {
         const mayBeMarket = type === 'COMMODITY' && direction !== 'LOCAL' ? fc.boolean() : fc.constant(false)
         const id = `trf_${direction}_${type}_${index}`
-        return mayBeMarket.chain(marketRates =>
-          schedules({ market: marketRates, amounts }).map(schedule => ({ ...span, id, direction, type, marketRates, schedule })),
-        )
+        return mayBeMarket.chain(marketRates => {
+          const someSchedules = schedules({ market: marketRates, amounts })
+          return someSchedules.chain(schedule =>
+            versions(anchor, schedule, someSchedules).map(later => ({
+              ...{ ...span, id, direction, type, marketRates, schedule },
+              versions: later,
+            })),
+          )
+        })
       }),
     ),
   )

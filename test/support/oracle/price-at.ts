@@ -121,7 +121,9 @@ export const partAt = (input: PricingInput, direction: TariffDirection, type: Ta
   const tariff = tariffAt(input, direction, type, at)
   if (tariff === null) return type === 'NON_COMMODITY' || direction === 'LOCAL' ? free : null
   const zone = input.timeZone.name
-  const { rate: rates } = bandAt(tariff.schedule, localClock(zone, at))
+  let schedule = tariff.schedule
+  for (const version of tariff.versions ?? []) if (version.effectiveFrom <= at) schedule = version.schedule
+  const { rate: rates } = bandAt(schedule, localClock(zone, at))
   const confidence = contractConfidence(tariff, at)
   const countingStart = Math.max(monthStart(zone, at), startOf(tariff))
   const part = { tariffId: tariff.id, rates, countingStart }

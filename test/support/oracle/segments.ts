@@ -24,7 +24,8 @@ const quarterYearMs = 90 * 24 * 3_600_000
 const oddSeconds = (input: PricingInput): number[] => {
   const seconds = new Set<number>([0])
   for (const tariff of input.tariffs) {
-    const bands = tariff.schedule.flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
+    const schedules = [tariff.schedule, ...(tariff.versions ?? []).map(({ schedule }) => schedule)].flat()
+    const bands = schedules.flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
     for (const { validFrom, validTo } of bands) seconds.add(validFrom % 60).add(validTo % 60)
   }
   return [...seconds]
@@ -42,6 +43,7 @@ const stepsOf = (input: PricingInput, { start, end }: MeterRecord, covered: read
   }
   for (const tariff of input.tariffs) {
     for (const edge of [tariff.contractStart, tariff.closedAt]) add(edge)
+    for (const { effectiveFrom } of tariff.versions ?? []) add(effectiveFrom)
     for (const passed of [0, 1, 2, 3]) add(tariff.contractEnd === null ? null : tariff.contractEnd + passed * quarterYearMs)
   }
   for (const series of [input.importMarket, input.exportMarket]) {

@@ -1,0 +1,30 @@
+import type { ScheduleEntry, Tariff, TariffVersion } from './tariff.ts'
+
+type Versioned = Pick<Tariff, 'contractStart' | 'schedule' | 'versions'>
+
+/** A schedule of a tariff and the instant (ms, inclusive) from which it applies; null: since an open start. */
+export type EffectiveSchedule = { readonly effectiveFrom: number | null; readonly schedule: readonly ScheduleEntry[] }
+
+/**
+ * List all schedules of a tariff, ascending. The first one applies from the start of the contract.
+ * Source: contract decisions 18.
+ */
+export const schedulesOf = ({ contractStart, schedule, versions = [] }: Versioned): readonly EffectiveSchedule[] => [
+  { effectiveFrom: contractStart, schedule },
+  ...versions,
+]
+
+/** Return the schedule that applies at an instant (ms). Before the contract it is the first one. */
+export const scheduleAt = ({ schedule, versions = [] }: Versioned, at: number): readonly ScheduleEntry[] =>
+  versions.findLast(({ effectiveFrom }) => effectiveFrom <= at)?.schedule ?? schedule
+
+/**
+ * Replace the prices of a tariff from an instant (ms) on. Versions that start at the instant or later are dropped; prices before it stay.
+ * An instant at or before the start of the contract replaces all prices.
+ * Source: contract decisions 18.
+ */
+export const withVersion = <T extends Versioned>(tariff: T, { effectiveFrom, schedule }: TariffVersion): T => {
+  if (tariff.contractStart !== null && effectiveFrom <= tariff.contractStart) return { ...tariff, schedule, versions: [] }
+  const earlier = (tariff.versions ?? []).filter(version => version.effectiveFrom < effectiveFrom)
+  return { ...tariff, versions: [...earlier, { effectiveFrom, schedule }] }
+}
