@@ -42,7 +42,7 @@ const readTime = (text: string): Pick<Row, 'at' | 'offset'> | null => {
 
 const readPrice = (text: string, separator: string): number | null => {
   const plain = separator === ',' ? text : text.replace(',', '.')
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(plain) ? Number(plain) : null
+  return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(plain) ? Number(plain) : null
 }
 
 const columnOf = (head: readonly string[], choice: string | undefined, known: RegExp, otherwise: number, option: string): number => {

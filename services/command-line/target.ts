@@ -1,3 +1,4 @@
+import { trimEnd } from '../domain/trim-end.ts'
 import { readConfig } from '../platform/config.ts'
 import { apiKeyMode } from '../platform/mint.ts'
 import { readSandbox } from '../platform/sandbox-file.ts'
@@ -18,7 +19,7 @@ export const baseUrlOf = (text: string): string => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new UsageError(`--base-url is an address such as http://127.0.0.1:8080, not "${text}"`)
   }
-  return text.replace(/\/+$/, '')
+  return trimEnd(text, '/')
 }
 
 /**

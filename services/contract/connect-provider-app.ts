@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { parseInstant } from '../domain/instant.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { ScheduleEntryInput } from '../domain/tariff/validate-schedule.ts'
-import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
+import { numberText } from './exact-number.ts'
+import { jsonNumber } from './field.ts'
 import { isMembers } from './member-path.ts'
 import { readShape } from './read-shape.ts'
 import { parseJson } from './strict-json.ts'
 
-const number = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' }).transform(numberText)
+const number = jsonNumber.transform(numberText)
 const texts = z.array(z.string()).nullish()
 
 /** What a provider's app answers; members that we do not know are left out. */

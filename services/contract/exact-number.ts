@@ -1,4 +1,4 @@
-import { formatDecimal } from '../domain/quantity.ts'
+import { formatDecimal, maxNumberLength } from '../domain/quantity.ts'
 
 /**
  * A JSON number that keeps its decimal text, because a double would not: the engine's own raw JSON value.
@@ -18,6 +18,9 @@ export const exactNumber = (text: string): ExactNumber => rawJSON(text)
 export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON(value)
 
 export const isJsonNumber = (value: unknown): value is JsonNumber => typeof value === 'number' || isRawJSON(value)
+
+/** Tell whether a number was written in more than 400 characters. */
+export const isOverlong = (value: JsonNumber): boolean => typeof value !== 'number' && value.rawJSON.length > maxNumberLength
 
 /** Give the decimal text of a number: the text that was sent, or another one of exactly the same value. */
 export const numberText = (value: JsonNumber): string => (typeof value === 'number' ? String(value) : value.rawJSON)
@@ -39,5 +42,5 @@ export const scaledNumber = (value: bigint, scale: number): ExactNumber => rawJS
 
 const grammar = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Tell whether a text is a number as JSON writes it. */
-export const isNumberText = (text: string): boolean => grammar.test(text)
+/** Tell whether a text is a number as JSON writes it, of at most 400 characters. */
+export const isNumberText = (text: string): boolean => text.length <= maxNumberLength && grammar.test(text)

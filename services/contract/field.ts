@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type OffsetInstant, readInstant } from '../domain/instant.ts'
-import { type DecimalRule, formatDecimal, readDecimal } from '../domain/quantity.ts'
+import { type DecimalRule, formatDecimal, maxNumberLength, readDecimal } from '../domain/quantity.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
-import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
+import { isJsonNumber, isOverlong, type JsonNumber, numberText } from './exact-number.ts'
 import { nearestName, unknownName } from './nearest-name.ts'
 
 /**
@@ -73,7 +73,10 @@ export const identifier = (prefix: string) =>
 /** One of a few words, in capitals as documented. */
 export const word = <const Words extends readonly [string, ...string[]]>(...words: Words) => z.enum(words)
 
-const jsonNumber = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' })
+/** A number as it was written, of at most 400 characters; whoever takes it reads it exactly. */
+export const jsonNumber = z.custom<JsonNumber>(value => isJsonNumber(value) && !isOverlong(value), {
+  error: ({ input }) => (isJsonNumber(input) ? `must be a number of at most ${maxNumberLength} characters` : 'must be a number'),
+})
 
 /** Read a number text by the domain's rule; the message gets its subject later. */
 const readNumber = (context: Context, written: string, rule: DecimalRule): bigint => {

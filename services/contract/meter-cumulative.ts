@@ -6,8 +6,8 @@ import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { submissionLimits } from './account.ts'
 import { refusalToEarlier, requestFromLayout } from './earlier.ts'
-import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
-import { fields, identifier, optional, referenceId, word } from './field.ts'
+import { numberText } from './exact-number.ts'
+import { fields, identifier, jsonNumber, optional, referenceId, word } from './field.ts'
 import type { Layout } from './layout.ts'
 import { isMembers } from './member-path.ts'
 import { meterBatchShape } from './meter-batch.ts'
@@ -16,11 +16,9 @@ import { defineOperation, sameRoute } from './operation.ts'
 import { readShape } from './read-shape.ts'
 import { parseJson } from './strict-json.ts'
 
-const number = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' })
-
 const readingShape = fields({
-  time: number.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
-  value: number.describe('What the register shows: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
+  time: jsonNumber.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
+  value: jsonNumber.describe('What the register shows: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
   record_reference_id: optional(referenceId).describe("The caller's own reference; that of the interval which this reading ends."),
 })
 

@@ -8,7 +8,7 @@ import { accepted, type Refusal, type Result, refused } from '../domain/refusal.
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { type Rename, refusalToEarlier, requestFromLayout } from './earlier.ts'
 import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
-import { fields, instant, optional, referenceId, word } from './field.ts'
+import { fields, instant, jsonNumber, optional, referenceId, word } from './field.ts'
 import type { Layout } from './layout.ts'
 import { isMembers } from './member-path.ts'
 import { nearestName, quoted } from './nearest-name.ts'
@@ -35,8 +35,8 @@ export const meterRecordShape = fields({
   tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe('IMPORT for INBOUND and EXPORT for OUTBOUND when absent.'),
   measurand: optional(word('TRANSFERRED')).describe('Only TRANSFERRED; may be left out.').meta({ deprecated: true }),
   units: word('W', 'KW', 'WH', 'KWH').describe('W and KW are constant power from start_time to end_time.'),
-  value: z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' }).meta({ type: 'number', minimum: 0 }),
-  confidence: optional(z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' }))
+  value: jsonNumber.meta({ type: 'number', minimum: 0 }),
+  confidence: optional(jsonNumber)
     .describe('Above 0 and at most 1; below 1 the record is an estimate. 1 when absent.')
     .meta({ type: 'number', exclusiveMinimum: 0, maximum: 1 }),
   start_time: instant,

@@ -1,11 +1,11 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { TimeZone } from '../domain/civil-time.ts'
 import { isLongerThanDays } from '../domain/price/day-limit.ts'
 import { divideHalfEven, type Energy, readDecimal } from '../domain/quantity.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
 import type { Power } from '../domain/schedule/amount-request.ts'
-import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
-import { fields, identifier, instant, listOf, optional, refuseField, word } from './field.ts'
+import { type JsonNumber, numberText } from './exact-number.ts'
+import { fields, identifier, instant, jsonNumber, listOf, optional, refuseField, word } from './field.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
 import { thousands } from './thousands.ts'
 
@@ -13,7 +13,6 @@ import { thousands } from './thousands.ts'
 export type WrittenPower = { readonly power: Power; readonly units: 'W' | 'KW' }
 export type WrittenEnergy = { readonly energy: Energy; readonly units: 'WH' | 'KWH' }
 
-const number = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' })
 const described = { type: 'number', minimum: 0, maximum: 100_000_000_000 }
 const scale = 9
 const most = 100_000_000_000n * 10n ** BigInt(scale)
@@ -26,11 +25,11 @@ const readQuantity = (context: z.core.$RefinementCtx<unknown>, value: JsonNumber
   return isPositive && quantity === 0n ? refuseField(context, 'value_out_of_range', 'must be above 0', ['value']) : quantity
 }
 
-const powerBody = fields({ units: word('W', 'KW'), value: number.meta(described) }).transform(
+const powerBody = fields({ units: word('W', 'KW'), value: jsonNumber.meta(described) }).transform(
   ({ units, value }, context): WrittenPower => ({ units, power: readQuantity(context, value, units === 'KW', true) }),
 )
 
-const energyBody = fields({ units: word('WH', 'KWH'), value: number.meta(described) }).transform(
+const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(described) }).transform(
   ({ units, value }, context): WrittenEnergy => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }),
 )
 

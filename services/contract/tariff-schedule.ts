@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { ScheduleEntry } from '../domain/tariff/tariff.ts'
 import { exact, orNull } from './answer-field.ts'
-import { isJsonNumber, type JsonNumber, numberText, scaledNumber } from './exact-number.ts'
-import { fields, optional } from './field.ts'
+import { numberText, scaledNumber } from './exact-number.ts'
+import { fields, jsonNumber, optional } from './field.ts'
 
 /** A number kept as the text that was sent; the tariff's rules judge its range. */
-const numberAsText = z.custom<JsonNumber>(isJsonNumber, { message: 'must be a number' }).transform(numberText).meta({ type: 'number' })
+const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
 
 const rate = fields({
   fixed: optional(numberAsText).describe('Price per kWh in major units; on market tariffs left out.'),

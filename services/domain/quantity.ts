@@ -1,4 +1,5 @@
 import { accepted, type Result, refused } from './refusal.ts'
+import { trimEnd } from './trim-end.ts'
 
 /** Energy in 1e-6 Wh. */
 export type Energy = bigint
@@ -15,6 +16,8 @@ export const energyScale = 6
 export const moneyScale = 9
 
 const maxDigits = 17
+/** Characters of a number text; a longer one is refused before anything works on it. Source: contract decisions 18. */
+export const maxNumberLength = 400
 /** 1e11 Wh, the most that one record may hold. */
 export const maxRecordEnergy: Energy = 100_000_000_000_000_000n
 
@@ -100,12 +103,24 @@ const parseDecimal = (text: string): Decimal | undefined => {
   const match = numberText.exec(text)
   if (match === null) return undefined
   const fraction = match[3] ?? ''
-  const all = `${match[2]}${fraction}`.replace(/^0+/, '')
-  const kept = all.replace(/0+$/, '')
+  const all = `${match[2]}${fraction}`
+  const upToZeros = trimEnd(all, '0')
+  const kept = upToZeros.replace(/^0+/, '')
   if (kept === '') return { mantissa: 0n, exponent: 0, digits: 0 }
-  const exponent = Number(match[4] ?? '0') - fraction.length + (all.length - kept.length)
+  const exponent = Number(match[4] ?? '0') - fraction.length + (all.length - upToZeros.length)
   if (kept.length > maxDigits) return { mantissa: 0n, exponent, digits: kept.length }
   return { mantissa: BigInt(`${match[1]}${kept}`), exponent, digits: kept.length }
+}
+
+/** Read a number text of at most 400 characters and 17 significant digits; refuses all others with `field`. */
+const readMantissa = (text: string, field: string): Result<Decimal> => {
+  if (text.length > maxNumberLength) {
+    return refused('field_invalid', `${field} must be a number of at most ${maxNumberLength} characters`, field)
+  }
+  const decimal = parseDecimal(text)
+  if (decimal === undefined) return refused('field_invalid', `${field} must be a number`, field)
+  if (decimal.digits > maxDigits) return refused('field_invalid', `${field} must have at most ${maxDigits} significant digits`, field)
+  return accepted(decimal)
 }
 
 /** How to read a decimal: `scale` digits after the point, both limits inclusive at that scale. */
@@ -114,12 +129,12 @@ export type DecimalRule = { readonly scale: number; readonly min: bigint; readon
 /**
  * Read the text of a JSON number as an integer at a scale, exactly.
  * More decimals than the scale are rounded half to even if the rule says `round`, else refused. Refuses what is no number, more than
- * 17 significant digits, and values outside the limits, with `field`. Source: contract decisions 2.
+ * 400 characters or 17 significant digits, and values outside the limits, with `field`. Source: contract decisions 2.
  */
 export const readDecimal = (text: string, rule: DecimalRule, field: string): Result<bigint> => {
-  const decimal = parseDecimal(text)
-  if (decimal === undefined) return refused('field_invalid', `${field} must be a number`, field)
-  if (decimal.digits > maxDigits) return refused('field_invalid', `${field} must have at most 17 significant digits`, field)
+  const read = readMantissa(text, field)
+  if (!read.ok) return read
+  const decimal = read.value
   const shift = decimal.exponent + rule.scale
   const outside = () =>
     refused(
@@ -184,15 +199,15 @@ const energyOutside = (field: string) => refused('value_out_of_range', `${field}
 
 /**
  * Read the energy of a value from its decimal text, exactly, half to even to 1e-6 Wh.
- * W and KW are constant power over `elapsedMs` (instants apart, not clock text). Refuses what is no number, more than 17 significant
- * digits, values below zero and energy above 1e11 Wh, with `field`. Source: contract decisions 8.
+ * W and KW are constant power over `elapsedMs` (instants apart, not clock text). Refuses what is no number, more than 400
+ * characters or 17 significant digits, values below zero and energy above 1e11 Wh, with `field`. Source: contract decisions 8.
  */
 export const readEnergy = (text: string, units: EnergyUnits, elapsedMs: number, field = 'value'): Result<Energy> => {
   const plain = plainEnergy(text, units, elapsedMs)
   if (!Number.isNaN(plain)) return accepted(BigInt(plain))
-  const decimal = parseDecimal(text)
-  if (decimal === undefined) return refused('field_invalid', `${field} must be a number`, field)
-  if (decimal.digits > maxDigits) return refused('field_invalid', `${field} must have at most 17 significant digits`, field)
+  const read = readMantissa(text, field)
+  if (!read.ok) return read
+  const decimal = read.value
   if (decimal.mantissa < 0n || (decimal.mantissa > 0n && decimal.exponent > 20)) return energyOutside(field)
   const { times, by, power } = toEnergy[units]
   const numerator = decimal.mantissa * BigInt(times) * (power ? BigInt(elapsedMs) : 1n)

@@ -1,3 +1,4 @@
+import { trimEnd } from '../domain/trim-end.ts'
 import { ConfigError } from './config-error.ts'
 import type { RegistryAddress } from './log/confluent-schema-ids.ts'
 import type { KafkaSettings } from './log/kafka/kafka-settings.ts'
@@ -66,9 +67,9 @@ const kafkaSettings = (value: DistributedVariables): KafkaSettings | null => {
 }
 
 const schemaRegistry = (value: DistributedVariables): RegistryAddress | null => {
-  const url = value.WATTLEDGER_SCHEMA_REGISTRY_URL?.replace(/\/+$/, '')
+  const registry = value.WATTLEDGER_SCHEMA_REGISTRY_URL
   const { WATTLEDGER_SCHEMA_REGISTRY_USER: user = null, WATTLEDGER_SCHEMA_REGISTRY_PASSWORD: password = null } = value
-  return url === undefined ? null : { url, user, password }
+  return registry === undefined ? null : { url: trimEnd(registry, '/'), user, password }
 }
 
 const clickHouseSettings = (value: DistributedVariables): ClickHouseSettings | null =>

@@ -34,14 +34,16 @@ export const unbalanced = (expr: string): string | null => {
 /** List the metrics that an expression names, each once, in its order. */
 export const metricsOf = (expr: string): readonly string[] => {
   const bare = withoutText(expr)
-    .replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, ' ')
+    .replaceAll(/\{[^{}]*\}|\[[^[\]]*\]/g, ' ')
     .replaceAll(/\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, ' ')
-  const names = [...bare.matchAll(/(?<![\w.])[a-zA-Z_:][\w:]*(?!\s*\(|[\w:])/g)].map(([name]) => name)
+  const names = [...bare.matchAll(/(?<![\w.:])([a-zA-Z_:][\w:]*)(\s*\()?/g)].flatMap(([, name = '', call]) =>
+    call === undefined ? [name] : [],
+  )
   return [...new Set(names.filter(name => !words.has(name.toLowerCase())))]
 }
 
 /** List the matchers of an expression in its order. Patterns are taken as alternatives of plain texts. */
 export const matchersOf = (expr: string): readonly Matcher[] =>
-  [...expr.matchAll(/([a-zA-Z_:][\w:]*)\{((?:[^"}]|"[^"]*")*)\}/g)].flatMap(([, metric = '', inside = '']) =>
-    [...inside.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)].map(([, label = '', value = '']) => ({ metric, label, value })),
+  [...expr.matchAll(/(?<![\w:])([a-zA-Z_:][\w:]*)\{((?:[^"{}]|"[^"]*")*)\}/g)].flatMap(([, metric = '', inside = '']) =>
+    [...inside.matchAll(/(?<!\w)(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)].map(([, label = '', value = '']) => ({ metric, label, value })),
   )

@@ -63,7 +63,9 @@ describe('the settings of the deployment', () => {
 
   it('hold no secret of their own', () => {
     expect(Object.values(objectOf('Secret')?.stringData ?? {}).filter(value => value !== '')).toEqual([])
-    const ready = [...composeText.matchAll(/(\w*(?:SECRET|PASSWORD|_KEY)\w*): (.*)/g)].filter(([, , value = '']) => !value.includes(':?'))
+    const ready = [...composeText.matchAll(/(?<!\w)(\w+): (.*)/g)].filter(
+      ([, name = '', value = '']) => /SECRET|PASSWORD|_KEY/.test(name) && !value.includes(':?'),
+    )
     expect(ready).toEqual([])
     expect([...composeText.matchAll(/\$\{(\w+):-/g)].map(([, name]) => name).filter(name => !name?.endsWith('_PORT'))).toEqual([])
   })

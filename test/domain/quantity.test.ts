@@ -182,3 +182,29 @@ describe('energy', () => {
     )
   })
 })
+
+describe('a number text', () => {
+  const one = (length: number): string => `1.${'0'.repeat(length - 2)}`
+
+  it('may have 400 characters, and is refused from 401 on, whatever it says', () => {
+    expect(read9(one(400))).toBe(1_000_000_000n)
+    expect(energyOf(one(400), 'WH')).toBe(1_000_000n)
+    const tooLong = {
+      ok: false,
+      refusal: { code: 'field_invalid', message: 'fixed must be a number of at most 400 characters', field: 'fixed' },
+    }
+    for (const text of [one(401), '0'.repeat(401), `1${'0'.repeat(400)}`, `1e${'0'.repeat(399)}`, 'x'.repeat(401)]) {
+      expect(readDecimal(text, price, 'fixed')).toEqual(tooLong)
+      expect(readEnergy(text, 'KWH', 1, 'fixed')).toEqual(tooLong)
+    }
+  })
+
+  it.each(['1', '-1', '0.'])('that begins with %s and has zeros within is read by its digits', start => {
+    const rule = { scale: 9, min: -(10n ** 30n), max: 10n ** 30n }
+    const written = `${start}${'0'.repeat(15)}1`
+    const expected = BigInt(Number(start === '0.' ? 0 : start)) * 10n ** 25n
+    expect(readDecimal(start === '0.' ? `${start}0000001` : written, rule, 'x')).toMatchObject({
+      value: start === '0.' ? 100n : expected + (expected < 0n ? -(10n ** 9n) : 10n ** 9n),
+    })
+  })
+})

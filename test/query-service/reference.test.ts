@@ -11,7 +11,7 @@ import { curlOf } from '../../services/query-service/reference/request-example.t
 
 const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 const unescaped = (markup: string): string => markup.replace(/&\w+;|&#39;/g, entity => entities[entity] ?? entity)
-const textOf = (markup: string): string => unescaped(markup.replace(/<[^>]*>/g, ''))
+const textOf = (markup: string): string => unescaped(markup.replace(/<[^<>]*>/g, ''))
 
 describe('markup', () => {
   it('holds any text without letting it become markup', () => {

@@ -26,7 +26,7 @@ export type ClickHouseFront = AsyncDisposable & {
 const slowMs = 300
 const mostAsked = 1_000
 const tooMuchMemory = 241
-const formatClause = /\s+FORMAT\s+(\w+)\s*$/
+const formatClause = /(?<!\s)\s+FORMAT\s+(\w+)\s*$/
 
 /** Where the engine keeps its data and the front listens; a given folder stays. */
 export type FrontPlace = { readonly folder?: string; readonly port?: number }

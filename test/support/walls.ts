@@ -53,7 +53,7 @@ const ambient: readonly { readonly word: RegExp; readonly name: string; readonly
 ]
 
 const importPattern =
-  /^\s*import\s*['"]([^'"]+)['"]|^\s*(?:import|export)\b[^'"=\n]*?\bfrom\s*['"]([^'"]+)['"]|^\}\s*from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
+  /^[ \t]*import[ \t]*['"]([^'"\n]+)['"]|^[ \t]*(?:import|export)\b[^'"=\n]*?\bfrom[ \t]*['"]([^'"\n]+)['"]|^\}[ \t]*from[ \t]*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/gm
 
 const importsOf = (text: string): readonly string[] =>
   [...text.matchAll(importPattern)].map(match => match.slice(1).find(name => name !== undefined)).filter(name => name !== undefined)

@@ -103,7 +103,7 @@ describe('the Connect call', () => {
       )
       expect(page.headers.get('referrer-policy')).toBe('no-referrer')
       expect(text).not.toMatch(/https?:\/\/|<script>|style=/)
-      const [script] = /[^"]+start\.js/.exec(text) ?? []
+      const [script] = /(?<=")[^"]+start\.js/.exec(text) ?? []
       expect(text).toContain(`${files}start.js`)
       const at = new URL(script ?? '', `http://host${path}?fp_cot=x`).pathname
       expect((await service().app.request(at)).headers.get('content-type')).toContain('text/javascript')

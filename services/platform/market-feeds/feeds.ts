@@ -1,3 +1,4 @@
+import { trimEnd } from '../../domain/trim-end.ts'
 import { awattar } from './awattar.ts'
 import { energiDataService } from './energi-data-service.ts'
 import { energyCharts } from './energy-charts.ts'
@@ -23,7 +24,7 @@ export type OpenFeed = { readonly name: FeedName; readonly feed: Feed; readonly 
 
 const openFeed = ({ entsoeToken, octopus }: FeedChoice, { name, baseUrl }: ChosenFeed): OpenFeed => {
   const feed = feeds[name]
-  return { name, feed, settings: { baseUrl: (baseUrl ?? feed.baseUrl).replace(/\/+$/, ''), entsoeToken, octopus } }
+  return { name, feed, settings: { baseUrl: trimEnd(baseUrl ?? feed.baseUrl, '/'), entsoeToken, octopus } }
 }
 
 /** Give the chosen feeds that publish a series, in order of preference. */

@@ -17,8 +17,7 @@ export function* writtenKeys(written: string): Generator<string, void> {
   const bare = withoutBrackets(written)
   const unnumbered = bare.replace(/(?<!\p{L})\d+\p{L}*/gu, ' ').trim()
   const untitled = unnumbered.replace(/^(city|town|ville|stadt|comune|ciudad) (of|de|di)\s/i, '')
-  const beforeHyphen = unnumbered.split(/\s*[-–—]\s*|\s+(?=\p{Lu}\p{L}*-)/u).slice(0, 1)
-  const keys = [bare, unnumbered, untitled, ...shorterForms(unnumbered), ...beforeHyphen].map(nameKey)
+  const keys = [bare, unnumbered, untitled, ...shorterForms(unnumbered), beforeHyphen(unnumbered)].map(nameKey)
   yield* keys
   yield* [whole, ...keys].map(key => key.replace(/([aou])e/g, '$1').replace(/aa/g, 'a'))
 }
@@ -46,7 +45,18 @@ function shorterForms(name: string): readonly string[] {
   return [head, ...(cut > 0 ? [words.slice(0, cut).join(' ')] : [])]
 }
 
-const withoutBrackets = (name: string): string => name.replace(/[([{].*?([)\]}]|$)/g, ' ')
+const withoutBrackets = (name: string): string => name.replace(/[([{][^)\]}]*[)\]}]?/g, ' ')
+
+/** The part of a name before its first hyphen, without the word that the hyphen belongs to (`Berlin` of `Berlin Prenzlauer-Berg`). */
+const beforeHyphen = (name: string): string => {
+  const at = name.search(/[-–—]/)
+  if (at < 0) return name
+  const head = name.slice(0, at)
+  const words = head.split(/\s+/)
+  const last = words.at(-1) ?? ''
+  const isPartOfWord = name[at] === '-' && words.length > 1 && /^\p{Lu}\p{L}*$/u.test(last)
+  return isPartOfWord ? head.slice(0, head.length - last.length) : head
+}
 
 /** Words that begin what is added to a name to tell it from its namesakes. */
 const qualifier = new Set('am an a auf aan bei by im in nad ob on op pod pri sur under upon vor'.split(' '))

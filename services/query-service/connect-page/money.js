@@ -21,17 +21,24 @@ const pointOf = text => {
   return trimmed.includes(',') && !trimmed.includes('.') ? trimmed.replace(',', '.') : trimmed
 }
 
-const isDecimal = text => /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text)
+const isDecimal = text => /^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text)
+
+/** Cut the zeros off the end of a text. */
+const withoutZeros = text => {
+  let end = text.length
+  while (end > 0 && text[end - 1] === '0') end -= 1
+  return text.slice(0, end)
+}
 
 /** Move the point of a decimal text: `movePoint('24.55', -2)` is '0.2455'. */
 export const movePoint = (text, places) => {
-  const [, sign, whole, part = ''] = /^([-+]?)(\d*)\.?(\d*)$/.exec(text)
+  const [, sign, whole, part = ''] = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(text)
   const digits = whole + part
   const point = whole.length + places
   const padded = point < 0 ? '0'.repeat(-point) + digits : digits.padEnd(point, '0')
   const at = Math.max(point, 0)
   const front = padded.slice(0, at).replace(/^0+(?=\d)/, '') || '0'
-  const back = padded.slice(at).replace(/0+$/, '')
+  const back = withoutZeros(padded.slice(at))
   return `${sign === '-' ? '-' : ''}${front}${back === '' ? '' : `.${back}`}`
 }
 
@@ -50,11 +57,7 @@ export const readPrice = (text, currency) => {
 
 const plainText = value => {
   const text = String(value ?? 0)
-  return /e/.test(text)
-    ? Number(text)
-        .toFixed(9)
-        .replace(/\.?0+$/, '')
-    : text
+  return /e/.test(text) ? withoutZeros(Number(text).toFixed(9)).replace(/\.$/, '') : text
 }
 
 /** Write a price of the wire as it is typed; empty for zero, which stands for nothing yet. */

@@ -1,4 +1,5 @@
 import { type ProviderAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect-provider-app.ts'
+import { trimEnd } from '../../domain/trim-end.ts'
 import type { TariffCredentials } from '../../platform/postgres/tariff-credentials.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
@@ -47,7 +48,7 @@ export const fetchPlan = async (
   const data = credentialsSeal.open(sealed, id)
   const reference = referenceId === null ? '' : `,"reference_id":${JSON.stringify(referenceId)}`
   try {
-    const response = await fetch(`${appUrl.replace(/\/+$/, '')}/api/tariff_plan`, {
+    const response = await fetch(`${trimEnd(appUrl, '/')}/api/tariff_plan`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: `{"auth_metadata":{"data":${data}${reference}}}`,

@@ -1,3 +1,4 @@
+import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens } from '../../platform/bearer-token.ts'
 import { isFailure } from '../../platform/failure.ts'
 import type { Database } from '../../platform/postgres/database.ts'
@@ -66,7 +67,7 @@ const visit = async (means: ConsoleMeans, routes: readonly Route[], forms: SentF
 /** Answer a request: the way in where nobody is signed in, else its page. Forms are taken from pages of this console alone. */
 const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: SentForms, request: Request): Promise<Response> => {
   const [url, at] = [new URL(request.url), means.at()]
-  const path = url.pathname.replace(/\/+$/, '')
+  const path = trimEnd(url.pathname, '/')
   const method = request.method === 'POST' ? 'POST' : 'GET'
   const token = tokenOf(request, 'session')
   const signedIn = token === null ? null : await whoIs(means, token, at)

@@ -8,6 +8,13 @@ export const divide = (numerator: bigint, denominator: bigint): bigint => {
   return twice > denominator || (twice === denominator && below % 2n !== 0n) ? below + 1n : below
 }
 
+/** Cut the zeros off the end of a text. */
+const withoutZeros = (text: string): string => {
+  let end = text.length
+  while (text[end - 1] === '0') end -= 1
+  return text.slice(0, end)
+}
+
 /** Read a decimal as a whole number of 10^-places. Throws for digits beyond them: nothing may be lost in reading. */
 export const units = (text: string, places: number): bigint => {
   const [, sign, whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
@@ -21,7 +28,8 @@ export const units = (text: string, places: number): bigint => {
 /** Write a whole number of 10^-places as a decimal. */
 export const decimal = (value: bigint, places: number): string => {
   const digits = String(value < 0n ? -value : value).padStart(places + 1, '0')
-  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
+  const fraction = withoutZeros(digits.slice(-places))
+  const text = `${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`
   return value < 0n ? `-${text}` : text
 }
 
