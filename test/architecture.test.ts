@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { countExpressions, slowExpressions } from './support/regular-expressions.ts'
 import { breaches, overlong, type Source } from './support/walls.ts'
 
 const sources: readonly Source[] = globSync('services/**/*.{ts,mjs}').map(path => ({ path, text: readFileSync(path, 'utf8') }))
@@ -40,5 +41,31 @@ describe('the walls stop', () => {
   it('a file of 351 lines', () => {
     expect(overlong([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(351) }])).toHaveLength(1)
     expect(overlong([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(350) }])).toEqual([])
+  })
+})
+
+describe('regular expressions', () => {
+  const all: readonly Source[] = globSync('{services,deploy,test,schemas}/**/*.{ts,mjs,js}').map(path => ({
+    path,
+    text: readFileSync(path, 'utf8'),
+  }))
+
+  it('take linear time, whatever text they meet', () => {
+    expect(countExpressions(all)).toBeGreaterThan(400)
+    expect(slowExpressions(all)).toEqual([])
+  })
+
+  const planted: readonly (readonly [string, string, RegExp])[] = [
+    ['a run at the end that is tried from each of its characters', "const a = text.replace(/0+$/, '')", /:1 .*polynomial/],
+    ['two runs that share a text', 'const a = /^d+.?d*$/', /polynomial/],
+    ['a repeated repetition', 'const a = /^(?:a+)+$/', /exponential/],
+    ['a pattern in a text', "const a = new RegExp('x+$', 'u')", /polynomial/],
+    ['a pattern that is put together', 'const part = "a*"\nconst a = new RegExp("^" + part + part + "$")', /:2 .*polynomial/],
+    ['a call without new', 'const a = RegExp("(b+c?)*d")', /exponential/],
+    ['a text that becomes a pattern', "const a = text.search('x+$')", /polynomial/],
+  ]
+
+  it.each(planted)('are found where they are slow: %s', (_, text, found) => {
+    expect(slowExpressions([{ path: 'services/x.ts', text }])).toEqual([expect.stringMatching(found)])
   })
 })
