@@ -17,15 +17,16 @@ import { listen } from './platform/http/listen.ts'
 import { type Check, documentPage, healthPages } from './platform/http/pages.ts'
 import { idempotencyKeys } from './platform/idempotency-store.ts'
 import { serveMetrics } from './platform/metrics.ts'
-import { readKeyState } from './platform/postgres/api-keys.ts'
+import { keyStore, readKeyState } from './platform/postgres/api-keys.ts'
 import { holdIdempotency } from './platform/postgres/idempotency-holder.ts'
 import type { Sandbox } from './platform/sandbox-file.ts'
 import { sealWith } from './platform/seal.ts'
 import type { Logger } from './platform/telemetry.ts'
+import { keyVerifier } from './platform/verify-key.ts'
 import { openWebhookDialler } from './platform/webhook-dialler/dialler.ts'
-import { recordRefusal } from './query-service/change.ts'
 import { notFoundPage } from './query-service/reference/landing.ts'
 import { referencePages } from './query-service/reference-page.ts'
+import { refusalEvents } from './query-service/refusal-events.ts'
 import { prepareSandbox } from './sandbox.ts'
 import { openStores, type Report, type Stores, storesReady } from './stores.ts'
 
@@ -46,11 +47,12 @@ const partsMs = 8_500
 
 const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): Ports => ({
   authenticate: authenticator(bearerTokens(secrets.secret), subject => readKeyState(database.operator, subject)),
+  verifyKey: keyVerifier(secrets.secret, keyStore(database.operator)),
   authenticateOperator: operatorAuthenticator(secrets.operatorKey),
   idempotency,
   at: presentInstant,
   notFoundPage,
-  refused: refusal => recordRefusal({ database }, refusal),
+  refused: refusalEvents(database, logger),
   elapsed: () => performance.now(),
   mintRequestId: () => `req_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
   log: logger,
@@ -140,7 +142,8 @@ const appOf = (
     ...referencePages(declared),
     ...parts.flatMap(part => part.pages),
   ]
-  const limits = { ...defaultLimits, requestsPerSecond: shared.config.rateLimitPerSecond }
+  const { rateLimitPerSecond: requestsPerSecond, trustedProxies } = shared.config
+  const limits = { ...defaultLimits, requestsPerSecond, trustedProxies }
   const app = createApp([...operations, ...parts.flatMap(part => part.operatorOperations)], pages, ports, limits)
   for (const part of parts) part.mount(app)
   return app

@@ -87,7 +87,7 @@ export const accountLogin = defineOperation({
   id: 'account_login',
   summary: 'Get a bearer token',
   description:
-    'Send the account id and an API key as Basic credentials. The key decides between live and test mode. A token lasts an hour.',
+    'Send the account id and an API key as Basic credentials. The key decides between live and test mode. A token lasts an hour. A key may also be sent directly, with every request: as Bearer, or as Basic with the account id.',
   tag: 'Account',
   access: 'login',
   routes: { current: [login('GET'), login('POST')], earlier: [login('GET'), login('POST')] },

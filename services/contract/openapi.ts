@@ -29,7 +29,7 @@ const errorSchema: JsonSchema = {
 }
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The bearer_token of /login.' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the bearer_token that /login gives for one.' },
   basic: { type: 'http', scheme: 'basic', description: 'Account id and API key.' },
   operator: { type: 'apiKey', in: 'header', name: 'X-Operator-Key', description: "The operator's own key." },
 }
@@ -66,8 +66,8 @@ const errorResponse = {
 const generalCodes = (operation: Operation, route: Route): readonly RefusalCode[] => {
   const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', 'api_version_not_supported', 'unavailable', 'internal_error']
   if (operation.body !== undefined && route.bodyInQuery === undefined)
-    codes.push('body_invalid', 'body_too_large', 'media_type_unsupported')
-  if (operation.access !== 'open') codes.push('bad_credentials', 'rate_limited')
+    codes.push('body_invalid', 'body_too_large', 'media_type_unsupported', 'request_timeout')
+  if (operation.access !== 'open') codes.push('bad_credentials', 'account_disabled', 'rate_limited')
   if (operation.access !== 'open' && operation.access !== 'login') codes.push('token_expired', 'insufficient_scope')
   if (route.path.includes('{')) codes.push('not_found')
   if (operation.idempotent === true) codes.push('idempotency_mismatch', 'idempotency_in_progress')
@@ -162,8 +162,9 @@ const requestBody = (operation: Operation, route: Route, layout: Layout): Parts 
 /** Who may call; the word beside `bearer` is the scope that the key needs, and `all` opens everything. */
 const securityOf = (operation: Operation): readonly Parts[] => {
   const { access } = operation
-  const own = access === 'open' ? {} : access === 'login' ? { basic: [] } : { bearer: access === 'any' ? [] : [access] }
-  return operation.operator === true ? [own, { operator: [] }] : [own]
+  if (access === 'open') return [{}]
+  const own = access === 'login' ? [{ basic: [] }] : [{ bearer: access === 'any' ? [] : [access] }, { basic: [] }]
+  return operation.operator === true ? [...own, { operator: [] }] : own
 }
 
 const answerOf = (operation: Operation, layout: Layout): Parts => {
@@ -219,7 +220,7 @@ export const openApiDocument = (operations: readonly Operation[], layout: Layout
     info: {
       title: 'Wattledger',
       version: versionOf[layout],
-      description: 'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login gives.',
+      description: 'Energy cost, metering and tariffs. Send Authorization: Bearer with an API key, or with the token that /login gives.',
     },
     servers: [{ url: serverUrl }],
     tags: [...new Set(served.map(operation => operation.tag))].map(name => ({

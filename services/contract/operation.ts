@@ -145,8 +145,6 @@ export type RequestOf<O extends Operation> = {
   readonly id: string
   readonly query: QueryOf<O>
   readonly body: BodyOf<O>
-  /** Account id and key of a `login` operation; null elsewhere. */
-  readonly credentials: { readonly accountId: string; readonly apiKey: string } | null
   /** Names this request under its Idempotency-Key; an operation may finish the key in the transaction of its change. */
   readonly idempotency: IdempotencyClaim | null
   /** Aborted when the request has run out of time. */

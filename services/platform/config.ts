@@ -126,7 +126,18 @@ export const environment = z.object({
   WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: networks.describe(
     'Networks (CIDR, separated by commas) to which webhooks may go besides public addresses.',
   ),
-  WATTLEDGER_RATE_LIMIT: wholeNumber.optional().describe('Requests a second for each account and mode; default: no limit.'),
+  WATTLEDGER_RATE_LIMIT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(200)
+    .describe(
+      'Requests a second for each account and mode, five times as many at once; metering and login are not counted. 0 sets no limit.',
+    ),
+  WATTLEDGER_TRUSTED_PROXIES: networks.describe(
+    'Networks (CIDR, separated by commas) of proxies before the service. Their X-Forwarded-For names the peer whose wrong keys are counted.',
+  ),
   WATTLEDGER_MARKET_FEEDS: marketFeeds
     .optional()
     .describe(
@@ -175,6 +186,8 @@ export type Config = DistributedSettings & {
   readonly failingLocations: number
   readonly webhookAllowedNetworks: readonly string[]
   readonly rateLimitPerSecond: number | null
+  /** Networks of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
   /** Where market prices are fetched from; nothing chosen: from nowhere. */
   readonly marketFeeds: FeedChoice
 }
@@ -214,7 +227,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     failingShare: value.WATTLEDGER_FAILING_PERCENT / 100,
     failingLocations: value.WATTLEDGER_FAILING_LOCATIONS,
     webhookAllowedNetworks: value.WATTLEDGER_WEBHOOK_ALLOW_NETWORKS,
-    rateLimitPerSecond: value.WATTLEDGER_RATE_LIMIT ?? null,
+    rateLimitPerSecond: value.WATTLEDGER_RATE_LIMIT === 0 ? null : value.WATTLEDGER_RATE_LIMIT,
+    trustedProxies: value.WATTLEDGER_TRUSTED_PROXIES,
     marketFeeds: feedSettings(value),
   }
 }

@@ -84,7 +84,7 @@ export const serveMetrics = async (
       return
     }
     registry.metrics().then(
-      text => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+      text => response.writeHead(200, { 'Content-Type': registry.contentType, 'X-Content-Type-Options': 'nosniff' }).end(text),
       () => response.writeHead(500).end(),
     )
   })

@@ -1,13 +1,11 @@
-import { failedEventData } from '../contract/event.ts'
 import { answerInLayout } from '../contract/exchange.ts'
 import type { Operation, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import type { Refused } from '../platform/http/binding.ts'
 import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
-import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../platform/postgres/transaction.ts'
+import { changeTenant, type Tenant, type TenantTransaction } from '../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 
 /** What auditors read of a change: what was done, as `resource.verb`, to which object, and the object. */
@@ -95,26 +93,4 @@ export const publishSoon = async (
   } finally {
     clearTimeout(timer)
   }
-}
-
-const failingChange = /^(customer|location|device)_(create|update|delete)$/
-
-const referenceIn = (body: unknown): string | null => {
-  if (typeof body !== 'object' || body === null || !('reference_id' in body)) return null
-  const reference = body.reference_id
-  // Characters, not their halves: what is cut within one is no text that JSON can hold.
-  return typeof reference === 'string' ? [...reference.slice(0, 510)].slice(0, 255).join('') : null
-}
-
-/**
- * Write the event of a refused change of a customer, location or device; refusals of other operations leave none, nor does a request whose
- * twin goes on. Source: contract decisions 14.
- */
-export const recordRefusal = async ({ database }: Pick<QueryServiceDependencies, 'database'>, told: Refused): Promise<void> => {
-  const { operation, refusal, caller, body, requestId, at } = told
-  const [, kind, verb] = failingChange.exec(operation.id) ?? []
-  if (kind === undefined || refusal.code === 'idempotency_in_progress') return
-  const about = { id: told.id === '' ? null : told.id, referenceId: referenceIn(body) }
-  const event = { type: `${kind}.${verb}.failed`, objectId: about.id, data: failedEventData(about, refusal, requestId) }
-  await withTenant(database, tenantOf({ caller }), transaction => writeEvents(transaction, [event], at))
 }

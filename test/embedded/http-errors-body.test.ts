@@ -1,7 +1,17 @@
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type ErrorCase, expectError } from '../support/error-case.ts'
+import { send, testApp } from '../support/http-app.ts'
 
 const cases: readonly ErrorCase[] = [
+  ...['iso-8859-1', 'utf-16', '"us-ascii"', ''].map(
+    (charset): ErrorCase => ({
+      what: `charset=${charset}`,
+      request: ['POST', '/things', { body: '{"name":"a"}', headers: { 'content-type': `application/json; charset=${charset}` } }],
+      status: 415,
+      code: 'media_type_unsupported',
+      context: 'api.thing_create',
+    }),
+  ),
   {
     what: 'no Content-Type',
     request: ['POST', '/things', { body: '{"name":"a"}', headers: { 'content-type': '' } }],
@@ -101,4 +111,13 @@ const cases: readonly ErrorCase[] = [
 
 describe('an error of what a request brings', () => {
   it.each(cases)('$what is $status $code', expectError)
+})
+
+describe('a body in UTF-8', () => {
+  it.each(['application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'application/json; profile=x; Charset=utf8'])(
+    'is taken: %s',
+    async type => {
+      expect((await send(testApp().app, 'POST', '/things', { body: '{"name":"a"}', headers: { 'content-type': type } })).status).toBe(201)
+    },
+  )
 })

@@ -133,11 +133,48 @@ describe('the server', () => {
     if (answer.includes('{')) expect(errorOf(answer)).toMatchObject({ object: 'error', type: 'invalid_request' })
   })
 
+  it('refuses two Host headers at once, whatever they say', async () => {
+    for (const second of ['a', 'b']) {
+      const answer = await exchange(listener.port, `GET /health/live HTTP/1.1\r\nHost: a\r\nhost: ${second}\r\n\r\n`)
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+      expect(errorOf(answer)).toMatchObject({ object: 'error', code: 'header_invalid' })
+    }
+    expect((await get('/health/live')).status).toBe(200)
+  })
+
   it('refuses a host that is none', async () => {
     const answer = await exchange(listener.port, 'GET /things/a HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(errorOf(answer)).toMatchObject({ object: 'error', code: 'header_invalid' })
     expect(answer).toMatch(/^x-request-id: req_\d+\r$/im)
+  })
+})
+
+describe('requests that cannot be read', () => {
+  it('are logged in one line without a stack, once a second at most', async () => {
+    const { app, ports, logged } = testApp()
+    await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    const text = 'GET /things/a HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'
+    const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(listener.port, text)))
+    expect(answers.every(answer => answer.startsWith('HTTP/1.1 400 '))).toBe(true)
+    expect(logged).toHaveLength(1)
+    expect(JSON.stringify(logged)).not.toMatch(/stack|at \w+/)
+  })
+})
+
+describe('a body that comes too slowly', () => {
+  it.each([
+    ['of known length', 'Content-Length: 100\r\n\r\n{'],
+    ['of unknown length', 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n'],
+  ])('is answered with 408 and the error object: %s', async (_, rest) => {
+    const { app, ports } = testApp({ requestTimeoutMs: 300 })
+    await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    const head = `POST /things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n${rest}`
+    const { socket, received } = openExchange(listener.port, head)
+    const answer = await until(received, text => text.includes('}'))
+    socket.destroy()
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+    expect(errorOf(answer)).toMatchObject({ object: 'error', code: 'request_timeout', type: 'invalid_request' })
   })
 })
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { updateAccount } from '../../services/platform/postgres/accounts.ts'
 import { revokeApiKey } from '../../services/platform/postgres/api-keys.ts'
@@ -35,6 +36,53 @@ describe('login', () => {
       expect(said(answer)).toEqual({ ...said(answers[0] ?? answer), status: 401, code: 'bad_credentials' })
       expect(answer.headers.get('www-authenticate')).toContain('Basic')
     }
+  })
+})
+
+describe('an API key', () => {
+  it('opens the interface directly, as bearer and as Basic with its account, in its mode', async () => {
+    for (const [client, liveMode] of [
+      [live, true],
+      [test, false],
+    ] as const) {
+      const key = atob(client.basic.slice(6)).split(':')[1]
+      for (const authorization of [`Bearer ${key}`, client.basic]) {
+        const { body } = await caller(service.app, { authorization })('GET', '/account')
+        expect(body).toMatchObject({ id: client.accountId, live_mode: liveMode })
+      }
+    }
+  })
+
+  it('is named in the audit log by what it changes', async () => {
+    const { body } = await caller(service.app, { authorization: live.basic })('POST', '/webhooks', {
+      url: 'https://1.1.1.1/hooks',
+      event_types: ['*'],
+    })
+    const { rows } = await sql<{ actor: string }>`select actor from audit_log where object_id = ${body['id']}`.execute(
+      opened.database.operator,
+    )
+    expect(rows).toEqual([{ actor: live.keyId }])
+  })
+
+  it('ends within 60 s of its revocation, and is told of its disabled account', async () => {
+    let clock = Date.UTC(2026, 0, 1)
+    const timed = openService(opened.database, () => clock)
+    const { live: ending, test: waiting } = await makeAccount(timed)
+    const ask = async (client: Client) => {
+      const { status, body } = await caller(timed.app, { authorization: client.basic })('GET', '/account')
+      return [status, body['code']]
+    }
+    expect([await ask(ending), await ask(waiting)]).toEqual([
+      [200, undefined],
+      [200, undefined],
+    ])
+    await revokeApiKey(opened.database.operator, { accountId: ending.accountId, liveMode: true }, ending.keyId, clock)
+    await updateAccount(opened.database.operator, ending.accountId, { disabledAt: clock })
+    clock += 60_000
+    expect([await ask(ending), await ask(waiting)]).toEqual([
+      [401, 'bad_credentials'],
+      [403, 'account_disabled'],
+    ])
   })
 })
 

@@ -6,11 +6,12 @@ import { bearerTokens } from '../../services/platform/bearer-token.ts'
 import { presentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
-import { createApiKey, readKeyState, revokeApiKey } from '../../services/platform/postgres/api-keys.ts'
+import { createApiKey, keyStore, readKeyState, revokeApiKey } from '../../services/platform/postgres/api-keys.ts'
 import { openDatabase } from '../../services/platform/postgres/database.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { type Gateway, makeObjects, openGateway } from '../support/gateway.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 import { type Answer, caller } from '../support/service.ts'
@@ -42,6 +43,7 @@ const openWorld = async () => {
   const gateway = { database, log, codec, clickHouse, pricing, secret, generation: () => 1, takes: () => true, counts }
   const app = createApp(ingestGatewayOperations(gateway), [], {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: () => null,
     idempotency: idempotencyKeys(database),
     at,

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { authenticator, type KeyState } from '../../services/platform/authenticate.ts'
+import { authenticator } from '../../services/platform/authenticate.ts'
 import { bearerTokens } from '../../services/platform/bearer-token.ts'
 import { Failure } from '../../services/platform/failure.ts'
+import type { KeyState } from '../../services/platform/key-state.ts'
 import { until } from '../support/until.ts'
 
 const at = Date.UTC(2026, 0, 5, 12, 0, 0)

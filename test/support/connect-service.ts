@@ -7,11 +7,12 @@ import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
-import { createApiKey, readKeyState } from '../../services/platform/postgres/api-keys.ts'
+import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { findProviders } from '../../services/platform/postgres/providers.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { openConnect } from '../../services/query-service/connect/open-connect.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
 import { type Answer, type Call, caller } from './service.ts'
@@ -58,6 +59,7 @@ export const openConnectService = async (database: Database, askProvider: typeof
   })
   const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], connect.pages, {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator('ok_operator_key_of_the_tests'),
     idempotency,
     at: () => clock.at,

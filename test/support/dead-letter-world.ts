@@ -22,6 +22,7 @@ import type { Tenant } from '../../services/platform/postgres/transaction.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { wrongKey } from '../../services/platform/verify-key.ts'
 import { deadLetterOperations } from '../../services/query-service/lanes/dead-letters.ts'
 import { hexId } from '../suites/cost-rows.ts'
 import { makeObjects } from './gateway.ts'
@@ -97,6 +98,7 @@ export const useDeadLetters = (): void => {
         ok: true as const,
         value: { ...tenant, keyId: 'key', scope: 'all' as const, defaultLayout: 'current' as const },
       }),
+      verifyKey: async () => wrongKey,
       authenticateOperator: operatorAuthenticator(operatorKey),
       idempotency: { begin: async () => ({ state: 'new' as const }), finish: async () => undefined, abandon: async () => undefined },
       at: presentInstant,

@@ -22,6 +22,7 @@ import { createLocation } from '../../services/platform/postgres/locations.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { wrongKey } from '../../services/platform/verify-key.ts'
 import { locationDraft } from './drafts.ts'
 import { openTestDatabase } from './postgres.ts'
 import { type Call, caller } from './service.ts'
@@ -69,6 +70,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
       const [accountId = '', mode] = token.split('/')
       return { ok: true, value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultLayout: 'current' } }
     },
+    verifyKey: async () => wrongKey,
     authenticateOperator: () => null,
     idempotency: idempotencyKeys(database),
     at: presentInstant,

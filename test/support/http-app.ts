@@ -17,6 +17,7 @@ import {
   type Page,
   type Ports,
 } from '../../services/platform/http/binding.ts'
+import { wrongKey } from '../../services/platform/verify-key.ts'
 
 /** Operations that show every turn of the interface, bound to a few lines each. */
 
@@ -104,9 +105,7 @@ const bindings = (created: unknown[], waiting: string[]): readonly Binding[] => 
   bind(remove, async () => accepted({ message: 'Accepted' })),
   bind(price, async ({ id, layout, body }) => accepted({ id, layout, ...body })),
   bind(submit, async ({ body }) => accepted({ length: body.bytes.length, mediaType: body.mediaType })),
-  bind(login, async ({ credentials }) =>
-    credentials?.apiKey === 'right' ? accepted({ bearer_token: 'all' }) : refused('bad_credentials', 'Check account id and key'),
-  ),
+  bind(login, async ({ caller: { keyId } }) => accepted({ bearer_token: 'all', key: keyId })),
   bind(flow, async ({ body }) =>
     body.bytes.length > 0
       ? accepted({ route: 'next' })
@@ -133,6 +132,15 @@ const callers: Readonly<Record<string, Caller>> = {
   'live-other': { ...caller('all'), accountId: 'acc_2', liveMode: true },
   'all-earlier': caller('all', 'earlier'),
   'all-twice': { ...caller('all'), accountId: 'acc_2', requestsPerSecond: 2 },
+}
+
+/** API keys by their text. */
+const keys: Readonly<Record<string, Caller>> = {
+  right: caller('all'),
+  sk_right: caller('all'),
+  sk_read: caller('read'),
+  sk_metering: caller('metering'),
+  sk_other: { ...caller('all'), accountId: 'acc_2', liveMode: true },
 }
 
 /** Answers by key in a map: the port's rules, for tests of what stands before it. */
@@ -192,6 +200,10 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
       if (token === 'old') return refused('token_expired', 'Log in again')
       return known === undefined ? refused('bad_credentials', 'Log in') : accepted(known)
     },
+    verifyKey: async ({ accountId, apiKey }) => {
+      const known = keys[apiKey]
+      return known === undefined || (accountId !== null && accountId !== known.accountId) ? wrongKey : accepted(known)
+    },
     authenticateOperator: key => (key === 'operator-secret' ? caller('operator') : null),
     idempotency: keysInMemory(),
     at: () => 1_757_844_000_000,
@@ -205,15 +217,20 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
   return { app, ports, created, waiting: () => waiting, logged, observed }
 }
 
-/** Send one request with a token of the given name. */
+/** Send one request with a token of the given name, from a peer. */
 export const send = async (
   app: Hono,
   method: string,
   path: string,
-  { token = 'all', headers = {}, body }: { token?: string | null; headers?: Record<string, string>; body?: unknown } = {},
+  {
+    token = 'all',
+    headers = {},
+    body,
+    peer,
+  }: { token?: string | null; headers?: Record<string, string>; body?: unknown; peer?: string } = {},
 ) => {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array
-  const response = await app.request(`http://test${path}`, {
+  const init = {
     method,
     headers: {
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
@@ -221,7 +238,9 @@ export const send = async (
       ...headers,
     },
     ...(body === undefined ? {} : { body: isRaw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
-  })
+  }
+  const environment = peer === undefined ? undefined : { incoming: { socket: { remoteAddress: peer } } }
+  const response = await app.request(`http://test${path}`, init, environment)
   const written = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && written !== ''
   return { status: response.status, headers: response.headers, text: written, json: isJson ? JSON.parse(written) : undefined }

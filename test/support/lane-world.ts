@@ -22,12 +22,13 @@ import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { createMetrics, type Metrics } from '../../services/platform/metrics.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
-import { readKeyState } from '../../services/platform/postgres/api-keys.ts'
+import { keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
 import { costOperations } from '../../services/query-service/costs/cost-operations.ts'
 import { meteringFacts } from '../../services/query-service/costs/metering-facts.ts'
@@ -198,6 +199,7 @@ const openHttp = async (
   ]
   const ports = {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator(operatorKey),
     idempotency,
     at,

@@ -55,7 +55,9 @@ export const launchSystem = (
   environment: Readonly<Record<string, string>> = {},
   words: readonly string[] = [],
 ): LaunchedSystem => {
-  const settings = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_DATA_DIR: folder, ...environment }
+  // Tests and measurements send more than an account may; those of the rate limit set it.
+  const free = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_RATE_LIMIT: '0' }
+  const settings = { ...free, WATTLEDGER_DATA_DIR: folder, ...environment }
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
   const child = spawn(process.execPath, [...startWords(), ...words], { cwd: root, env: { ...inherited, ...settings } })
   let output = ''

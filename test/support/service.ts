@@ -8,14 +8,15 @@ import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
-import { createApiKey, readKeyState } from '../../services/platform/postgres/api-keys.ts'
+import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import type { OutboxMessage } from '../../services/platform/postgres/outbox.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
+import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
-import { recordRefusal } from '../../services/query-service/change.ts'
 import type { Provider, QueryServiceDependencies } from '../../services/query-service/dependencies.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
+import { refusalEvents } from '../../services/query-service/refusal-events.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 export const operatorKey = 'ok_operator_key_of_the_tests'
@@ -70,9 +71,10 @@ export const openService = (
   }
   const app = createApp(queryServiceOperations(dependencies), [], {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator(operatorKey),
     idempotency,
-    refused: refusal => recordRefusal({ database }, refusal),
+    refused: refusalEvents(database, { warn: (fields: object) => void errors.push(fields) } as never),
     at,
     elapsed: () => performance.now(),
     mintRequestId: () => `req_${crypto.randomUUID()}`,

@@ -192,16 +192,29 @@ describe('the console', () => {
 })
 
 describe('signing in', () => {
-  it('waits a minute after ten failures of an account, also for the right key', async () => {
+  it('answers ten wrong keys of a peer for an account, then asks to wait; the right key always gets in', async () => {
     const stranger = await makeStranger(database(), folder, sandbox())
     const one = visitor()
     for (let n = 0; n < 10; n += 1) {
       const failed = await one.send(signInPath, signInPath, { account: stranger.account_id, key: 'sk_test_wrong' })
-      expect([failed.status, failed.text.includes('No account has this id and key')]).toEqual([401, true])
+      expect([failed.status, failed.text.includes('The account id or the API key is wrong.')]).toEqual([401, true])
       expect(failed.text).not.toContain('sk_test_wrong')
     }
+    const over = await one.send(signInPath, signInPath, { account: stranger.account_id, key: 'sk_test_wrong' })
+    expect([over.status, over.headers.get('set-cookie')]).toEqual([429, null])
     const right = await one.send(signInPath, signInPath, { account: stranger.account_id, key: stranger.test_key })
-    expect([right.status, right.headers.get('set-cookie')]).toEqual([429, null])
+    expect([right.status, right.to]).toEqual([303, '/console'])
+  })
+
+  it('is the only way in: an Authorization header opens no page, and none asks for one', async () => {
+    const { account_id: account, live_key: key } = sandbox()
+    for (const authorization of [`Bearer ${key}`, `Basic ${btoa(`${account}:${key}`)}`]) {
+      for (const path of ['/console', '/console/keys', '/console/locations']) {
+        const answer = await fetch(`${sandbox().base_url}${path}`, { headers: { authorization }, redirect: 'manual' })
+        expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([303, null])
+        expect(answer.headers.get('location')).toMatch(/^\/console\/sign-in/)
+      }
+    }
   })
 
   it('ends with signing out: the cookie is worth nothing after that', async () => {

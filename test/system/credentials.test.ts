@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BearerTokens, bearerTokens, type TokenSubject } from '../../services/platform/bearer-token.ts'
+import { mintApiKey } from '../../services/platform/mint.ts'
 import { makeKey, makeStranger, openRecords, secretOf, tokenOf } from '../support/accounts.ts'
 import { errorFaults } from '../support/error-object.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../support/openapi.ts'
@@ -164,17 +165,35 @@ describe('the login', () => {
     for (const reply of none) expect([reply.status, codeOf(reply), errorFaults(reply)]).toEqual([401, 'bad_credentials', []])
   })
 
-  it('waits a minute after ten failures of an account, also for the right key, and not for others', async () => {
+  it('answers ten wrong keys of a peer for an account, then asks to wait; the right key and other accounts get in all the same', async () => {
     const { system, records, key } = all()
     const stranger = await makeStranger(records, folder, system.sandbox)
-    const failures = Array.from({ length: 10 }, () => get('/login', basic(stranger.account_id, `sk_live_${'0'.repeat(48)}`)))
-    expect((await Promise.all(failures)).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 401))
-    const refused = await get('/login', basic(stranger.account_id, stranger.live_key))
+    const wrong = basic(stranger.account_id, `sk_live_${'0'.repeat(48)}`)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => get('/login', wrong)))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 401))
+    const refused = await get('/login', wrong)
     expect([refused.status, codeOf(refused), errorFaults(refused)]).toEqual([429, 'rate_limited', []])
     const seconds = Number(refused.headers['retry-after'])
     expect(seconds > 0 && seconds <= 60).toBe(true)
     expect(refused.headers).toMatchObject({ 'ratelimit-limit': '10', 'ratelimit-remaining': '0' })
+    for (let index = 0; index < 5; index += 1) {
+      expect((await get('/login', basic(stranger.account_id, stranger.live_key))).status).toBe(200)
+      expect((await get('/customers', `Bearer ${stranger.live_key}`)).status).toBe(200)
+      expect((await get('/customers', basic(stranger.account_id, stranger.live_key))).status).toBe(200)
+    }
     expect((await get('/login', basic(system.sandbox.account_id, key))).status).toBe(200)
+  })
+
+  it('of the right key goes on while other requests of its peer and of others flood it with wrong keys', async () => {
+    const { system, key } = all()
+    const flood = Array.from({ length: 300 }, (_, index) => {
+      const random = mintApiKey(index % 2 === 0)
+      return index % 3 === 0 ? get('/customers', `Bearer ${random}`) : get('/login', basic(system.sandbox.account_id, random))
+    })
+    const right = await Promise.all(Array.from({ length: 20 }, () => get('/login', basic(system.sandbox.account_id, key))))
+    expect(right.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+    const told = new Set((await Promise.all(flood)).map(({ status }) => status))
+    expect([...told].every(status => status === 401 || status === 429)).toBe(true)
   })
 })
 

@@ -1,10 +1,12 @@
 import type { Access, Caller, KeyScope, Operation } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { SentKey } from '../verify-key.ts'
 import type { Ports } from './binding.ts'
+import { type Gate, passRate } from './gate.ts'
 
 const scopes: Readonly<Record<Access, readonly KeyScope[]>> = {
   open: [],
-  login: [],
+  login: ['read', 'metering', 'all'],
   any: ['read', 'metering', 'all'],
   read: ['read', 'all'],
   metering: ['metering', 'all'],
@@ -14,29 +16,69 @@ const scopes: Readonly<Record<Access, readonly KeyScope[]>> = {
 /** Who stands for a request that needs no token. */
 export const nobody: Caller = { accountId: '', liveMode: false, keyId: '', scope: 'read', defaultLayout: 'current' }
 
-const noToken = refused('bad_credentials', 'Send Authorization: Bearer with the bearer_token of /login')
+const noToken = refused('bad_credentials', 'Send Authorization: Bearer with an API key, or with the bearer_token of /login.')
+const noLogin = refused('bad_credentials', 'Send Authorization: Basic with the account id and an API key of it.')
+const wrongOperatorKey = refused('bad_credentials', 'Send the right X-Operator-Key.')
 
 const insufficient = (operation: Operation): Result<never> =>
   refused('insufficient_scope', `Use a key of scope ${scopes[operation.access].join(' or ')} for this request`)
 
-const operatorCaller = (operation: Operation, key: string, ports: Ports): Result<Caller> | null => {
-  if (operation.operator !== true) return null
-  const operator = ports.authenticateOperator(key)
-  return operator === null ? refused('bad_credentials', 'Send the right X-Operator-Key') : accepted(operator)
+/** A request whose caller is looked for; rate headers of wrong keys are written into `answerHeaders`. */
+type Seeking = {
+  readonly headers: Headers
+  /** Where the HTTP adapter keeps the socket. */
+  readonly environment: unknown
+  readonly operation: Operation
+  readonly at: number
+  readonly answerHeaders: Record<string, string>
+}
+
+type Means = { readonly ports: Ports; readonly gate: Gate }
+
+/** Count a wrong key, and answer that it is wrong, or that too many were. */
+const refuseWrongKey = async (
+  { headers, environment, answerHeaders }: Seeking,
+  accountId: string | null,
+  refusal: Result<never>,
+  { gate }: Means,
+): Promise<Result<never>> => {
+  const verdict = await gate.wrongKeys(gate.peerOf(environment, headers), accountId)
+  const passed = passRate(
+    answerHeaders,
+    verdict,
+    'Too many wrong keys came from this address: wait, then check the account id and the API key.',
+  )
+  return passed.ok ? refusal : passed
+}
+
+/** The key is verified first, so that a right one always gets in; only wrong ones are counted. */
+const callerOfKey = async (seeking: Seeking, sent: SentKey, means: Means): Promise<Result<Caller>> => {
+  const { at, operation } = seeking
+  const { access } = operation
+  const verified = await means.ports.verifyKey(sent, { at, use: access === 'metering' || access === 'login' ? access : 'other' })
+  if (verified.ok || verified.refusal.code !== 'bad_credentials') return verified
+  return refuseWrongKey(seeking, sent.accountId, verified, means)
 }
 
 /**
- * Find who calls an operation. Open operations and the login ask for nobody.
- * Refuses missing and wrong tokens; whether the caller has the right is `permit`'s to say. Source: contract decisions 3 and 4.
+ * Find who calls an operation, by token or by key; open operations ask for nobody. The login takes Basic credentials alone.
+ * Refuses missing and wrong ones; whether the caller has the right is `permit`'s to say. Source: contract decisions 3, 4 and 18.
  */
-export const callerOf = async (headers: Headers, operation: Operation, ports: Ports, at: number): Promise<Result<Caller>> => {
-  if (operation.access === 'open' || operation.access === 'login') return accepted(nobody)
-  const operatorKey = headers.get('x-operator-key')
-  const operator = operatorKey === null ? null : operatorCaller(operation, operatorKey, ports)
-  if (operator !== null) return operator
-  const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(headers.get('authorization') ?? '')?.[1]
+export const callerOf = async (seeking: Seeking, means: Means): Promise<Result<Caller>> => {
+  const { headers, operation, at } = seeking
+  if (operation.access === 'open') return accepted(nobody)
+  const operatorKey = operation.operator === true ? headers.get('x-operator-key') : null
+  if (operatorKey !== null) {
+    const operator = means.ports.authenticateOperator(operatorKey)
+    return operator === null ? refuseWrongKey(seeking, null, wrongOperatorKey, means) : accepted(operator)
+  }
+  const sent = headers.get('authorization') ?? ''
+  const basic = basicCredentials(sent)
+  if (basic !== null) return callerOfKey(seeking, basic, means)
+  if (operation.access === 'login') return noLogin
+  const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(sent)?.[1]
   if (token === undefined) return noToken
-  return ports.authenticate(token, at)
+  return token.startsWith('sk_') ? callerOfKey(seeking, { accountId: null, apiKey: token }, means) : means.ports.authenticate(token, at)
 }
 
 /** Refuse a caller whose key has not the right for an operation: `insufficient_scope`. Source: contract decisions 3 and 4. */
@@ -45,18 +87,14 @@ export const permit = (operation: Operation, caller: Caller): Result<null> =>
     ? accepted(null)
     : insufficient(operation)
 
-export type BasicCredentials = { readonly accountId: string; readonly apiKey: string }
-
-/** Read Basic credentials: account id and API key. Refuses what is none in the words for wrong ones. */
-export const basicCredentials = (headers: Headers): Result<BasicCredentials> => {
-  const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(headers.get('authorization') ?? '')?.[1]
-  const [accountId, apiKey, ...rest] = encoded === undefined ? [] : Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  if (accountId === undefined || apiKey === undefined || rest.length > 0 || accountId === '' || apiKey === '') {
-    return refused('bad_credentials', 'Send Authorization: Basic with the account id and an API key of it')
-  }
-  return accepted({ accountId, apiKey })
+/** Read Basic credentials: account id and API key; null if there are none. */
+const basicCredentials = (authorization: string): SentKey | null => {
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(authorization)?.[1]
+  if (encoded === undefined) return null
+  const [accountId = '', apiKey = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
+  return accountId === '' || apiKey === '' || rest.length > 0 ? null : { accountId, apiKey }
 }
 
-/** What a 401 asks for. */
+/** What a 401 asks for: browsers ask people for a name and password where it is Basic, so the login alone does. */
 export const challenge = (operation: Operation | null): string =>
   operation?.access === 'login' ? 'Basic realm="wattledger", charset="UTF-8"' : 'Bearer realm="wattledger"'

@@ -34,6 +34,8 @@ export const toResponse = async (answer: Answer, requestId: string, acceptEncodi
     'X-Request-Id': requestId,
     'Api-Version': versionOf[answer.layout],
     'Cache-Control': 'no-store',
+    // Nothing is to be taken for a script or a page that does not say it is one.
+    'X-Content-Type-Options': 'nosniff',
     ...answer.headers,
   }
   const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length

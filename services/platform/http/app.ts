@@ -20,6 +20,7 @@ const beginTrace = (request: Request, ports: Ports): Trace => {
     liveMode: undefined,
     context: 'api.path_find',
     connectToken: undefined,
+    isReadingBody: false,
     headers: {},
   }
 }
@@ -44,15 +45,18 @@ const refusalOfThrown = (error: unknown, trace: Trace, ports: Ports): Refusal =>
   return refused('internal_error', 'The service met a fault of its own; tell the operator the request_id').refusal
 }
 
+type TimedOut = ReturnType<typeof refused>
+
 const timedOut = refused('unavailable', 'The request took too long; send it again later')
+const slowBody = refused('request_timeout', 'The body came too slowly: send the whole request within 30 seconds.')
 
 /** Give work a time limit; at its end the signal is aborted and the caller gets an answer, while the work may go on. */
-const withinTime = async <T>(limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T | typeof timedOut> => {
+const withinTime = async <T>(limitMs: number, trace: Trace, work: (signal: AbortSignal) => Promise<T>): Promise<T | TimedOut> => {
   const controller = new AbortController()
-  const { promise, resolve } = Promise.withResolvers<typeof timedOut>()
+  const { promise, resolve } = Promise.withResolvers<TimedOut>()
   const timer = setTimeout(() => {
     controller.abort()
-    resolve(timedOut)
+    resolve(trace.isReadingBody ? slowBody : timedOut)
   }, limitMs)
   try {
     return await Promise.race([work(controller.signal), promise])
@@ -79,7 +83,7 @@ const preflight = (trace: Trace): Answer => ({
   },
 })
 
-type Means = { readonly ports: Ports; readonly gate: Gate; readonly limits: Limits }
+type Means = { readonly ports: Ports; readonly gate: Gate; readonly limits: Limits; readonly environment: unknown }
 
 const answerOperation = async (
   request: Request,
@@ -92,7 +96,7 @@ const answerOperation = async (
   if (isCors) Object.assign(trace.headers, corsHeaders)
   if (isCors && request.method === 'OPTIONS') return preflight(trace)
   try {
-    const outcome = await withinTime(means.limits.requestTimeoutMs, signal =>
+    const outcome = await withinTime(means.limits.requestTimeoutMs, trace, signal =>
       dispatch(request, path, parameters, trace, { ...means, signal }),
     )
     return outcome.ok ? outcome.value : refusalAnswer(outcome.refusal, trace)
@@ -150,7 +154,9 @@ export const createApp = (bindings: readonly Binding[], pages: readonly Page[], 
   for (const page of pages.filter(({ path }) => shared.has(path))) app.get(page.path, show(page))
   for (const path of paths) {
     app.all(honoPath(path.path), context =>
-      answer(context.req.raw, trace => answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits })),
+      answer(context.req.raw, trace =>
+        answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits, environment: context.env }),
+      ),
     )
   }
   for (const page of pages) {

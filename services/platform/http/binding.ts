@@ -1,7 +1,9 @@
 import type { Layout } from '../../contract/layout.ts'
 import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
+import type { VerifyKey } from '../verify-key.ts'
 import type { AdmissionLimits } from './admission.ts'
+import type { WrongKeyLimits } from './wrong-keys.ts'
 
 /** An operation and what answers it. */
 export type Binding = {
@@ -77,6 +79,8 @@ export type Refused = {
 export type Ports = {
   /** Find who sends a bearer token at an instant in ms. */
   readonly authenticate: (token: string, at: number) => Promise<Result<Caller>>
+  /** Find who sends an API key. */
+  readonly verifyKey: VerifyKey
   /** Find the operator by the key of `X-Operator-Key`; null for a wrong one. */
   readonly authenticateOperator: (key: string) => Caller | null
   readonly idempotency: IdempotencyStore
@@ -95,10 +99,12 @@ export type Ports = {
 
 /** Limits that the operator sets; counts are per process. */
 export type Limits = {
-  /** Requests a second for each account and mode that has no limit of its own; null for none. */
+  /** Requests a second for each account and mode that has no limit of its own, metering apart; null for none. */
   readonly requestsPerSecond: number | null
-  /** Failed logins a minute for each account. */
-  readonly failedLoginsPerMinute: number
+  /** Wrong keys a minute that are answered as such; right ones are not counted. */
+  readonly wrongKeysPerMinute: WrongKeyLimits
+  /** Networks (CIDR) of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
   /** How long one request may take, in ms. */
   readonly requestTimeoutMs: number
   readonly underWay: AdmissionLimits
@@ -106,7 +112,8 @@ export type Limits = {
 
 export const defaultLimits: Limits = {
   requestsPerSecond: null,
-  failedLoginsPerMinute: 10,
+  wrongKeysPerMinute: { perPeer: 60, perAccountAndPeer: 10 },
+  trustedProxies: [],
   requestTimeoutMs: 30_000,
   underWay: { submissionBytes: 128 * 2 ** 20, reads: 128 },
 }

@@ -3,7 +3,7 @@ import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exc
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { type BasicCredentials, basicCredentials, callerOf, challenge, nobody, permit } from './access.ts'
+import { callerOf, challenge, nobody, permit } from './access.ts'
 import type { Ticket } from './admission.ts'
 import { type Answer, takes } from './answer.ts'
 import type { KeptAnswer, Limits, Ports } from './binding.ts'
@@ -22,8 +22,19 @@ export type Trace = {
   liveMode: boolean | undefined
   context: string
   connectToken: string | undefined
+  /** The body is on its way: who sends it is who takes long. */
+  isReadingBody: boolean
   /** Headers that the answer gets, whatever it is. */
   readonly headers: Record<string, string>
+}
+
+/** What a request is answered with; `environment` is where the HTTP adapter keeps its socket. */
+type DispatchMeans = {
+  readonly ports: Ports
+  readonly gate: Gate
+  readonly limits: Limits
+  readonly environment: unknown
+  readonly signal: AbortSignal
 }
 
 /** One request on its way through the operation that answers it. */
@@ -33,7 +44,6 @@ type Passage = {
   readonly operation: Operation
   readonly parameters: Readonly<Record<string, string>>
   readonly caller: Caller
-  readonly credentials: BasicCredentials | null
   readonly body: RawBody
   readonly signal: AbortSignal
 }
@@ -50,7 +60,7 @@ const choose = async (
   path: PathEntries,
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
-  ports: Ports,
+  means: DispatchMeans,
 ): Promise<Result<{ readonly entry: Entry; readonly caller: Caller }>> => {
   const header = layoutFromHeader(request.headers.get('api-version') ?? undefined)
   if (!header.ok) return header
@@ -66,7 +76,9 @@ const choose = async (
   trace.layout = chooseLayout(header.value, serving, 'current')
   trace.operation = first.binding.operation
   trace.context = contextOf(first.binding.operation)
-  const caller = await callerOf(request.headers, first.binding.operation, ports, trace.at)
+  const { environment } = means
+  const seeking = { headers: request.headers, environment, at: trace.at, answerHeaders: trace.headers }
+  const caller = await callerOf({ ...seeking, operation: first.binding.operation }, means)
   if (!caller.ok) return caller
   if (caller.value !== nobody) trace.liveMode = caller.value.liveMode
   trace.layout = chooseLayout(header.value, serving, caller.value.defaultLayout)
@@ -75,7 +87,7 @@ const choose = async (
   trace.operation = operation
   trace.context = contextOf(operation)
   // The layouts may have different operations here, each with its own access.
-  const allowed = entry === first ? caller : await callerOf(request.headers, operation, ports, trace.at)
+  const allowed = entry === first ? caller : await callerOf({ ...seeking, operation }, means)
   return allowed.ok ? accepted({ entry, caller: allowed.value }) : allowed
 }
 
@@ -85,32 +97,30 @@ const enter = async (
   chosen: { readonly entry: Entry; readonly caller: Caller },
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
-  { ports, gate, signal, ticket }: { readonly ports: Ports; readonly gate: Gate; readonly signal: AbortSignal; readonly ticket: Ticket },
+  { ports, gate, signal, ticket }: DispatchMeans & { readonly ticket: Ticket },
 ): Promise<Result<Passage>> => {
   const { entry, caller } = chosen
   const { operation } = entry.binding
-  let credentials: BasicCredentials | null = null
-  if (operation.access === 'login') {
-    const basic = basicCredentials(request.headers)
-    if (!basic.ok) return basic
-    credentials = basic.value
-    const verdict = await gate.failedLogins.peek(credentials.accountId.slice(0, 64))
-    const passed = passRate(trace.headers, verdict, 'Too many failed logins; wait a minute')
-    if (!passed.ok) return passed
-  } else if (caller !== nobody) {
-    const verdict = await gate.requests.take(`${caller.accountId} ${caller.liveMode}`, caller.requestsPerSecond)
-    const passed = passRate(trace.headers, verdict, 'Too many requests in this second; send it again later')
+  if (isRateLimited(operation, caller)) {
+    const verdict = gate.requests(`${caller.accountId} ${caller.liveMode}`, caller.requestsPerSecond, ports.elapsed())
+    const passed = passRate(trace.headers, verdict, 'Too many requests came in a short time: send this one again later.')
     if (!passed.ok) return passed
   }
   const hasUsableIds = Object.values(parameters).every(isUsable)
   const permitted = permit(operation, caller)
   const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
+  trace.isReadingBody = allowed.ok
   const body = allowed.ok ? await bodyOf(request, entry, ticket) : allowed
-  if (body.ok) return accepted({ request, entry, operation, parameters, caller, credentials, body: body.value, signal })
+  trace.isReadingBody = false
+  if (body.ok) return accepted({ request, entry, operation, parameters, caller, body: body.value, signal })
   if (body === busy) return body
   await tellRefusal({ operation, caller, parameters: hasUsableIds ? parameters : {}, body: emptyBody }, body.refusal, trace, ports)
   return body
 }
+
+/** Metering is bounded by shedding, and a login must always be possible. Source: contract decisions 18. */
+const isRateLimited = ({ access }: Operation, caller: Caller): boolean =>
+  caller !== nobody && caller.scope !== 'operator' && access !== 'metering' && access !== 'login'
 
 const bodyOf = async (request: Request, { binding: { operation }, route }: Entry, { weigh }: Ticket): Promise<Result<RawBody>> =>
   operation.body !== undefined && route.bodyInQuery === undefined ? readRequestBody(request, operation, weigh) : accepted(emptyBody)
@@ -121,12 +131,12 @@ const searchOf = (url: string): string => {
 }
 
 const readFor = (passage: Passage, trace: Trace, idempotency: IdempotencyClaim | null): Result<RequestOf<Operation>> => {
-  const { entry, operation, caller, credentials, body, signal, parameters } = passage
+  const { entry, operation, caller, body, signal, parameters } = passage
   const wire = { route: entry.route, layout: trace.layout, parameters, search: searchOf(passage.request.url), body }
   const read = readRequest(operation, wire)
   if (!read.ok) return read
   const { query, body: shaped, parameters: all } = read.value
-  const common = { caller, at: trace.at, requestId: trace.requestId, layout: trace.layout, credentials, signal, idempotency }
+  const common = { caller, at: trace.at, requestId: trace.requestId, layout: trace.layout, signal, idempotency }
   // The operation's own shapes have read query and body; the table of routes does not know their types.
   return accepted({ ...common, parameters: all, id: all['id'] ?? '', query, body: shaped } as RequestOf<Operation>)
 }
@@ -137,17 +147,12 @@ const answerWith = async (
   passage: Passage,
   trace: Trace,
   read: RequestOf<Operation>,
-  gate: Gate,
 ): Promise<{ readonly ok: true; readonly value: unknown } | Fault> => {
   const outcome = await passage.entry.binding.run(read)
   if (outcome.layout !== undefined) trace.layout = outcome.layout
   if (outcome.ok) return outcome
   if (outcome.context !== undefined) trace.context = outcome.context
   trace.connectToken = outcome.connectToken
-  if (passage.credentials !== null && outcome.refusal.code === 'bad_credentials') {
-    Object.assign(trace.headers, (await gate.failedLogins.take(passage.credentials.accountId.slice(0, 64))).headers)
-    delete trace.headers['Retry-After']
-  }
   return { ...outcome, refusal: refusalInLayout(passage.operation, outcome.refusal, trace.layout) }
 }
 
@@ -165,20 +170,20 @@ const changesNothing = (query: unknown): boolean =>
 
 type Performed = { readonly ok: true; readonly value: Answer } | Fault
 
-const perform = async (passage: Passage, trace: Trace, ports: Ports, gate: Gate): Promise<Performed> => {
-  const outcome = await performRead(passage, trace, ports, gate)
+const perform = async (passage: Passage, trace: Trace, ports: Ports): Promise<Performed> => {
+  const outcome = await performRead(passage, trace, ports)
   if (!outcome.ok) await tellRefusal(passage, outcome.refusal, trace, ports)
   return outcome
 }
 
-const performRead = async (passage: Passage, trace: Trace, ports: Ports, gate: Gate): Promise<Performed> => {
+const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promise<Performed> => {
   const { operation, request, entry } = passage
   const claim = operation.idempotent === true ? claimOf(request, passage.caller, trace.layout, passage.body) : accepted(null)
   if (!claim.ok) return claim
   const read = readFor(passage, trace, claim.value)
   if (!read.ok) return read
-  if (claim.value !== null && !changesNothing(read.value.query)) return performOnce(passage, trace, ports, gate, read.value, claim.value)
-  const outcome = await answerWith(passage, trace, read.value, gate)
+  if (claim.value !== null && !changesNothing(read.value.query)) return performOnce(passage, trace, ports, read.value, claim.value)
+  const outcome = await answerWith(passage, trace, read.value)
   if (!outcome.ok) return outcome
   if (entry.binding.csv !== undefined) {
     trace.headers['Vary'] = 'Accept'
@@ -196,13 +201,12 @@ const performOnce = async (
   passage: Passage,
   trace: Trace,
   ports: Ports,
-  gate: Gate,
   read: RequestOf<Operation>,
   claim: IdempotencyClaim,
 ): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
   const { operation } = passage
   const run = async (): Promise<{ readonly ok: true; readonly value: KeptAnswer } | Fault> => {
-    const outcome = await answerWith(passage, trace, read, gate)
+    const outcome = await answerWith(passage, trace, read)
     if (!outcome.ok) return outcome
     const body = JSON.stringify(answerInLayout(operation, outcome.value, trace.layout))
     return { ok: true, value: { status: operation.status, layout: trace.layout, body } }
@@ -230,16 +234,16 @@ export const dispatch = async (
   path: PathEntries,
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
-  means: { readonly ports: Ports; readonly gate: Gate; readonly limits: Limits; readonly signal: AbortSignal },
+  means: DispatchMeans,
 ): Promise<{ readonly ok: true; readonly value: Answer } | Fault> => {
-  const chosen = await choose(request, path, parameters, trace, means.ports)
+  const chosen = await choose(request, path, parameters, trace, means)
   if (!chosen.ok) return chosen
   const { entry, caller } = chosen.value
   const ticket = means.gate.admission.enter({ operation: entry.binding.operation, caller, headers: request.headers })
   if (ticket === null) return busy
   try {
     const passage = await enter(request, chosen.value, parameters, trace, { ...means, ticket })
-    return passage.ok ? await perform(passage.value, trace, means.ports, means.gate) : passage
+    return passage.ok ? await perform(passage.value, trace, means.ports) : passage
   } finally {
     ticket.leave()
   }

@@ -1,14 +1,22 @@
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Admission, admission } from './admission.ts'
 import type { Limits } from './binding.ts'
+import { type PeerOf, peerFinder } from './peer.ts'
 import { createRateLimit, type RateLimit, type RateVerdict } from './rate-limit.ts'
+import { type NoteWrongKey, wrongKeyThrottle } from './wrong-keys.ts'
 
 /** What a process counts of its requests, to bound them. */
-export type Gate = { readonly requests: RateLimit; readonly failedLogins: RateLimit; readonly admission: Admission }
+export type Gate = {
+  readonly requests: RateLimit
+  readonly wrongKeys: NoteWrongKey
+  readonly peerOf: PeerOf
+  readonly admission: Admission
+}
 
 export const openGate = (limits: Limits): Gate => ({
-  requests: createRateLimit(limits.requestsPerSecond, 1),
-  failedLogins: createRateLimit(limits.failedLoginsPerMinute, 60),
+  requests: createRateLimit(limits.requestsPerSecond),
+  wrongKeys: wrongKeyThrottle(limits.wrongKeysPerMinute),
+  peerOf: peerFinder(limits.trustedProxies),
   admission: admission(limits.underWay),
 })
 

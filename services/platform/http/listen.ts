@@ -14,7 +14,8 @@ const serverLimits = {
   maxHeaderSize: 16 * 2 ** 10,
   /** From the first byte to the last header, and to the last byte of the body, in ms. */
   headersTimeout: 15_000,
-  requestTimeout: 30_000,
+  // A body of an operation that comes too slowly is answered by the operation's own limit of 30 s, which must come first.
+  requestTimeout: 35_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 1_000,
 } as const
@@ -58,6 +59,7 @@ const unreadable = (refusal: Refusal, means: Means) => {
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': requestId,
     'Api-Version': versionOf.current,
+    'X-Content-Type-Options': 'nosniff',
     Connection: 'close',
   }
   return { status: statusOf(refusal.code, 'current'), headers, body }
@@ -93,14 +95,44 @@ const linger = (incoming: IncomingMessage): void => {
   looking.unref()
 }
 
+const twoHosts = refused('header_invalid', 'Send one Host header: two can mean two different servers.').refusal
+
+/** The server keeps the first of several Host headers; a proxy before it may have chosen another one. Source: RFC 9112, 3.2. */
+const hostsOf = ({ rawHeaders }: IncomingMessage): number =>
+  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
+
+/** How often a request that cannot be read is logged: once in so many ms, with the number of those that were not. */
+const unreadableLogMs = 1_000
+
+/** Log requests that cannot be read in one line without a stack, at most one line a second: whoever sends them can send many. */
+const logUnreadable = ({ log }: Pick<Means, 'log'>): ((error: unknown) => void) => {
+  let [lastAt, leftOut] = [-unreadableLogMs, 0]
+  return error => {
+    const now = performance.now()
+    if (now - lastAt < unreadableLogMs) {
+      leftOut += 1
+      return
+    }
+    const reason = (error instanceof Error ? error.message : String(error)).slice(0, 200)
+    log.warn({ reason, left_out: leftOut }, 'a request could not be read')
+    lastAt = now
+    leftOut = 0
+  }
+}
+
 /**
  * Listen to requests. The adapter cuts a connection whose body is not there half a second after the answer; it keeps that for bodies of
  * unknown length alone, which it may have begun to read.
  */
-const requestListener = (app: Hono, errorHandler: (error: unknown) => Response): RequestListener => {
+const requestListener = (app: Hono, errorHandler: (error: unknown) => Response, means: Means): RequestListener => {
   const ofUnknown = getRequestListener(app.fetch, { errorHandler })
   const ofKnown = getRequestListener(app.fetch, { errorHandler, autoCleanupIncoming: false })
   return (incoming, outgoing) => {
+    if (hostsOf(incoming) > 1) {
+      const { status, headers, body } = unreadable(twoHosts, means)
+      outgoing.writeHead(status, headers).end(body)
+      return
+    }
     if (incoming.headers['content-length'] === undefined) return void ofUnknown(incoming, outgoing)
     outgoing.once('finish', () => {
       if (!incoming.complete) linger(incoming)
@@ -147,12 +179,13 @@ export const listen = async (
   { host, port }: { readonly host: string; readonly port: number },
   means: Means,
 ): Promise<Listener> => {
+  const logError = logUnreadable(means)
   const errorHandler = (error: unknown): Response => {
-    means.log.warn({ err: error }, 'a request could not be read')
+    logError(error)
     const { status, headers, body } = unreadable(refusalOf(undefined), means)
     return new Response(body, { status, headers })
   }
-  const server = createServer(serverLimits, requestListener(app, errorHandler))
+  const server = createServer(serverLimits, requestListener(app, errorHandler, means))
   // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))

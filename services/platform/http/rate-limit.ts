@@ -1,50 +1,61 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-
 /** What a limiter says of one request; `headers` tell the caller where it stands. */
 export type RateVerdict = { readonly allowed: boolean; readonly headers: Readonly<Record<string, string>> }
 
-export type RateLimit = {
-  /** Count one request of a key; `points` where it has its own in place of the usual ones. */
-  readonly take: (key: string, points?: number | null) => Promise<RateVerdict>
-  /** Tell whether a key has any request left, without counting one. */
-  readonly peek: (key: string) => Promise<RateVerdict>
-}
+/** Count one request of an account and mode at `now` (ms); `own` is the account's own limit in requests per second. */
+export type RateLimit = (name: string, own: number | null | undefined, now: number) => RateVerdict
+
+/** A caller that has rested may send this many seconds' worth of requests at once. Source: contract decisions 18. */
+export const burstSeconds = 5
+
+const maxBuckets = 10_000
 
 const free: RateVerdict = { allowed: true, headers: {} }
 
-const verdict = (points: number, state: RateLimiterRes | null, allowed: boolean): RateVerdict => {
-  const resetSeconds = String(Math.max(1, Math.ceil((state?.msBeforeNext ?? 0) / 1000)))
-  const headers = {
-    'RateLimit-Limit': String(points),
-    'RateLimit-Remaining': String(Math.max(0, state?.remainingPoints ?? points)),
-    'RateLimit-Reset': resetSeconds,
-  }
-  return { allowed, headers: allowed ? headers : { ...headers, 'Retry-After': resetSeconds } }
+type Bucket = { perSecond: number; tokens: number; at: number }
+
+const fill = (bucket: Bucket, now: number): void => {
+  bucket.tokens = Math.min(bucket.perSecond * burstSeconds, bucket.tokens + (Math.max(0, now - bucket.at) * bucket.perSecond) / 1_000)
+  bucket.at = now
 }
 
-/** Make a limiter of `usual` points per `seconds` for each key, kept in memory; null allows all. */
-export const createRateLimit = (usual: number | null, seconds: number): RateLimit => {
-  const limiters = new Map<number, RateLimiterMemory>()
-  const limiterOf = (points: number): RateLimiterMemory => {
-    const limiter = limiters.get(points) ?? new RateLimiterMemory({ points, duration: seconds })
-    limiters.set(points, limiter)
-    return limiter
+/** Drop buckets that are full, which are as good as new ones; if none is, the oldest. */
+const makePlace = (buckets: Map<string, Bucket>, now: number): void => {
+  for (const [name, bucket] of buckets) {
+    fill(bucket, now)
+    if (bucket.tokens >= bucket.perSecond * burstSeconds) buckets.delete(name)
   }
-  return {
-    take: async (key, own) => {
-      const points = own ?? usual
-      if (points === null) return free
-      try {
-        return verdict(points, await limiterOf(points).consume(key), true)
-      } catch (refused) {
-        if (refused instanceof RateLimiterRes) return verdict(points, refused, false)
-        throw refused
-      }
-    },
-    peek: async key => {
-      if (usual === null) return free
-      const state = await limiterOf(usual).get(key)
-      return verdict(usual, state, state === null || state.consumedPoints < usual)
-    },
+  for (const oldest of buckets.keys()) {
+    if (buckets.size < maxBuckets) break
+    buckets.delete(oldest)
+  }
+}
+
+const secondsUntil = (tokens: number, perSecond: number): string => String(Math.max(1, Math.ceil(tokens / perSecond)))
+
+/**
+ * Make a limiter of `usual` requests per second for each name, with a burst of five times as many; null allows all.
+ * A refused request costs nothing. `RateLimit-Limit` is the burst, `RateLimit-Reset` the seconds until the whole burst is there again.
+ */
+export const createRateLimit = (usual: number | null): RateLimit => {
+  const buckets = new Map<string, Bucket>()
+  return (name, own, now) => {
+    const perSecond = own ?? usual
+    if (perSecond === null) return free
+    const burst = perSecond * burstSeconds
+    let bucket = buckets.get(name)
+    if (bucket === undefined || bucket.perSecond !== perSecond) {
+      if (buckets.size >= maxBuckets) makePlace(buckets, now)
+      bucket = { perSecond, tokens: burst, at: now }
+      buckets.set(name, bucket)
+    }
+    fill(bucket, now)
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    const headers = {
+      'RateLimit-Limit': String(burst),
+      'RateLimit-Remaining': String(Math.floor(bucket.tokens)),
+      'RateLimit-Reset': secondsUntil(burst - bucket.tokens, perSecond),
+    }
+    return { allowed, headers: allowed ? headers : { ...headers, 'Retry-After': secondsUntil(1 - bucket.tokens, perSecond) } }
   }
 }

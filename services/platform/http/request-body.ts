@@ -59,6 +59,17 @@ const inflateBytes = async (bytes: Uint8Array, limit: number): Promise<Result<Ui
   }
 }
 
+/** Refuse a charset other than UTF-8: bytes that are read as another one say something else. */
+const charsetRefusal = (contentType: string | null): Result<never> | null => {
+  for (const parameter of contentType?.split(';').slice(1) ?? []) {
+    const [name = '', value = ''] = parameter.split('=', 2).map(part => part.trim().toLowerCase())
+    const isUtf8 = ['utf-8', 'utf8', '"utf-8"', '"utf8"'].includes(value)
+    if (name === 'charset' && !isUtf8)
+      return refused('media_type_unsupported', 'Send the body in UTF-8, and set the charset of Content-Type to utf-8, or leave it out')
+  }
+  return null
+}
+
 const mediaTypeRefusal = (operation: Operation, mediaType: string): Result<never> | null => {
   const taken = ['application/json', ...(operation.mediaTypes ?? [])]
   if (operation.anyMediaType === true || taken.includes(mediaType)) return null
@@ -76,7 +87,8 @@ export const readRequestBody = async (request: Request, operation: Operation, ha
   const coding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (coding !== 'identity' && coding !== 'gzip') return refused('media_type_unsupported', 'Set Content-Encoding to gzip, or leave it out')
   const mayBeEmpty = mediaType === ''
-  const wrongType = mayBeEmpty ? null : mediaTypeRefusal(operation, mediaType)
+  const wrongCharset = operation.anyMediaType === true ? null : charsetRefusal(request.headers.get('content-type'))
+  const wrongType = wrongCharset ?? (mayBeEmpty ? null : mediaTypeRefusal(operation, mediaType))
   if (wrongType !== null) return wrongType
   const read = await readBytes(request, limit, hasRoom)
   if (!read.ok) return read

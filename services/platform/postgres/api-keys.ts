@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
-import type { KeyState } from '../authenticate.ts'
 import type { TokenSubject } from '../bearer-token.ts'
+import type { KeyState } from '../key-state.ts'
 import { hashSecret, mint, mintApiKey } from '../mint.ts'
 import type { Secret } from '../secrets.ts'
+import type { FoundKey, KeyStore } from '../verify-key.ts'
 import { layoutOf } from './accounts.ts'
 import { toTimestamp } from './column.ts'
 import { ownedBy } from './page.ts'
@@ -89,16 +90,48 @@ export const findApiKey = async (
   return kept[0] === undefined ? null : fromRow(kept[0])
 }
 
+type StateRow = {
+  readonly scope: ApiKeyScope
+  readonly default_version: string
+  readonly disabled: boolean
+  readonly requests_per_second: number | null
+}
+
+const stateColumns = sql`k.scope, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second`
+
+const stateFromRow = ({ scope, default_version, disabled, requests_per_second }: StateRow): KeyState => ({
+  scope,
+  defaultLayout: layoutOf(default_version),
+  disabled,
+  requestsPerSecond: requests_per_second,
+})
+
 /** Read what a living key may do; null when it was revoked or never existed. Operator. */
 export const readKeyState = async (operator: Kysely<Tables>, { accountId, liveMode, keyId }: TokenSubject): Promise<KeyState | null> => {
-  const { rows } = await sql<{ scope: ApiKeyScope; default_version: string; disabled: boolean; requests_per_second: number | null }>`
-    select k.scope, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second
-    from api_keys k join accounts a on a.id = k.account_id
+  const { rows } = await sql<StateRow>`
+    select ${stateColumns} from api_keys k join accounts a on a.id = k.account_id
     where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`.execute(operator)
-  const found = rows[0]
-  if (found === undefined) return null
-  const { scope, disabled, requests_per_second: requestsPerSecond } = found
-  return { scope, defaultLayout: layoutOf(found.default_version), disabled, requestsPerSecond }
+  return rows[0] === undefined ? null : stateFromRow(rows[0])
+}
+
+/** Give the keys to the check of keys. Operator. */
+export const keyStore = (operator: Kysely<Tables>): KeyStore => ({
+  find: hashes => findKeys(operator, hashes),
+  readState: subject => readKeyState(operator, subject),
+  rehash: async hashes => void (await findApiKey(operator, hashes)),
+})
+
+const findKeys = async (operator: Kysely<Tables>, hashes: readonly string[]): Promise<ReadonlyMap<string, FoundKey>> => {
+  const { rows } = await sql<StateRow & TokenSubject & { readonly hash: string }>`
+    select k.hash, k.account_id as "accountId", k.live_mode as "liveMode", k.id as "keyId", ${stateColumns}
+    from api_keys k join accounts a on a.id = k.account_id
+    where k.hash = any(${hashes}) and k.revoked_at is null`.execute(operator)
+  return new Map(
+    rows.map(row => {
+      const { hash, accountId, liveMode, keyId } = row
+      return [hash, { subject: { accountId, liveMode, keyId }, state: stateFromRow(row) }]
+    }),
+  )
 }
 
 /** Revoke a key; null when there is none that lives. Its tokens end as soon as its state is read again. */

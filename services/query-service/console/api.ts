@@ -13,8 +13,11 @@ export type Api = <T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string,
 /** A list as the interface gives it. */
 export type ListOf<T> = { readonly has_more: boolean; readonly data: readonly T[] }
 
+/** The interface of this process; `environment` is what the HTTP adapter says of the socket, for requests that stand for another one. */
+export type FetchApi = (request: Request, environment?: unknown) => Response | Promise<Response>
+
 type Means = {
-  readonly fetch: (request: Request) => Response | Promise<Response>
+  readonly fetch: FetchApi
   /** Sign a bearer token for a subject. */
   readonly sign: (subject: TokenSubject) => Promise<string>
 }
@@ -55,12 +58,16 @@ export const apiOf = ({ fetch, sign }: Means, subject: TokenSubject): Api => {
   }
 }
 
-/** Log in with an account id and a key; what is wrong is told in the words of the login, whose limit on failures holds here too. */
+/** Log in with an account id and a key for a visitor: wrong keys count for the visitor's peer, as those of `/login` do. */
 export const logIn = async (
   { fetch }: Pick<Means, 'fetch'>,
-  accountId: string,
-  key: string,
+  { accountId, key }: { readonly accountId: string; readonly key: string },
+  visitor: { readonly headers: Headers; readonly environment: unknown },
 ): Promise<Answered<{ bearer_token: string }>> => {
-  const credentials = Buffer.from(`${accountId}:${key}`).toString('base64')
-  return read(await fetch(new Request(`${address}/login`, { headers: { Authorization: `Basic ${credentials}` } })))
+  const forwarded = visitor.headers.get('x-forwarded-for')
+  const headers = {
+    Authorization: `Basic ${Buffer.from(`${accountId}:${key}`).toString('base64')}`,
+    ...(forwarded === null ? {} : { 'X-Forwarded-For': forwarded }),
+  }
+  return read(await fetch(new Request(`${address}/login`, { headers }), visitor.environment))
 }

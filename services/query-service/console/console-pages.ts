@@ -5,7 +5,7 @@ import type { Database } from '../../platform/postgres/database.ts'
 import type { Secret } from '../../platform/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import { answerOf, fileAnswer, pageAnswer, redirect } from './answer.ts'
-import { apiOf } from './api.ts'
+import { apiOf, type FetchApi } from './api.ts'
 import { assetOf, assetPath } from './assets.ts'
 import { eventRoutes } from './events.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
@@ -25,7 +25,7 @@ export type ConsoleMeans = {
   /** Secret under which sessions and keys are hashed. */
   readonly secret: Secret
   /** The interface of this service. */
-  readonly fetch: (request: Request) => Response | Promise<Response>
+  readonly fetch: FetchApi
   /** The present instant in ms. */
   readonly at: () => number
   readonly logger: Pick<Logger, 'error' | 'warn'>
@@ -42,6 +42,9 @@ const find = (routes: readonly Route[], method: string, path: string) => {
   }
   return null
 }
+
+/** A request as it came, and what the HTTP adapter says of its socket. */
+type Sent = { readonly request: Request; readonly environment: unknown }
 
 /** A request of somebody who is signed in. */
 type Call = Omit<Visit, 'ids' | 'api'> & { readonly method: 'GET' | 'POST' }
@@ -65,13 +68,14 @@ const visit = async (means: ConsoleMeans, routes: readonly Route[], forms: SentF
 }
 
 /** Answer a request: the way in where nobody is signed in, else its page. Forms are taken from pages of this console alone. */
-const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: SentForms, request: Request): Promise<Response> => {
+const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: SentForms, sent: Sent): Promise<Response> => {
+  const { request } = sent
   const [url, at] = [new URL(request.url), means.at()]
   const path = trimEnd(url.pathname, '/')
   const method = request.method === 'POST' ? 'POST' : 'GET'
   const token = tokenOf(request, 'session')
   const signedIn = token === null ? null : await whoIs(means, token, at)
-  if (path === signInPath) return signedIn !== null && method === 'GET' ? redirect('/console') : answerSignIn(means, request, url, at)
+  if (path === signInPath) return signedIn !== null && method === 'GET' ? redirect('/console') : answerSignIn(means, sent, url, at)
   if (token === null || signedIn === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
   const audience = { signedIn, csrf: formToken(means.secret, token) }
   const form = method === 'POST' ? await readOwnForm(request, means.secret, token) : new URLSearchParams()
@@ -88,16 +92,17 @@ const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: Sent
  * their key, but for the keys themselves, which the interface has no operations for.
  * Source: contract decisions 4 and 14.
  */
-export const createConsole = (means: ConsoleMeans): ((request: Request) => Promise<Response>) => {
+export const createConsole = (means: ConsoleMeans): ((request: Request, environment: unknown) => Promise<Response>) => {
   const routes = [...overviewRoutes, ...locationRoutes, ...eventRoutes, ...webhookRoutes, ...keyRoutes(means)]
   const forms = sentForms()
-  return async request => {
+  return async (request, environment) => {
     const { pathname } = new URL(request.url)
-    if (!['GET', 'HEAD', 'POST'].includes(request.method)) return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD, POST' } })
+    if (!['GET', 'HEAD', 'POST'].includes(request.method))
+      return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD, POST', 'X-Content-Type-Options': 'nosniff' } })
     const asset = pathname.startsWith(assetPath) ? assetOf(pathname.slice(assetPath.length)) : null
     if (asset !== null) return fileAnswer(asset.body, asset.mediaType)
     try {
-      return await answer(means, routes, forms, request)
+      return await answer(means, routes, forms, { request, environment })
     } catch (error) {
       return failed(error, pathname, means.logger)
     }

@@ -1,8 +1,7 @@
-import { apiKeyMode, hashesOf } from '../../platform/mint.ts'
-import { findApiKey } from '../../platform/postgres/api-keys.ts'
+import type { BearerTokens } from '../../platform/bearer-token.ts'
 import { html } from '../reference/html.ts'
 import { pageAnswer, redirect } from './answer.ts'
-import { type Fault, logIn } from './api.ts'
+import { type Fault, type FetchApi, logIn } from './api.ts'
 import { isSecure, readOwnForm } from './forms.ts'
 import { form, type View } from './frame.ts'
 import { faultNotice, field, foreignForm } from './parts.ts'
@@ -31,9 +30,16 @@ ${field('key', 'API key', { type: 'password', required: true, hint: 'sk_live_…
 )}`,
 })
 
-type SignInMeans = SessionMeans & { readonly fetch: (request: Request) => Response | Promise<Response> }
+type SignInMeans = SessionMeans & { readonly fetch: FetchApi; readonly bearerTokens: Pick<BearerTokens, 'verify'> }
 
-type Visitor = { readonly token: string; readonly isNew: boolean; readonly secure: boolean }
+type Visitor = {
+  readonly token: string
+  readonly isNew: boolean
+  readonly secure: boolean
+  readonly headers: Headers
+  /** What the HTTP adapter says of the socket. */
+  readonly environment: unknown
+}
 
 const cookieOf = ({ token, isNew, secure }: Visitor) => (isNew ? { cookie: cookieFor('entry', token, { secure, seconds: null }) } : {})
 
@@ -52,19 +58,26 @@ const takeSignIn = async (means: SignInMeans, visitor: Visitor, sent: URLSearchP
   const csrf = formToken(means.secret, visitor.token)
   const again = (fault: Fault, status: number) =>
     pageAnswer(view(csrf, { account, next, fault }, status), signInPath, { signedIn: null, csrf })
-  const wrong: Fault = { code: 'bad_credentials', message: 'No account has this id and key', field: null }
-  const loggedIn = await logIn(means, account, key)
+  const wrong: Fault = { code: 'bad_credentials', message: 'The account id or the API key is wrong.', field: null }
+  const loggedIn = await logIn(means, { accountId: account, key }, visitor)
   if (!loggedIn.ok) return again(loggedIn.fault.code === 'bad_credentials' ? wrong : loggedIn.fault, refusedStatus(loggedIn.status))
-  const found = apiKeyMode(key) === null ? null : await findApiKey(means.database.operator, hashesOf(means.secret, key))
-  if (found === null) return again(wrong, 401)
-  const token = await signIn(means, { accountId: found.accountId, liveMode: found.liveMode, keyId: found.id }, at)
+  const claims = await means.bearerTokens.verify(loggedIn.value.bearer_token, at)
+  if (!claims.ok) return again(wrong, 401)
+  const { accountId, liveMode, keyId } = claims.value
+  const token = await signIn(means, { accountId, liveMode, keyId }, at)
   return redirect(next, { cookie: cookieFor('session', token, { secure: visitor.secure, seconds: sessionSeconds }) })
 }
 
 /** Show the way in, or take who comes by it. */
-export const answerSignIn = async (means: SignInMeans, request: Request, url: URL, at: number): Promise<Response> => {
+export const answerSignIn = async (
+  means: SignInMeans,
+  { request, environment }: { readonly request: Request; readonly environment: unknown },
+  url: URL,
+  at: number,
+): Promise<Response> => {
   const token = tokenOf(request, 'entry')
-  const visitor = { token: token ?? newToken(), isNew: token === null, secure: isSecure(request, url) }
+  const { headers } = request
+  const visitor = { token: token ?? newToken(), isNew: token === null, secure: isSecure(request, url), headers, environment }
   if (request.method !== 'POST') return showSignIn(means, visitor, url.searchParams)
   const sent = token === null ? null : await readOwnForm(request, means.secret, token)
   return sent === null

@@ -1,0 +1,58 @@
+import { failedEventData } from '../contract/event.ts'
+import type { Refused } from '../platform/http/binding.ts'
+import type { Database } from '../platform/postgres/database.ts'
+import { writeEvents } from '../platform/postgres/events.ts'
+import { withTenant } from '../platform/postgres/transaction.ts'
+import type { Logger } from '../platform/telemetry.ts'
+import { tenantOf } from './change.ts'
+
+/** Events of refusals that one key can cause in a minute, in each process. */
+export const maxRefusalEvents = 100
+
+const windowMs = 60_000
+const maxNamed = 10
+
+const failingChange = /^(customer|location|device)_(create|update|delete)$/
+
+const referenceIn = (body: unknown): string | null => {
+  if (typeof body !== 'object' || body === null || !('reference_id' in body)) return null
+  const reference = body.reference_id
+  // Characters, not their halves: what is cut within one is no text that JSON can hold.
+  return typeof reference === 'string' ? [...reference.slice(0, 510)].slice(0, 255).join('') : null
+}
+
+/** Count refusals of keys by the minute; at the end of a minute `report` gets the number of events left out, by key. */
+const refusalCount = (report: (leftOut: ReadonlyMap<string, number>) => void): ((keyId: string) => boolean) => {
+  let counts = new Map<string, number>()
+  const endMinute = (): void => {
+    const leftOut = new Map([...counts].flatMap(([keyId, count]) => (count > maxRefusalEvents ? [[keyId, count - maxRefusalEvents]] : [])))
+    counts = new Map()
+    if (leftOut.size > 0) report(leftOut)
+  }
+  return keyId => {
+    if (counts.size === 0) setTimeout(endMinute, windowMs).unref()
+    const count = (counts.get(keyId) ?? 0) + 1
+    counts.set(keyId, count)
+    return count <= maxRefusalEvents
+  }
+}
+
+/**
+ * Make the writer of the events of refused changes of customers, locations and devices; refusals of other operations leave none, nor does
+ * a request whose twin goes on. A key causes at most 100 a minute: the rest is counted and logged, so that a caller without the right
+ * to write cannot fill the store. Only valid keys are counted, so memory is bounded by the keys in use. Source: contract decisions 14.
+ */
+export const refusalEvents = (database: Database, log: Pick<Logger, 'warn'>): ((told: Refused) => Promise<void>) => {
+  const mayWrite = refusalCount(leftOut => {
+    const total = [...leftOut.values()].reduce((sum, count) => sum + count, 0)
+    log.warn({ left_out: total, key_ids: [...leftOut.keys()].slice(0, maxNamed) }, 'events of refused changes were left out')
+  })
+  return async told => {
+    const { operation, refusal, caller, body, requestId, at } = told
+    const [, kind, verb] = failingChange.exec(operation.id) ?? []
+    if (kind === undefined || refusal.code === 'idempotency_in_progress' || !mayWrite(caller.keyId)) return
+    const about = { id: told.id === '' ? null : told.id, referenceId: referenceIn(body) }
+    const event = { type: `${kind}.${verb}.failed`, objectId: about.id, data: failedEventData(about, refusal, requestId) }
+    await withTenant(database, tenantOf({ caller }), transaction => writeEvents(transaction, [event], at))
+  }
+}
