@@ -4,6 +4,7 @@ import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
 import { connectUrl } from './connect-url.ts'
 import type { Rename } from './earlier.ts'
 import { fields, identifier, optional, referenceId, refuseField, text, word } from './field.ts'
+import { countryCode } from './postal-address.ts'
 import { tariffDirections, tariffTypes } from './tariff-draft.ts'
 
 const flagged = (...names: readonly string[]) => fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
@@ -14,14 +15,7 @@ const addressFields = fields({
   city: optional(text({ min: 0 })),
   state: optional(text({ min: 0 })),
   post_code: optional(text({ min: 0 })),
-  country_code: z
-    .string()
-    .transform((value, context) =>
-      /^[A-Za-z]{2}$/.test(value.trim())
-        ? value.trim().toUpperCase()
-        : refuseField(context, 'field_invalid', 'must be a two-letter country code of ISO 3166-1, such as DE'),
-    )
-    .meta({ type: 'string', examples: ['GB'] }),
+  country_code: countryCode,
 })
 
 type AddressOnWire = z.output<typeof addressFields>
@@ -108,7 +102,13 @@ const toDraft = (wire: SessionOnWire, context: z.core.$RefinementCtx<unknown>): 
 export const sessionDraft = fields(sessionFields).transform(toDraft)
 
 /** The session of an import: nobody visits it, so it needs no address to go to. */
-export const importedSession = fields({ ...sessionFields, callback_url: optional(connectUrl) }).transform(toDraft)
+export const importedSession = fields({
+  ...sessionFields,
+  callback_url: optional(connectUrl),
+  disconnect: optional(z.literal(false, { message: 'must be false: an import connects a tariff' })).describe(
+    'False, or left out: an import connects a tariff.',
+  ),
+}).transform(toDraft)
 export const importedAddress = addressFields
 
 /** The names of the earlier layout; both spellings of an address are taken and given. */

@@ -25,7 +25,7 @@ export const connectUrl = z
       return refuseField(context, 'field_invalid', 'must be a whole address, such as https://…')
     const { protocol, username, password } = new URL(value)
     if (refusedSchemes.includes(protocol)) return refuseField(context, 'field_invalid', 'must be a web address or a link into an app')
-    return username === '' && password === '' ? value : refuseField(context, 'field_invalid', 'must hold no user name or password')
+    return username === '' && password === '' ? value : refuseField(context, 'field_invalid', 'must not contain a user name or password')
   })
   .meta({ type: 'string', format: 'uri', maxLength: longest, examples: ['https://app.example.com/done'] })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { acceptedMessage, idText, orNull, stored } from './answer-field.ts'
 import { clearable, fields, metadata, optional, referenceId, text } from './field.ts'
+import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 
@@ -95,17 +96,20 @@ export const customerRetrieve = defineOperation({
   examples: { answer: example },
 })
 
+/** The members that a PATCH of a customer changes. */
+export const customerPatch = { reference_id: clearable(referenceId), metadata: clearable(metadata) }
+
 export const customerUpdate = defineOperation({
   id: 'customer_update',
   summary: 'Update a customer',
-  description: 'Members that are absent stay as they are; null clears.',
+  description: 'Members that are absent stay as they are; null clears. Other members may be sent back unchanged.',
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('PATCH', '/customers/{id}'),
-  body: fields({ reference_id: clearable(referenceId), metadata: clearable(metadata) }),
+  body: fields({ ...fixedMembers(customerShape), ...customerPatch }),
   answer,
   status: 202,
-  refusals: ['reference_id_taken'],
+  refusals: ['reference_id_taken', 'field_immutable'],
   examples: { body: { reference_id: 'household-18' }, answer: { ...example, reference_id: 'household-18' } },
 })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
 import { clearable, fields, metadata, optional, referenceId, text } from './field.ts'
+import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 
@@ -97,17 +98,21 @@ export const deviceRetrieve = defineOperation({
   examples: { answer: example },
 })
 
+/** The members that a PATCH of a device changes. */
+export const devicePatch = { reference_id: referenceId.optional(), metadata: clearable(metadata) }
+
 export const deviceUpdate = defineOperation({
   id: 'device_update',
   summary: 'Update a device',
-  description: 'Members that are absent stay as they are; null clears the metadata. A device always has a reference_id.',
+  description:
+    'Members that are absent stay as they are; null clears the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),
-  body: fields({ reference_id: referenceId.optional(), metadata: clearable(metadata) }),
+  body: fields({ ...fixedMembers(deviceShape), ...devicePatch }),
   answer,
   status: 200,
-  refusals: ['reference_id_taken'],
+  refusals: ['reference_id_taken', 'field_immutable'],
   examples: { body: { reference_id: 'charger-4712' }, answer: { ...example, reference_id: 'charger-4712' } },
 })
 

@@ -118,7 +118,27 @@ export const requestFromLayout = (request: unknown, renames: readonly Rename[], 
   const foreign = foreignMember(request, renames, layout)
   if (foreign !== null) return { ok: false, refusal: foreign }
   if (layout === 'current') return accepted(request)
-  return accepted(translate(request, renames, 'current'))
+  const conflict = conflictingNames(request, renames)
+  return conflict === null ? accepted(translate(request, renames, 'current')) : { ok: false, refusal: conflict }
+}
+
+/** Refuse two names of one member with different values: one of the two values would be lost. */
+const conflictingNames = (request: unknown, renames: readonly Rename[]): Refusal | null => {
+  const named = renames.filter(rename => rename.current !== undefined && rename.earlier !== undefined)
+  for (const [, group] of Map.groupBy(named, rename => rename.current)) {
+    const [first, ...others] = group.map(rename => rename.earlier ?? '')
+    if (first === undefined) continue
+    const values = new Map(placesOf(request, namesOf(first)).map(({ path, value }) => [writePath(path.slice(0, -1)), value]))
+    for (const other of others) {
+      for (const { path, value } of placesOf(request, namesOf(other))) {
+        const at = writePath(path.slice(0, -1))
+        if (!values.has(at) || values.get(at) === value) continue
+        const [name, otherName] = [namesOf(first).at(-1), namesOf(other).at(-1)]
+        return asWritten(refused('field_invalid', `${otherName} must equal ${name}; send one of the two names`, writePath(path)).refusal)
+      }
+    }
+  }
+  return null
 }
 
 const nameIn = (rename: Rename, layout: Layout): string | undefined => (layout === 'current' ? rename.current : rename.earlier)
@@ -141,7 +161,15 @@ const foreignMember = (request: unknown, renames: readonly Rename[], layout: Lay
 const foreignRefusal = (field: string, name: string, right: string | undefined, layout: Layout): Refusal => {
   const owner = `${name} belongs to Api-Version ${versionOf[otherLayout(layout)]}`
   const advice = right === undefined ? 'leave it out' : `use ${right.split('.').at(-1)}`
-  return refused('unknown_field', `${owner}; with ${versionOf[layout]} ${advice}`, field).refusal
+  return asWritten(refused('unknown_field', `${owner}; with ${versionOf[layout]} ${advice}`, field).refusal)
+}
+
+/** Refusals that name members in the words of their request already; a second translation would name wrong ones. */
+const written = new WeakSet<Refusal>()
+
+const asWritten = (refusal: Refusal): Refusal => {
+  written.add(refusal)
+  return refusal
 }
 
 const foreignWord = (request: unknown, rename: Rename): Refusal | null => {
@@ -149,7 +177,7 @@ const foreignWord = (request: unknown, rename: Rename): Refusal | null => {
   const words = Object.values(rename.values)
   for (const { path, value } of placesOf(request, namesOf(rename.earlier))) {
     if (typeof value !== 'string' || words.includes(value) || !Object.hasOwn(rename.values, value)) continue
-    return refused('field_invalid', `${namesOf(rename.earlier).at(-1)} must be ${words.join(' or ')}`, writePath(path)).refusal
+    return asWritten(refused('field_invalid', `${namesOf(rename.earlier).at(-1)} must be ${words.join(' or ')}`, writePath(path)).refusal)
   }
   return null
 }
@@ -191,9 +219,15 @@ const wordsOf = (renames: readonly Rename[]): ReadonlyMap<string, string> => {
   return words
 }
 
-/** Put a refusal into the words of the earlier layout: its field, and the names that its message tells the caller to use. */
+/**
+ * Put a refusal into the words of the earlier layout: its field, and the names that its message tells the caller to use.
+ * Returns a refusal that is in those words already as it is.
+ */
 export const refusalToEarlier = (refusal: Refusal, renames: readonly Rename[]): Refusal => {
+  if (written.has(refusal)) return refusal
   const words = wordsOf(renames)
   const message = refusal.message.replace(/[A-Za-z_]+/g, word => words.get(word) ?? word)
-  return refusal.field === undefined ? { ...refusal, message } : { ...refusal, message, field: fieldToEarlier(refusal.field, renames) }
+  return asWritten(
+    refusal.field === undefined ? { ...refusal, message } : { ...refusal, message, field: fieldToEarlier(refusal.field, renames) },
+  )
 }

@@ -144,14 +144,13 @@ const choices = {
   location_id: text().optional().describe('Required where the object has records at several locations.'),
   currency_code: currencyCode.optional().describe('Required where there are costs in several currencies.'),
   include_tariff: flag.default(true).describe('False leaves the cost out.'),
-  include_carbon: flag.default(false).describe('Taken; there is no carbon data.'),
+  include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
 }
 
 const renames = {
   query: [
     { current: 'tariff_direction', earlier: 'direction' },
     { earlier: 'include_tariff', inRequest: true },
-    { earlier: 'include_carbon', inRequest: true },
   ] satisfies readonly Rename[],
   answer: [
     { current: 'tariff_direction', earlier: 'direction' },

@@ -68,12 +68,12 @@ const readString = (reader: Reader): string => {
     const code = reader.text.charCodeAt(reader.at)
     if (code === 34) break
     if (code === 92) value += readEscape(reader)
-    else if (Number.isNaN(code)) throw new JsonFault('has a text without a closing quote', start)
-    else throw new JsonFault('has a bare control character in a text; escape it', reader.at)
+    else if (Number.isNaN(code)) throw new JsonFault('has a string without a closing quote', start)
+    else throw new JsonFault('has a bare control character in a string; escape it', reader.at)
   }
   reader.at += 1
-  if (value.includes('\0')) throw new JsonFault('has the character NUL in a text; leave it out', start)
-  if (!value.isWellFormed()) throw new JsonFault('has half of a surrogate pair in a text; send whole characters', start)
+  if (value.includes('\0')) throw new JsonFault('has the character NUL in a string; leave it out', start)
+  if (!value.isWellFormed()) throw new JsonFault('contains an invalid Unicode character; send both halves of each surrogate pair', start)
   return value
 }
 

@@ -3,7 +3,7 @@ import { accepted, type Refusal, type Result, refused } from '../domain/refusal.
 import { answerToEarlier, type Rename, refusalToEarlier, requestFromLayout } from './earlier.ts'
 import { exactNumber, isCarriedExactly, isNumberText } from './exact-number.ts'
 import type { Layout } from './layout.ts'
-import { isMembers, type Members } from './member-path.ts'
+import { eachAt, isMembers, type Members, namesOf } from './member-path.ts'
 import { nearestName, unknownName } from './nearest-name.ts'
 import type { Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
@@ -53,6 +53,17 @@ const numberFrom = (written: string): unknown => {
   return isCarriedExactly(written) ? Number(written) : exactNumber(written)
 }
 
+/** Read numbers that arrived as strings; a string that is no number stays for the shape to refuse. */
+const numbersFromText = (body: unknown, paths: readonly string[]): unknown =>
+  paths.reduce((read, path) => {
+    const names = namesOf(path)
+    const last = names.at(-1) ?? ''
+    return eachAt(read, names.slice(0, -1), members => {
+      const value = members[last]
+      return typeof value === 'string' ? { ...members, [last]: numberFrom(value) } : members
+    })
+  }, body)
+
 /** Sort the parameters of a query into those of the query proper and those that are members of the body. */
 const splitQuery = (
   operation: Operation,
@@ -83,7 +94,7 @@ const takeParameters = (
     if (!isMembers(rest)) return accepted({ body: rest, parameters: found })
     const { [name]: value, ...others } = rest
     if (value === undefined || value === null) return refused('field_required', `${name} is required`, name)
-    if (typeof value !== 'string') return refused('field_invalid', `${name} must be a text`, name)
+    if (typeof value !== 'string') return refused('field_invalid', `${name} must be a string`, name)
     found[parameter] = value
     rest = others
   }
@@ -110,7 +121,8 @@ export const readRequest = (operation: Operation, wire: WireRequest): Result<Rea
   if (!parsed.ok) return parsed
   const taken = takeParameters(parsed.value, route.parametersInBody ?? {})
   if (!taken.ok) return taken
-  const readBody = readPart(body, taken.value.body, renames.body ?? [], layout, inQuery === undefined ? 'body' : 'query')
+  const sent = numbersFromText(taken.value.body, route.numbersAsText ?? [])
+  const readBody = readPart(body, sent, renames.body ?? [], layout, inQuery === undefined ? 'body' : 'query')
   if (!readBody.ok) return readBody
   return accepted({ parameters: { ...wire.parameters, ...taken.value.parameters }, query: readOwn.value, body: readBody.value })
 }

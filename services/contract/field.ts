@@ -60,7 +60,7 @@ export const referenceId = text()
 /** Up to 20 texts of the caller's own. */
 export const metadata = z
   .record(z.string(), text({ min: 0 }))
-  .refine(value => Object.keys(value).length <= 20, { message: 'must have at most 20 members' })
+  .refine(value => Object.keys(value).length <= 20, { message: 'must have at most 20 entries' })
   .refine(value => Object.keys(value).every(name => name.length >= 1 && characters(name) <= 255), {
     message: 'must have names of 1 to 255 characters',
   })
@@ -90,18 +90,26 @@ export const scaledDecimal = (rule: DecimalRule) =>
     .transform((value, context) => readNumber(context, numberText(value), rule))
     .meta({ type: 'number', minimum: Number(formatDecimal(rule.min, rule.scale)), maximum: Number(formatDecimal(rule.max, rule.scale)) })
 
-/** A whole number of `min` to `max`, both safe integers. */
-export const integer = ({ min, max }: { readonly min: number; readonly max: number }) =>
-  jsonNumber
-    .transform((value, context) => Number(readNumber(context, numberText(value), { scale: 0, min: BigInt(min), max: BigInt(max) })))
+const wholeNumberOf = (unit: string | undefined): string => (unit === undefined ? 'a whole number' : `a whole number of ${unit}`)
+
+/** A whole number of `min` to `max`, both safe integers; `of` names its unit in messages, such as minutes. */
+export const integer = ({ min, max, of }: { readonly min: number; readonly max: number; readonly of?: string }) =>
+  z
+    .custom<JsonNumber>(isJsonNumber, { message: `must be ${wholeNumberOf(of)}` })
+    .transform((value, context) => {
+      const read = readDecimal(numberText(value), { scale: 0, min: BigInt(min), max: BigInt(max) }, '')
+      if (read.ok) return Number(read.value)
+      const message = read.refusal.code === 'field_invalid' ? `must be ${wholeNumberOf(of)}` : read.refusal.message.trim()
+      return refuseField(context, read.refusal.code, message)
+    })
     .meta({ type: 'integer', minimum: min, maximum: max })
 
 /** A list of `min` to `max` elements. */
 export const listOf = <Shape extends z.ZodType>(shape: Shape, { min = 0, max }: { readonly min?: number; readonly max: number }) =>
   z
     .array(shape)
-    .min(min, { message: min === 1 ? 'must not be empty' : `must have at least ${min} elements` })
-    .max(max, { message: `must have at most ${max} elements` })
+    .min(min, { message: min === 1 ? 'must not be empty' : `must have at least ${min} entries` })
+    .max(max, { message: `must have at most ${max} entries` })
 
 /** An RFC 3339 date and time: the instant, and the offset in which it was written, for answers in the same one. */
 export const instant = z

@@ -187,7 +187,7 @@ export const instantCost = defineOperation({
   query: parameters({
     non_persistent: flag.default(false).describe('Price the record and store nothing.'),
     include_tariff: flag.default(true).describe('False leaves the cost out.'),
-    include_carbon: flag.default(false).describe('Taken and echoed; there is no carbon data.'),
+    include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
   }),
   body: 'raw',
   bodyLimit: submissionLimits.recordBytes,
@@ -196,10 +196,7 @@ export const instantCost = defineOperation({
   status: 200,
   idempotent: true,
   renames: {
-    query: [
-      { earlier: 'include_tariff', inRequest: true },
-      { earlier: 'include_carbon', inRequest: true },
-    ],
+    query: [{ earlier: 'include_tariff', inRequest: true }],
     body: meterRecordRenames,
     answer: [
       ...meterRecordAnswerRenames,

@@ -1,5 +1,8 @@
+import type { z } from 'zod'
 import { currencyCode } from './currency-code.ts'
 import { clearable, fields, identifier, metadata, optional, referenceId, text } from './field.ts'
+import { fixedMembers } from './fixed-member.ts'
+import type { Members } from './member-path.ts'
 import { type PostalAddress, postalAddress } from './postal-address.ts'
 
 /** What the caller of a location chose; null members are worked out from the address. */
@@ -45,8 +48,8 @@ export const locationCreation = fields({
   }),
 )
 
-/** Read the body that changes a location: what is absent stays, null clears. */
-export const locationChange = fields({
+/** The members that a PATCH of a location changes. */
+export const changeableMembers = {
   reference_id: clearable(referenceId),
   customer_id: clearable(identifier('cus')),
   postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
@@ -56,17 +59,21 @@ export const locationChange = fields({
     describeSources,
   ),
   metadata: clearable(metadata).describe('Replaces all texts; null removes them.'),
-}).transform(
-  (wire): LocationChange => ({
-    ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
-    ...(wire.customer_id === undefined ? {} : { customerId: wire.customer_id }),
-    ...(wire.postal_address === undefined ? {} : { postalAddress: wire.postal_address }),
-    ...(wire.timezone === undefined ? {} : { timezone: wire.timezone }),
-    ...(wire.currency_code === undefined ? {} : { currencyCode: wire.currency_code }),
-    ...sourcesChange(wire.market_sources),
-    ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
-  }),
-)
+}
+
+/** Read the body that changes a location: absent members stay, null clears; `sent` is the body as it came. */
+export const locationPatch = (shape: z.ZodObject) =>
+  fields({ ...fixedMembers(shape), ...changeableMembers }).transform(wire => ({ sent: wire as Members, change: changeOf(wire) }))
+
+const changeOf = (wire: z.output<z.ZodObject<typeof changeableMembers>>): LocationChange => ({
+  ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
+  ...(wire.customer_id === undefined ? {} : { customerId: wire.customer_id }),
+  ...(wire.postal_address === undefined ? {} : { postalAddress: wire.postal_address }),
+  ...(wire.timezone === undefined ? {} : { timezone: wire.timezone }),
+  ...(wire.currency_code === undefined ? {} : { currencyCode: wire.currency_code }),
+  ...sourcesChange(wire.market_sources),
+  ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
+})
 
 type SourcesOnWire = { readonly import?: string | null | undefined; readonly export?: string | null | undefined } | null | undefined
 

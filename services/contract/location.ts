@@ -3,7 +3,7 @@ import { writeInstant } from '../domain/instant.ts'
 import { acceptedMessage, idText, orNull, stored } from './answer-field.ts'
 import { text } from './field.ts'
 import { listEnvelope, listParameters } from './list.ts'
-import { locationChange, locationCreation } from './location-choice.ts'
+import { locationCreation, locationPatch } from './location-choice.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { type PostalAddress, postalAddressShape } from './postal-address.ts'
 
@@ -176,14 +176,14 @@ export const locationUpdate = defineOperation({
   id: 'location_update',
   summary: 'Update a location',
   description:
-    'Members that are absent stay as they are; null clears. A new time zone or market source prices everything stored again; the currency cannot change once tariffs or records exist.',
+    'Members that are absent stay as they are; null clears; other members may be sent back unchanged. A new time zone or market source prices everything stored again; the currency cannot change once tariffs or records exist.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/locations/{id}'),
-  body: locationChange,
+  body: locationPatch(locationShape),
   answer,
   status: 200,
-  refusals: [...placeRefusals, 'currency_in_use'],
+  refusals: [...placeRefusals, 'currency_in_use', 'field_immutable'],
   examples: { body: { timezone: 'Europe/Vienna' }, answer: { ...example, timezone: 'Europe/Vienna' } },
 })
 

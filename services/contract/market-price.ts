@@ -36,7 +36,7 @@ export const firstOverlap = (prices: readonly PriceInterval[]): { readonly index
 /** Read a body of prices, in the order that was sent; two of them must not share time. Source: contract decisions 12. */
 export const marketPrices = listOf(interval, { min: 1, max: submissionLimits.records }).superRefine((prices, context) => {
   const overlap = firstOverlap(prices)
-  if (overlap !== null) refuseField(context, 'field_invalid', `must not share time with [${overlap.other}]`, [overlap.index, 'start_time'])
+  if (overlap !== null) refuseField(context, 'field_invalid', `must not overlap entry [${overlap.other}]`, [overlap.index, 'start_time'])
 })
 
 const marketPriceChangeShape = z.object({

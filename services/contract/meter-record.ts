@@ -156,7 +156,7 @@ const idLength = 28
 
 const readId = (value: unknown, field: string, prefix: 'loc_' | 'dev_'): string | null | Refusal => {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'string') return fault('field_invalid', field, 'must be a text')
+  if (typeof value !== 'string') return fault('field_invalid', field, 'must be a string')
   if (value.length === idLength && value.startsWith(prefix)) return value
   const isLocation = prefix === 'loc_'
   const clause = `must be the id of a ${isLocation ? 'location' : 'device'}, such as ${prefix}0198c0ffee00112233445566`
@@ -181,7 +181,7 @@ const longestReference = 255
 
 const readReference = (value: unknown, field: string): string | null | Refusal => {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'string') return fault('field_invalid', field, 'must be a text')
+  if (typeof value !== 'string') return fault('field_invalid', field, 'must be a string')
   if (value === '') return fault('field_invalid', field, 'must not be empty')
   if (value.length <= longestReference || [...value].length <= longestReference) return value
   return fault('field_too_long', field, `must have at most ${longestReference} characters`)
@@ -197,7 +197,7 @@ const lastStart = { text: '', at: 0 }
 const lastEnd = { text: '', at: 0 }
 
 const readTime = (value: unknown, field: 'start_time' | 'end_time'): number | Refusal => {
-  if (typeof value !== 'string') return missingOr(value, field, 'must be a text')
+  if (typeof value !== 'string') return missingOr(value, field, 'must be a string')
   const last = field === 'start_time' ? lastStart : lastEnd
   if (value === last.text) return last.at
   const at = parseInstant(value)

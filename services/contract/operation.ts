@@ -20,6 +20,8 @@ export type Route = {
    * Only in the earlier layout, where prices and schedules are read with GET.
    */
   readonly bodyInQuery?: { readonly numbers: readonly string[] }
+  /** Numbers of the body that may arrive as strings, by their paths: `data.max_power.value`. */
+  readonly numbersAsText?: readonly string[]
   /** Path parameters of the other layout that arrive as members of the body: `{ id: 'location_id' }`. */
   readonly parametersInBody?: Readonly<Record<string, string>>
 }

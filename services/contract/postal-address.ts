@@ -16,13 +16,15 @@ export type PostalAddress = z.output<typeof postalAddressShape>
 
 const countriesWithStates: readonly string[] = ['US', 'CA', 'AU']
 
-const countryCode = z
+/** Read a country of ISO 3166-1 alpha-2, in capitals. Refuses UK with a hint at GB. Source: contract decisions 18. */
+export const countryCode = z
   .string()
-  .transform((value, context) =>
-    /^[A-Za-z]{2}$/.test(value)
-      ? value.toUpperCase()
-      : refuseField(context, 'field_invalid', 'must be a two-letter country code of ISO 3166-1, such as DE'),
-  )
+  .transform((written, context) => {
+    const value = written.trim().toUpperCase()
+    if (value === 'UK') return refuseField(context, 'field_invalid', 'must be GB for the United Kingdom, not UK')
+    if (/^[A-Z]{2}$/.test(value)) return value
+    return refuseField(context, 'field_invalid', 'must be a two-letter country code of ISO 3166-1, such as DE')
+  })
   .meta({ type: 'string', pattern: '^[A-Za-z]{2}$', examples: ['DE'] })
 
 /** Read the address of a location: city and country are required, the state too where city names repeat between states. */

@@ -119,16 +119,13 @@ export const priceRetrieve = defineOperation({
   },
   query: parameters({
     include_tariff: flag.default(true).describe('False leaves the price out.'),
-    include_carbon: flag.default(false).describe('Taken and echoed; there is no carbon data.'),
+    include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
   }),
   body: priceBody,
   answer: { name: 'Price', shape: priceShape },
   status: 200,
   renames: {
-    query: [
-      { earlier: 'include_tariff', inRequest: true },
-      { earlier: 'include_carbon', inRequest: true },
-    ],
+    query: [{ earlier: 'include_tariff', inRequest: true }],
     body: directionRenames.body,
     answer: [
       { current: 'object', earlier: 'object', values: { price: 'tariff_rate' } },

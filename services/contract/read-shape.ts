@@ -9,7 +9,7 @@ export type ShapePart = 'body' | 'query'
 const fieldPath = (path: readonly PropertyKey[]): string => writePath(path.map(step => (typeof step === 'symbol' ? String(step) : step)))
 
 const articles: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
@@ -70,11 +70,13 @@ export const readShape = <Shape extends z.ZodType>(shape: Shape, value: unknown,
 }
 
 /**
- * Gather a query into one text per name. Refuses a parameter that is given twice, for one of the two would be lost.
+ * Gather a query into one text per name; an empty value counts as absent.
+ * Refuses a parameter that is given twice, because one of the two would be lost. Source: contract decisions 18.
  */
 export const readQuery = (query: string): Result<Readonly<Record<string, string>>> => {
   const read: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) {
+    if (value === '') continue
     if (name in read) return refused('field_invalid', `Give the parameter ${quoted(name)} once only`, name.slice(0, 255))
     read[name] = value
   }

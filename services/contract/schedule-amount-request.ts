@@ -59,7 +59,7 @@ export const amountBody = fields({
   for (const [index, { start_time: start, end_time: end, max_power: power }] of data.entries()) {
     if (end.at <= start.at) refuseField(context, 'end_before_start', 'must be after start_time', ['data', index, 'end_time'])
     if (power === undefined && sitePower === undefined) {
-      refuseField(context, 'field_required', 'is required, unless the location has a max_power', ['data', index, 'max_power'])
+      refuseField(context, 'field_required', 'is required: give it here, or beside data for all windows', ['data', index, 'max_power'])
     }
   }
   if (new Set(data.map(one => one.device_id)).size > scheduleLimits.devices) {

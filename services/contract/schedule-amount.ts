@@ -167,7 +167,14 @@ export const scheduleAmount = defineOperation({
   access: 'all',
   routes: {
     current: [{ method: 'POST', path: '/schedules/amount/{id}' }],
-    earlier: [{ method: 'POST', path: '/schedules', parametersInBody: { id: 'location_id' } }],
+    earlier: [
+      {
+        method: 'POST',
+        path: '/schedules',
+        parametersInBody: { id: 'location_id' },
+        numbersAsText: ['max_power.value', 'data.max_power.value'],
+      },
+    ],
   },
   body: amountBody,
   answer: { name: 'ScheduleAmount', shape: amountShape },

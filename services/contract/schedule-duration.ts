@@ -22,7 +22,7 @@ import {
 
 const durationBody = fields({
   ...windowBody,
-  duration: integer({ min: 1, max: 1_000_000 }).describe('Minutes in all, no more than the window has.'),
+  duration: integer({ min: 1, max: 1_000_000, of: 'minutes' }).describe('Minutes in all, no more than the window has.'),
   contiguous: optional(z.boolean()).describe('True: in one run. Otherwise the time may be split.'),
 })
 

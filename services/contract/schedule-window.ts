@@ -141,7 +141,10 @@ export const windowRequestToWire = ({ span, segment }: WindowView) => ({
 
 /** The differences between the layouts that schedules of a window share. Source: contract decisions 17. */
 export const windowRenames = {
-  body: [{ current: 'tariff_direction', earlier: 'tariff' }],
+  body: [
+    { current: 'tariff_direction', earlier: 'tariff' },
+    { current: 'tariff_direction', earlier: 'direction' },
+  ],
   answer: [
     { current: 'tariff_direction', earlier: 'direction' },
     { current: 'request.tariff_direction', earlier: 'request.tariff' },

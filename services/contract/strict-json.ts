@@ -59,7 +59,7 @@ const capacity: Capacity = { elements: Number.POSITIVE_INFINITY, valuesEach: 0, 
  */
 export const parseJson = (bytes: Uint8Array): Result<unknown> => {
   if (bytes.length > largeBytes && surplusOf(bytes, false, capacity) !== null) {
-    return refused('body_invalid', 'The body holds too many values; send fewer members and elements')
+    return refused('body_invalid', 'The body has too many values; send fewer members and entries')
   }
   const parsed = parseText(bytes, Number.POSITIVE_INFINITY)
   return parsed.ok ? accepted(parsed.value.value) : parsed

@@ -4,6 +4,7 @@ import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '
 import { scheduleAt, schedulesOf } from '../domain/tariff/tariff-version.ts'
 import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
 import { clearable, fields, identifier, instant, optional, refuseField, text, word } from './field.ts'
+import { fixedMembers } from './fixed-member.ts'
 import type { Layout } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, type Method, type Route } from './operation.ts'
@@ -211,34 +212,24 @@ export const tariffRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-const immutable = z
-  .unknown()
-  .superRefine((_, context) =>
-    refuseField(
-      context,
-      'field_immutable',
-      'must stay as it is: delete the tariff, with void=true if it must never have applied, and create another one',
-    ),
-  )
-  .optional()
-  .meta({ readOnly: true })
+/** The members that a PATCH of a tariff changes. */
+export const tariffPatch = {
+  display_name: clearable(text()),
+  provider_id: clearable(identifier('prv')),
+  contract_end_date: clearable(instant),
+  schedule: scheduleFrame.optional().describe('Prices from effective_from on, checked like those of a new tariff.'),
+  effective_from: optional(instant).describe('Inclusive; left out: now. A past instant prices stored records again.'),
+}
 
 export const tariffUpdate = defineOperation({
   id: 'tariff_update',
   summary: 'Update a tariff',
   description:
-    'Changes its names, its prices or the end of its contract; null reopens the contract. A schedule replaces the prices from effective_from on and drops later versions; prices before it stay, and tiers count on. Stored costs that the change touches are computed again without being asked. Everything else of a tariff is fixed.',
+    'Changes its names, its prices or the end of its contract; null reopens the contract. A schedule replaces the prices from effective_from on and drops later versions; prices before it stay, and tiers count on. Stored costs that the change touches are computed again without being asked. Everything else of a tariff is fixed, and may be sent back unchanged.',
   tag,
   access: 'all',
   routes: routes('PATCH', '/{id}'),
-  body: fields({
-    ...Object.fromEntries(Object.keys(tariffShape.shape).map(name => [name, immutable])),
-    display_name: clearable(text()),
-    provider_id: clearable(identifier('prv')),
-    contract_end_date: clearable(instant),
-    schedule: scheduleFrame.optional().describe('Prices from effective_from on, checked like those of a new tariff.'),
-    effective_from: optional(instant).describe('Inclusive; left out: now. A past instant prices stored records again.'),
-  }).superRefine((patch, context) => {
+  body: fields({ ...fixedMembers(tariffShape), ...tariffPatch }).superRefine((patch, context) => {
     if (patch.effective_from !== undefined && patch.schedule === undefined) {
       refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])
     }

@@ -3,6 +3,7 @@ import { writeInstant } from '../domain/instant.ts'
 import { isEventFilter } from '../domain/webhook/event-filter.ts'
 import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
 import { clearable, fields, listOf, optional, text, word } from './field.ts'
+import { fixedMembers } from './fixed-member.ts'
 import { type Layout, versionOf } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
@@ -71,6 +72,8 @@ const url = text({ max: 2_048 })
   .describe('https only in live mode; a host with public addresses, without credentials.')
   .meta({ examples: ['https://example.com/webhooks'] })
 
+const describeVersion = 'May be given if it equals Api-Version: the endpoint gets events of the version of this request.'
+
 const example: WebhookEndpointWire = {
   id: 'whe_0198c0ffee00112233445566',
   object: 'webhook_endpoint',
@@ -100,7 +103,12 @@ export const webhookCreate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('POST', '/webhooks'),
-  body: fields({ url, event_types: optional(eventTypes), description: optional(text()) }),
+  body: fields({
+    url,
+    event_types: optional(eventTypes),
+    description: optional(text()),
+    api_version: optional(text()).describe(describeVersion),
+  }),
   answer: answerWithSecret,
   status: 201,
   idempotent: true,
@@ -137,6 +145,14 @@ export const webhookRetrieve = defineOperation({
   examples: { answer: example },
 })
 
+/** The members that a PATCH of a webhook endpoint changes. */
+export const webhookPatch = {
+  url: url.optional(),
+  event_types: eventTypes.optional(),
+  description: clearable(text()),
+  status: word('ENABLED', 'DISABLED').optional(),
+}
+
 export const webhookUpdate = defineOperation({
   id: 'webhook_update',
   summary: 'Update a webhook endpoint',
@@ -145,15 +161,10 @@ export const webhookUpdate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/webhooks/{id}'),
-  body: fields({
-    url: url.optional(),
-    event_types: eventTypes.optional(),
-    description: clearable(text()),
-    status: word('ENABLED', 'DISABLED').optional(),
-  }),
+  body: fields({ ...fixedMembers(endpointShape), ...webhookPatch }),
   answer,
   status: 200,
-  refusals: ['webhook_url_refused'],
+  refusals: ['webhook_url_refused', 'field_immutable'],
   examples: { body: { event_types: ['*'] }, answer: { ...example, event_types: ['*'] } },
 })
 

@@ -144,7 +144,13 @@ export const readDecimal = (text: string, rule: DecimalRule, field: string): Res
     )
   // A mantissa has at most 17 digits, and no limit has more than 40: beyond, the power alone decides.
   if (shift > 40) return outside()
-  if (shift < 0 && rule.round !== true) return refused('field_invalid', `${field} must have at most ${rule.scale} decimals`, field)
+  if (shift < 0 && rule.round !== true) {
+    return refused(
+      'field_invalid',
+      `${field} must ${rule.scale === 0 ? 'be a whole number' : `have at most ${rule.scale} decimals`}`,
+      field,
+    )
+  }
   const value = shift >= 0 ? decimal.mantissa * tenTo(shift) : shift < -40 ? 0n : divideHalfEven(decimal.mantissa, tenTo(-shift))
   // What rounds to a limit must still lie within it: -1e-12 is below zero.
   const belowZero = value === 0n && decimal.mantissa < 0n && rule.min === 0n

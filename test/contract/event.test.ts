@@ -40,7 +40,6 @@ describe('a device', () => {
     ['null as its reference', deviceCreate, { reference_id: null }, 'field_invalid', 'reference_id'],
     ['null as its new reference', deviceUpdate, { reference_id: null }, 'field_invalid', 'reference_id'],
     ['an empty reference', deviceCreate, { reference_id: '' }, 'field_invalid', 'reference_id'],
-    ['last_seen', deviceUpdate, { last_seen: '2026-01-01T00:00:00Z' }, 'unknown_field', 'last_seen'],
     ['a location', deviceCreate, { reference_id: 'a', location_id: 'loc_1' }, 'unknown_field', 'location_id'],
   ])('refuses %s', (_, { body }, value, code, field) => {
     expect(body && readShape(body, value, 'body')).toMatchObject({ ok: false, refusal: { code, field } })

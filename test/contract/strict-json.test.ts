@@ -144,10 +144,10 @@ describe('a body', () => {
     ['{"a":1,"a":2}', 'The body has the member "a" twice in one object (line 1, column 8).'],
     ['{"a":1,\n "\\u0061":2}', 'The body has the member "a" twice in one object (line 2, column 2).'],
     ['{"a" :1, "a"\t:2}', 'The body has the member "a" twice in one object (line 1, column 10).'],
-    ['["\\ud800"]', 'The body has half of a surrogate pair in a text; send whole characters (line 1, column 2).'],
-    ['["\\udc00\\ud800"]', 'The body has half of a surrogate pair in a text; send whole characters (line 1, column 2).'],
-    ['["a\\u0000"]', 'The body has the character NUL in a text; leave it out (line 1, column 2).'],
-    ['["a\u0000"]', 'The body has a bare control character in a text; escape it (line 1, column 4).'],
+    ['["\\ud800"]', 'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).'],
+    ['["\\udc00\\ud800"]', 'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).'],
+    ['["a\\u0000"]', 'The body has the character NUL in a string; leave it out (line 1, column 2).'],
+    ['["a\u0000"]', 'The body has a bare control character in a string; escape it (line 1, column 4).'],
     ['{"__proto__":1}', 'The body has a member "__proto__"; leave it out (line 1, column 2).'],
     ['[1,]', 'The body has "]" where a value should be (line 1, column 4).'],
     ['[01]', 'The body has "1" where "," or "]" should be (line 1, column 3).'],
@@ -173,7 +173,7 @@ describe('a body', () => {
     const list = (count: number) => bytesOf(`[${'1,'.repeat(count - 1)} 1]`)
     expect(parseJson(list(150_000)).ok).toBe(true)
     expect(parseJson(bytesOf(`{"a":[${'1,'.repeat(150_000)}`))).toMatchObject({
-      refusal: { code: 'body_invalid', message: 'The body holds too many values; send fewer members and elements' },
+      refusal: { code: 'body_invalid', message: 'The body has too many values; send fewer members and entries' },
     })
   })
 

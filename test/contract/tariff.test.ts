@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { refuseFixedChange } from '../../services/contract/fixed-member.ts'
 import { readShape } from '../../services/contract/read-shape.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
 import { tariffCreate, tariffDelete, tariffToWire, tariffUpdate } from '../../services/contract/tariff.ts'
@@ -88,12 +89,13 @@ describe('the body that changes a tariff', () => {
   const changeable = ['display_name', 'provider_id', 'contract_end_date']
 
   it.each(Object.keys(tariffCreate.answer.shape.shape).filter(name => !changeable.includes(name) && name !== 'schedule'))(
-    'cannot hold %s',
+    'repeats %s, and cannot change it',
     name => {
-      expect(readShape(tariffUpdate.body ?? tariffCreation, { [name]: null }, 'body')).toMatchObject({
-        ok: false,
-        refusal: { code: 'field_immutable', field: name },
-      })
+      const read = readShape(tariffUpdate.body ?? tariffCreation, { [name]: 'other' }, 'body')
+      expect(read).toMatchObject({ ok: true })
+      const stored = { [name]: 'own' }
+      expect(refuseFixedChange({ [name]: 'own' }, stored, changeable)).toBeNull()
+      expect(refuseFixedChange({ [name]: 'other' }, stored, changeable)).toMatchObject({ code: 'field_immutable', field: name })
     },
   )
 

@@ -45,8 +45,8 @@ export const readAddress = (data: PageData, known: ConnectAddress): Result<Conne
   const merged: Record<string, string> = {}
   for (const part of addressParts) {
     const value = sent.value[part] ?? (part in sent.value ? '' : known[part]) ?? ''
-    if (typeof value !== 'string') return wrongShape(`postal_address.${part}`, 'a text')
-    if (value.length > longest) return wrongShape(`postal_address.${part}`, `a text of at most ${longest} characters`)
+    if (typeof value !== 'string') return wrongShape(`postal_address.${part}`, 'a string')
+    if (value.length > longest) return wrongShape(`postal_address.${part}`, `a string of at most ${longest} characters`)
     if (value.trim() !== '') merged[part] = value.trim()
   }
   for (const part of Object.keys(missing) as (keyof typeof missing)[]) {
@@ -54,9 +54,16 @@ export const readAddress = (data: PageData, known: ConnectAddress): Result<Conne
     if (merged[part] === undefined) return refused(code, message, `data.postal_address.${part}`)
   }
   const country = (merged['country_code'] ?? '').toUpperCase()
+  if (country === 'UK') return useGreatBritain
   if (!/^[A-Z]{2}$/.test(country)) return countryInvalid
   return accepted({ ...merged, country_code: country })
 }
+
+const useGreatBritain = refused(
+  'country_code_invalid',
+  'The country must be GB for the United Kingdom, not UK',
+  'data.postal_address.country_code',
+)
 
 export const countryInvalid = refused(
   'country_code_invalid',
@@ -69,7 +76,7 @@ export const readId = (data: PageData, name: 'provider' | 'tariff', code: Refusa
   const object = objectAt(data, name)
   if (!object.ok) return object
   const id = object.value['id'] ?? ''
-  if (typeof id !== 'string') return wrongShape(`${name}.id`, 'a text')
+  if (typeof id !== 'string') return wrongShape(`${name}.id`, 'a string')
   return id.trim() === '' ? refused(code, `Choose a ${name}`, `data.${name}.id`) : accepted(id.trim())
 }
 
@@ -78,9 +85,9 @@ export const readName = (data: PageData, name: 'provider' | 'tariff', code: Refu
   const object = objectAt(data, name)
   if (!object.ok) return object
   const given = object.value['name'] ?? ''
-  if (typeof given !== 'string') return wrongShape(`${name}.name`, 'a text')
+  if (typeof given !== 'string') return wrongShape(`${name}.name`, 'a string')
   if (given.trim() === '') return refused(code, `Give the name of the ${name}`, `data.${name}.name`)
-  return given.trim().length > longest ? wrongShape(`${name}.name`, `a text of at most ${longest} characters`) : accepted(given.trim())
+  return given.trim().length > longest ? wrongShape(`${name}.name`, `a string of at most ${longest} characters`) : accepted(given.trim())
 }
 
 /** Read the structure of a tariff: exactly one option. Refuses `option_invalid`. */
@@ -129,7 +136,7 @@ export const readHours = (data: PageData): Result<readonly CostPeriod[]> => {
 /** A market region, or null where the choice is left open. */
 export const readRegion = (data: PageData): Result<string | null> => {
   const region = data['region'] ?? null
-  if (region !== null && typeof region !== 'string') return wrongShape('region', 'a text')
+  if (region !== null && typeof region !== 'string') return wrongShape('region', 'a string')
   return accepted(region === '' ? null : region)
 }
 

@@ -80,8 +80,8 @@ const readRate = (rate: RateInput, before: bigint | null, isLast: boolean, isMar
  * Refuses the first fault with its path. Source: contract decisions 10.
  */
 export const readRates = (rates: readonly RateInput[], isMarket: boolean, path: string): Result<Rate[]> => {
-  if (rates.length === 0) return refused('schedule_invalid', `${path} must hold at least one rate`, path)
-  if (rates.length > maxTiers) return refused('schedule_invalid', `${path} must hold at most ${maxTiers} tiers`, path)
+  if (rates.length === 0) return refused('schedule_invalid', `${path} must have at least one rate`, path)
+  if (rates.length > maxTiers) return refused('schedule_invalid', `${path} must have at most ${maxTiers} tiers`, path)
   const read: Rate[] = []
   for (const [index, rate] of rates.entries()) {
     const one = readRate(rate, read.at(-1)?.to ?? null, index === rates.length - 1, isMarket, `${path}[${index}]`)

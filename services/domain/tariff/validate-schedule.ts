@@ -42,7 +42,7 @@ const readNames = <T extends string>(
     const field = `${path}[${index}]`
     if (!choices.includes(name)) return refused('schedule_invalid', `${field} must be one of ${choices.join(', ')}`, field)
     if (given.indexOf(name) !== index) return refused('schedule_invalid', `${field} names ${name} a second time`, field)
-    if (name === 'All' && given.length > 1) return refused('schedule_invalid', `${path} must hold All alone or no All`, path)
+    if (name === 'All' && given.length > 1) return refused('schedule_invalid', `${path} must name All alone, or leave All out`, path)
   }
   return accepted(given as T[])
 }
@@ -134,7 +134,7 @@ const judgeKind = ({ direction, type, marketRates, contractStart, contractEnd }:
 export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => {
   const fault = judgeKind(input)
   if (fault !== undefined) return { ok: false, refusal: fault }
-  if (input.schedule.length > maxEntries) return refused('schedule_invalid', `schedule must hold at most ${maxEntries} entries`, 'schedule')
+  if (input.schedule.length > maxEntries) return refused('schedule_invalid', `schedule must have at most ${maxEntries} entries`, 'schedule')
   const schedule = readEach(input.schedule, 'schedule', (entry, path) => readEntry(entry, input.marketRates, path))
   if (!schedule.ok) return schedule
   const uncovered = judgeCoverage(schedule.value)

@@ -152,17 +152,17 @@ export const createApp = (bindings: readonly Binding[], pages: readonly Page[], 
   const shared = new Set(paths.filter(({ hasPage }) => hasPage).map(({ path }) => path))
   // A page may stand at the path of operations; what is no reading goes on to them.
   for (const page of pages.filter(({ path }) => shared.has(path))) app.get(page.path, show(page))
-  for (const path of paths) {
-    app.all(honoPath(path.path), context =>
-      answer(context.req.raw, trace =>
-        answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits, environment: context.env }),
-      ),
+  const run = (path: PathEntries) => (context: Context) =>
+    answer(context.req.raw, trace =>
+      answerOperation(context.req.raw, path, context.req.param(), trace, { ports, gate, limits, environment: context.env }),
     )
-  }
+  for (const path of paths) app.all(honoPath(path.path), run(path))
   for (const page of pages) {
     app.all(page.path, show(page))
     if (page.path !== '/') app.all(`${page.path}/`, show(page))
   }
+  // A slash at the end names the same path, unless another route or page has it.
+  for (const path of paths) if (!path.path.endsWith('/')) app.all(`${honoPath(path.path)}/`, run(path))
   app.notFound(context => answer(context.req.raw, trace => answerNothing(context.req.raw, trace, ports)))
   app.onError((error, context) => answer(context.req.raw, trace => refusalAnswer(refusalOfThrown(error, trace, ports), trace)))
   return app

@@ -51,7 +51,7 @@ export function placeOf(address: PostalAddress): Result<Place> {
   const city = cityName === '' ? undefined : findCity(country, cityName, region)
   const place = city === undefined ? placeWithoutCity(country, region) : placeOfCity(city, region)
   if (place === undefined || currencyCode === undefined)
-    return refused('geo_location_not_found', howToPlace(country, cityName), 'postal_address.city')
+    return refused('geo_location_not_found', howToPlace(country, cityName, state), 'postal_address.city')
   return accepted({ ...place, currencyCode })
 }
 
@@ -93,5 +93,5 @@ function zoneOfCountry(country: string): string | undefined {
   return zone
 }
 
-const howToPlace = (country: string, city: string): string =>
-  `${city === '' ? 'An address without a city' : `The city "${city}"`} cannot be placed in ${country}, which has several time zones; check the spelling, add the state, or give timezone and currency_code.`
+const howToPlace = (country: string, city: string, state: string): string =>
+  `${city === '' ? 'An address without a city' : `The city "${city}"`} cannot be placed in ${country}, which has several time zones; check the spelling${state === '' ? ', add the state,' : ''} or give timezone and currency_code.`

@@ -127,7 +127,11 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
     const field = `market_sources.${direction}`
     if (currency === null || currency === undefined) return refused('market_source_not_found', 'No market source has this id.', field)
     if (currency !== draft.currencyCode) {
-      return refused('currency_mismatch', `This market source is in ${currency}, the location in ${draft.currencyCode}.`, field)
+      return refused(
+        'currency_mismatch',
+        `This market source is in ${currency}, the location in ${draft.currencyCode}: choose a source in ${draft.currencyCode}.`,
+        field,
+      )
     }
   }
   return accepted(null)

@@ -81,7 +81,11 @@ const noMarket = (wanted: string, currency: string | null) =>
   )
 
 const overlap = (otherId: string, field: 'contract_start_date' | 'contract_end_date') =>
-  refused('tariff_overlap', `Tariff ${otherId} of this location, direction and type covers part of this time.`, field)
+  refused(
+    'tariff_overlap',
+    `Tariff ${otherId} of this location, direction and type covers part of this time: end that tariff first, or choose other contract dates.`,
+    field,
+  )
 
 /**
  * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on; a new version

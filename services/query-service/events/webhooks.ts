@@ -1,8 +1,11 @@
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import { versionOf } from '../../contract/layout.ts'
 import {
   webhookCreate,
   webhookDelete,
   webhookEndpointToWire,
   webhookList,
+  webhookPatch,
   webhookRetrieve,
   webhookSecretRotate,
   webhookUpdate,
@@ -37,7 +40,15 @@ const audited = <T>(action: string, endpoint: StoredEndpoint, value: T): Change<
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(webhookCreate, async request => {
-    const { url: given, event_types: eventTypes = ['*'], description = null } = request.body
+    const { url: given, event_types: eventTypes = ['*'], description = null, api_version: version } = request.body
+    const ownVersion = versionOf[request.layout]
+    if (version !== undefined && version !== ownVersion) {
+      return refused(
+        'field_invalid',
+        `api_version must be ${ownVersion}, the Api-Version of this request; send the other one as the header`,
+        'api_version',
+      )
+    }
     const url = await dependencies.judgeWebhookUrl(given, request.caller.liveMode)
     if (!url.ok) return url
     const secret = mintWebhookSecret()
@@ -57,6 +68,9 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
     const isEnabled = status === undefined ? undefined : status === 'ENABLED'
     const patch = present({ url: url.value, eventTypes, description, isEnabled })
     return change(dependencies, webhookUpdate, request, async transaction => {
+      const before = await retrieveEndpoint(transaction, request.id)
+      const fixed = before === null ? null : refuseFixedChange(request.body, webhookEndpointToWire(before), Object.keys(webhookPatch))
+      if (fixed !== null) return { ok: false, refusal: fixed }
       const made = await updateEndpoint(transaction, request.id, patch, request.at)
       return made.ok ? accepted(audited('update', made.value, webhookEndpointToWire(made.value))) : made
     })

@@ -1,4 +1,13 @@
-import { customerCreate, customerDelete, customerList, customerRetrieve, customerToWire, customerUpdate } from '../../contract/customer.ts'
+import {
+  customerCreate,
+  customerDelete,
+  customerList,
+  customerPatch,
+  customerRetrieve,
+  customerToWire,
+  customerUpdate,
+} from '../../contract/customer.ts'
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { locationToWire } from '../../contract/location.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -47,6 +56,9 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
   bind(customerUpdate, request =>
     change(dependencies, customerUpdate, request, async transaction => {
       const { reference_id: referenceId, metadata } = request.body
+      const before = await retrieveCustomer(transaction, request.id)
+      const fixed = before === null ? null : refuseFixedChange(request.body, customerToWire(before), Object.keys(customerPatch))
+      if (fixed !== null) return { ok: false, refusal: fixed }
       const patch = present({ referenceId, metadata: metadata === null ? {} : metadata })
       const customer = await updateCustomer(transaction, request.id, patch)
       return customer.ok ? accepted(changed('customer.update', customer.value)) : customer

@@ -3,10 +3,12 @@ import {
   deviceCreate,
   deviceDelete,
   deviceList,
+  devicePatch,
   deviceRetrieve,
   deviceToWire,
   deviceUpdate,
 } from '../../contract/device.ts'
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -70,9 +72,14 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
     const lastSeen = await dependencies.metering.lastSeen(tenantOf(request), [request.id])
     return change(dependencies, deviceUpdate, request, async transaction => {
       const { reference_id: referenceId, metadata } = request.body
+      const lastSeenAt = lastSeen.get(request.id) ?? null
+      const before = await retrieveDevice(transaction, request.id)
+      const wire = before === null ? null : deviceToWire({ ...before, lastSeenAt })
+      const fixed = wire === null ? null : refuseFixedChange(request.body, wire, Object.keys(devicePatch))
+      if (fixed !== null) return { ok: false, refusal: fixed }
       const device = await updateDevice(transaction, request.id, present({ referenceId, metadata: metadata === null ? {} : metadata }))
       if (!device.ok) return device
-      return accepted(changed('device.update', deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null })))
+      return accepted(changed('device.update', deviceToWire({ ...device.value, lastSeenAt })))
     })
   }),
   bind(deviceDelete, async request => {

@@ -1,5 +1,6 @@
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { locationCreate, locationDelete, locationList, locationRetrieve, locationToWire, locationUpdate } from '../../contract/location.ts'
-import type { LocationChoice } from '../../contract/location-choice.ts'
+import { changeableMembers, type LocationChoice } from '../../contract/location-choice.ts'
 import { locationStatusRetrieve } from '../../contract/location-status.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -76,15 +77,18 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     return status === null ? noLocation : accepted(status)
   }),
   bind(locationUpdate, async request => {
+    const { sent, change: body } = request.body
     const hasRecords =
-      request.body.currencyCode === undefined && request.body.postalAddress === undefined
+      body.currencyCode === undefined && body.postalAddress === undefined
         ? false
         : await dependencies.metering.hasRecords(tenantOf(request), request.id)
     return change(dependencies, locationUpdate, request, async transaction => {
       const before = await lockLocation(transaction, request.id)
       if (before === null) return noLocation
-      const choice = changedChoice(before, request.body)
-      const draft = movesPlace(request.body)
+      const fixed = refuseFixedChange(sent, locationToWire(locationView(before, request.at)), Object.keys(changeableMembers))
+      if (fixed !== null) return { ok: false, refusal: fixed }
+      const choice = changedChoice(before, body)
+      const draft = movesPlace(body)
         ? await resolve(transaction, choice, dependencies)
         : accepted({ ...before, referenceId: choice.referenceId, customerId: choice.customerId, metadata: choice.metadata })
       if (!draft.ok) return draft

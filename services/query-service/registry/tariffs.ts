@@ -1,6 +1,16 @@
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { locationToWire } from '../../contract/location.ts'
 import type { RequestOf } from '../../contract/operation.ts'
-import { tariffCreate, tariffDelete, tariffList, tariffListUrl, tariffRetrieve, tariffToWire, tariffUpdate } from '../../contract/tariff.ts'
+import {
+  tariffCreate,
+  tariffDelete,
+  tariffList,
+  tariffListUrl,
+  tariffPatch,
+  tariffRetrieve,
+  tariffToWire,
+  tariffUpdate,
+} from '../../contract/tariff.ts'
 import type { TariffDraft } from '../../contract/tariff-draft.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
@@ -79,6 +89,8 @@ const checkZone = async (transaction: TenantTransaction, { locationId, timezone 
     : refused('field_invalid', `timezone must be ${location.timezone}, that of the location, or be left out`, 'timezone')
 }
 
+const remake = 'delete the tariff, with void=true if it must never have applied, and create another one'
+
 /** Bind the operations on tariffs. */
 export const tariffOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(tariffCreate, request =>
@@ -123,6 +135,8 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
       const tariff = await retrieveTariff(transaction, request.id)
       if (tariff === null) return noTariff
+      const fixed = refuseFixedChange(request.body, tariffToWire(tariff, request.at), Object.keys(tariffPatch), remake)
+      if (fixed !== null) return { ok: false, refusal: fixed }
       const version = versionOf(tariff, request.body, request.at)
       if (!version.ok) return version
       const patch = present({ displayName, providerId, contractEnd: end === null ? null : end?.at, version: version.value })

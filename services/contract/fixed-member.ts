@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { parseInstant } from '../domain/instant.ts'
+import { type Refusal, refused } from '../domain/refusal.ts'
+import { isJsonNumber, numberText } from './exact-number.ts'
+import { isMembers, type Members } from './member-path.ts'
+
+const fixed = z.unknown().optional().meta({ readOnly: true })
+
+/**
+ * Members of an object that a PATCH may repeat and never change, so that a client can send back what it read.
+ * The members that the PATCH changes are added after these. Source: contract decisions 18.
+ */
+export const fixedMembers = (shape: z.ZodObject): Readonly<Record<string, typeof fixed>> =>
+  Object.fromEntries(Object.keys(shape.shape).map(name => [name, fixed]))
+
+const isSame = (sent: unknown, stored: unknown): boolean => {
+  if (sent === stored) return true
+  if (isJsonNumber(sent) && isJsonNumber(stored)) return Number(numberText(sent)) === Number(numberText(stored))
+  if (typeof sent === 'string' && typeof stored === 'string') {
+    const at = parseInstant(sent)
+    return at !== undefined && at === parseInstant(stored)
+  }
+  if (Array.isArray(sent) && Array.isArray(stored)) {
+    return sent.length === stored.length && sent.every((one, index) => isSame(one, stored[index]))
+  }
+  if (!isMembers(sent) || !isMembers(stored)) return false
+  const names = new Set([...Object.keys(sent), ...Object.keys(stored)])
+  return [...names].every(name => isSame(sent[name] ?? null, stored[name] ?? null))
+}
+
+/**
+ * Refuse a PATCH that changes a fixed member: `field_immutable`; null if each is as `stored` has it.
+ * `changeable` are the names that the PATCH may change; `advice` says what to do instead. Instants and numbers are compared by value.
+ */
+export const refuseFixedChange = (
+  body: Members,
+  stored: Members,
+  changeable: readonly string[],
+  advice = 'leave it out',
+): Refusal | null => {
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined || changeable.includes(name) || isSame(value, stored[name] ?? null)) continue
+    return refused('field_immutable', `${name} must stay as it is: ${advice}`, name).refusal
+  }
+  return null
+}
