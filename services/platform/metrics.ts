@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { watchTurns } from './longest-turn.ts'
 
 /** Every figure that the system tells of itself. Lanes are partitions of `meter.records.v1`. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -14,6 +15,7 @@ export const createMetrics = () => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'wattledger_' })
   const registers = [registry]
+  measureTurns(registry)
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name: `wattledger_${name}`, help, labelNames: [...labelNames], registers })
   const histogram = <Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: readonly number[]) =>
@@ -56,6 +58,17 @@ export const createMetrics = () => {
       registers,
     }),
   }
+}
+
+/** Measure the event loop of this process for as long as it runs. */
+const measureTurns = (registry: Registry): void => {
+  const turns = watchTurns()
+  const gauge: Gauge = new Gauge({
+    name: 'wattledger_event_loop_longest_turn_seconds',
+    help: 'Longest turn of the event loop in the last 60 s: nothing else was served meanwhile',
+    registers: [registry],
+    collect: () => gauge.set(turns.longestMs() / 1_000),
+  })
 }
 
 /** Ask how many messages of each lane are not yet committed whenever the metrics are read; without an answer there is no value. */
