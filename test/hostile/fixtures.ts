@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Caller, Target } from './target.ts'
+
+type WithId = { readonly id: string }
+
+export const dayMs = 86_400_000
+export const hourMs = 3_600_000
+/** Start of most records: a local midnight in Berlin. */
+export const epoch = Date.UTC(2025, 0, 1) - hourMs
+
+export const iso = (at: number): string => new Date(at).toISOString()
+
+/** Create an object and return its id. */
+export const create = async (caller: Caller, path: string, body: object, headers?: Readonly<Record<string, string>>): Promise<string> =>
+  (await caller.ask<WithId>('POST', path, body, headers)).id
+
+/** Create a location in Berlin's zone that counts in euros. */
+export const createLocation = (caller: Caller, more: object = {}): Promise<string> =>
+  create(caller, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
+
+const clock = (second: number): string => {
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${two(Math.floor(second / 3_600) % 24)}:${two(Math.floor(second / 60) % 60)}:${two(second % 60)}`
+}
+
+/** Price steps of a band, `tiers` of them; neighbours differ, so that no two pieces merge. */
+const ratesOf = (band: number, tiers: number): readonly object[] =>
+  Array.from({ length: tiers }, (_, tier) => ({
+    fixed: Number((0.1 + (band % 97) / 1_000 + tier / 10_000).toFixed(4)),
+    ...(tier + 1 < tiers ? { to_kwh: 100 * (tier + 1) } : {}),
+  }))
+
+/** Cut a day into bands of one length, each `shiftS` later, so that the last one wraps midnight. */
+export const hoursOf = (bands: number, { tiers = 1, shiftS = 0 } = {}): readonly object[] =>
+  Array.from({ length: bands }, (_, band) => ({
+    valid_from: clock(Math.floor((band * 86_400) / bands) + shiftS),
+    valid_to: clock(Math.floor(((band + 1) * 86_400) / bands) + shiftS),
+    rate: ratesOf(band, tiers),
+  }))
+
+type ScheduleOptions = { readonly tiers?: number; readonly shiftS?: number; readonly dates?: readonly number[] }
+
+/** A schedule of one entry for all months, with a band for each part of the day. */
+export const scheduleOf = (bands: number, { dates, ...options }: ScheduleOptions = {}): readonly object[] => [
+  { months: ['All'], ...(dates === undefined ? {} : { dates }), days_and_hours: [{ days: ['All'], hours: hoursOf(bands, options) }] },
+]
+
+export const everyDate: readonly number[] = Array.from({ length: 31 }, (_, at) => at + 1)
+
+/** Body of a tariff on imports of a location. */
+export const tariffOf = (locationId: string, schedule: readonly object[], more: object = {}): object => ({
+  location_id: locationId,
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  schedule,
+  ...more,
+})
+
+/** Create a location with a tariff. */
+export const createPriced = async (caller: Caller, schedule: readonly object[]): Promise<string> => {
+  const location = await createLocation(caller)
+  await create(caller, '/tariffs', tariffOf(location, schedule))
+  return location
+}
+
+/** A record of a location over days from `epoch` on. */
+export const longRecord = (locationId: string, days: number, more: object = {}): object => ({
+  location_id: locationId,
+  units: 'KWH',
+  value: 100,
+  start_time: iso(epoch),
+  end_time: iso(epoch + days * dayMs),
+  ...more,
+})
+
+type Receipt = { readonly id: string; readonly records_accepted: number }
+type Progress = { readonly records_processed: number }
+
+/** Submit records and wait until each of them is stored. Returns the status of the submission. */
+export const submit = async ({ send, ask }: Caller, path: string, body: unknown, headers?: Readonly<Record<string, string>>) => {
+  const reply = await send('PUT', path, body, headers)
+  if (reply.status !== 200) return reply.status
+  const { id, records_accepted: accepted } = JSON.parse(reply.text) as Receipt
+  for (; accepted > 0; await sleep(25)) {
+    const { records_processed: processed } = await ask<Progress>('GET', `/meters/batch?batch_id=${id}`)
+    if (processed >= accepted) break
+  }
+  return reply.status
+}
+
+/** Hourly records of a location, so many, from `epoch` on. */
+export const hourlyRecords = (locationId: string, count: number, more: object = {}): readonly object[] =>
+  Array.from({ length: count }, (_, at) => ({
+    location_id: locationId,
+    units: 'KWH',
+    value: 1,
+    start_time: iso(epoch + at * hourMs),
+    end_time: iso(epoch + (at + 1) * hourMs),
+    ...more,
+  }))
+
+/** Submit many records, at most 5,000 at once, and wait until each is stored. */
+export const submitAll = async (caller: Caller, records: readonly object[]): Promise<void> => {
+  for (let at = 0; at < records.length; at += 5_000) await submit(caller, '/meters/interval', records.slice(at, at + 5_000))
+}
+
+type Costs = { readonly data: readonly { readonly tariff: { readonly cost: { readonly value: number } } }[] }
+
+/** Wait until the cost of a location from `epoch` on is a value. */
+export const costBecomes = async (caller: Caller, locationId: string, days: number, wanted: number): Promise<void> => {
+  for (;;) {
+    const span = { start_time: iso(epoch), end_time: iso(epoch + days * dayMs) }
+    const { data } = await caller.ask<Costs>('POST', `/costs/interval/${locationId}`, span)
+    if (Math.abs((data[0]?.tariff.cost.value ?? 0) - wanted) < 0.01) return
+    await sleep(50)
+  }
+}
+
+/** Create devices of the hostile account. */
+export const createDevices = async ({ hostile }: Target, count: number): Promise<readonly string[]> => {
+  const made: string[] = []
+  for (let at = 0; at < count; at += 1) made.push(await create(hostile, '/devices', { reference_id: `device ${performance.now()}` }))
+  return made
+}

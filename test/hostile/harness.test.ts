@@ -1,0 +1,98 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { corpus } from './corpus.ts'
+import { exceptions } from './exceptions.ts'
+import type { HostileInput } from './input.ts'
+import { fullEffort } from './measure.ts'
+import { open } from './open-misses.ts'
+import { type CorpusRun, openCorpusRun } from './run-corpus.ts'
+import { callerOf, type Target } from './target.ts'
+
+/** Start the service with faults in it. */
+const openPlanted = async (): Promise<Target & AsyncDisposable> => {
+  const child = fork(new URL('planted-process.ts', import.meta.url).pathname)
+  const [{ port, metricsPort }] = (await once(child, 'message')) as [{ readonly port: number; readonly metricsPort: number }]
+  const serviceUrl = `http://127.0.0.1:${port}`
+  const caller = callerOf(serviceUrl, 'none')
+  const request = { method: 'GET', headers: {} }
+  return {
+    serviceUrl,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+    pids: [child.pid ?? 0],
+    requests: [
+      { kind: 'live', path: '/health/live', ...request },
+      { kind: 'object', path: '/planted/1', ...request },
+    ],
+    hostile: caller,
+    other: caller,
+    sandbox: { base_url: serviceUrl, account_id: '', live_key: '', test_key: '', operator_key: '' },
+    [Symbol.asyncDispose]: async () => {
+      child.disconnect()
+      await once(child, 'exit')
+    },
+  }
+}
+
+const plantedInput = (path: string, size: number, more: Partial<HostileInput> = {}): HostileInput => ({
+  subject: 'planted',
+  name: path,
+  size,
+  unit: 'bytes',
+  statuses: [200],
+  open: async ({ hostile }, bytes) => {
+    const body = Buffer.alloc(bytes, 32)
+    return async () => [(await hostile.send('POST', `/planted/${path}`, body)).status]
+  },
+  ...more,
+})
+
+let run: CorpusRun | undefined
+beforeAll(async () => {
+  run = await openCorpusRun({ roundMs: fullEffort.roundMs, comparisons: 1 }, openPlanted)
+})
+afterAll(() => run?.[Symbol.asyncDispose]())
+
+const missesOf = async (input: HostileInput): Promise<readonly string[]> => {
+  const { verdict } = (await run?.play(input)) ?? expect.fail()
+  return verdict.misses
+}
+
+describe('the harness of hostile inputs', { timeout: 60_000 }, () => {
+  it('passes work that takes time by its size, in short turns', async () => {
+    expect(await missesOf(plantedInput('line', 1_000_000))).toEqual([])
+  })
+
+  it('finds a turn of 300 ms, in the waits of the probes and in the longest turn', async () => {
+    const { measured, verdict } = (await run?.play(plantedInput('block', 300, { growsTo: null }))) ?? expect.fail()
+    const waited = (kind: string) =>
+      expect.stringMatching(new RegExp(`^\\d+ ${kind} probes waited up to (?:2[5-9]|[3-9]\\d|\\d{3})\\d ms$`))
+    // On a busy machine the harness judges reads less strictly, or not at all.
+    expect(verdict.misses).toEqual([waited('live'), ...(verdict.misses.length > 1 || !verdict.isMachineBusy ? [waited('object')] : [])])
+    expect(measured.longestTurnMs).toBeGreaterThan(280)
+    expect(measured.round.waits.length).toBeGreaterThanOrEqual(200)
+  })
+
+  it('finds work by the square of the size, though no turn of it is long', async () => {
+    expect(await missesOf(plantedInput('square', 4_000))).toEqual([expect.stringMatching(/^CPU time grew (?:3\.\d|4\.\d|5\.0) ×$/)])
+  })
+
+  it('finds an answer of another status, and an effect that does not end', async () => {
+    expect(await missesOf(plantedInput('none', 10, { growsTo: null }))).toEqual(['status 405'])
+    const endless = plantedInput('line', 10, {
+      growsTo: null,
+      isOnce: true,
+      endsWithinS: 1,
+      open: async () => () => new Promise(() => undefined),
+    })
+    expect(await missesOf(endless)).toContain('not done within 1 s')
+  })
+})
+
+describe('the corpus', () => {
+  it('names each input once, and exceptions and open misses name inputs of it', () => {
+    const names = corpus.map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    expect([...exceptions.map(({ input }) => input), ...open].filter(name => !names.includes(name))).toEqual([])
+  })
+})

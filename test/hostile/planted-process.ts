@@ -1,0 +1,67 @@
+/**
+ * A small service over the product's own HTTP layer with faults in it: one operation blocks for as long as it is told, one takes time by the
+ * square of its body, one does what it should. Sends its port to its parent.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { z } from 'zod'
+import { type Caller, defineOperation, sameRoute } from '../../services/contract/operation.ts'
+import { accepted } from '../../services/domain/refusal.ts'
+import { createApp } from '../../services/platform/http/app.ts'
+import { bind, type Ports } from '../../services/platform/http/binding.ts'
+import { listen } from '../../services/platform/http/listen.ts'
+import { healthPages } from '../../services/platform/http/pages.ts'
+import { createMetrics, serveMetrics } from '../../services/platform/metrics.ts'
+
+const answer = { name: 'Planted', shape: z.object({}).loose() }
+const base = { summary: 'Planted', description: 'Planted.', tag: 'Planted', access: 'open', answer, status: 200 } as const
+const planted = (id: string, path: string) =>
+  defineOperation({ ...base, id, routes: sameRoute('POST', path), body: 'raw', bodyLimit: 2 ** 24 })
+const read = defineOperation({ ...base, id: 'planted_read', routes: sameRoute('GET', '/planted/{id}') })
+
+/** Use so much CPU time in one turn. */
+const block = (ms: number): void => {
+  const before = process.threadCpuUsage()
+  for (let usedMs = 0; usedMs < ms; ) {
+    const { user, system } = process.threadCpuUsage(before)
+    usedMs = (user + system) / 1_000
+  }
+}
+
+/** Count the pairs of bytes that are alike, each with each, in short turns. */
+const countPairs = async (bytes: Uint8Array): Promise<number> => {
+  let pairs = 0
+  for (const [at, one] of bytes.entries()) {
+    for (const other of bytes) if (one === other) pairs += 1
+    if (at % 128 === 0) await setImmediate()
+  }
+  return pairs
+}
+
+const countSpaces = (bytes: Uint8Array): number => bytes.reduce((spaces, byte) => spaces + (byte === 32 ? 1 : 0), 0)
+
+const ports: Ports = {
+  authenticate: async () => accepted({ accountId: 'acc_1' } as Caller),
+  authenticateOperator: () => null,
+  idempotency: { begin: async () => ({ state: 'new' }), finish: async () => undefined, abandon: async () => undefined },
+  at: () => 0,
+  elapsed: () => performance.now(),
+  mintRequestId: () => 'req_1',
+  log: { warn: () => undefined, error: () => undefined },
+  observe: () => undefined,
+}
+
+const bindings = [
+  bind(planted('planted_block', '/planted/block'), async ({ body }) => {
+    block(body.bytes.length)
+    return accepted({})
+  }),
+  bind(planted('planted_square', '/planted/square'), async ({ body }) => accepted({ pairs: await countPairs(body.bytes) })),
+  bind(planted('planted_line', '/planted/line'), async ({ body }) => accepted({ spaces: countSpaces(body.bytes) })),
+  bind(read, async ({ id }) => accepted({ id })),
+]
+
+const metrics = await serveMetrics(createMetrics(), { host: '127.0.0.1', port: 0 })
+const app = createApp(bindings, healthPages([], []), ports)
+const { port } = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+process.on('disconnect', () => process.exit(0))
+process.send?.({ port, metricsPort: metrics.port })

@@ -1,0 +1,82 @@
+/**
+ * Send one probe every 10 ms to a service, and one to a reference server beside each. A probe is sent when it is due, whether or not the ones
+ * before it were answered, and its wait counts from the instant at which it was due.
+ */
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import type { ProbeMessage, ProbeReply, ProbeRequest, Wait } from './probe.ts'
+
+const everyMs = 10
+const timeoutMs = 60_000
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+
+/** Times of the first thread of a process since it started, in ms: how long it ran, and how long it was ready to run and had no CPU. */
+const threadTimes = (pid: number): { readonly ranMs: number; readonly queuedMs: number } => {
+  try {
+    const [ran, queued] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
+    return { ranMs: Number(ran) / 1e6, queuedMs: Number(queued) / 1e6 }
+  } catch {
+    return { ranMs: 0, queuedMs: 0 }
+  }
+}
+
+/** Send a request. Resolves with its status after the last byte of the answer; 0 if there is none. */
+const send = (url: string, { method, path, headers, body }: Omit<ProbeRequest, 'kind'>): Promise<number> =>
+  new Promise(resolve => {
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+    const sent = request(new URL(path, url), { agent, method, headers: { ...headers, ...length }, timeout: timeoutMs }, response => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode ?? 0))
+      response.on('error', () => resolve(0))
+    })
+    sent.on('timeout', () => sent.destroy())
+    sent.on('error', () => resolve(0))
+    sent.end(body)
+  })
+
+const reference = { method: 'GET', path: '/', headers: {} }
+
+/** Start a round of probes; gives the function that ends the round and resolves with the waits, after the last answer. */
+const startRound = ({ serviceUrl, referenceUrl, pid, requests }: Extract<ProbeMessage, { readonly type: 'start' }>) => {
+  const startedAt = performance.now()
+  const waits: Wait[] = []
+  const referenceMs: number[] = []
+  const pending: Promise<void>[] = []
+  const probe = async (probed: ProbeRequest, dueAt: number): Promise<void> => {
+    const before = threadTimes(pid)
+    const status = await send(serviceUrl, probed)
+    const [ms, after] = [performance.now() - dueAt, threadTimes(pid)]
+    const times = { ranMs: after.ranMs - before.ranMs, queuedMs: after.queuedMs - before.queuedMs }
+    waits.push({ kind: probed.kind, ms, status, ...times })
+  }
+  const compare = async (dueAt: number): Promise<void> => {
+    await send(referenceUrl, reference)
+    referenceMs.push(performance.now() - dueAt)
+  }
+  let sent = 0
+  const timer = setInterval(() => {
+    for (; startedAt + sent * everyMs <= performance.now(); sent += 1) {
+      const probed = requests[sent % requests.length]
+      if (probed === undefined) continue
+      pending.push(probe(probed, startedAt + sent * everyMs), compare(startedAt + sent * everyMs))
+    }
+  }, 1)
+  return async (): Promise<ProbeReply> => {
+    clearInterval(timer)
+    await Promise.all(pending)
+    return { type: 'round', waits, referenceMs }
+  }
+}
+
+let end: (() => Promise<ProbeReply>) | undefined
+
+process.on('message', (message: ProbeMessage) => {
+  if (message.type === 'start') {
+    end = startRound(message)
+    return
+  }
+  void end?.().then(reply => process.send?.(reply))
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ type: 'ready' } satisfies ProbeReply)

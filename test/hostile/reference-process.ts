@@ -1,0 +1,7 @@
+/** A server that does nothing but answer: a delay of its answers is the machine's, not the service's. Sends its port to its parent. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+const server = createServer((_, response) => response.end('{}'))
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
+process.on('disconnect', () => process.exit(0))

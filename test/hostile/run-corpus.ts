@@ -1,0 +1,48 @@
+import type { HostileInput } from './input.ts'
+import { type Effort, type Idle, type Measurement, measure, measureIdle } from './measure.ts'
+import { openProbe, type Probe } from './probe.ts'
+import { openTarget, type Target } from './target.ts'
+import { judge, type Verdict } from './verdict.ts'
+
+/** A service with its probe and what it does at rest. */
+type Bench = AsyncDisposable & { readonly target: Target; readonly probe: Probe; readonly idle: Idle }
+
+const idleMs = 3_000
+
+const openBench = async (open: () => Promise<Target & AsyncDisposable>): Promise<Bench> => {
+  await using opening = new AsyncDisposableStack()
+  const target = opening.use(await open())
+  const probe = opening.use(await openProbe({ serviceUrl: target.serviceUrl, pid: target.pids[0] ?? 0, requests: target.requests }))
+  await measureIdle(target, probe, 500)
+  const idle = await measureIdle(target, probe, idleMs)
+  const opened = opening.move()
+  return { target, probe, idle, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+export type Outcome = { readonly measured: Measurement; readonly verdict: Verdict }
+
+/** Measures inputs one after the other on one service; a service that an input has not let go of is replaced. */
+export type CorpusRun = AsyncDisposable & { readonly play: (input: HostileInput) => Promise<Outcome> }
+
+/** Start a service for a run of inputs. An input that misses is measured once more: a fault misses again, a noisy machine may not. */
+export const openCorpusRun = async (effort: Effort, open: () => Promise<Target & AsyncDisposable> = openTarget): Promise<CorpusRun> => {
+  let bench = await openBench(open)
+  const once = async (input: HostileInput): Promise<Outcome> => {
+    const { target, probe, idle } = bench
+    const measured = await measure(target, probe, input, idle, effort)
+    if (measured.endedMs === null) {
+      await bench[Symbol.asyncDispose]()
+      bench = await openBench(open)
+    }
+    return { measured, verdict: judge(measured, idle) }
+  }
+  return {
+    play: async input => {
+      const first = await once(input)
+      if (first.verdict.misses.length === 0) return first
+      const second = await once(input)
+      return second.verdict.misses.length <= first.verdict.misses.length ? second : first
+    },
+    [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
+  }
+}
