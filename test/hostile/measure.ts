@@ -30,6 +30,8 @@ export type Measurement = {
   /** CPU that processes other than the service and its tests used, as a share of one CPU. */
   readonly foreignCpu: number
   readonly longestTurnMs: number | null
+  /** Whether that turn was there before the input. */
+  readonly isOldTurn: boolean
   /** CPU time of one play at half the size and at the size. */
   readonly cpuMs: readonly [number, number] | null
 }
@@ -132,8 +134,9 @@ export const measure = async (target: Target, probe: Probe, input: HostileInput,
     ...value,
     round,
     foreignCpu: Math.max(0, foreignMs) / tookMs,
+    longestTurnMs: turnAfter,
     // A turn of an input before is still the longest one for some time.
-    longestTurnMs: turnAfter !== null && turnBefore !== null && turnAfter <= turnBefore ? Number.NaN : turnAfter,
+    isOldTurn: turnAfter !== null && turnBefore !== null && turnAfter <= turnBefore,
     cpuMs: value.endedMs === null ? null : await compareCpu(target, input, idle, effort.comparisons),
   }
 }

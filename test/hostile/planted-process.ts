@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Caller, defineOperation, sameRoute } from '../../services/contract/operation.ts'
-import { accepted } from '../../services/domain/refusal.ts'
+import { accepted, refused } from '../../services/domain/refusal.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { bind, type Ports } from '../../services/platform/http/binding.ts'
 import { listen } from '../../services/platform/http/listen.ts'
@@ -41,6 +41,7 @@ const countSpaces = (bytes: Uint8Array): number => bytes.reduce((spaces, byte) =
 
 const ports: Ports = {
   authenticate: async () => accepted({ accountId: 'acc_1' } as Caller),
+  verifyKey: async () => refused('bad_credentials', 'There are no keys.'),
   authenticateOperator: () => null,
   idempotency: { begin: async () => ({ state: 'new' }), finish: async () => undefined, abandon: async () => undefined },
   at: () => 0,

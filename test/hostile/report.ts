@@ -21,13 +21,10 @@ const row = (cells: readonly string[]): string =>
 /** Return the first line of the report. */
 export const heading = (): string => row(columns.map(([title]) => title))
 
-const rounded = (value: number | null): string => {
-  if (value === null) return '-'
-  return Number.isNaN(value) ? '' : value.toFixed(0)
-}
+const rounded = (value: number | null): string => (value === null ? '-' : value.toFixed(0))
 
 /** Return the line of an input; `*`: others used the machine beside it. */
-export const line = ({ input, statuses, endedMs, cpuMs, longestTurnMs }: Measurement, verdict: Verdict): string => {
+export const line = ({ input, statuses, endedMs, cpuMs, longestTurnMs, isOldTurn }: Measurement, verdict: Verdict): string => {
   const cells = [
     `${input.subject}: ${input.name}`,
     String(input.size),
@@ -38,7 +35,7 @@ export const line = ({ input, statuses, endedMs, cpuMs, longestTurnMs }: Measure
     rounded(verdict.longestLiveMs),
     rounded(verdict.longestReadMs),
     rounded(verdict.longestReferenceMs),
-    rounded(longestTurnMs),
+    isOldTurn ? '' : rounded(longestTurnMs),
   ]
   const end = verdict.misses.length === 0 ? 'ok' : `MISS ${verdict.misses.join('; ')}`
   return `${row(cells)}  ${end}${verdict.isMachineBusy ? ' *' : ''}`

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Sandbox } from '../../services/sandbox.ts'
+import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { makeStranger, openRecords, tokenOf } from '../support/accounts.ts'
 import { type RawReply, rawSender } from '../support/raw-http.ts'
 import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
