@@ -1,5 +1,5 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
-import { costRecord } from '../domain/cost/cost-record.ts'
+import { recordMoves } from '../domain/cost/record-moves.ts'
 import type { Energy } from '../domain/quantity.ts'
 import { fullConfidence } from '../domain/record/check-record.ts'
 import { tierKey } from '../domain/tariff/tier-count.ts'
@@ -43,7 +43,7 @@ const countedWithin = ({ held: { snapshot }, locationId, direction }: LaneGroup,
       ...{ locationId, deviceId: null, energyFlowDirection, tariffDirection: direction, start: from, end: to, energy },
       ...{ confidence: fullConfidence, sessionReferenceId: null, recordReferenceId: null },
     }
-    for (const { type, countingStart, before, after } of costRecord(snapshot, record).moves) {
+    for (const { type, countingStart, before, after } of recordMoves(snapshot, record)) {
       const key = tierKey(type, direction, countingStart)
       counted.set(key, (counted.get(key) ?? 0n) + after - before)
     }

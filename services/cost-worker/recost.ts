@@ -1,5 +1,6 @@
 import { costRecord } from '../domain/cost/cost-record.ts'
 import { coveredIntervals } from '../domain/cost/estimate.ts'
+import { recordMoves } from '../domain/cost/record-moves.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import { type CountedRecord, type CountOrder, countInOrder } from '../domain/tariff/count-order.ts'
@@ -104,8 +105,7 @@ export const countedOf = (
   const counted = new Map<number, Energy>()
   for (const [index, { entry }] of plain.entries()) {
     if (!isCounted(stored[index] as MeterCostRow)) continue
-    for (const { type, direction, countingStart, before, after } of costRecord(snapshot, entry.record, undefined, coverage.covered(entry))
-      .moves) {
+    for (const { type, direction, countingStart, before, after } of recordMoves(snapshot, entry.record, coverage.covered(entry))) {
       const key = tierKey(type, direction, countingStart)
       counted.set(key, (counted.get(key) ?? 0n) + after - before)
     }
@@ -139,7 +139,7 @@ const behindChanges = (
   const { snapshot } = cluster.group.held
   const formerOf = new Map<number, LaneRecord[]>()
   for (const entry of former) {
-    for (const { type, direction, countingStart } of costRecord(snapshot, entry.record).moves) {
+    for (const { type, direction, countingStart } of recordMoves(snapshot, entry.record)) {
       const key = tierKey(type, direction, countingStart)
       formerOf.set(key, [...(formerOf.get(key) ?? []), entry])
     }
@@ -184,7 +184,7 @@ export const recost = (cluster: Cluster, stored: readonly MeterCostRow[], { unti
   const tiered = isTiered(group)
   const entries = plain.map(({ entry, isNew }): Entry => {
     const covered = coverage.covered(entry)
-    const all = tiered ? costRecord(snapshot, entry.record, undefined, covered).moves : noMoves
+    const all = tiered ? recordMoves(snapshot, entry.record, covered) : noMoves
     const moves = entry.record.start < until ? all.filter(({ countingStart }) => countingStart >= until) : all
     return { entry, covered, moves, place: entry.record, isNew: isNew || coverage.isRecut(entry) }
   })

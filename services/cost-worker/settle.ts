@@ -1,4 +1,3 @@
-import { addToMean, meanOf, startMean } from '../domain/cost/confidence.ts'
 import { costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
 import { countsEnergy } from '../domain/tariff/snapshot.ts'
 import { compareInCount } from '../domain/tariff/tier-count.ts'
@@ -36,16 +35,6 @@ const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['p
   confidence: confidence * finer,
 })
 
-/** The energy-weighted confidence of the price in 1e-6; a row without pieces has none. */
-const priceConfidence = (pieces: RecordCost['pieces']): number => {
-  const [first] = pieces
-  if (first === undefined) return 0
-  if (pieces.length === 1) return first.confidence * finer
-  const mean = startMean()
-  for (const { energy, start, end, confidence } of pieces) addToMean(mean, energy, end - start, BigInt(confidence * finer))
-  return meanOf(mean, 1n) ?? 0
-}
-
 const noSources: readonly string[] = []
 
 const sourcesOf = (held: HeldPricing, { record }: LaneRecord): readonly string[] => {
@@ -57,7 +46,7 @@ const sourcesOf = (held: HeldPricing, { record }: LaneRecord): readonly string[]
 /** Lay out a record and its cost as the row that is stored. */
 export const rowOf = (entry: LaneRecord, cost: RecordCost, held: HeldPricing): MeterCostRow => {
   const { record, part, version, sourceVersion } = entry
-  const confidence = priceConfidence(cost.pieces)
+  const confidence = cost.priceConfidence
   return {
     accountId: part.accountId,
     liveMode: part.liveMode,

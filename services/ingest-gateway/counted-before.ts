@@ -1,6 +1,6 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
-import { costRecord } from '../domain/cost/cost-record.ts'
 import { coverageBy, isEstimate } from '../domain/cost/estimate.ts'
+import { recordMoves } from '../domain/cost/record-moves.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { type CountedRecord, countInOrder } from '../domain/tariff/count-order.ts'
@@ -66,7 +66,7 @@ export const countedBefore = async (
   const covered = coverage(record)
   if (!isTiered) return { counted: new Map(), covered }
   const entries = all.map((one): CountedRecord => {
-    const { moves } = costRecord(snapshot, one.record, undefined, coverage(one.record))
+    const moves = recordMoves(snapshot, one.record, coverage(one.record))
     return { place: { ...one.record, recordId: one.recordId }, moves }
   })
   const [own] = entries

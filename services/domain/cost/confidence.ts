@@ -16,15 +16,15 @@ export type ConfidenceMean = {
 /** Begin a mean of nothing. The caller owns it. */
 export const startMean = (): ConfidenceMean => ({ energy: 0n, byEnergy: 0n, time: 0n, byTime: 0n, count: 0n, byCount: 0n })
 
-/** Add a part with its energy, its length (ms) and its confidence. */
-export const addToMean = (mean: ConfidenceMean, energy: Energy, lengthMs: number, confidence: bigint): void => {
+/** Add a part, or `count` of them together, with their energy, their length (ms) and their confidence. */
+export const addToMean = (mean: ConfidenceMean, energy: Energy, lengthMs: number, confidence: bigint, count = 1n): void => {
   const time = BigInt(lengthMs)
   mean.energy += energy
   mean.byEnergy += energy * confidence
   mean.time += time
   mean.byTime += time * confidence
-  mean.count += 1n
-  mean.byCount += confidence
+  mean.count += count
+  mean.byCount += count * confidence
 }
 
 /** Give the mean divided by `unit`, half to even; `undefined` when nothing was added. */

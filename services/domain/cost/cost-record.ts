@@ -1,5 +1,5 @@
 import { dayMs } from '../civil-date.ts'
-import { costOf, type Energy, type Money } from '../quantity.ts'
+import { costOf, divideHalfEven, type Energy, type Money } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
 import { confidenceOf } from '../tariff/evaluate.ts'
 import { atMarket, type PriceStretch, planDay, stretchIndex } from '../tariff/price-plan.ts'
@@ -7,18 +7,20 @@ import { type DirectionPrices, eraIndex, type PriceEra, type PricingSnapshot } f
 import type { TierCounts, TierMove } from '../tariff/tier-count.ts'
 import { addToMean, meanOf, startMean } from './confidence.ts'
 import type { Interval } from './record-segments.ts'
-import { type CostPiece, type Draft, pieceOf, sliceRecord } from './slice-record.ts'
+import { type CostPiece, movesOf, type Slicing, sliceDay, startSlicing, type Weight } from './slice-record.ts'
 
 /**
  * What a record costs. UNPRICED has no cost, no pieces and confidence 0; its energy still counts.
  * `energy` is what counts and is charged: less than the record's where actuals cover an estimate. Pieces are contiguous and ordered,
- * cover the record, and add up to its energy and cost. Confidence in 1e-4. `moves`: the accumulators the record stands in.
+ * cover the record, and add up to its energy and cost. Confidence in 1e-4. `priceConfidence` is that of the price alone, weighed by energy,
+ * in 1e-6; 0 for UNPRICED. `moves`: the accumulators the record stands in.
  */
 export type RecordCost = {
   readonly status: 'PRICED' | 'UNPRICED'
   readonly energy: Energy
   readonly cost: Money | null
   readonly confidence: number
+  readonly priceConfidence: number
   readonly tariffIds: readonly string[]
   readonly pieces: readonly CostPiece[]
   readonly moves: readonly TierMove[]
@@ -30,13 +32,27 @@ const noIntervals: readonly Interval[] = []
 
 const million = 1_000_000
 
-/** The record's confidence (1e-6) times the mean of its pieces (1e-4), to 1e-4, half to even. */
-const costConfidence = (recordConfidence: number, pieces: readonly CostPiece[]): number => {
-  const first = (pieces[0] as CostPiece).confidence
-  if (recordConfidence === million && pieces.every(piece => piece.confidence === first)) return first
+/** From 1e-4 to 1e-6. */
+const finer = 100
+
+/** The mean of the confidences of pieces (1e-4), weighed by energy, times a factor, divided by `unit`, half to even. */
+const meanConfidence = (weights: Iterable<Weight>, factor: number, unit: bigint): number => {
   const mean = startMean()
-  for (const { energy, start, end, confidence } of pieces) addToMean(mean, energy, end - start, BigInt(recordConfidence * confidence))
-  return meanOf(mean, 1_000_000n) ?? first
+  for (const { confidence, energy, timeMs, count } of weights) {
+    addToMean(mean, energy, timeMs, BigInt(factor * confidence), BigInt(count))
+  }
+  return meanOf(mean, unit) ?? 0
+}
+
+/** The confidences of a record and of its price, from those of its pieces. */
+const confidencesOf = ({ confidence: ofRecord }: MeterRecord, { weight, weights }: Slicing) => {
+  const ofPieces = weights !== null ? [...weights.values()] : weight === null ? [] : [weight]
+  const isAlike = ofPieces.length === 1
+  const first = ofPieces[0]?.confidence ?? 0
+  return {
+    confidence: isAlike && ofRecord === million ? first : meanConfidence(ofPieces, ofRecord, 1_000_000n),
+    priceConfidence: isAlike ? first * finer : meanConfidence(ofPieces, finer, 1n),
+  }
 }
 
 /** A record that lies within one stretch without tiers: the usual case, without a walk. */
@@ -55,15 +71,35 @@ const costWhole = (prices: DirectionPrices, record: MeterRecord): RecordCost | u
   const confidence = confidenceOf(era, stretch)
   const { commodityId, nonCommodityId } = era
   const piece: CostPiece = { start, end, energy, price: stretch.price, tier: 0n, cost, confidence, commodityId, nonCommodityId }
-  const pieces = [piece]
-  const whole = record.confidence === million ? confidence : costConfidence(record.confidence, pieces)
-  return { status: 'PRICED', energy, cost, confidence: whole, tariffIds: era.tariffIds, pieces, moves: noMoves }
+  const whole = record.confidence === million ? confidence : Number(divideHalfEven(BigInt(record.confidence * confidence), 1_000_000n))
+  return {
+    status: 'PRICED',
+    energy,
+    cost,
+    confidence: whole,
+    priceConfidence: confidence * finer,
+    tariffIds: era.tariffIds,
+    pieces: [piece],
+    moves: noMoves,
+  }
 }
 
-const tariffIdsOf = (drafts: readonly Draft[]): readonly string[] => {
-  const first = (drafts[0] as Draft).era
-  if (drafts.every(draft => draft.era === first)) return first.tariffIds
-  return [...new Set(drafts.flatMap(draft => draft.era.tariffIds))]
+/** What a record costs that is sliced to its end, with the pieces that were not taken yet. */
+const costOfSlices = (slicing: Slicing): RecordCost => {
+  const { record, kept: energy, cost, pieces, firstEra, tariffIds: several, isUnpriced } = slicing
+  const tariffIds = several === null ? (firstEra?.tariffIds ?? []) : [...several]
+  const moves = movesOf(slicing)
+  if (isUnpriced) {
+    return { status: 'UNPRICED', energy, cost: null, confidence: 0, priceConfidence: 0, tariffIds, pieces: [], moves }
+  }
+  const { confidence, priceConfidence } = confidencesOf(record, slicing)
+  return { status: 'PRICED', energy, cost, confidence, priceConfidence, tariffIds, pieces, moves }
+}
+
+/** Cost a record that depends on nothing else, if it lies within one price. */
+const tryWhole = (snapshot: PricingSnapshot, record: MeterRecord, covered: readonly Interval[]): RecordCost | undefined => {
+  const prices = snapshot.directions[record.tariffDirection]
+  return prices.tiered.COMMODITY || prices.tiered.NON_COMMODITY || covered.length > 0 ? undefined : costWhole(prices, record)
 }
 
 /**
@@ -79,17 +115,35 @@ export const costRecord = (
   counted: TierCounts = nothingCounted,
   covered: readonly Interval[] = noIntervals,
 ): RecordCost => {
-  const prices = snapshot.directions[record.tariffDirection]
-  if (!prices.tiered.COMMODITY && !prices.tiered.NON_COMMODITY && covered.length === 0) {
-    const whole = costWhole(prices, record)
-    if (whole !== undefined) return whole
+  const whole = tryWhole(snapshot, record, covered)
+  if (whole !== undefined) return whole
+  const slicing = startSlicing(snapshot, record, counted, covered)
+  while (!sliceDay(slicing));
+  return costOfSlices(slicing)
+}
+
+/**
+ * Cost a record as `costRecord` does, day by day: give the pieces that each day of UTC has ended, and in the end the cost, without pieces.
+ * Of a record that turns out UNPRICED, what was given before is void. A record may have 527,040 pieces and more: whoever takes them decides
+ * what is held, and may let others run between two days.
+ */
+export function* costByDay(
+  snapshot: PricingSnapshot,
+  record: MeterRecord,
+  counted: TierCounts = nothingCounted,
+  covered: readonly Interval[] = noIntervals,
+): Generator<readonly CostPiece[], RecordCost, undefined> {
+  const whole = tryWhole(snapshot, record, covered)
+  if (whole !== undefined) {
+    yield whole.pieces
+    return { ...whole, pieces: [] }
   }
-  const { drafts, moves, energy } = sliceRecord(snapshot, record, counted, covered)
-  const tariffIds = tariffIdsOf(drafts)
-  if (drafts.some(draft => draft.price === null)) {
-    return { status: 'UNPRICED', energy, cost: null, confidence: 0, tariffIds, pieces: [], moves }
+  const slicing = startSlicing(snapshot, record, counted, covered)
+  for (let isDone = false; !isDone; ) {
+    isDone = sliceDay(slicing)
+    const { pieces } = slicing
+    slicing.pieces = []
+    yield pieces
   }
-  const pieces = drafts.map(pieceOf)
-  const cost = pieces.reduce((sum, piece) => sum + piece.cost, 0n)
-  return { status: 'PRICED', energy, cost, confidence: costConfidence(record.confidence, pieces), tariffIds, pieces, moves }
+  return costOfSlices(slicing)
 }

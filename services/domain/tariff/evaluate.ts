@@ -8,6 +8,20 @@ import { type TierPrice, tierAt } from './tier-price.ts'
 /** Called for each stretch of an interval; `monthStart` is that of the local month of [start, end). */
 export type VisitStretch = (start: number, end: number, era: PriceEra, stretch: PriceStretch, monthStart: number) => void
 
+/** How far a walk over the stretches of a direction has come: the instant, and the index of its era. */
+export type Walk = { at: number; era: number }
+
+export const startWalk = (eras: readonly PriceEra[], from: number): Walk => ({ at: from, era: eraIndex(eras, from) })
+
+/** Walk on as `walkStretches` does, to the end of the UTC day or of the era at most; all is walked once `walk.at` is `to`. */
+export const walkOn = (eras: readonly PriceEra[], walk: Walk, to: number, visit: VisitStretch): void => {
+  const current = eras[walk.era] as PriceEra
+  const dayIndex = Math.floor(walk.at / dayMs)
+  const limit = Math.min(to, current.to, (dayIndex + 1) * dayMs)
+  walk.at = walkDay(planDay(current.plan, dayIndex), walk.at, limit, current, visit)
+  if (walk.at >= current.to) walk.era += 1
+}
+
 /**
  * Walk the stretches of [from, to) in order and without a gap, cut where a price, a tariff, a confidence or a local month may change.
  * Neighbours may still be equal. An interval without length has the one stretch that holds at `from`.
@@ -20,16 +34,9 @@ export const walkStretches = (
   visit: VisitStretch,
 ): void => {
   const { eras } = snapshot.directions[direction]
-  let at = from
-  let era = eraIndex(eras, from)
-  do {
-    const current = eras[era] as PriceEra
-    const dayIndex = Math.floor(at / dayMs)
-    const day = planDay(current.plan, dayIndex)
-    const limit = Math.min(to, current.to, (dayIndex + 1) * dayMs)
-    at = walkDay(day, at, limit, current, visit)
-    if (at >= current.to) era += 1
-  } while (at < to)
+  const walk = startWalk(eras, from)
+  do walkOn(eras, walk, to, visit)
+  while (walk.at < to)
 }
 
 const walkDay = (day: PlanDay, from: number, limit: number, era: PriceEra, visit: VisitStretch): number => {

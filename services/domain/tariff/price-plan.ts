@@ -183,6 +183,19 @@ const advance = (runs: Runs, index: number, at: number): number => {
   return next
 }
 
+/** Merge two ascending lists of instants; what is in both comes twice. */
+const mergeEdges = (a: readonly number[], b: readonly number[]): readonly number[] => {
+  if (b.length === 0) return a
+  const edges: number[] = []
+  let next = 0
+  for (const at of a) {
+    while (next < b.length && (b[next] as number) <= at) edges.push(b[next++] as number)
+    edges.push(at)
+  }
+  for (; next < b.length; next += 1) edges.push(b[next] as number)
+  return edges
+}
+
 const buildDay = (plan: PricePlan, from: number): PlanDay => {
   const to = from + dayMs
   const { zone, commodity, nonCommodity } = plan
@@ -190,7 +203,7 @@ const buildDay = (plan: PricePlan, from: number): PlanDay => {
   const nonBands = nonCommodity === null ? nothing(from) : bandRuns(nonCommodity, zone, from, to)
   const monthStart = startOfLocalMonth(zone, from)
   const nextMonth = nextLocalMonth(zone, from)
-  const edges = [...bands.starts, ...nonBands.starts, nextMonth].filter(at => at < to).sort((a, b) => a - b)
+  const edges = mergeEdges(mergeEdges(bands.starts, nonBands.starts), nextMonth < to ? [nextMonth] : [])
   const starts: number[] = []
   const stretches: PriceStretch[] = []
   const at = { band: 0, nonBand: 0 }

@@ -48,16 +48,12 @@ const manyBands = 32
 /** Make the patterns of a schedule; `indexOf` gives the number of a list of rates. */
 const patternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates: readonly Rate[]) => number) => {
   const byContent = new Map<string, BandPattern>()
-  const byClass = new Map<string, BandPattern>()
-  const numbers = new Map<Hours, number>()
-  let held: DaySweep | null = null
+  let held: { readonly days: DaySweep; readonly byClass: Map<string, BandPattern>; readonly numbers: Map<Hours, number> } | null = null
 
   const numberOf = (hours: Hours | undefined): number => {
     if (hours === undefined) return -1
-    const known = numbers.get(hours)
-    if (known !== undefined) return known
-    const number = indexOf(hours.rate)
-    if (held !== null) numbers.set(hours, number)
+    const number = held?.numbers.get(hours) ?? indexOf(hours.rate)
+    held?.numbers.set(hours, number)
     return number
   }
 
@@ -89,11 +85,12 @@ const patternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates: reado
   }
 
   return (kind: DayKind): BandPattern => {
-    const days = held ?? daySweep(schedule)
-    if (days.bands.length >= manyBands) held = days
+    const days = held?.days ?? daySweep(schedule)
+    if (days.bands.length < manyBands) return makePattern(days, kind)
+    held ??= { days, byClass: new Map(), numbers: new Map() }
     const dayClass = days.classOf(kind)
-    const pattern = byClass.get(dayClass) ?? makePattern(days, kind)
-    byClass.set(dayClass, pattern)
+    const pattern = held.byClass.get(dayClass) ?? makePattern(days, kind)
+    held.byClass.set(dayClass, pattern)
     return pattern
   }
 }

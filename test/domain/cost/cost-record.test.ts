@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { costRecord, type RecordCost } from '../../../services/domain/cost/cost-record.ts'
+import { costByDay, costRecord, type RecordCost } from '../../../services/domain/cost/cost-record.ts'
 import { coveredIntervals } from '../../../services/domain/cost/estimate.ts'
+import { recordMoves } from '../../../services/domain/cost/record-moves.ts'
 import { costOf } from '../../../services/domain/quantity.ts'
 import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot, countsEnergy, type PricingSnapshot } from '../../../services/domain/tariff/snapshot.ts'
@@ -232,6 +233,29 @@ describe('the pieces of any record', () => {
       }),
       { numRuns: 100 },
     )
+  })
+
+  it('are the same when it is costed day by day, and its moves when only these are asked for', () => {
+    let longest = 0
+    fc.assert(
+      fc.property(scenarios(), ({ input, records }) => {
+        const snapshot = compileSnapshot(input, pricingPool())
+        for (const { record: of, covered } of records) {
+          const whole = costRecord(snapshot, of, undefined, covered)
+          const days = costByDay(snapshot, of, undefined, covered)
+          const pieces = []
+          let next = days.next()
+          for (; next.done !== true; next = days.next()) {
+            pieces.push(...next.value)
+            longest = Math.max(longest, pieces.length)
+          }
+          expect({ ...next.value, pieces: next.value.status === 'UNPRICED' ? [] : pieces }).toEqual(whole)
+          expect(recordMoves(snapshot, of, covered)).toEqual(whole.moves)
+        }
+      }),
+      { numRuns: 150 },
+    )
+    expect(longest).toBeGreaterThan(20)
   })
 
   it('do not depend on what the pool keeps', () => {
