@@ -5,7 +5,7 @@ import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { exactNumber, isNumberText } from './exact-number.ts'
 import { instant, optional } from './field.ts'
 import { readShape } from './read-shape.ts'
-import { scheduleFrame } from './tariff-schedule.ts'
+import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 /** The page gives and takes more than it needs, so unknown members are left out here; the schedule is read as POST /tariffs does. */
 const advancedTariff = z.object({
@@ -13,7 +13,7 @@ const advancedTariff = z.object({
     market_rates: optional(z.boolean()),
     contract_start_date: optional(instant),
     contract_end_date: optional(instant),
-    schedule: scheduleFrame,
+    schedule: optional(scheduleFrame),
   }),
 })
 
@@ -37,7 +37,10 @@ export const readAdvancedTariff = (data: PageData): Result<AdvancedWire> => {
     const { message, field } = read.refusal
     return refused('data_json_invalid', message, field === undefined ? 'data' : `data.${field}`)
   }
-  const { market_rates: marketRates = false, contract_start_date: start, contract_end_date: end, schedule } = read.value.tariff
+  const { market_rates: marketRates = false, contract_start_date: start, contract_end_date: end } = read.value.tariff
+  const schedule = read.value.tariff.schedule ?? (marketRates ? marketSchedule : undefined)
+  if (schedule === undefined)
+    return refused('data_json_invalid', 'schedule is required, unless market_rates is true', 'data.tariff.schedule')
   const term = { start: start?.at ?? null, end: end?.at ?? null, type: end === undefined ? 'UNTIL_TERMINATED' : 'FIXED' } as const
   return accepted({ marketRates, schedule, term })
 }

@@ -46,11 +46,7 @@ const windowBody = fields({
 export const amountBody = fields({
   max_power: optional(powerBody).describe('Caps the sum of imports at every instant.'),
   shaving_threshold: optional(
-    fields(boundBody).superRefine(({ absolute, relative }, context) => {
-      if (absolute === undefined && relative === undefined) {
-        refuseField(context, 'field_required', 'is required, unless relative is given', ['absolute'])
-      }
-    }),
+    fields(boundBody).transform(bounds => (bounds.absolute === undefined && bounds.relative === undefined ? undefined : bounds)),
   ).describe('Nothing is imported above this price or exported below it; then less energy may be planned than asked for.'),
   data: listOf(windowBody, { min: 1, max: scheduleLimits.windows }).describe(
     `Up to ${thousands(scheduleLimits.windows)} windows of ${thousands(scheduleLimits.devices)} devices, within ${scheduleLimits.amountDays} days.`,

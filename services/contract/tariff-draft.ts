@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { readTariffTerms, type TariffTerms } from '../domain/tariff/validate-schedule.ts'
 import { fields, identifier, instant, optional, refuseField, text, word } from './field.ts'
-import { scheduleFrame } from './tariff-schedule.ts'
+import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 export const tariffDirections = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 export const tariffTypes = ['COMMODITY', 'NON_COMMODITY'] as const
@@ -32,15 +32,17 @@ export const tariffCreation = fields({
   contract_end_date: optional(instant).describe('Exclusive; left out: open.'),
   timezone: optional(text()).describe('May be given if it is that of the location.'),
   connection_type: optional(word('MANUAL')),
-  schedule: scheduleFrame,
+  schedule: optional(scheduleFrame).describe('Prices by time. With market_rates it may be left out: all day at the market price.'),
 }).transform((wire, context): TariffDraft => {
+  const schedule = wire.schedule ?? (wire.market_rates === true ? marketSchedule : undefined)
+  if (schedule === undefined) return refuseField(context, 'field_required', 'is required, unless market_rates is true', ['schedule'])
   const terms = readTariffTerms({
     direction: wire.direction,
     type: wire.type,
     marketRates: wire.market_rates ?? false,
     contractStart: wire.contract_start_date?.at ?? null,
     contractEnd: wire.contract_end_date?.at ?? null,
-    schedule: wire.schedule,
+    schedule,
   })
   if (!terms.ok) return refuseField(context, terms.refusal.code, terms.refusal.message, pathSteps(terms.refusal.field ?? ''))
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ScheduleEntry } from '../domain/tariff/tariff.ts'
+import type { ScheduleEntryInput } from '../domain/tariff/validate-schedule.ts'
 import { exact, orNull } from './answer-field.ts'
 import { numberText, scaledNumber } from './exact-number.ts'
 import { fields, jsonNumber, optional } from './field.ts'
@@ -41,6 +42,11 @@ export const scheduleFrame = z.array(
     ),
   }),
 )
+
+/** The schedule of a market tariff that has none of its own: all day at the market price. Source: contract decisions 18. */
+export const marketSchedule: readonly ScheduleEntryInput[] = [
+  { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
+]
 
 const rateShape = z.object({
   fixed: exact,

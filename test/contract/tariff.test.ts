@@ -40,6 +40,32 @@ describe('the body that creates a tariff', () => {
     })
   })
 
+  it('means all day at the market price where it follows the market and names no schedule', () => {
+    const market = read(JSON.stringify({ ...body, market_rates: true, schedule: undefined }))
+    const written = read(JSON.stringify({ ...body, market_rates: true, schedule: allDay([{}]) }))
+    expect(market).toEqual(written)
+    expect(market).toMatchObject({ ok: true, value: { terms: { marketRates: true, schedule: [{ daysAndHours: [{ days: ['All'] }] }] } } })
+    expect(read(JSON.stringify({ ...body, market_rates: true, schedule: null }))).toEqual(written)
+    for (const market_rates of [undefined, null, false]) {
+      expect(read(JSON.stringify({ ...body, market_rates, schedule: undefined }))).toMatchObject({
+        refusal: { code: 'field_required', field: 'schedule' },
+      })
+    }
+  })
+
+  it('takes to_kwh null as absent', () => {
+    const tiers = [
+      { fixed: 0.3, to_kwh: 10, surcharge_fixed: null },
+      { fixed: 0.2, to_kwh: null },
+    ]
+    expect(read(JSON.stringify({ ...body, schedule: allDay(tiers) }))).toEqual(
+      read(JSON.stringify({ ...body, schedule: allDay([{ fixed: 0.3, to_kwh: 10 }, { fixed: 0.2 }]) })),
+    )
+    expect(read(JSON.stringify({ ...body, schedule: allDay([{ fixed: 0.3, to_kwh: null }, { fixed: 0.2 }]) }))).toMatchObject({
+      refusal: { code: 'schedule_invalid', field: expect.stringContaining('rate[0].to_kwh') },
+    })
+  })
+
   it.each([
     ['no location', { location_id: undefined }, 'field_required', 'location_id'],
     ['an unknown direction', { direction: 'BOTH' }, 'field_invalid', 'direction'],

@@ -164,13 +164,17 @@ describe.each(['current', 'earlier'] as const)('plans in the %s layout', layout 
     )
     expect(await ask(home, [task(device, 1, { max_power: null })])).toEqual([status, 'field_required', 'data[0].max_power'])
     expect((await ask(home, [task(device, 1, { max_power: null })], { max_power: kilowatts(1) }))[0]).toBe(200)
+    for (const shaving_threshold of [null, {}, { relative: null, absolute: null }]) {
+      const { path, body } = planRequest(layout, home, { data: [task(device, 1)], shaving_threshold })
+      const plan = await client.send('POST', path, body)
+      expect([plan.status, JSON.parse(plan.text).shaving_threshold ?? null]).toEqual([200, null])
+    }
     expect(await ask(home, [task(device, 1, { max_power: kilowatts(0) })])).toEqual([
       status,
       'value_out_of_range',
       'data[0].max_power.value',
     ])
     expect(await ask(home, [task(device, 1, window(4, 4))])).toEqual([status, 'end_before_start', 'data[0].end_time'])
-    expect(await ask(home, [task(device, 1)], { shaving_threshold: {} })).toEqual([status, 'field_required', 'shaving_threshold.absolute'])
     expect(await ask(home, [])).toEqual([status, 'value_out_of_range', 'data'])
     expect(await ask(home, [task(device, 8.001)])).toEqual([422, 'schedule_infeasible', undefined])
     expect(await ask(await makeHome(clientOf('current'), {}), [task(device, 1)])).toEqual([422, 'no_tariff_connected', undefined])
