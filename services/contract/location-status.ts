@@ -17,6 +17,7 @@ export type KindStatus = {
     readonly id: string
     readonly displayName: string | null
     readonly structureType: StructureType
+    readonly contractStart: number | null
     readonly contractEnd: number | null
   } | null
 }
@@ -31,7 +32,7 @@ export type LocationStatusView = {
 }
 
 const kindShape = z.object({
-  status: z.enum(tariffStatuses),
+  status: z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.'),
   connection_type: z.string().optional(),
   provider: z.object({ id: idText('prv'), display_name: z.string(), logo_url: orNull(z.string()) }).optional(),
   tariff: z
@@ -39,9 +40,11 @@ const kindShape = z.object({
       id: idText('trf'),
       display_name: orNull(z.string()),
       structure_type: z.enum(structureTypes),
+      contract_start_date: orNull(instantText),
       contract_end_date: orNull(instantText),
     })
-    .optional(),
+    .optional()
+    .describe('The tariff in force; where none is, the next one, else the last one.'),
 })
 
 const locationStatusShape = z.object({
@@ -70,6 +73,7 @@ const kindToWire = ({ status, connectionType, provider, tariff }: KindStatus): z
           id: tariff.id,
           display_name: tariff.displayName,
           structure_type: tariff.structureType,
+          contract_start_date: tariff.contractStart === null ? null : writeInstant(tariff.contractStart),
           contract_end_date: tariff.contractEnd === null ? null : writeInstant(tariff.contractEnd),
         },
       }),
@@ -92,7 +96,7 @@ export const locationStatusRetrieve = defineOperation({
   id: 'location_status_retrieve',
   summary: 'Retrieve the status of a location',
   description:
-    'Tells for each kind of tariff whether the location has one, where it comes from and when its contract ends. Tariffs for grid fees on export do not exist: that kind is NOT_SUPPORTED.',
+    'Tells for each kind whether a tariff is in force at the time of the request, where it comes from, and when its contract starts and ends. Where none is in force the kind is NOT_CONNECTED and shows the next tariff, or else the last one. Tariffs for grid fees on export do not exist: that kind is NOT_SUPPORTED.',
   tag: 'Locations',
   access: 'read',
   routes: sameRoute('GET', '/locations/{id}/status'),

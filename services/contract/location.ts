@@ -33,7 +33,7 @@ export type LocationView = {
   readonly createdAt: number
 }
 
-const tariffStatus = z.enum(tariffStatuses)
+const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.')
 
 const locationShape = z.object({
   id: idText('loc'),

@@ -4,12 +4,14 @@ import { isMembers } from '../contract/member-path.ts'
 import { readMeterRecord } from '../contract/meter-record.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { parseJson } from '../contract/strict-json.ts'
+import { tariffListUrl } from '../contract/tariff.ts'
 import { costRecord } from '../domain/cost/cost-record.ts'
 import { readInstant, writeInstant } from '../domain/instant.ts'
 import { divideHalfEven } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
 import { evaluate } from '../domain/tariff/evaluate.ts'
+import { noTariffConnected } from '../domain/tariff/missing-tariff.ts'
 import { isOnItsWay, pendingTariff } from '../domain/tariff/on-its-way.ts'
 import type { PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
@@ -126,9 +128,7 @@ const refuseUnpriced = (snapshot: PricingSnapshot, record: MeterRecord, layout: 
   if (gap === undefined) return null
   const at = writeInstant(gap.start)
   if (gap.missing === 'MARKET_PRICE') return refused('no_price_data', `There is no market price for ${tariffDirection} at ${at}`).refusal
-  const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
-  const advice = `post one to ${path} with direction ${tariffDirection} and type COMMODITY`
-  return refused('no_tariff_connected', `The location has no tariff for ${tariffDirection} at ${at}; ${advice}`).refusal
+  return noTariffConnected(snapshot, tariffDirection, gap.start, { path: tariffListUrl(layout) })
 }
 
 /** A tariff that is missing may be on its way from its provider: then its prices are waited for. */

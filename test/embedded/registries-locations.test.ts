@@ -26,9 +26,9 @@ describe('a location', () => {
       object: 'location_status',
       tariff_status: {
         commodity_import: {
-          status: 'CONNECTED',
+          status: 'NOT_CONNECTED',
           connection_type: 'MANUAL',
-          tariff: { id: old, display_name: 'Old', structure_type: 'FIXED', contract_end_date: '2025-01-01T00:00:00Z' },
+          tariff: { id: next, display_name: 'Next', structure_type: 'FIXED', contract_start_date: '2027-01-01T00:00:00Z' },
         },
         commodity_export: { status: 'CONNECTED', tariff: { id: exported, structure_type: 'MARKET', contract_end_date: null } },
         non_commodity_import: { status: 'NOT_CONNECTED' },
@@ -36,7 +36,16 @@ describe('a location', () => {
         local: { status: 'NOT_CONNECTED' },
       },
     })
-    expect((await live.call('GET', `/locations/${location}`)).body).toMatchObject({ tariff_elements: [old, next, exported] })
+    expect((await live.call('GET', `/locations/${location}`)).body).toMatchObject({
+      tariff_elements: [old, next, exported],
+      tariff_status: { commodity_import: 'NOT_CONNECTED', commodity_export: 'CONNECTED' },
+    })
+    const statusNow = async () =>
+      ((await live.call('GET', `/locations/${location}/status`)).body['tariff_status'] as { commodity_import: unknown }).commodity_import
+    await live.call('DELETE', `/tariffs/${next}`)
+    expect(await statusNow()).toMatchObject({ status: 'NOT_CONNECTED', tariff: { id: old, contract_end_date: '2025-01-01T00:00:00Z' } })
+    const now = await make(live, '/tariffs', flatTariff(location, contractYear(2026)))
+    expect(await statusNow()).toMatchObject({ status: 'CONNECTED', tariff: { id: now } })
   })
 
   it('keeps its currency once tariffs or records exist', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hours, Tariff } from '../../services/domain/tariff/tariff.ts'
-import { speakingTariff, statusOfKind, structureType } from '../../services/query-service/registry/location-tariffs.ts'
+import { shownTariff, statusAt, structureType } from '../../services/query-service/registry/location-tariffs.ts'
 
 const year = (n: number) => Date.UTC(n, 0, 1)
 type Contract = Pick<Tariff, 'id' | 'direction' | 'type' | 'contractStart' | 'contractEnd'>
@@ -12,27 +12,48 @@ const tariff = (id: string, from: number | null, to: number | null): Contract =>
   contractEnd: to === null ? null : year(to),
 })
 
-describe('the tariff that speaks for its kind', () => {
+describe('the tariff that a location shows of a kind', () => {
   const past = tariff('past', null, 2024)
   const now = tariff('now', 2025, 2026)
   const next = tariff('next', 2027, null)
 
   it.each<[string, Contract[], number, string | undefined]>([
     ['the one whose contract runs', [next, past, now], year(2025), 'now'],
-    ['before it, the one that goes on', [past, now, next], year(2024), 'past'],
-    ['after it, the one that goes on', [past, now, next], year(2026), 'now'],
+    ['in a gap, the next one', [past, next, now], year(2024), 'now'],
+    ['in a later gap, the next one', [past, now, next], year(2026), 'next'],
+    ['after all, the last one', [now, past], year(2026), 'now'],
     ['before the first, the first', [next, now], year(2020), 'now'],
     ['none of another kind', [{ ...now, direction: 'EXPORT' }], year(2025), undefined],
   ])('is %s', (_, tariffs, at, id) => {
-    expect(speakingTariff(tariffs, 'commodity_import', at)?.id).toBe(id)
+    expect(shownTariff(tariffs, 'commodity_import', at)?.id).toBe(id)
   })
 })
 
 describe('the status of a kind', () => {
-  it('is that of the tariff that speaks for it', () => {
-    expect(statusOfKind('local', { status: 'ERROR' })).toBe('ERROR')
-    expect(statusOfKind('local', undefined)).toBe('NOT_CONNECTED')
-    expect(statusOfKind('non_commodity_export', undefined)).toBe('NOT_SUPPORTED')
+  const withStatus = (status: 'CONNECTED' | 'ERROR', ...contracts: Contract[]) => contracts.map(contract => ({ ...contract, status }))
+  const tariffs = withStatus('CONNECTED', tariff('a', 2024, 2025), tariff('b', 2026, null))
+  const coming = [{ direction: 'IMPORT', type: 'COMMODITY', failingSince: null } as const]
+
+  it.each([
+    ['before the first contract', year(2024) - 1, 'NOT_CONNECTED'],
+    ['at its start', year(2024), 'CONNECTED'],
+    ['until its end', year(2025) - 1, 'CONNECTED'],
+    ['from its end on, although its pattern still prices', year(2025), 'NOT_CONNECTED'],
+    ['from the start of the next one', year(2026), 'CONNECTED'],
+  ])('is that of the tariff in force: %s', (_, at, status) => {
+    expect(statusAt({ tariffs }, 'commodity_import', at)).toBe(status)
+  })
+
+  it('is ERROR where the tariff in force cannot be fetched, and NOT_CONNECTED or NOT_SUPPORTED where there is none', () => {
+    expect(statusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2024))).toBe('ERROR')
+    expect(statusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2025))).toBe('NOT_CONNECTED')
+    expect(statusAt({ tariffs }, 'local', year(2024))).toBe('NOT_CONNECTED')
+    expect(statusAt({ tariffs }, 'non_commodity_export', year(2024))).toBe('NOT_SUPPORTED')
+  })
+
+  it('is PENDING while a tariff is awaited and none is in force', () => {
+    expect(statusAt({ tariffs, onTheirWay: coming }, 'commodity_import', year(2025))).toBe('PENDING')
+    expect(statusAt({ tariffs, onTheirWay: coming }, 'commodity_import', year(2024))).toBe('CONNECTED')
   })
 })
 

@@ -110,7 +110,7 @@ function* planDirection(
   const input = inputFor(prices.priced, thresholdOf(direction, request, prices))
   const [firstUnpriced] = unpriced
   if (input.slots.length === 0 && firstUnpriced !== undefined) {
-    return { ok: false, refusal: withoutPrice(firstUnpriced, direction, offsetMinutes, isPending(direction)) }
+    return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetMinutes, isPending(direction)) }
   }
   const found = yield* amountFlow(input)
   if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, found.flow)
@@ -119,7 +119,7 @@ function* planDirection(
       const whole = inputFor(withPretendedPrices(prices), () => true)
       const { flow } = yield* amountFlow(whole)
       const isOnlyPrice = !devices.some((_, job) => isShort(whole.problem, flow, job))
-      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(firstUnpriced, direction, offsetMinutes, isPending(direction)) }
+      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetMinutes, isPending(direction)) }
     }
     return { ok: false, refusal: infeasible(shortageOf(input, found, devices), offsetMinutes) }
   }

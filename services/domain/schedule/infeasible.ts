@@ -1,7 +1,9 @@
 import { writeInstant } from '../instant.ts'
 import { formatDecimal } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { noTariffConnected } from '../tariff/missing-tariff.ts'
 import { pendingTariff } from '../tariff/on-its-way.ts'
+import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import type { AmountDevice, UnpricedTime } from './amount-request.ts'
 
@@ -50,6 +52,7 @@ export const infeasible = ({ devices, hours, possible }: Shortage, offsetMinutes
 
 /** Say that there is no price where one is needed, or not yet (`isPending`). Source: contract decisions 3 and 13. */
 export const withoutPrice = (
+  snapshot: PricingSnapshot,
   { start, missing }: UnpricedTime,
   direction: TariffDirection,
   offsetMinutes: number,
@@ -59,8 +62,5 @@ export const withoutPrice = (
   const at = writeInstant(start, offsetMinutes)
   return missing === 'MARKET_PRICE'
     ? refused('no_price_data', `There is no price for ${direction} from ${at}; choose other times, or wait until prices are known`).refusal
-    : refused(
-        'no_tariff_connected',
-        `The location has no tariff for ${direction} at ${at}; post one with direction ${direction} and type COMMODITY`,
-      ).refusal
+    : noTariffConnected(snapshot, direction, start, { path: '/tariffs', offsetMinutes })
 }

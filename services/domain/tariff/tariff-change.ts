@@ -1,6 +1,7 @@
 import { endOf, startOf } from './coverage.ts'
 import type { Tariff } from './tariff.ts'
 import { schedulesOf } from './tariff-version.ts'
+import { scheduleText } from './terms.ts'
 
 /** A half-open span of instants; null is open. */
 export type OpenSpan = { readonly from: number | null; readonly to: number | null }
@@ -18,11 +19,13 @@ export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Ta
 
 const open = Number.POSITIVE_INFINITY
 
+const isSameSchedule = (a: Tariff['schedule'] = [], b: Tariff['schedule'] = []): boolean => a === b || scheduleText(a) === scheduleText(b)
+
 /** The first instant at which the prices of two forms of a tariff differ; open if they do not. */
 const changedPrices = (before: Tariff, after: Tariff): number => {
   const [old, renewed] = [schedulesOf(before), schedulesOf(after)]
   const differs = (index: number): boolean =>
-    old[index]?.schedule !== renewed[index]?.schedule || old[index]?.effectiveFrom !== renewed[index]?.effectiveFrom
+    old[index]?.effectiveFrom !== renewed[index]?.effectiveFrom || !isSameSchedule(old[index]?.schedule, renewed[index]?.schedule)
   const first = [...(old.length > renewed.length ? old : renewed).keys()].find(differs)
   if (first === undefined) return open
   if (first === 0) return Math.min(startOf(before), startOf(after))
@@ -34,7 +37,7 @@ const movedEnd = (a: number | null, b: number | null): number => (a === b ? open
 
 /**
  * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or where the start stays from the
- * first end that moves or the first version that differs (schedules are compared by identity), to the next living tariff of its kind, or open. Null where that is no time. Outside of it the coverage by the
+ * first end that moves or the first version that differs, to the next living tariff of its kind, or open. Null where that is no time. Outside of it the coverage by the
  * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect. Source: design 4.
  */
 export const changedSpan = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenSpan | null => {

@@ -55,7 +55,10 @@ export const currentTariff = async (
   return living.findLast(tariff => (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at) ?? living[0] ?? null
 }
 
-/** Tell how the tariff of a session's kind stands at its location: on its way where this session waits for it, whatever the location had before. */
+/**
+ * Tell how the tariff of a session's kind stands at its location: on its way where this session waits for it, whatever the location had
+ * before; connected where a contract runs or is to begin.
+ */
 export const standingOf = async (
   transaction: TenantTransaction,
   location: StoredLocation | null,
@@ -67,7 +70,8 @@ export const standingOf = async (
   const credentials = await credentialsOf(transaction, kind)
   if (credentials !== null && hasFailed(credentials, at)) return 'failed'
   if (await isTariffPending(transaction, kind, id)) return 'pending'
-  return (await livingTariffs(transaction, location.id, config)).length > 0 ? 'connected' : 'none'
+  const living = await livingTariffs(transaction, location.id, config)
+  return living.some(({ contractEnd }) => contractEnd === null || contractEnd > at) ? 'connected' : 'none'
 }
 
 /** List the library tariffs of a provider that fit a session: its address, its kind. */

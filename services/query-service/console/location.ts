@@ -19,7 +19,12 @@ type Location = {
 
 type KindStatus = {
   readonly status: string
-  readonly tariff?: { readonly id: string; readonly display_name: string | null; readonly contract_end_date: string | null }
+  readonly tariff?: {
+    readonly id: string
+    readonly display_name: string | null
+    readonly contract_start_date: string | null
+    readonly contract_end_date: string | null
+  }
 }
 type Status = { readonly tariff_status: Readonly<Record<string, KindStatus>> }
 
@@ -62,15 +67,16 @@ const statusTable = (status: Answered<Status>, zone: string): Content =>
   shown(status, ({ tariff_status }) =>
     table(
       'Tariffs',
-      ['What', 'State', 'Tariff', 'Contract until'],
+      ['What', 'State', 'Tariff', 'Contract from', 'Contract until'],
       Object.entries(kinds).map(([kind, name]) => {
         const { status: state = 'NOT_CONNECTED', tariff } = tariff_status[kind] ?? {}
-        const end = tariff?.contract_end_date ?? null
+        const dateOf = (at: string | null = null) => (at === null ? '' : instant(at, zone))
         return row(
           name,
           state.toLowerCase().replaceAll('_', ' '),
           tariff?.display_name ?? tariff?.id ?? '',
-          end === null ? '' : instant(end, zone),
+          dateOf(tariff?.contract_start_date),
+          dateOf(tariff?.contract_end_date),
         )
       }),
       '',

@@ -1,10 +1,12 @@
 import type { Layout } from '../../contract/layout.ts'
 import type { PriceSpan } from '../../contract/price-request.ts'
+import { tariffListUrl } from '../../contract/tariff.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { nextUpdate } from '../../domain/price/next-update.ts'
 import type { PriceRequest, PriceSeries } from '../../domain/price/price-series.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { noTariffConnected } from '../../domain/tariff/missing-tariff.ts'
 import { isOnItsWay, pendingTariff } from '../../domain/tariff/on-its-way.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
@@ -82,12 +84,6 @@ export const nextUpdateOf = async ({ database }: PriceReads, { held, request }: 
 const firstContract = (snapshot: PricingSnapshot, direction: TariffDirection): number | null =>
   snapshot.directions[direction].eras.find(era => era.commodityId !== null)?.from ?? null
 
-const noTariff = (direction: TariffDirection, at: string, layout: Layout): Refusal => {
-  const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
-  const advice = `post one to ${path} with direction ${direction} and type COMMODITY`
-  return refused('no_tariff_connected', `The location has no tariff for ${direction} at ${at}; ${advice}`).refusal
-}
-
 const noPrice = (direction: TariffDirection, at: string): Refusal =>
   refused('no_price_data', `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`).refusal
 
@@ -108,5 +104,6 @@ export const refuseSeries = (
   const instant = writeInstant(start, span.endOffset)
   if (missing === 'MARKET_PRICE') return noPrice(span.direction, instant)
   if (isOnItsWay(gathered.location, span.direction, at)) return pendingTariff(span.direction)
-  return noTariff(span.direction, instant, layout)
+  const { snapshot } = gathered.held
+  return noTariffConnected(snapshot, span.direction, start, { path: tariffListUrl(layout), offsetMinutes: span.endOffset })
 }

@@ -40,7 +40,7 @@ const readPrices = async (reads: PriceReads, asked: Asked): Promise<Result<Windo
 /** Say which price is missing where the priced time of a window cannot hold what is asked for. */
 const refuseWindow = ({ span, gathered, series }: Window, { layout, at }: Asked): Refusal => {
   const first = series.unpriced[0] ?? { start: span.start, end: span.end, missing: 'TARIFF' }
-  return refuseSeries(gathered, series, { span, layout, at }) ?? withoutPrice(first, span.direction, span.endOffset)
+  return refuseSeries(gathered, series, { span, layout, at }) ?? withoutPrice(gathered.held.snapshot, first, span.direction, span.endOffset)
 }
 
 const viewOf = async (

@@ -4,7 +4,7 @@ import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { listTariffs } from '../../platform/postgres/tariffs.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { forEachKind, locationView, speakingTariff, structureType } from './location-tariffs.ts'
+import { forEachKind, locationView, shownTariff, structureType } from './location-tariffs.ts'
 
 /** More than any location has. */
 const everyTariff = { limit: 10_000, startingAfter: null, endingBefore: null }
@@ -18,7 +18,13 @@ const tariffsOf = async (transaction: TenantTransaction, locationId: string): Pr
 const statusOf = (tariff: StoredTariff, provider: KindStatus['provider'] | undefined, at: number): Omit<KindStatus, 'status'> => ({
   connectionType: tariff.connectionType,
   provider: provider ?? null,
-  tariff: { id: tariff.id, displayName: tariff.displayName, structureType: structureType(tariff, at), contractEnd: tariff.contractEnd },
+  tariff: {
+    id: tariff.id,
+    displayName: tariff.displayName,
+    structureType: structureType(tariff, at),
+    contractStart: tariff.contractStart,
+    contractEnd: tariff.contractEnd,
+  },
 })
 
 const nothing: Omit<KindStatus, 'status'> = { connectionType: null, provider: null, tariff: null }
@@ -30,18 +36,18 @@ export const locationStatus = async (
   id: string,
   at: number,
 ): Promise<ReturnType<typeof locationStatusToWire> | null> => {
-  const found = await withTenant(database, tenant, async transaction => {
+  const read = await withTenant(database, tenant, async transaction => {
     const location = await retrieveLocation(transaction, id)
     return location === null ? null : { location, tariffs: await tariffsOf(transaction, id) }
   })
-  if (found === null) return null
-  const { location, tariffs } = found
+  if (read === null) return null
+  const { location, tariffs } = read
   const providerIds = tariffs.map(({ providerId }) => providerId).filter(providerId => providerId !== null)
   const providers = new Map((providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]))
   const { tariffStatus } = locationView(location, at)
   const kinds = forEachKind(kind => {
-    const speaking = speakingTariff(tariffs, kind, at)
-    const shown = speaking === undefined ? nothing : statusOf(speaking, providers.get(speaking.providerId ?? ''), at)
+    const found = shownTariff(tariffs, kind, at)
+    const shown = found === undefined ? nothing : statusOf(found, providers.get(found.providerId ?? ''), at)
     return { status: tariffStatus[kind], ...shown }
   })
   return locationStatusToWire({ ...location, kinds })

@@ -15,29 +15,35 @@ const kindOf = ({ direction, type }: Kinded): TariffKind => {
   return type === 'COMMODITY' ? `commodity_${way}` : `non_commodity_${way}`
 }
 
+const startOf = ({ contractStart }: Termed): number => contractStart ?? Number.NEGATIVE_INFINITY
+
+/** Tell whether the contract of a tariff runs at `at` (ms). */
+export const isInForce = (tariff: Pick<Termed, 'contractStart' | 'contractEnd'>, at: number): boolean =>
+  (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at && at < (tariff.contractEnd ?? Number.POSITIVE_INFINITY)
+
 /**
- * Pick the tariff of a kind that speaks for its location at `at` (ms): the one whose contract runs, else the one that began last,
- * whose pattern goes on, else the one that begins first.
+ * Pick the tariff of a kind that a location shows at `at` (ms): the one in force, else the next one, else the last one.
+ * Source: contract decisions 18.
  */
-export const speakingTariff = <T extends Termed>(tariffs: readonly T[], kind: TariffKind, at: number): T | undefined => {
-  const startOf = (tariff: T): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
+export const shownTariff = <T extends Termed>(tariffs: readonly T[], kind: TariffKind, at: number): T | undefined => {
   const ofKind = tariffs.filter(tariff => kindOf(tariff) === kind).toSorted((a, b) => startOf(a) - startOf(b))
-  return ofKind.findLast(tariff => startOf(tariff) <= at) ?? ofKind[0]
+  return ofKind.find(tariff => isInForce(tariff, at)) ?? ofKind.find(tariff => startOf(tariff) > at) ?? ofKind.at(-1)
 }
 
-/** Tell the status of a kind of tariff from the one that speaks for it. Grid fees on export do not exist. */
-export const statusOfKind = (kind: TariffKind, speaking: { readonly status: 'CONNECTED' | 'ERROR' } | undefined): TariffStatus =>
-  kind === 'non_commodity_export' ? 'NOT_SUPPORTED' : (speaking?.status ?? 'NOT_CONNECTED')
-
-/** Tell the status of a kind of tariff at a location at `at` (ms); where none lives, one may be on its way from its provider. */
-const statusAt = (
+/**
+ * Return the status of a kind of tariff at a location at `at` (ms): that of the tariff in force; without one, of a tariff that its provider
+ * has not delivered yet. Grid fees on export do not exist. Source: contract decisions 18.
+ */
+export const statusAt = (
   { tariffs, onTheirWay = [] }: Pick<StoredLocation, 'tariffs' | 'onTheirWay'>,
   kind: TariffKind,
   at: number,
 ): TariffStatus => {
-  const speaking = speakingTariff(tariffs, kind, at)
-  const coming = speaking === undefined ? onTheirWay.find(one => kindOf(one) === kind) : undefined
-  if (coming === undefined) return statusOfKind(kind, speaking)
+  if (kind === 'non_commodity_export') return 'NOT_SUPPORTED'
+  const current = shownTariff(tariffs, kind, at)
+  if (current !== undefined && isInForce(current, at)) return current.status
+  const coming = onTheirWay.find(one => kindOf(one) === kind)
+  if (coming === undefined) return 'NOT_CONNECTED'
   return hasFailed(coming, at) ? 'ERROR' : 'PENDING'
 }
 
