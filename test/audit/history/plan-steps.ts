@@ -8,11 +8,18 @@ import { planReadings, type ReadingSubmission } from './plan-readings.ts'
 
 /** `after` is the step that must be known to be done before; null: none. */
 type InOrder = { readonly after: Step | null }
+type Sent = { readonly copies: number; readonly isAwaited: boolean }
 
-/** A submission of records or readings, sent so many times at once, or what changes tariffs or prices. */
+/** One in so many submissions is awaited. */
+const awaitedShare = 0.1
+
+/**
+ * A submission of records or readings, sent so many times at once, or what changes tariffs or prices. `isAwaited`: the sender waits until
+ * the submission is processed, so that it is costed apart from what the sender sends next.
+ */
 export type Step =
-  | (InOrder & { readonly kind: 'submission'; readonly records: readonly LedgerRecord[]; readonly copies: number })
-  | (InOrder & { readonly kind: 'readings'; readonly submission: ReadingSubmission; readonly copies: number })
+  | (InOrder & Sent & { readonly kind: 'submission'; readonly records: readonly LedgerRecord[] })
+  | (InOrder & Sent & { readonly kind: 'readings'; readonly submission: ReadingSubmission })
   | (InOrder & { readonly kind: 'change'; readonly change: Change })
 
 export type StepOptions = {
@@ -42,7 +49,8 @@ const readingSteps = (random: Random, world: World, records: number): readonly S
   planReadings(random, world, records).flatMap(family => {
     const steps: Step[] = []
     for (const submission of family) {
-      steps.push({ kind: 'readings', submission, copies: random.pick([1, 1, 1, 2, 3]), after: steps.at(-1) ?? null })
+      const sent = { copies: random.pick([1, 1, 1, 2, 3]), isAwaited: random.chance(awaitedShare) }
+      steps.push({ kind: 'readings', submission, ...sent, after: steps.at(-1) ?? null })
     }
     return steps
   })
@@ -67,6 +75,7 @@ export const planSteps = (random: Random, world: World, options: StepOptions): r
   )
   const submissions: Submission[] = []
   const latest: Submission[] = []
+  const firsts: Submission[] = []
 
   const inventSubmission = (count: number): Submission => {
     const only = random.chance(0.5) ? random.pick(inventors) : null
@@ -75,15 +84,17 @@ export const planSteps = (random: Random, world: World, options: StepOptions): r
       const record = (only ?? random.pick(inventors))(random, `${submissions.length}-${index}`)
       records.push(spoil(random, record, records.at(-1)))
     }
-    return { kind: 'submission', after: null, records, copies: random.pick([1, 1, 1, 2, 3]) }
+    return { kind: 'submission', after: null, records, copies: random.pick([1, 1, 1, 2, 3]), isAwaited: random.chance(awaitedShare) }
   }
 
-  /** What came last of an earlier submission, once more: as it was, or with other values and confidences. */
+  /** What came last of an earlier submission, once more: as it was, as it came first, or with other values and confidences. */
   const sendAgain = (place: number): Submission => {
     const after = latest[place] as Submission
     const varied = vary(random, after.records)
     const records = varied.map(record => (estimating.has(record.locationId) && random.chance(0.3) ? estimate(random, record) : record))
-    return { kind: 'submission', after, records: random.chance(0.4) ? after.records : records, copies: random.pick([1, 1, 2]) }
+    const first = (firsts[place] as Submission).records
+    const sent = { copies: random.pick([1, 1, 2]), isAwaited: random.chance(awaitedShare) }
+    return { kind: 'submission', after, records: random.pick([after.records, after.records, first, records, records]), ...sent }
   }
 
   const most = Math.max(20, Math.floor(options.records / 40))
@@ -93,6 +104,7 @@ export const planSteps = (random: Random, world: World, options: StepOptions): r
     submissions.push(next)
     if (place === null) {
       latest.push(next)
+      firsts.push(next)
       records += next.records.length
     } else latest[place] = next
   }

@@ -43,16 +43,16 @@ const judgeFlow = async (client: Client, place: Place, costs: readonly OracleCos
     const confidence = isConfidence(Number(given), bucket.confidence) ? given : shownFraction(bucket.confidence)
     const parts = [
       ...[decimal(bucket.energy, 6), decimal(bucket.cost, 9), confidence],
-      ...[String(bucket.unpricedRecords), decimal(bucket.unpricedEnergy, 6)],
+      ...[String(bucket.unpricedRecords), decimal(bucket.unpricedEnergy, 6), String(bucket.records)],
     ]
     const found = [
       ...[element?.energy.value, element?.tariff.cost.value, given],
-      ...[element?.unpriced_records ?? '0', element?.unpriced_energy?.value ?? '0'],
+      ...[element?.unpriced_records ?? '0', element?.unpriced_energy?.value ?? '0', element?.records],
     ]
     const month = `${flow} ${direction} from ${instant(start)}`
     const isStart = element !== undefined && Date.parse(element.start_time) === start
     const text = (values: readonly unknown[]) =>
-      `${values[0]} Wh, ${values[1]}, confidence ${values[2]}, unpriced ${values[3]} with ${values[4]} Wh`
+      `${values[0]} Wh, ${values[1]}, confidence ${values[2]}, unpriced ${values[3]} with ${values[4]} Wh, of ${values[5]} records`
     return isStart && text(parts) === text(found) ? [] : [{ month, expected: text(parts), found: text(found) }]
   })
   return { months: edges.length - 1, deviations }

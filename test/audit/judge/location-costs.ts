@@ -97,7 +97,7 @@ export const locationCosts = (input: PricingInput, records: readonly IdentifiedR
   )
   const all = records.map(({ id, record, covered = [] }) => {
     const segments = segmentsOf(timelines.get(record.tariffDirection) ?? [], record, covered)
-    return { id, record, segments }
+    return { id, record, covered, segments }
   })
   const counted = { commodity: countAll(all, 'commodity'), nonCommodity: countAll(all, 'nonCommodity') }
   const before: CountedBefore = (walked, half, countingStart) =>

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Outcome } from '../../support/ledger/journal.ts'
 import { type Answer, answerOf } from '../../support/ledger/submitter.ts'
 import type { Caller, Life } from '../audited-system.ts'
 import {
@@ -26,12 +25,24 @@ const sendOnce = async (
   { journal, progress }: Sending,
   { client }: Caller,
   { step, operation, attempt, body }: Attempt,
-): Promise<Outcome> => {
+): Promise<Answer> => {
   const reply = await client.send('PUT', pathOf[step.kind], body).catch(nullIfBroken)
   const answer = reply === null ? unanswered : answerOf(reply)
   if (isUndeserved(answer.status, answer.outcome)) progress.refused.push(`submission ${operation}: ${reply?.status} ${reply?.text}`)
   await journal.write({ kind: 'answered', operation, attempt, ...answer })
-  return answer.outcome
+  return answer
+}
+
+const longestWaitMs = 3_000
+
+/** Wait until a batch is processed. A system that is killed meanwhile is not waited for. */
+const awaitProcessed = async ({ system }: Sending, batchId: string): Promise<void> => {
+  for (const end = performance.now() + longestWaitMs; performance.now() < end; await sleep(pauseMs)) {
+    const reply = await system.caller()?.client.send('GET', `/meters/batch?batch_id=${batchId}`).catch(nullIfBroken)
+    if (reply === undefined || reply === null) return
+    const receipt = reply.json as { readonly records_submitted: number; readonly records_processed: number; readonly failed_records: [] }
+    if (reply.status === 200 && receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted) return
+  }
 }
 
 /**
@@ -48,6 +59,7 @@ export const submit = async (sending: Sending, step: Submission, operation: numb
   }
   await journal.write(entryOf(step, operation))
   const body = bodyOf(step)
+  let batchId: string | null = null
   for (let attempts = 0, isKnown = false; !isKnown; await sleep(isKnown ? 0 : pauseMs)) {
     await callerSince(system, since, sleep)
     const copies = Array.from({ length: attempts === 0 ? step.copies : 1 }, () => attempts++)
@@ -55,13 +67,15 @@ export const submit = async (sending: Sending, step: Submission, operation: numb
     const outcomes = await Promise.all(
       copies.map(async attempt => {
         const caller = await callerSince(system, since, sleep)
-        const outcome = await sendOnce(sending, caller, { step, operation, attempt, body })
-        if (outcome === 'unknown') doubtful.push(...caller.lives())
-        return outcome
+        const answer = await sendOnce(sending, caller, { step, operation, attempt, body })
+        if (answer.outcome === 'unknown') doubtful.push(...caller.lives())
+        batchId = answer.receipt?.batchId ?? batchId
+        return answer.outcome
       }),
     )
     isKnown = outcomes.some(outcome => outcome !== 'unknown')
   }
+  if (step.isAwaited && batchId !== null) await awaitProcessed(sending, batchId)
   progress.records += sizeOf(step)
   return { doubtful }
 }

@@ -12,8 +12,8 @@ export type Request =
   | { readonly kind: 'tariff'; readonly step: TariffStep }
   | { readonly kind: 'prices'; readonly block: PriceBlock; readonly prices: readonly bigint[] }
 
-/** Requests that are sent side by side, and how long it is waited behind them. */
-export type Wave = { readonly requests: readonly Request[]; readonly pauseMs: number }
+/** Requests that are sent side by side, and how long it is waited after them; null: until they are processed. */
+export type Wave = { readonly requests: readonly Request[]; readonly pauseMs: number | null }
 
 /** The smallest part of an arrival. Those of one `key` keep their order; those of one `lot` may share a request. */
 type Atom = { readonly key: string; readonly lot: string; readonly request: Request }
@@ -72,14 +72,19 @@ const withAlso = (request: Request, other: Request): Request => {
   return request
 }
 
-/** Cut atoms into requests: what comes later may join the last request of its lot; `isStrict`: only if that is the last of all. */
-const cut = (atoms: readonly Atom[], seed: number, isStrict = false): readonly Joined[] => {
+/** How atoms become requests. `isStrict`: an atom joins the last request of all or none. One in `apart` atoms joins none. */
+type Cut = { readonly isStrict: boolean; readonly apart: number }
+
+const usualCut: Cut = { isStrict: false, apart: 6 }
+
+/** Cut atoms into requests: what comes later may join the last request of its lot. */
+const cut = (atoms: readonly Atom[], seed: number, { isStrict, apart }: Cut = usualCut): readonly Joined[] => {
   const requests: Joined[] = []
   const open = new Map<string, Joined>()
   for (const [index, { key, lot, request }] of atoms.entries()) {
     const last = lot === '' ? undefined : open.get(lot)
     const random = chance(seed, `cut ${index} ${key}`)
-    if (last !== undefined && !last.keys.has(key) && last.keys.size < mostTogether && !random.oneIn(6)) {
+    if (last !== undefined && !last.keys.has(key) && last.keys.size < mostTogether && !random.oneIn(apart)) {
       last.request = withAlso(last.request, request)
       last.keys.add(key)
       continue
@@ -95,9 +100,10 @@ const cut = (atoms: readonly Atom[], seed: number, isStrict = false): readonly J
   })
 }
 
-const pauses = [0, 0, 0, 30, 60, 200] as const
+/** Null: until all of the wave is processed. */
+const pauses = [0, 0, 0, 30, 60, 200, null] as const
 
-type Building = { readonly requests: Request[]; readonly keys: Set<string>; readonly most: number; readonly pauseMs: number }
+type Building = { readonly requests: Request[]; readonly keys: Set<string>; readonly most: number; readonly pauseMs: number | null }
 
 const isChange = ({ kind }: Request): boolean => kind === 'tariff' || kind === 'prices'
 const isAlone = (request: Request): boolean => request.kind === 'records' && request.isAlone
@@ -106,6 +112,14 @@ const isAlone = (request: Request): boolean => request.kind === 'records' && req
 const fits = ({ requests, keys, most }: Building, { request, keys: own }: Joined): boolean => {
   if (requests.length === most || [...own].some(key => keys.has(key))) return false
   return !(isAlone(request) && requests.some(isChange)) && !(isChange(request) && requests.some(isAlone))
+}
+
+/** Any order of a history's atoms, in small requests. Each is processed before the next one is sent, so that it is costed by itself. */
+export const oneByOne = (history: History): readonly Wave[] => {
+  const requests = cut(shuffled(history), history.seed, { isStrict: false, apart: chance(history.seed, 'apart').pick([2, 4, 6]) })
+  const isEarly = chance(history.seed, 'tariffs first').oneIn(2)
+  const ordered = isEarly ? requests.toSorted((a, b) => Number(isChange(b.request)) - Number(isChange(a.request))) : requests
+  return ordered.map(({ request }) => ({ requests: [request], pauseMs: null }))
 }
 
 /** Any order of a history's atoms and any cut into requests, some side by side: what a network makes of them. */
@@ -148,7 +162,7 @@ export const arrivalInOrder = (history: History): readonly Wave[] => {
   const metered = cut(
     inTime.map(({ atom }) => atom),
     history.seed,
-    true,
+    { isStrict: true, apart: 6 },
   )
   return [...tariffs, ...prices, ...metered.map(({ request }) => request)].map(alone)
 }

@@ -9,7 +9,7 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 /** Zones with a month whose start lies close to a clock change; Kathmandu has none, but an odd offset. */
-const settings = [
+export const settings = [
   ['Europe/Berlin', Date.UTC(2025, 3, 2)],
   ['Europe/Berlin', Date.UTC(2025, 10, 2)],
   ['Europe/London', Date.UTC(2025, 10, 2)],
@@ -106,7 +106,7 @@ const oddInstant = 7 * hourMs + 654_321
  * Histories of a location around a local month's start, with all that can come late, twice or corrected: see `sentRecords`,
  * `tariffPlans`, and registers here. A failing one is made small by leaving out records and readings.
  */
-export const histories: fc.Arbitrary<History> = fc.constantFrom(...settings).chain(([zone, within]) => {
+export const historiesOf = ([zone, within]: (typeof settings)[number]): fc.Arbitrary<History> => {
   const monthStart = startOfMonth(zone, within)
   const clock = clockChangeNear(zone, monthStart)
   const contracts = [monthStart, clock, monthStart - 26 * hourMs, monthStart + 5 * hourMs, monthStart + oddInstant, monthStart + 30 * dayMs]
@@ -123,4 +123,7 @@ export const histories: fc.Arbitrary<History> = fc.constantFrom(...settings).cha
       seed: fc.noShrink(fc.nat()),
     })
   })
-})
+}
+
+/** Histories of any of the settings. */
+export const histories: fc.Arbitrary<History> = fc.constantFrom(...settings).chain(historiesOf)

@@ -15,9 +15,17 @@ const energies = fc.oneof(
   { weight: 1, arbitrary: fc.constant(0n) },
 )
 
+/** A value that is corrected, often to 0, and then corrected back. */
+const correctedBack = (form: fc.Arbitrary<Form>): fc.Arbitrary<Form[]> =>
+  fc.tuple(form, form, fc.boolean()).map(([right, wrong, isZero]) => [right, isZero ? { ...wrong, energy: 0n } : wrong, right])
+
 const forms = (confidence: fc.Arbitrary<number>): fc.Arbitrary<Form[]> => {
   const form = fc.record({ energy: energies, confidence })
-  const sent = fc.oneof({ weight: 5, arbitrary: fc.tuple(form) }, { weight: 2, arbitrary: fc.array(form, { minLength: 2, maxLength: 3 }) })
+  const sent = fc.oneof(
+    { weight: 5, arbitrary: fc.tuple(form) },
+    { weight: 1, arbitrary: fc.array(form, { minLength: 2, maxLength: 3 }) },
+    { weight: 2, arbitrary: correctedBack(form) },
+  )
   // Some are sent again as they are.
   return fc
     .tuple(sent, fc.constantFrom(0, 0, 0, 1, 2))
@@ -76,6 +84,25 @@ const together = (at: number): fc.Arbitrary<Unnamed[]> =>
     )
   })
 
+/** An actual that is corrected and corrected back, and estimates that it covers: they may come between its forms. */
+const between = (at: number): fc.Arbitrary<Unnamed[]> =>
+  fc
+    .record({
+      ...{ device: devices, session: sessions, start: near(at, 30 * hourMs), hours: fc.integer({ min: 6, max: 72 }) },
+      forms: correctedBack(fc.record({ energy: energies, confidence: fc.constant(certain) })),
+    })
+    .chain(({ hours, ...of }) => {
+      const actual: Unnamed = { ...of, flow: 'bought', end: of.start + hours * hourMs }
+      const inside = fc
+        .integer({ min: 0, max: hours - 1 })
+        .map(hour => ({ start: of.start + hour * hourMs, end: of.start + (hour + 1) * hourMs }))
+      const { device, session } = of
+      const covered = fc
+        .tuple(records(inside, { device, session, flow: 'bought' }), forms(estimate))
+        .map(([record, own]) => ({ ...record, forms: own }))
+      return fc.array(covered, { minLength: 1, maxLength: 3 }).map(all => [actual, ...all])
+    })
+
 /** An estimate, and actuals that cover parts of it; some of another session, some withdrawn. */
 const estimated = (at: number): fc.Arbitrary<Unnamed[]> =>
   fc
@@ -114,6 +141,12 @@ export const keepable = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
 const droppable = (group: fc.Arbitrary<Unnamed[]>): fc.Arbitrary<Unnamed[]> =>
   group.chain(all => fc.tuple(...all.map(one => keepable(fc.constant(one)))).map(kept => kept.flat()))
 
+/** Objects whose records are all actuals: the worker costs them by what it has cached, beside estimates of other objects. */
+const quietObjects = fc.constantFrom<readonly SentRecord['device'][]>([], [2], [1, 2], [null, 2])
+
+const withoutEstimates = (record: Unnamed, quiet: readonly SentRecord['device'][]): Unnamed =>
+  quiet.includes(record.device) ? { ...record, forms: record.forms.map(form => ({ ...form, confidence: certain })) } : record
+
 /** Records of every sort around the places. */
 export const sentRecords = ({ month, clock, contract, anywhere }: Places): fc.Arbitrary<SentRecord[]> => {
   const alone = (extent: fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>>, fixed: Partial<Unnamed> = {}) => keepable(records(extent, fixed))
@@ -144,11 +177,14 @@ export const sentRecords = ({ month, clock, contract, anywhere }: Places): fc.Ar
       alone(somewhere.chain(across), { flow: 'supplied' }),
       droppable(somewhere.chain(estimated)),
       droppable(estimated(month)),
+      droppable(somewhere.chain(between)),
       fc.oneof(
         { weight: 4, arbitrary: fc.constant([]) },
         { weight: 1, arbitrary: droppable(fc.array(records(long), { minLength: 1, maxLength: 2 })) },
       ),
       droppable(fc.array(records(somewhere.chain(at => extents(at, 20 * hourMs))), { maxLength: 8 })),
     )
-    .map(groups => groups.flat().map((record, index) => ({ name: `r${index}`, ...record })))
+    .chain(groups =>
+      quietObjects.map(quiet => groups.flat().map((record, index) => ({ name: `r${index}`, ...withoutEstimates(record, quiet) }))),
+    )
 }

@@ -65,7 +65,8 @@ const seriesOf = ({ prices }: History): MarketSeries => {
   }
 }
 
-const inputOf = (history: History): PricingInput => {
+/** What prices a history's location in the end. */
+export const inputOf = (history: History): PricingInput => {
   const market = usesMarket(history) ? seriesOf(history) : null
   const { final: tariffs } = history.tariffs
   return { locationId: 'loc', currencyCode: 'EUR', timeZone: zoneOf(history.zone), tariffs, importMarket: market, exportMarket: market }
@@ -80,14 +81,18 @@ const costText = ({ energy, record, priced }: OracleCost): string =>
     ]),
   ])
 
-/** Compare the stored rows of a location with an exact calculation from the history alone; gives the differences. */
-export const judgeHistory = async (stage: Stage, history: History, played: Played): Promise<readonly string[]> => {
-  const rows = await readRecords(stage.client, played.locationId)
-  const idOf = new Map(rows.map(row => [rowName(row, stage.deviceIds), row.id]))
+/** Calculate exactly what must be stored in the end, by the names of rows. `idOf`: the ids of the rows, which decide the order of ties. */
+export const expectedState = (history: History, idOf: ReadonlyMap<string, string>): StoredState => {
   const expected = expectedRecords(history).map(({ name, record }) => ({ name, of: { id: idOf.get(name) ?? name, record } }))
   const covered: readonly IdentifiedRecord[] = withCover(expected.map(({ of }) => of))
   const costs = locationCosts(inputOf(history), covered)
-  const wanted: StoredState = new Map(expected.map(({ name }, index) => [name, costText(costs[index] as OracleCost)]))
+  return new Map(expected.map(({ name }, index) => [name, costText(costs[index] as OracleCost)]))
+}
+
+/** Compare the stored rows of a location with an exact calculation from the history alone; gives the differences. */
+export const judgeHistory = async (stage: Stage, history: History, played: Played): Promise<readonly string[]> => {
+  const rows = await readRecords(stage.client, played.locationId)
+  const wanted = expectedState(history, new Map(rows.map(row => [rowName(row, stage.deviceIds), row.id])))
   const found: StoredState = new Map(
     rows.map(row => [
       rowName(row, stage.deviceIds),

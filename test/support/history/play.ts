@@ -3,6 +3,7 @@ import { recordIdDigits } from '../../../services/ingest-gateway/record-id.ts'
 import type { Client } from '../client.ts'
 import { exactBody, exactNumber } from '../exact-json.ts'
 import { placeTariff, versionBody } from '../scenario-over-http.ts'
+import { until } from '../until.ts'
 import { anyArrival, arrivalInOrder, type ReadingForm, type RecordForm, type Request, usesMarket, type Wave } from './arrivals.ts'
 import { flows, type History, instant, readingName, type SentRecord, type SentRegister, type TariffStep } from './history.ts'
 
@@ -134,11 +135,21 @@ const send = async (stage: Stage, played: Played, request: Request): Promise<voi
   await stage.client.ask('PUT', `/markets/${played.marketId}/prices`, exactBody(prices))
 }
 
+type Receipt = { readonly records_submitted: number; readonly records_processed: number; readonly failed_records: readonly unknown[] }
+
+const processed = ({ client }: Stage, batchId: string): Promise<Receipt> =>
+  until(
+    async () => (await client.ask('GET', `/meters/batch?batch_id=${batchId}`)) as Receipt,
+    receipt => receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted,
+  )
+
 const play = async (stage: Stage, history: History, waves: readonly Wave[]): Promise<Played> => {
   const played = await makeLocation(stage, history)
   for (const { requests, pauseMs } of waves) {
+    const before = played.batchIds.length
     await Promise.all(requests.map(request => send(stage, played, request)))
-    if (pauseMs > 0) await sleep(pauseMs)
+    if (pauseMs === null) await Promise.all(played.batchIds.slice(before).map(batchId => processed(stage, batchId)))
+    else if (pauseMs > 0) await sleep(pauseMs)
   }
   return played
 }
