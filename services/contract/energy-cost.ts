@@ -30,6 +30,7 @@ const elementShape = z.object({
   end_time: instantText,
   session_reference_id: orNull(z.string()),
   record_reference_id: orNull(z.string()),
+  records: count.describe('Records that share time with the element, priced or not.'),
   energy: z.object({ value: exact }).describe('WH, without what is unpriced.'),
   tariff: z.object({ cost: costShape }).optional(),
   unpriced_records: count.optional().describe('Records without a price; absent when there are none.'),
@@ -96,6 +97,7 @@ const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetMinut
   end_time: writeInstant(entry.end, offsetMinutes(entry.end)),
   session_reference_id: entry.sessionReferenceId,
   record_reference_id: entry.recordReferenceId,
+  records: entry.records,
   energy: { value: scaledNumber(entry.energy, energyScale) },
   ...(includeTariff ? { tariff: { cost: costToWire(entry) } } : {}),
   ...(entry.unpricedRecords === 0
@@ -117,6 +119,7 @@ export const energyCostToCsv = (cost: z.output<typeof energyCostShape>): string 
       'confidence',
       'unpriced_records',
       'unpriced_energy_wh',
+      'records',
     ],
     cost.data.map(element => [
       element.start_time,
@@ -129,6 +132,7 @@ export const energyCostToCsv = (cost: z.output<typeof energyCostShape>): string 
       element.tariff?.cost.confidence,
       element.unpriced_records ?? 0,
       element.unpriced_energy?.value ?? 0,
+      element.records,
     ]),
   )
 
@@ -171,6 +175,7 @@ const example = energyCostToWire({
     {
       start: 1_757_844_000_000,
       end: 1_757_844_900_000,
+      records: 1,
       energy: 1_250_000_000n,
       cost: 375_000_000n,
       confidence: 10_000,

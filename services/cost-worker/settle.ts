@@ -35,6 +35,12 @@ const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['p
   confidence: confidence * finer,
 })
 
+/** A part of a row without a price. */
+const unpricedPieceOf = ({ start, energy }: RecordCost['cuts'][number]): CostPiece => ({
+  ...{ start, energy },
+  ...{ price: 0n, tier: 0n, cost: 0n, confidence: 0 },
+})
+
 const noSources: readonly string[] = []
 
 const sourcesOf = (held: HeldPricing, { record }: LaneRecord): readonly string[] => {
@@ -66,7 +72,7 @@ export const rowOf = (entry: LaneRecord, cost: RecordCost, held: HeldPricing): M
     cost: cost.cost,
     currency: held.snapshot.currencyCode,
     confidence,
-    pieces: cost.pieces.map(pieceOf),
+    pieces: cost.status === 'UNPRICED' ? cost.cuts.map(unpricedPieceOf) : cost.pieces.map(pieceOf),
     tariffIds: cost.tariffIds,
     marketSourceIds: sourcesOf(held, entry),
     pricingRevision: held.revision,

@@ -192,11 +192,11 @@ const expectedSum = (bucket: number, rows: readonly MeterCostRow[]): unknown => 
   return {
     bucket,
     currency: 'EUR',
-    records: priced.length,
+    records: rows.length,
     energy: sum(row => row.energy, priced),
     cost: sum(row => row.cost ?? 0n, priced),
     weightedEnergy: sum(row => row.energy * weight(row), priced),
-    time: sum(time, priced),
+    time: sum(time, rows),
     weightedTime: sum(row => time(row) * weight(row), priced),
     weightedRecords: sum(weight, priced),
     unpricedRecords: unpriced.length,

@@ -92,11 +92,14 @@ export const anyCostRows: fc.Arbitrary<readonly MeterCostRow[]> = fc.uniqueArray
       versions: fc.tuple(version, version),
       piece: fc.record({ energy, price, tier: energy, cost: money, confidence: millionths }),
       pieces: fc.nat(4),
+      isUnpriced: fc.boolean(),
     })
-    .map(({ row, length, versions, piece, pieces }) => {
+    .map(({ row, length, versions, piece, pieces, isUnpriced }) => {
       const [sourceVersion = 0n, latest = 0n] = [...versions].sort((a, b) => (a < b ? -1 : 1))
       const made = costRow({ ...row, end: row.start + length, version: latest, sourceVersion })
       if (pieces === 0) return { ...made, status: 'UNPRICED' as const, cost: null, pieces: [] }
+      const energyAlone = { energy: piece.energy, price: 0n, tier: 0n, cost: 0n, confidence: 0 }
+      if (pieces > 1 && isUnpriced) return { ...made, status: 'UNPRICED' as const, cost: null, pieces: piecesOf(made, pieces, energyAlone) }
       if (pieces > 1) return { ...made, pieces: piecesOf(made, pieces, piece) }
       const { energy: whole, confidence } = made
       return { ...made, cost: piece.cost, pieces: [{ ...piece, start: made.start, energy: whole, confidence }] }

@@ -12,6 +12,7 @@ export type ExactElement = {
   readonly record_reference_id: string | null
   readonly energy: { readonly value: string }
   readonly tariff: { readonly cost: ExactCost }
+  readonly records: string
   readonly unpriced_records?: string
   readonly unpriced_energy?: { readonly value: string }
 }

@@ -56,12 +56,12 @@ const compareDays = async (client: Client, { input, locationId }: PlacedScenario
     const expected = bucketsOf(input.timeZone.name, own, start, end, 'DAY')
     const shown = data.map(element => [
       ...[Date.parse(element.start_time), element.energy.value, element.tariff.cost.value],
-      ...[element.unpriced_records ?? '0', element.unpriced_energy?.value ?? '0'],
+      ...[element.unpriced_records ?? '0', element.unpriced_energy?.value ?? '0', element.records],
     ])
     expect(shown).toEqual(
       expected.map(bucket => [
         ...[bucket.start, energy(bucket.energy), money(bucket.cost)],
-        ...[String(bucket.unpricedRecords), energy(bucket.unpricedEnergy)],
+        ...[String(bucket.unpricedRecords), energy(bucket.unpricedEnergy), String(bucket.records)],
       ]),
     )
     for (const [index, bucket] of expected.entries()) expectRounded(data[index]?.tariff.cost.confidence ?? '', bucket.confidence)

@@ -161,7 +161,8 @@ describe('what is added up', () => {
       ['0', '1', '250'],
       ['0', undefined, undefined],
     ])
-    expect(data.map(({ tariff }) => tariff.cost)).toEqual(Array(3).fill({ value: '0', confidence: '1' }))
+    expect(data.map(({ tariff }) => tariff.cost)).toEqual(['0', '0', '1'].map(confidence => ({ value: '0', confidence })))
+    expect(data.map(({ records }) => records)).toEqual(['1', '1', '0'])
   })
 
   it('estimates weigh on the confidence by their energy', async () => {

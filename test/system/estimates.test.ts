@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
-import { bought, makeHome, makeOne } from '../support/home.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { recordsOf } from '../support/settled.ts'
+import { costsUntil, recordsOf } from '../support/settled.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -118,6 +118,32 @@ describe('an instant cost is that of the row which is stored', () => {
     // It leaves 2.5 kWh of the estimate: 2.5 × 0.1 + 1.5 × 0.5
     expect(await costTwice(bought(home, 4, ...day('09:00', '12:00')))).toEqual(twice([4000, 1]))
   })
+})
+
+it('an estimate without a price keeps its energy where actuals leave it, as if it had one', async () => {
+  const home = await makeHome(client, {})
+  const midnight = Date.parse('2025-06-10T00:00:00+02:00')
+  const at = (hours: number): string => new Date(midnight + hours * 3_600_000).toISOString()
+  // 7 kWh over seven hours up to an hour after midnight, of which actuals take three hours in two parts.
+  await client.submit([bought(home, 7, at(-6), at(1), { record_reference_id: 'estimate', confidence: 0.5 })])
+  const actual = (name: string, from: number, to: number) => bought(home, 0, at(from), at(to), { record_reference_id: name })
+  await client.submit([actual('a', -5, -4), actual('b', -3, -2), actual('c', -2, -1)])
+  type Answer = { readonly data: readonly { records: number; energy: { value: number }; unpriced_energy?: { value: number } }[] }
+  const elements = async (aggregation: string, name: 'energy' | 'unpriced_energy') => {
+    const span = { start_time: at(-6), end_time: at(2) }
+    const { data } = (await client.ask('POST', `/costs/interval/${home}?aggregation=${aggregation}`, span)) as Answer
+    return data.map(element => element[name]?.value ?? 0)
+  }
+  const hours = [1000, 0, 1000, 0, 0, 1000, 1000, 0]
+  const days = [3000, 1000]
+  expect(await elements('HOUR', 'unpriced_energy')).toEqual(hours)
+  expect(await elements('DAY', 'unpriced_energy')).toEqual(days)
+  const [shown] = (await recordsOf(client, home)).filter(({ data }) => data.record_reference_id === 'estimate')
+  expect(shown).toMatchObject({ status: 'UNPRICED', pieces: [], data: { energy: { value: 4000 } } })
+  await makeOne(client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.5) })
+  await costsUntil(client, home, { estimate: 2, a: 0, b: 0, c: 0 })
+  expect(await elements('HOUR', 'energy')).toEqual(hours)
+  expect(await elements('DAY', 'energy')).toEqual(days)
 })
 
 it('a price counts what is left of an estimate that has no price itself', async () => {

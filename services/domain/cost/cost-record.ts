@@ -7,10 +7,14 @@ import { type DirectionPrices, eraIndex, type PriceEra, type PricingSnapshot } f
 import type { TierCounts, TierMove } from '../tariff/tier-count.ts'
 import { addToMean, meanOf, startMean } from './confidence.ts'
 import type { Interval } from './record-segments.ts'
-import { type CostPiece, movesOf, type Slicing, sliceDay, startSlicing, type Weight } from './slice-record.ts'
+import { type CostPiece, movesOf, type Slicing, shareAt, sliceDay, startSlicing, type Weight } from './slice-record.ts'
+
+/** Part of a record whose energy actuals take or leave. */
+export type EnergyCut = Interval & { readonly energy: Energy }
 
 /**
  * What a record costs. UNPRICED has no cost, no pieces and confidence 0; its energy still counts.
+ * `cuts`: of an UNPRICED estimate the parts that actuals take (without energy) and leave, contiguous; empty where actuals cut nothing.
  * `energy` is what counts and is charged: less than the record's where actuals cover an estimate. Pieces are contiguous and ordered,
  * cover the record, and add up to its energy and cost. Confidence in 1e-4. `priceConfidence` is that of the price alone, weighed by energy,
  * in 1e-6; 0 for UNPRICED. `moves`: the accumulators the record stands in.
@@ -23,12 +27,30 @@ export type RecordCost = {
   readonly priceConfidence: number
   readonly tariffIds: readonly string[]
   readonly pieces: readonly CostPiece[]
+  readonly cuts: readonly EnergyCut[]
   readonly moves: readonly TierMove[]
 }
 
 const nothingCounted: TierCounts = new Map()
 const noMoves: readonly TierMove[] = []
 const noIntervals: readonly Interval[] = []
+const noCuts: readonly EnergyCut[] = []
+
+/** Cut a record at the edges of what covers it; energies are cumulative shares from the start of the record. */
+const cutsOf = (record: MeterRecord, covered: readonly Interval[]): readonly EnergyCut[] => {
+  const cuts: EnergyCut[] = []
+  let at = record.start
+  const leave = (end: number): void => {
+    if (at < end) cuts.push({ start: at, end, energy: shareAt(record, end) - shareAt(record, at) })
+  }
+  for (const { start, end } of covered) {
+    leave(start)
+    cuts.push({ start, end, energy: 0n })
+    at = end
+  }
+  leave(record.end)
+  return cuts.length < 2 ? noCuts : cuts
+}
 
 const million = 1_000_000
 
@@ -80,20 +102,31 @@ const costWhole = (prices: DirectionPrices, record: MeterRecord): RecordCost | u
     priceConfidence: confidence * finer,
     tariffIds: era.tariffIds,
     pieces: [piece],
+    cuts: noCuts,
     moves: noMoves,
   }
 }
 
 /** What a record costs that is sliced to its end, with the pieces that were not taken yet. */
 const costOfSlices = (slicing: Slicing): RecordCost => {
-  const { record, kept: energy, cost, pieces, firstEra, tariffIds: several, isUnpriced } = slicing
+  const { record, covered, kept: energy, cost, pieces, firstEra, tariffIds: several, isUnpriced } = slicing
   const tariffIds = several === null ? (firstEra?.tariffIds ?? []) : [...several]
   const moves = movesOf(slicing)
   if (isUnpriced) {
-    return { status: 'UNPRICED', energy, cost: null, confidence: 0, priceConfidence: 0, tariffIds, pieces: [], moves }
+    return {
+      status: 'UNPRICED',
+      energy,
+      cost: null,
+      confidence: 0,
+      priceConfidence: 0,
+      tariffIds,
+      pieces: [],
+      cuts: cutsOf(record, covered),
+      moves,
+    }
   }
   const { confidence, priceConfidence } = confidencesOf(record, slicing)
-  return { status: 'PRICED', energy, cost, confidence, priceConfidence, tariffIds, pieces, moves }
+  return { status: 'PRICED', energy, cost, confidence, priceConfidence, tariffIds, pieces, cuts: noCuts, moves }
 }
 
 /** Cost a record that depends on nothing else, if it lies within one price. */

@@ -7,8 +7,8 @@ import type { Interval } from './record-segments.ts'
 export type StoredPiece = Interval & { readonly energy: Energy; readonly cost: Money; readonly confidence: number }
 
 /**
- * A stored row: UNPRICED when `cost` is null, then `pieces` is empty. Otherwise the pieces are contiguous, cover the row and add up to
- * its energy and cost; a row that was not cut has the one. `recordConfidence` in 1e-6.
+ * A stored row: UNPRICED if `cost` is null. The pieces are contiguous, cover the row and add up to its energy and cost; a priced row that
+ * was not cut has one. Pieces of an UNPRICED row tell where its energy lies; none: evenly in the row. `recordConfidence` in 1e-6.
  */
 export type CostRow = Interval & {
   readonly energy: Energy
@@ -17,8 +17,12 @@ export type CostRow = Interval & {
   readonly pieces: readonly StoredPiece[]
 }
 
-/** Energy and cost of a half-open span; `energy` leaves out what is unpriced. Confidence in 1e-4. */
+/**
+ * Energy and cost of a half-open span; `energy` leaves out what is unpriced. `records`: all that share time with the span, priced or not.
+ * Confidence in 1e-4: unpriced energy has confidence 0, a span without records has confidence 1.
+ */
 export type EnergyCostElement = Interval & {
+  readonly records: number
   readonly energy: Energy
   readonly cost: Money
   readonly confidence: number
@@ -28,7 +32,7 @@ export type EnergyCostElement = Interval & {
 
 /**
  * Sums over rows that lie in one bucket as a whole. `weighted…` are sums of energy, time (ms) and rows, each times the confidence of
- * the record and of its price, both in 1e-6. `records` counts priced rows.
+ * the record and of its price, both in 1e-6. `records` and `time` are of all rows, priced or not; an unpriced row has no weight.
  */
 export type WholeRows = {
   readonly bucket: number
@@ -43,11 +47,19 @@ export type WholeRows = {
   readonly unpricedEnergy: Energy
 }
 
-type Bucket = Interval & { energy: Energy; cost: Money; mean: ConfidenceMean; unpricedRecords: number; unpricedEnergy: Energy }
+type Bucket = Interval & {
+  records: number
+  energy: Energy
+  cost: Money
+  mean: ConfidenceMean
+  unpricedRecords: number
+  unpricedEnergy: Energy
+}
 
 const emptyBucket = (start: number, end: number): Bucket => ({
   start,
   end,
+  records: 0,
   energy: 0n,
   cost: 0n,
   mean: startMean(),
@@ -104,9 +116,21 @@ const addPriced = (buckets: readonly Bucket[], row: CostRow): void => {
 }
 
 const addUnpriced = (buckets: readonly Bucket[], row: CostRow): void => {
-  for (const { bucket, share } of partsOf(buckets, row, row)) {
-    bucket.unpricedRecords += 1
-    bucket.unpricedEnergy += share(row.energy)
+  const pieces = row.pieces.length === 0 ? [row] : row.pieces
+  for (const piece of pieces) {
+    for (const { bucket, start, end, share } of partsOf(buckets, piece, row)) {
+      const energy = share(piece.energy)
+      bucket.unpricedEnergy += energy
+      addToMean(bucket.mean, energy, end - start, 0n)
+    }
+  }
+}
+
+/** Count a row in each bucket that it shares time with. */
+const countRow = (buckets: readonly Bucket[], row: CostRow): void => {
+  for (const { bucket } of partsOf(buckets, row, row)) {
+    bucket.records += 1
+    if (row.cost === null) bucket.unpricedRecords += 1
   }
 }
 
@@ -114,11 +138,12 @@ const elementOf = ({ mean, ...bucket }: Bucket): EnergyCostElement => ({ ...buck
 
 const addWhole = (buckets: readonly Bucket[], rows: WholeRows): void => {
   const bucket = buckets[rows.bucket] as Bucket
+  bucket.records += rows.records
   bucket.energy += rows.energy
   bucket.cost += rows.cost
   bucket.unpricedRecords += rows.unpricedRecords
   bucket.unpricedEnergy += rows.unpricedEnergy
-  bucket.mean.energy += rows.energy
+  bucket.mean.energy += rows.energy + rows.unpricedEnergy
   bucket.mean.byEnergy += rows.weightedEnergy
   bucket.mean.time += rows.time
   bucket.mean.byTime += rows.weightedTime
@@ -128,12 +153,13 @@ const addWhole = (buckets: readonly Bucket[], rows: WholeRows): void => {
 
 /**
  * Give the elements between edges (ascending, at least two): every one present, empty ones with confidence 1. `whole` adds rows that were
- * summed up already because no edge cuts them.
+ * summed up already because no edge cuts them. Source: contract decisions 9 and 18.
  */
 export const costBetween = (edges: readonly number[], rows: Iterable<CostRow>, whole: Iterable<WholeRows> = []): EnergyCostElement[] => {
   const buckets = edges.slice(1).map((end, index) => emptyBucket(edges[index] as number, end))
   for (const sums of whole) addWhole(buckets, sums)
   for (const row of rows) {
+    countRow(buckets, row)
     if (row.cost === null) addUnpriced(buckets, row)
     else addPriced(buckets, row)
   }

@@ -15,7 +15,8 @@ export type CostPiece = {
 
 /**
  * A row of `meter_cost`: what a record cost and why. `recordId`: 24 hexadecimal digits. `energySubmitted` is null where it is
- * `energy`. `cost` is null and `pieces` empty exactly for UNPRICED. `confidence`: of the price, energy-weighted, in 1e-6.
+ * `energy`. `cost` is null exactly for UNPRICED. Its `pieces` have energy alone: the parts that actuals take and leave of an estimate;
+ * they are empty where actuals cut nothing, and in rows stored before pieces of UNPRICED rows were. `confidence`: of the price, energy-weighted, in 1e-6.
  * An empty text in place of a reference reads back as null.
  */
 export type MeterCostRow = Omit<MeterRecord, 'confidence'> & {

@@ -11,12 +11,15 @@ import {
   withEdges,
 } from './meter-cost-reads.ts'
 
-/** Sums over whole rows. `weighted…` are sums of energy (1e-6 Wh), time (ms) and rows, each times record and price confidence in 1e-6. */
+/**
+ * Sums over whole rows. `weighted…` are sums of energy (1e-6 Wh), time (ms) and rows, each times record and price confidence in 1e-6.
+ * `time` is of all rows; `energy` leaves out what is unpriced.
+ */
 export type CostSum = {
   /** Index of the bucket among those that the edges bound. */
   readonly bucket: number
   readonly currency: string
-  /** Priced rows. */
+  /** Rows, priced or not. */
   readonly records: number
   readonly energy: bigint
   readonly cost: bigint
@@ -61,19 +64,16 @@ export const sumsOfBuckets = async (db: ClickHouse, tenant: Tenant, filter: RowF
 
 const inOrder = (a: CostSum, b: CostSum): number => a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
 
-const nothing = { records: 0, energy: 0n, cost: 0n, weightedEnergy: 0n, time: 0n, weightedTime: 0n, weightedRecords: 0n }
+const unweighted = { energy: 0n, cost: 0n, weightedEnergy: 0n, weightedTime: 0n, weightedRecords: 0n }
 
 const costSumOf = (bucket: number, [currency, isUnpriced, records, ...sums]: readonly unknown[]): CostSum => {
   const [energy = 0n, cost = 0n, weightedEnergy = 0n, time = 0n, weightedTime = 0n, weightedRecords = 0n] = sums.map(sum =>
     BigInt(String(sum)),
   )
-  const of = { bucket, currency: String(currency) }
+  const of = { bucket, currency: String(currency), records: Number(records), time }
   return Number(isUnpriced) === 1
-    ? { ...of, ...nothing, unpricedRecords: Number(records), unpricedEnergy: energy }
-    : {
-        ...{ ...of, records: Number(records), energy, cost, weightedEnergy, time, weightedTime, weightedRecords },
-        ...{ unpricedRecords: 0, unpricedEnergy: 0n },
-      }
+    ? { ...of, ...unweighted, unpricedRecords: Number(records), unpricedEnergy: energy }
+    : { ...of, energy, cost, weightedEnergy, weightedTime, weightedRecords, unpricedRecords: 0, unpricedEnergy: 0n }
 }
 
 const added = (a: CostSum, b: CostSum): CostSum => ({

@@ -30,7 +30,8 @@ const viewOf = (row: MeterCostRow): StoredRecordView => ({
   tariffIds: row.tariffIds,
   pricingRevision: row.pricingRevision,
   priceRevision: row.marketSourceIds.length === 0 ? null : Number(row.priceRevision),
-  pieces: piecesOf(row),
+  // The parts of an unpriced estimate have no price to explain.
+  pieces: row.cost === null ? [] : piecesOf(row),
   receivedAt: row.receivedAt,
 })
 

@@ -72,10 +72,28 @@ describe('a record', () => {
     expect([without.status, without.cost, without.confidence, without.pieces]).toEqual(['UNPRICED', null, 0, []])
   })
 
+  it('without a price keeps the cuts of actuals, in cumulative shares from its start', () => {
+    const { record: estimate } = record('a', '2026-01-01T00:00:00Z', '2026-01-01T07:00:00Z', 100n)
+    const hours = (from: number, to: number) => ({ start: estimate.start + from * 3_600_000, end: estimate.start + to * 3_600_000 })
+    const { cuts, energy } = costRecord(snapshotOf('UTC'), estimate, undefined, [hours(1, 2), hours(4, 7)])
+    // Shares of 100 over 7 hours: 14.29 → 14, 28.57 → 29, 57.14 → 57
+    expect(cuts).toEqual([
+      { ...hours(0, 1), energy: 14n },
+      { ...hours(1, 2), energy: 0n },
+      { ...hours(2, 4), energy: 28n },
+      { ...hours(4, 7), energy: 0n },
+    ])
+    expect(energy).toBe(42n)
+    // All of it, or nothing of it: there is no cut to keep.
+    expect(costRecord(snapshotOf('UTC'), estimate, undefined, [hours(0, 7)]).cuts).toEqual([])
+    expect(costRecord(snapshotOf('UTC'), estimate).cuts).toEqual([])
+  })
+
   it('is unpriced as a whole when any of its time has no price, and counts all the same', () => {
     const snapshot = snapshotOf('UTC', tariff(allDay([rate(1, 5), rate(2)]), { contractStart: at('2026-01-01T12:00:00Z') }))
     const found = cost(snapshot, 'a', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', kwh(24))
     expect([found.status, found.energy]).toEqual(['UNPRICED', kwh(24)])
+    expect(found.cuts).toEqual([])
     // Half of it lies after the contract's start, from which its tiers count
     expect(found.moves).toEqual([
       { type: 'COMMODITY', direction: 'IMPORT', countingStart: at('2026-01-01T12:00:00Z'), before: 0n, after: kwh(12) },

@@ -80,6 +80,39 @@ describe('energy cost', () => {
     ])
   })
 
+  it('keeps unpriced energy where actuals leave it, cut as priced pieces are', () => {
+    const start = at('2026-01-01T00:00:00Z')
+    // Of 100 over four hours actuals take the second one; the last two hours keep 50, an hour 25.
+    const cuts = [
+      { start, end: start + hour, energy: 25n, cost: 0n, confidence: 0 },
+      { start: start + hour, end: start + 2 * hour, energy: 0n, cost: 0n, confidence: 0 },
+      { start: start + 2 * hour, end: start + 4 * hour, energy: 50n, cost: 0n, confidence: 0 },
+    ]
+    const span = { start, end: start + 4 * hour, timeZone: berlin, aggregation: 'HOUR' } as const
+    const unpriced: CostRow = { start, end: start + 4 * hour, energy: 75n, cost: null, recordConfidence: 500_000, pieces: cuts }
+    const priced: CostRow = { ...unpriced, cost: 0n }
+    expect(energyCost(span, [unpriced]).map(({ unpricedEnergy }) => unpricedEnergy)).toEqual([25n, 0n, 25n, 25n])
+    expect(energyCost(span, [priced]).map(({ energy }) => energy)).toEqual([25n, 0n, 25n, 25n])
+    // A row that was stored without its cuts is spread evenly: 18.75 → 19, 37.5 → 38, 56.25 → 56, 75
+    expect(energyCost(span, [{ ...unpriced, pieces: [] }]).map(({ unpricedEnergy }) => unpricedEnergy)).toEqual([19n, 19n, 18n, 19n])
+  })
+
+  it('counts the records that share time with a span, and unpriced energy in the mean with confidence 0', () => {
+    const start = at('2026-01-01T00:00:00Z')
+    const elements = energyCost({ start, end: start + 4 * hour, timeZone: berlin, aggregation: 'HOUR' }, [
+      row(start, start + hour, 3n, 3n),
+      row(start, start + 2 * hour, 2n, null),
+      row(start + 2 * hour, start + 2 * hour, 0n, null),
+    ])
+    // 3 of 4 are priced; nothing is; no energy, no price; no record
+    expect(elements.map(({ records, unpricedRecords, confidence }) => [records, unpricedRecords, confidence])).toEqual([
+      [2, 1, 7500],
+      [1, 1, 0],
+      [1, 1, 0],
+      [0, 0, 10_000],
+    ])
+  })
+
   it('weighs confidence by the energy of parts, by time without energy, alike without either', () => {
     const start = at('2026-01-01T00:00:00Z')
     const of = (...rows: CostRow[]) => energyCost({ start, end: start + hour, timeZone: berlin, aggregation: null }, rows)[0]?.confidence

@@ -4,6 +4,7 @@ import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { changedSpan } from '../../../services/domain/tariff/tariff-change.ts'
+import { withVersion } from '../../../services/domain/tariff/tariff-version.ts'
 import { recordIdDigits } from '../../../services/ingest-gateway/record-id.ts'
 import { registerIdDigits } from '../../../services/ingest-gateway/register-id.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
@@ -47,11 +48,16 @@ const receivedAt = Date.UTC(2026, 0, 1)
 /** A tariff by an id that rows can hold. */
 const storable = (tariff: Tariff): Tariff => ({ ...tariff, id: `trf_${hash('sha256', tariff.id, 'hex').slice(0, 24)}` })
 
+const changedBy = (step: TariffStep, before: Tariff | null): Tariff | null => {
+  if (step.kind === 'create') return step.tariff
+  if (step.kind === 'void' || before === null) return null
+  return step.kind === 'reprice' ? withVersion(before, step.version) : { ...before, contractEnd: step.contractEnd }
+}
+
 const afterStep = (tariffs: readonly Tariff[], step: TariffStep) => {
   const id = step.kind === 'create' ? step.tariff.id : step.id
   const before = tariffs.find(tariff => tariff.id === id) ?? null
-  const after =
-    step.kind === 'create' ? step.tariff : step.kind === 'void' || before === null ? null : { ...before, contractEnd: step.contractEnd }
+  const after = changedBy(step, before)
   const others = tariffs.filter(tariff => tariff.id !== id)
   return { tariffs: after === null ? others : [...others, after], span: changedSpan(before, after, others) }
 }

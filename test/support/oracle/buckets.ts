@@ -1,4 +1,4 @@
-import { meanConfidence, type OracleCost, type Weighed } from './cost.ts'
+import { type IdentifiedRecord, meanConfidence, type OracleCost, type Weighed } from './cost.ts'
 import { divideHalfEven, type Fraction } from './exact.ts'
 import { dateNumber, localClock, monthNumber } from './local-clock.ts'
 
@@ -8,6 +8,7 @@ export type OracleBucket = {
   readonly energy: bigint
   readonly cost: bigint
   readonly confidence: Fraction
+  readonly records: number
   readonly unpricedRecords: number
   readonly unpricedEnergy: bigint
 }
@@ -46,12 +47,32 @@ const shareWithin = (share: Share, from: number, to: number, last: number): Shar
   return { start, end, energy, cost: until(share.cost, end) - until(share.cost, start) }
 }
 
-/** Sum what of costed records lies in [start, end). */
+const isIn = (at: number, spans: IdentifiedRecord['covered']): boolean => (spans ?? []).some(span => span.start <= at && at < span.end)
+
+/** The parts of a record without a price that actuals leave: cumulative shares of its energy between the edges of what covers it. */
+const leftOf = ({ record, covered }: OracleCost): readonly Share[] => {
+  const { start, end, energy } = record
+  if (start === end) return [{ start, end, energy, cost: 0n }]
+  const inside = (covered ?? []).flatMap(span => [span.start, span.end]).filter(at => start < at && at < end)
+  const edges = [...new Set([start, ...inside, end])].sort((a, b) => a - b)
+  // Edges at which nothing changes are none: actuals that touch each other take one part.
+  const real = edges.filter((at, index) => index === 0 || at === end || isIn(at, covered) !== isIn(edges[index - 1] ?? at, covered))
+  const until = (at: number) => divideHalfEven(energy * BigInt(at - start), BigInt(end - start))
+  return real.slice(0, -1).map((from, index) => {
+    const to = real[index + 1] ?? end
+    return { start: from, end: to, energy: isIn(from, covered) ? 0n : until(to) - until(from), cost: 0n }
+  })
+}
+
+/** Sum what of costed records lies in [start, end). A record without a price weighs in the confidence with 0. */
 export const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
-  let [energy, cost, unpricedEnergy, unpricedRecords] = [0n, 0n, 0n, 0]
+  let [energy, cost, unpricedEnergy, unpricedRecords, records] = [0n, 0n, 0n, 0, 0]
   const weighed: Weighed[] = []
-  for (const { record, energy: kept, priced } of costs) {
+  for (const one of costs) {
+    const { record, priced } = one
     const last = record.end > record.start ? record.end - 1 : record.end
+    if (shareWithin({ ...record, cost: 0n }, start, end, last) === null) continue
+    records += 1
     for (const piece of priced?.pieces ?? []) {
       const share = shareWithin(piece, start, end, last)
       if (share === null) continue
@@ -60,12 +81,15 @@ export const bucketOf = (costs: readonly OracleCost[], start: number, end: numbe
       weighed.push({ ...share, confidence: piece.confidence, recordConfidence: record.confidence })
     }
     if (priced !== null) continue
-    const share = shareWithin({ ...record, energy: kept, cost: 0n }, start, end, last)
-    if (share === null) continue
-    unpricedEnergy += share.energy
     unpricedRecords += 1
+    for (const part of leftOf(one)) {
+      const share = shareWithin(part, start, end, last)
+      if (share === null) continue
+      unpricedEnergy += share.energy
+      weighed.push({ ...share, confidence: 0, recordConfidence: record.confidence })
+    }
   }
-  return { start, end, energy, cost, confidence: meanConfidence(weighed), unpricedRecords, unpricedEnergy }
+  return { start, end, energy, cost, confidence: meanConfidence(weighed), records, unpricedRecords, unpricedEnergy }
 }
 
 /** Sum costed records over the local days or months of [from, to), every one present; the caller picks records of one flow and direction. */

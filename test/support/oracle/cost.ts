@@ -149,7 +149,7 @@ export const meanConfidence = (parts: readonly Weighed[]): Fraction => {
 
 /** Cost one record by its stretches; `before` knows the others that tiers count. */
 export const costWalked = (walked: Walked, before: CountedBefore): OracleCost => {
-  const { id, record, segments } = walked
+  const { id, record, covered = [], segments } = walked
   const energy = segments.reduce((sum, segment) => sum + keptEnergy(segment), 0n)
   const commodity = countedAtStarts(walked, before, 'commodity')
   const nonCommodity = countedAtStarts(walked, before, 'nonCommodity')
@@ -157,7 +157,7 @@ export const costWalked = (walked: Walked, before: CountedBefore): OracleCost =>
   for (const [index, segment] of segments.entries()) {
     const counted = [commodity[index] ?? 0n, nonCommodity[index] ?? 0n] as const
     const found = stretchesOf({ segment, counted, moves: isCounted(record) && !segment.covered }, record)
-    if (found === null) return { id, record, energy, priced: null }
+    if (found === null) return { id, record, covered, energy, priced: null }
     stretches.push(...found)
   }
   const pieces = joinEqual(stretches).map(({ covered: _, ...stretch }) => ({
@@ -166,7 +166,7 @@ export const costWalked = (walked: Walked, before: CountedBefore): OracleCost =>
   }))
   const cost = pieces.reduce((sum, piece) => sum + piece.cost, 0n)
   const confidence = meanConfidence(pieces.map(piece => ({ ...piece, recordConfidence: record.confidence })))
-  return { id, record, energy, priced: { pieces, cost, confidence } }
+  return { id, record, covered, energy, priced: { pieces, cost, confidence } }
 }
 
 /**
@@ -174,7 +174,7 @@ export const costWalked = (walked: Walked, before: CountedBefore): OracleCost =>
  * Tiers count the energy of all records given, in the order of the decisions; the answer keeps the order of `records`.
  */
 export const costRecords = (input: PricingInput, records: readonly IdentifiedRecord[]): OracleCost[] => {
-  const all = records.map(({ id, record, covered }) => ({ id, record, segments: segmentsOf(input, record, covered) }))
+  const all = records.map(({ id, record, covered = [] }) => ({ id, record, covered, segments: segmentsOf(input, record, covered) }))
   const before: CountedBefore = (walked, half, countingStart) => countedBefore(walked, all, half, countingStart)
   return all.map(walked => costWalked(walked, before))
 }
