@@ -9,6 +9,7 @@ import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
 import { pricingBook } from './platform/pricing-book.ts'
 import { loadCredentialsKey } from './platform/secrets.ts'
 import { timeZone } from './platform/time-zone.ts'
+import { openWorkThread } from './platform/work-thread/work-thread.ts'
 import { openConnect } from './query-service/connect/open-connect.ts'
 import { mountConsole } from './query-service/console/mount.ts'
 import { costOperations } from './query-service/costs/cost-operations.ts'
@@ -27,6 +28,7 @@ import { queryServiceOperations } from './query-service/operations.ts'
 import { priceOperations } from './query-service/prices/prices.ts'
 import { scheduleOperations } from './query-service/prices/schedules.ts'
 import { resealWork } from './query-service/registry/reseal-work.ts'
+import { workThreadOptions } from './query-service/work/work-thread-options.ts'
 
 const at = presentInstant
 
@@ -70,7 +72,8 @@ export const openQueryService = async (shared: Shared, opening: AsyncDisposableS
   const markets = { ...feeds, publishOrders: relay.publish, announcePrices: relay.announce }
   opening.use(await openMarketFeeds(markets))
   const pricing = pricingBook(database, timeZone)
-  const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing }
+  const thread = opening.use(openWorkThread(workThreadOptions))
+  const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
   const loaded = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
   const credentialsKey = loaded.value
   await confirmSecret(database, 'credentials_key', { ...loaded, secret: credentialsKey, at: at() })

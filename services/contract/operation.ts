@@ -71,6 +71,8 @@ export type Operation<Query extends QueryShape = QueryShape, Body extends BodySh
   /** `name` is the name of the component in the OpenAPI document. */
   readonly answer: { readonly name: string; readonly shape: Answer }
   readonly status: 200 | 201 | 202
+  /** Its work ends when its client goes away, as that of every read does. */
+  readonly endsWithClient?: true
   /** Takes `Idempotency-Key`: true on every POST that creates or changes something. */
   readonly idempotent?: true
   readonly renames?: Renames
@@ -149,14 +151,21 @@ export type RequestOf<O extends Operation> = {
   readonly body: BodyOf<O>
   /** Names this request under its Idempotency-Key; an operation may finish the key in the transaction of its change. */
   readonly idempotency: IdempotencyClaim | null
-  /** Aborted when the request has run out of time. */
+  /** Aborted when the request has run out of time, or its client has gone. */
   readonly signal: AbortSignal
 }
 
+/** An answer that an operation has written itself, in the names of the request's layout: JSON in UTF-8. */
+export type WrittenAnswer =
+  | { readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly text: string }
+  | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
+
 /**
- * What an operation gives back: its answer in the names of the current layout, or why it refuses.
+ * What an operation gives back: its answer in the names of the current layout, or written already, or why it refuses.
  * A flow with a layout, a context or a token of its own names them; all else follows from the request.
  */
 export type Outcome<Answer> =
-  | { readonly ok: true; readonly value: Answer; readonly layout?: Layout }
+  | { readonly ok: true; readonly value: Answer; readonly written?: never; readonly layout?: Layout }
+  | { readonly ok: true; readonly written: WrittenAnswer; readonly value?: never; readonly layout?: never }
   | { readonly ok: false; readonly refusal: Refusal; readonly layout?: Layout; readonly context?: string; readonly connectToken?: string }

@@ -180,6 +180,7 @@ export const scheduleAmount = defineOperation({
   answer: { name: 'ScheduleAmount', shape: amountShape },
   status: 200,
   idempotent: true,
+  endsWithClient: true,
   renames: {
     body: [{ current: 'data.tariff_direction', earlier: 'data.direction' }],
     answer: [

@@ -50,8 +50,8 @@ const limitShape = z.object({
   account_id: stored.account_id,
 })
 
-/** A schedule by limit as it is answered. */
-type LimitView = WindowView & { readonly bound: PriceBound; readonly slots: readonly Slot[] }
+/** A schedule by limit as it is answered; `durationMs` is the length of all its slots. */
+type LimitView = WindowView & { readonly bound: PriceBound; readonly durationMs: number; readonly slots: readonly Slot[] }
 
 const minuteMs = 60_000
 
@@ -60,7 +60,7 @@ export const scheduleLimitToWire = (view: LimitView): z.input<typeof limitShape>
   id: view.id,
   object: 'schedule_limit',
   ...windowHeadToWire(view),
-  duration: Math.floor(view.slots.reduce((sum, { start, end }) => sum + end - start, 0) / minuteMs),
+  duration: Math.floor(view.durationMs / minuteMs),
   request: { ...windowRequestToWire(view), ...boundToWire(view.bound) },
   data: view.slots.map(({ start, end, average }) => ({
     start_time: writeInstant(start, view.span.endOffset),
@@ -82,6 +82,7 @@ const example = scheduleLimitToWire({
   segment: 'LOW',
   nextUpdate: null,
   bound: { absolute: 220_000_000n, relative: null },
+  durationMs: 2 * hourMs,
   slots: [{ start: start + hourMs, end: start + 3 * hourMs, average: 212_500_000n, confidence: 10_000 }],
 })
 

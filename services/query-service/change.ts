@@ -14,6 +14,8 @@ type AuditNote = Pick<AuditEntry, 'action' | 'objectId' | 'detail'>
 /** What a change gives its caller, and what it owes the world: events and audit notes, written with it, and orders, put into their lanes after it. */
 export type Change<T> = {
   readonly value: T
+  /** The answer as it was written already, in the layout of the request, in place of `value`. */
+  readonly text?: string
   readonly events: readonly EventDraft[]
   readonly audit?: readonly AuditNote[]
   readonly orders?: readonly (OutboxMessage | null)[]
@@ -45,7 +47,7 @@ export const change = async <T>(
     if (!result.ok) return result
     await writeEvents(transaction, result.value.events, request.at)
     await writeAudit(transaction.query, request, result.value)
-    return (await keepAnswer(dependencies, operation, request, transaction, result.value.value)) ? result : takenOver
+    return (await keepAnswer(dependencies, operation, request, transaction, result.value)) ? result : takenOver
   })
   if (made.ok) {
     await publishSoon(dependencies, made.value)
@@ -71,10 +73,10 @@ const keepAnswer = async (
   operation: Operation,
   { idempotency: claim, layout }: RequestOf<Operation>,
   transaction: TenantTransaction,
-  value: unknown,
+  { value, text }: Pick<Change<unknown>, 'value' | 'text'>,
 ): Promise<boolean> => {
   if (claim === null) return true
-  const body = JSON.stringify(answerInLayout(operation, value, layout))
+  const body = text ?? JSON.stringify(answerInLayout(operation, value, layout))
   return idempotency.finishWithin(transaction, claim, { status: operation.status, layout, body })
 }
 

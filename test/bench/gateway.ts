@@ -42,7 +42,7 @@ const gateway = async () => {
   return async (bytes: Uint8Array): Promise<void> => {
     const request = { caller, at, layout: 'current', body: { bytes, mediaType: 'application/json' } }
     const outcome = await submit(request as RequestOf<typeof meterIntervalSubmit>)
-    if (!outcome.ok || outcome.value.records_accepted !== records) throw new Error('the benchmark expects every record to be accepted')
+    if (!outcome.ok || outcome.value?.records_accepted !== records) throw new Error('the benchmark expects every record to be accepted')
   }
 }
 

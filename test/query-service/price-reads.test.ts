@@ -24,8 +24,9 @@ const refusalOf = (tariffs: readonly Tariff[], more: Partial<StoredLocation> = {
   const snapshot = compileSnapshot(pricing('UTC', [...tariffs]), pricingPool())
   const request = { direction: span.direction, start: span.start, end: span.end }
   const held = { snapshot, accountId: 'acc_1', revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null }
-  const gathered = { location: location(more), changedAt: start, held, request }
-  return refuseSeries(gathered, priceSeries(snapshot, request), { span, layout, at: start })
+  const gathered = { location: location(more), held }
+  const { elements, unpriced } = priceSeries(snapshot, request)
+  return refuseSeries(gathered, { elements: elements.length, unpriced }, { span, layout, at: start })
 }
 
 const always = tariff(allDay(1))

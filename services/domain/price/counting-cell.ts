@@ -1,8 +1,9 @@
 import { nextLocalMonth, startOfLocalMonth } from '../civil-time.ts'
 import type { Energy } from '../quantity.ts'
-import { countingStart, walkStretches } from '../tariff/evaluate.ts'
+import { countingStart } from '../tariff/evaluate.ts'
 import type { PriceEra, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
+import type { Terms } from '../tariff/terms.ts'
 import { countingStartOf, tierKey } from '../tariff/tier-count.ts'
 
 /** A half-open span in which the energy of a direction goes to the same accumulators, given by `tierKey`. */
@@ -56,13 +57,24 @@ export const countingCells = (snapshot: PricingSnapshot, direction: TariffDirect
   return joined(cells.filter(cell => cell.end > first && cell.start < to))
 }
 
-/** Give the bounds of the tiers that are in force at some time in [from, to), of both types, ascending; none stands twice. */
+/** The bounds of all tiers of a schedule. */
+const scheduleBounds = new WeakMap<Terms, readonly Energy[]>()
+
+const boundsOf = (terms: Terms): readonly Energy[] => {
+  const known = scheduleBounds.get(terms)
+  if (known !== undefined) return known
+  const rates = terms.schedule.flatMap(({ daysAndHours }) => daysAndHours.flatMap(({ hours }) => hours.flatMap(({ rate }) => rate)))
+  const bounds = [...new Set(rates.map(({ to }) => to).filter(to => to !== null))]
+  scheduleBounds.set(terms, bounds)
+  return bounds
+}
+
+/**
+ * Give the bounds of the tiers that may be in force at some time in [from, to), of both types, ascending; none stands twice.
+ * They are those of the whole schedules that are in force then: the time for this does not grow with the span.
+ */
 export const tierBounds = (snapshot: PricingSnapshot, direction: TariffDirection, from: number, to: number): readonly Energy[] => {
-  const bounds = new Set<Energy>()
-  walkStretches(snapshot, direction, from, to, (_start, _end, _era, { tiered, commodity, nonCommodity }) => {
-    if (!tiered) return
-    for (const tier of commodity) if (tier.to !== null) bounds.add(tier.to)
-    for (const tier of nonCommodity) if (tier.to !== null) bounds.add(tier.to)
-  })
-  return [...bounds].sort((a, b) => (a < b ? -1 : 1))
+  const eras = snapshot.directions[direction].eras.filter(era => era.from < to && era.to > from)
+  const terms = new Set(eras.flatMap(({ plan }) => [plan.commodity, plan.nonCommodity]).filter(one => one !== null))
+  return [...new Set([...terms].flatMap(boundsOf))].sort((a, b) => (a < b ? -1 : 1))
 }

@@ -1,3 +1,4 @@
+import { dayMs } from '../civil-date.ts'
 import type { Energy, Price } from '../quantity.ts'
 import { type CountedEnergy, evaluate, nothingCounted, type PricedSpan } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
@@ -50,32 +51,53 @@ const appendMerged = <T extends Spanned>(list: T[], next: T, isEqual: (a: T, b: 
   else list.push(next)
 }
 
-const seriesOf = <T extends PriceElement>(
+/** Evaluate a UTC day at a time: prices are cut there anyway, so the spans are the same. */
+function* seriesOf<T extends PriceElement>(
   snapshot: PricingSnapshot,
   { direction, start, end, counted = nothingCounted }: PriceRequest,
   elementOf: (span: PricedSpan, price: Price) => T,
   isEqual: (a: T, b: T) => boolean,
-): PriceSeries<T> => {
+): Generator<undefined, PriceSeries<T>> {
   const elements: T[] = []
   const unpriced: UnpricedSpan[] = []
   const sources = new Set<string>()
-  for (const span of evaluate(snapshot, direction, start, end, counted)) {
-    if (span.price === null) {
-      const missing = span.missing ?? 'TARIFF'
-      appendMerged(unpriced, { start: span.start, end: span.end, missing }, (a, b) => a.missing === b.missing)
-      continue
+  for (let at = start; at < end; ) {
+    const until = Math.min(end, (Math.floor(at / dayMs) + 1) * dayMs)
+    for (const span of evaluate(snapshot, direction, at, until, counted)) {
+      if (span.price === null) {
+        const missing = span.missing ?? 'TARIFF'
+        appendMerged(unpriced, { start: span.start, end: span.end, missing }, (a, b) => a.missing === b.missing)
+        continue
+      }
+      if (span.marketSourceId !== null) sources.add(span.marketSourceId)
+      appendMerged(elements, elementOf(span, span.price), isEqual)
     }
-    if (span.marketSourceId !== null) sources.add(span.marketSourceId)
-    appendMerged(elements, elementOf(span, span.price), isEqual)
+    at = until
+    yield undefined
   }
   return { elements, unpriced, marketSourceIds: [...sources] }
 }
 
+/** Do work that may be paused without a pause. */
+const atOnce = <T>(work: Generator<undefined, T>): T => {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
+
 const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b.price && a.confidence === b.confidence
 
-/** Give the prices of a span: cut where the price or its confidence changes, equal neighbours merged. Source: contract decisions 11. */
-export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
+/**
+ * Give the prices of a span: cut where the price or its confidence changes, equal neighbours merged. Yields after each day, so that a caller
+ * may pause. Source: contract decisions 11.
+ */
+export const priceSeriesByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceElement>> =>
   seriesOf(snapshot, request, ({ start, end, confidence }, price) => ({ start, end, price, confidence }), isSamePrice)
+
+/** Give the prices of a span, as `priceSeriesByDay` does, without a pause. */
+export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
+  atOnce(priceSeriesByDay(snapshot, request))
 
 const breakdownOf = ({ commodity, nonCommodity }: PricedSpan): PriceBreakdown => ({
   commodity: {
@@ -101,11 +123,18 @@ const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean =>
   )
 }
 
-/** Give the prices of a span with their parts: cut where any part changes, equal neighbours merged. Source: contract decisions 11. */
-export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceAuditElement> =>
+/**
+ * Give the prices of a span with their parts: cut where any part changes, equal neighbours merged. Yields after each day, so that a caller
+ * may pause. Source: contract decisions 11.
+ */
+export const priceAuditByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceAuditElement>> =>
   seriesOf(
     snapshot,
     request,
     (span, price) => ({ start: span.start, end: span.end, price, confidence: span.confidence, breakdown: breakdownOf(span) }),
     isSameBreakdown,
   )
+
+/** Give the prices of a span with their parts, as `priceAuditByDay` does, without a pause. */
+export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceAuditElement> =>
+  atOnce(priceAuditByDay(snapshot, request))

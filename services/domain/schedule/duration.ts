@@ -35,12 +35,14 @@ type Run = { readonly elements: readonly PriceElement[]; readonly start: number;
 
 /** Adjacent elements of one price. */
 const runsAt = (elements: readonly PriceElement[], price: bigint): Run[] => {
-  const runs: Run[] = []
+  const runs: { readonly elements: PriceElement[]; readonly start: number; end: number }[] = []
   for (const element of elements) {
     if (element.price !== price) continue
     const last = runs.at(-1)
-    if (last?.end === element.start) runs[runs.length - 1] = { ...last, elements: [...last.elements, element], end: element.end }
-    else runs.push({ elements: [element], start: element.start, end: element.end })
+    if (last?.end === element.start) {
+      last.elements.push(element)
+      last.end = element.end
+    } else runs.push({ elements: [element], start: element.start, end: element.end })
   }
   return runs
 }

@@ -8,6 +8,8 @@ export type BandPattern = { readonly starts: readonly number[]; readonly bands: 
 /** A schedule made ready for pricing. Equal schedules share one, whatever tariffs and locations they belong to. */
 export type Terms = {
   readonly marketRates: boolean
+  /** The schedule that the patterns are made of. */
+  readonly schedule: readonly ScheduleEntry[]
   readonly bands: readonly (readonly Rate[])[]
   /** Give the pattern of a day (month 1 … 12, date 1 … 31, weekday 0 = Monday). */
   readonly patternOn: (month: number, date: number, weekday: number) => BandPattern
@@ -108,5 +110,5 @@ export const compileTerms = (schedule: readonly ScheduleEntry[], marketRates: bo
     byDay.set(key, pattern)
     return pattern
   }
-  return { marketRates, bands, patternOn }
+  return { marketRates, schedule, bands, patternOn }
 }

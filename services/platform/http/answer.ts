@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type Layout, versionOf } from '../../contract/layout.ts'
+import { type Chunks, isChunks, leaveChunks, streamOf } from './chunks.ts'
 
 const deflate = promisify(gzip)
 
@@ -12,7 +13,7 @@ export type Answer = {
   readonly status: number
   readonly layout: Layout
   readonly mediaType: string
-  readonly body: string | Uint8Array<ArrayBuffer>
+  readonly body: string | Uint8Array<ArrayBuffer> | Chunks
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -27,8 +28,28 @@ export const takes = (header: string | null, word: string): boolean => {
   return false
 }
 
-/** Write an answer: length known, compressed when asked for and worth it. */
-export const toResponse = async (answer: Answer, requestId: string, acceptEncoding: string | null): Promise<Response> => {
+/** What of a request decides how its answer is written. */
+type AnsweredRequest = { readonly method: string; readonly acceptEncoding: string | null }
+
+/** Write an answer that comes in chunks: its length is not known. */
+const streamed = async (
+  chunks: Chunks,
+  status: number,
+  headers: Record<string, string>,
+  { method, acceptEncoding }: AnsweredRequest,
+): Promise<Response> => {
+  const isCoded = takes(acceptEncoding, 'gzip')
+  if (isCoded) headers['Content-Encoding'] = 'gzip'
+  if (method === 'HEAD') {
+    await leaveChunks(chunks)
+    return new Response(null, { status, headers })
+  }
+  const stream = streamOf(chunks)
+  return new Response(isCoded ? stream.pipeThrough(new CompressionStream('gzip')) : stream, { status, headers })
+}
+
+/** Write an answer: its length known unless it comes in chunks, compressed when asked for and worth it. */
+export const toResponse = async (answer: Answer, requestId: string, request: AnsweredRequest): Promise<Response> => {
   const headers: Record<string, string> = {
     'Content-Type': answer.mediaType,
     'X-Request-Id': requestId,
@@ -38,10 +59,12 @@ export const toResponse = async (answer: Answer, requestId: string, acceptEncodi
     'X-Content-Type-Options': 'nosniff',
     ...answer.headers,
   }
+  const vary = headers['Vary'] === undefined ? 'Accept-Encoding' : `${headers['Vary']}, Accept-Encoding`
+  if (isChunks(answer.body)) return streamed(answer.body, answer.status, { ...headers, Vary: vary }, request)
   const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length
   if (length < worthCompressing) return written(answer.body, length, answer.status, headers)
-  headers['Vary'] = headers['Vary'] === undefined ? 'Accept-Encoding' : `${headers['Vary']}, Accept-Encoding`
-  if (!takes(acceptEncoding, 'gzip')) return written(answer.body, length, answer.status, headers)
+  headers['Vary'] = vary
+  if (!takes(request.acceptEncoding, 'gzip')) return written(answer.body, length, answer.status, headers)
   const compressed = await deflate(answer.body, { level: 4 })
   headers['Content-Encoding'] = 'gzip'
   return written(compressed, compressed.length, answer.status, headers)

@@ -6,7 +6,7 @@ import { type Answer, takes, toResponse } from './answer.ts'
 import { type Binding, defaultLimits, type Limits, type Page, type Ports } from './binding.ts'
 import { dispatch, refusalHeaders, type Trace } from './dispatch.ts'
 import { type Gate, openGate } from './gate.ts'
-import { type PathEntries, routeTable } from './route-table.ts'
+import { type Entry, type PathEntries, routeTable } from './route-table.ts'
 
 const safeRequestId = /^[A-Za-z0-9._~:+/=@-]{1,128}$/
 
@@ -50,20 +50,33 @@ type TimedOut = ReturnType<typeof refused>
 const timedOut = refused('unavailable', 'The request took too long; send it again later')
 const slowBody = refused('request_timeout', 'The body came too slowly: send the whole request within 30 seconds.')
 
-/** Give work a time limit; at its end the signal is aborted and the caller gets an answer, while the work may go on. */
-const withinTime = async <T>(limitMs: number, trace: Trace, work: (signal: AbortSignal) => Promise<T>): Promise<T | TimedOut> => {
+/**
+ * Give work a time limit; at its end, and once its client has gone, the signal is aborted and the caller gets an answer, while the work may
+ * go on. `client` is aborted when the client goes; null: the work does not end with it.
+ */
+const withinTime = async <T>(
+  limitMs: number,
+  trace: Trace,
+  client: AbortSignal | null,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | TimedOut> => {
   const controller = new AbortController()
   const { promise, resolve } = Promise.withResolvers<TimedOut>()
-  const timer = setTimeout(() => {
+  const end = (): void => {
     controller.abort()
     resolve(trace.isReadingBody ? slowBody : timedOut)
-  }, limitMs)
+  }
+  const timer = setTimeout(end, limitMs)
+  client?.addEventListener('abort', end, { once: true })
   try {
     return await Promise.race([work(controller.signal), promise])
   } finally {
     clearTimeout(timer)
+    client?.removeEventListener('abort', end)
   }
 }
+
+const endsWithClient = ({ binding: { operation } }: Entry): boolean => operation.access === 'read' || operation.endsWithClient === true
 
 const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
@@ -96,7 +109,8 @@ const answerOperation = async (
   if (isCors) Object.assign(trace.headers, corsHeaders)
   if (isCors && request.method === 'OPTIONS') return preflight(trace)
   try {
-    const outcome = await withinTime(means.limits.requestTimeoutMs, trace, signal =>
+    const client = path.entries.some(endsWithClient) ? request.signal : null
+    const outcome = await withinTime(means.limits.requestTimeoutMs, trace, client, signal =>
       dispatch(request, path, parameters, trace, { ...means, signal }),
     )
     return outcome.ok ? outcome.value : refusalAnswer(outcome.refusal, trace)
@@ -145,7 +159,7 @@ export const createApp = (bindings: readonly Binding[], pages: readonly Page[], 
     const written = await work(trace)
     const { status, layout } = written
     ports.observe({ operation: trace.operation?.id ?? 'none', status, layout, durationMs: ports.elapsed() - started })
-    return toResponse(written, trace.requestId, request.headers.get('accept-encoding'))
+    return toResponse(written, trace.requestId, { method: request.method, acceptEncoding: request.headers.get('accept-encoding') })
   }
   const paths = routeTable(bindings, pages)
   const show = (page: Page) => (context: Context) => answer(context.req.raw, trace => answerPage(context.req.raw, page, trace, ports))

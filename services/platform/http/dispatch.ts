@@ -1,12 +1,13 @@
 import { retryAfterSeconds } from '../../contract/error.ts'
 import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exchange.ts'
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
-import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf } from '../../contract/operation.ts'
+import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf, WrittenAnswer } from '../../contract/operation.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { callerOf, challenge, nobody, permit } from './access.ts'
 import type { Ticket } from './admission.ts'
 import { type Answer, takes } from './answer.ts'
 import type { KeptAnswer, Limits, Ports } from './binding.ts'
+import { isChunks, leaveChunks, whenOver } from './chunks.ts'
 import { type Gate, passRate } from './gate.ts'
 import { claimOf, runOnce } from './idempotency.ts'
 import { busy, readRequestBody } from './request-body.ts'
@@ -142,12 +143,9 @@ const readFor = (passage: Passage, trace: Trace, idempotency: IdempotencyClaim |
 }
 
 type Fault = Extract<Outcome<unknown>, { readonly ok: false }>
+type Answered = Extract<Outcome<unknown>, { readonly ok: true }>
 
-const answerWith = async (
-  passage: Passage,
-  trace: Trace,
-  read: RequestOf<Operation>,
-): Promise<{ readonly ok: true; readonly value: unknown } | Fault> => {
+const answerWith = async (passage: Passage, trace: Trace, read: RequestOf<Operation>): Promise<Answered | Fault> => {
   const outcome = await passage.entry.binding.run(read)
   if (outcome.layout !== undefined) trace.layout = outcome.layout
   if (outcome.ok) return outcome
@@ -156,7 +154,7 @@ const answerWith = async (
   return { ...outcome, refusal: refusalInLayout(passage.operation, outcome.refusal, trace.layout) }
 }
 
-const jsonAnswer = (trace: Trace, body: string, status: number): Answer => ({
+const jsonAnswer = (trace: Trace, body: Answer['body'], status: number): Answer => ({
   status,
   layout: trace.layout,
   mediaType: 'application/json; charset=utf-8',
@@ -169,6 +167,15 @@ const changesNothing = (query: unknown): boolean =>
   typeof query === 'object' && query !== null && 'non_persistent' in query && query.non_persistent === true
 
 type Performed = { readonly ok: true; readonly value: Answer } | Fault
+
+const bodyWritten = (written: WrittenAnswer): Answer['body'] =>
+  'text' in written ? written.text : 'bytes' in written ? written.bytes : written.chunks
+
+const textOf = ({ written, value }: Answered, operation: Operation, layout: Layout): string => {
+  if (written === undefined) return JSON.stringify(answerInLayout(operation, value, layout))
+  if ('text' in written) return written.text
+  throw new Error(`an answer of ${operation.id} cannot be kept: it is no text`)
+}
 
 const perform = async (passage: Passage, trace: Trace, ports: Ports): Promise<Performed> => {
   const outcome = await performRead(passage, trace, ports)
@@ -185,6 +192,7 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
   if (claim.value !== null && !changesNothing(read.value.query)) return performOnce(passage, trace, ports, read.value, claim.value)
   const outcome = await answerWith(passage, trace, read.value)
   if (!outcome.ok) return outcome
+  if (outcome.written !== undefined) return accepted(jsonAnswer(trace, bodyWritten(outcome.written), operation.status))
   if (entry.binding.csv !== undefined) {
     trace.headers['Vary'] = 'Accept'
     if (takes(request.headers.get('accept'), 'text/csv')) {
@@ -208,7 +216,7 @@ const performOnce = async (
   const run = async (): Promise<{ readonly ok: true; readonly value: KeptAnswer } | Fault> => {
     const outcome = await answerWith(passage, trace, read)
     if (!outcome.ok) return outcome
-    const body = JSON.stringify(answerInLayout(operation, outcome.value, trace.layout))
+    const body = textOf(outcome, operation, trace.layout)
     return { ok: true, value: { status: operation.status, layout: trace.layout, body } }
   }
   const once = await runOnce<Fault>(claim, ports, run)
@@ -241,10 +249,17 @@ export const dispatch = async (
   const { entry, caller } = chosen.value
   const ticket = means.gate.admission.enter({ operation: entry.binding.operation, caller, headers: request.headers })
   if (ticket === null) return busy
+  let isLeft = true
   try {
     const passage = await enter(request, chosen.value, parameters, trace, { ...means, ticket })
-    return passage.ok ? await perform(passage.value, trace, means.ports) : passage
+    const outcome = passage.ok ? await perform(passage.value, trace, means.ports) : passage
+    if (!outcome.ok || !isChunks(outcome.value.body)) return outcome
+    isLeft = false
+    const body = whenOver(outcome.value.body, ticket.leave)
+    // Whoever asked has another answer by now.
+    if (means.signal.aborted) await leaveChunks(body)
+    return accepted({ ...outcome.value, body })
   } finally {
-    ticket.leave()
+    if (isLeft) ticket.leave()
   }
 }

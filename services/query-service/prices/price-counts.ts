@@ -4,7 +4,7 @@ import type { Interval } from '../../domain/cost/record-segments.ts'
 import { type CountingCell, countingCells, tierBounds } from '../../domain/price/counting-cell.ts'
 import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
-import { type CountedEnergy, nothingCounted } from '../../domain/tariff/evaluate.ts'
+import type { CountedStep } from '../../domain/tariff/evaluate.ts'
 import { countsEnergy, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { tierKey } from '../../domain/tariff/tier-count.ts'
@@ -104,22 +104,27 @@ const crossingEnergy = async (rows: Rows, snapshot: PricingSnapshot): Promise<re
   })
 }
 
+/** What accumulators have counted, by `tierKey`; what is absent has counted nothing. */
+export type CountedSteps = ReadonlyMap<number, readonly CountedStep[]>
+
+const nothing: CountedSteps = new Map()
+
 /**
  * Read from the stored rows of a location what its accumulators have counted at `from`, and when they meet the bounds of tiers in
  * [from, to). The cost is that of adding up the rows of the months concerned in the store, however many they are.
  * Source: contract decisions 10 and 11.
  */
-export const countedEnergyOf = async (
+export const countedStepsOf = async (
   db: ClickHouse,
   tenant: Tenant,
   snapshot: PricingSnapshot,
   direction: TariffDirection,
   { from, to }: Span,
-): Promise<CountedEnergy> => {
-  if (!countsEnergy(snapshot, direction) || from >= recordTimes.to || to <= recordTimes.from) return nothingCounted
+): Promise<CountedSteps> => {
+  if (!countsEnergy(snapshot, direction) || from >= recordTimes.to || to <= recordTimes.from) return nothing
   const cells = countingCells(snapshot, direction, from, to)
   const [first] = cells
-  if (first === undefined) return nothingCounted
+  if (first === undefined) return nothing
   const rows: Rows = { db, tenant, of: { locationId: snapshot.locationId, direction }, edges: edgesOf(cells) }
   const whole = { from: first.start, to }
   const starts = new Set([...rows.edges, ...partsOf({ from: from + 1, to }, firstParts, hourMs)])
@@ -129,7 +134,7 @@ export const countedEnergyOf = async (
   let buckets = read
   for (;;) {
     const { steps, coarse } = tierSteps({ cells, buckets, crossing }, bounds, from)
-    if (coarse.length === 0) return (type, of, countingStart) => steps.get(tierKey(type, of, countingStart)) ?? []
+    if (coarse.length === 0) return steps
     const now = new Set(coarse.slice(0, bucketsAtOnce))
     const told = await finer(rows, [...now])
     buckets = [...buckets.filter(bucket => !now.has(bucket)), ...told].sort((a, b) => a.start - b.start)

@@ -4,7 +4,7 @@ import { tariffListUrl } from '../../contract/tariff.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { nextUpdate } from '../../domain/price/next-update.ts'
-import type { PriceRequest, PriceSeries } from '../../domain/price/price-series.ts'
+import type { UnpricedSpan } from '../../domain/price/price-series.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { noTariffConnected } from '../../domain/tariff/missing-tariff.ts'
 import { isOnItsWay, pendingTariff } from '../../domain/tariff/on-its-way.ts'
@@ -17,16 +17,27 @@ import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import { nextPublication, pricesChangedAt } from '../../platform/postgres/price-times.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import type { HeldPricing, PricingBook } from '../../platform/pricing-book.ts'
-import { countedEnergyOf } from './price-counts.ts'
+import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
+import { isMissed } from '../work/price-work.ts'
+import { type CountedSteps, countedStepsOf } from './price-counts.ts'
 
 /** What the readings of prices are made from; `pricing` is their own, so that a look into the past moves nothing that others hold. */
-export type PriceReads = { readonly database: Database; readonly clickHouse: ClickHouse; readonly pricing: PricingBook }
+export type PriceReads = {
+  readonly database: Database
+  readonly clickHouse: ClickHouse
+  readonly pricing: PricingBook
+  /** Does what takes long. */
+  readonly thread: Pick<WorkThread, 'begin'>
+}
 
 /** A location and what prices it by now; `changedAt` in ms. */
 type GatheredPricing = { readonly location: StoredLocation; readonly changedAt: number; readonly held: HeldPricing }
 
 /** All that prices a span of a location by now. */
-export type GatheredPrices = GatheredPricing & { readonly request: PriceRequest }
+export type GatheredPrices = GatheredPricing & {
+  readonly request: { readonly direction: TariffDirection; readonly start: number; readonly end: number }
+  readonly counted: CountedSteps
+}
 
 /** From when on (ms) prices are needed, and what speaks against the request once the clock of its location is known. */
 type PricingAsked = { readonly start: number; readonly refuse: (zone: TimeZone) => Refusal | null }
@@ -70,22 +81,29 @@ export const gatherPrices = async (
 ): Promise<Result<GatheredPrices>> => {
   const found = await gatherPricing(reads, tenant, locationId, { start, refuse })
   if (!found.ok) return found
-  const counted = await countedEnergyOf(reads.clickHouse, tenant, found.value.held.snapshot, direction, { from: start, to: end })
-  return accepted({ ...found.value, request: { direction, start, end, counted } })
+  const counted = await countedStepsOf(reads.clickHouse, tenant, found.value.held.snapshot, direction, { from: start, to: end })
+  return accepted({ ...found.value, request: { direction, start, end }, counted })
 }
 
 /** Tell when prices are worth asking for again, after `at` (ms). Source: contract decisions 17. */
-export const nextUpdateOf = async ({ database }: PriceReads, { held, request }: GatheredPrices, at: number): Promise<number> => {
+export const nextUpdateOf = async (
+  { database }: Pick<PriceReads, 'database'>,
+  { held, request }: GatheredPrices,
+  at: number,
+): Promise<number> => {
   const sourceId = { IMPORT: held.importSourceId, EXPORT: held.exportSourceId, LOCAL: null }[request.direction]
   return nextUpdate(held.snapshot.timeZone, at, sourceId === null ? null : await nextPublication(database.operator, sourceId, at))
 }
 
 /** When the first contract of a direction begins (ms); null where there never was one. */
-const firstContract = (snapshot: PricingSnapshot, direction: TariffDirection): number | null =>
+export const firstContract = (snapshot: PricingSnapshot, direction: TariffDirection): number | null =>
   snapshot.directions[direction].eras.find(era => era.commodityId !== null)?.from ?? null
 
 const noPrice = (direction: TariffDirection, at: string): Refusal =>
   refused('no_price_data', `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`).refusal
+
+/** What is known of a series: how many elements it has, and the gaps that decide on it, in order. */
+type SeriesGaps = { readonly elements: number; readonly unpriced: readonly UnpricedSpan[] }
 
 /**
  * Say why a series cannot be answered; null when it can. Time before the first contract may be left out of it, no other.
@@ -93,13 +111,13 @@ const noPrice = (direction: TariffDirection, at: string): Refusal =>
  * its way `pending_connect`, or `no_price_data`. Source: contract decisions 3 and 11.
  */
 export const refuseSeries = (
-  gathered: GatheredPrices,
-  { elements, unpriced }: PriceSeries<unknown>,
+  gathered: Pick<GatheredPrices, 'location' | 'held'>,
+  { elements, unpriced }: SeriesGaps,
   { span, layout, at }: { readonly span: PriceSpan; readonly layout: Layout; readonly at: number },
 ): Refusal | null => {
   const first = firstContract(gathered.held.snapshot, span.direction)
-  const gap = unpriced.find(({ end, missing }) => missing === 'MARKET_PRICE' || first === null || end > first)
-  if (elements.length > 0 && gap === undefined) return null
+  const gap = unpriced.find(isMissed(first))
+  if (elements > 0 && gap === undefined) return null
   const { missing, start } = gap ?? { missing: 'TARIFF', start: span.start }
   const instant = writeInstant(start, span.endOffset)
   if (missing === 'MARKET_PRICE') return noPrice(span.direction, instant)

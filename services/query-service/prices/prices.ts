@@ -1,42 +1,30 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type EarlierPrice, priceRetrieve, priceToWire } from '../../contract/price.ts'
-import { priceAuditRetrieve, priceAuditToWire } from '../../contract/price-audit.ts'
-import { type PriceSpan, type PriceView, priceLimits, readPriceSpan, refuseLongSpan } from '../../contract/price-request.ts'
+import { type EarlierPrice, priceRetrieve } from '../../contract/price.ts'
+import { priceAuditRetrieve } from '../../contract/price-audit.ts'
+import { type PriceSpan, priceLimits, readPriceSpan, refuseLongSpan } from '../../contract/price-request.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
-import { type PriceRequest, type PriceSeries, priceAudit, priceSeries } from '../../domain/price/price-series.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { mint } from '../../platform/mint.ts'
 import { tenantOf } from '../change.ts'
-import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceReads, refuseSeries } from './price-reads.ts'
+import { answerSeries, pricedInput } from './answer-series.ts'
+import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceReads } from './price-reads.ts'
 
 /** What both readings need of a request. */
-type Asked = Pick<RequestOf<typeof priceAuditRetrieve>, 'caller' | 'at' | 'layout' | 'id' | 'body'>
+type Asked = Pick<RequestOf<typeof priceAuditRetrieve>, 'caller' | 'at' | 'layout' | 'id' | 'body' | 'signal'>
 
-type Priced<Element> = { readonly gathered: GatheredPrices; readonly series: PriceSeries<Element>; readonly span: PriceSpan }
+type Gathered = { readonly gathered: GatheredPrices; readonly span: PriceSpan }
 
-const priced = async <Element>(
-  reads: PriceReads,
-  asked: Asked,
-  read: (snapshot: PricingSnapshot, request: PriceRequest) => PriceSeries<Element>,
-): Promise<Result<Priced<Element>>> => {
+const gather = async (reads: PriceReads, asked: Asked): Promise<Result<Gathered>> => {
   const { at, layout } = asked
   const span = readPriceSpan(asked.body, layout, at)
   if (!span.ok) return span
   const refuse = (zone: TimeZone) => refuseLongSpan(span.value, zone, priceLimits.days)
   const gathered = await gatherPrices(reads, tenantOf(asked), asked.id, { ...span.value, refuse })
-  if (!gathered.ok) return gathered
-  const series = read(gathered.value.held.snapshot, gathered.value.request)
-  const refusal = refuseSeries(gathered.value, series, { span: span.value, layout, at })
-  return refusal === null ? accepted({ gathered: gathered.value, series, span: span.value }) : { ok: false, refusal }
+  return gathered.ok ? accepted({ gathered: gathered.value, span: span.value }) : gathered
 }
 
-const viewOf = <Element>(
-  kind: 'price' | 'priceAudit',
-  { caller, at }: Asked,
-  { gathered, series, span }: Priced<Element>,
-): PriceView<Element> => ({
+const viewOf = (kind: 'price' | 'priceAudit', { caller, at }: Asked, { gathered, span }: Gathered) => ({
   id: mint(kind, at),
   accountId: caller.accountId,
   liveMode: caller.liveMode,
@@ -45,7 +33,6 @@ const viewOf = <Element>(
   currencyCode: gathered.location.currencyCode,
   span,
   lastUpdated: gathered.changedAt,
-  elements: series.elements,
   createdAt: at,
 })
 
@@ -65,10 +52,13 @@ const retrievePrices = async (
   reads: PriceReads,
   request: RequestOf<typeof priceRetrieve>,
 ): Promise<Outcome<AnswerOf<typeof priceRetrieve>>> => {
-  const found = await priced(reads, request, priceSeries)
+  const found = await gather(reads, request)
   if (!found.ok) return found
-  const earlier = request.layout === 'current' ? null : await earlierOf(reads, request, found.value.gathered)
-  return accepted(priceToWire({ ...viewOf('price', request, found.value), earlier }))
+  const { layout } = request
+  const { gathered } = found.value
+  const earlier = layout === 'current' ? null : await earlierOf(reads, request, gathered)
+  const input = { ...pricedInput(gathered), view: viewOf('price', request, found.value), layout, earlier }
+  return answerSeries(reads, request, found.value, { name: 'price', input })
 }
 
 /** Answer how the prices of a span are made up. Source: contract decisions 11. */
@@ -76,10 +66,10 @@ const retrieveAudit = async (
   reads: PriceReads,
   request: RequestOf<typeof priceAuditRetrieve>,
 ): Promise<Outcome<AnswerOf<typeof priceAuditRetrieve>>> => {
-  const found = await priced(reads, request, priceAudit)
+  const found = await gather(reads, request)
   if (!found.ok) return found
-  const { marketSourceIds } = found.value.series
-  return accepted(priceAuditToWire({ ...viewOf('priceAudit', request, found.value), layout: request.layout, marketSourceIds }))
+  const input = { ...pricedInput(found.value.gathered), view: viewOf('priceAudit', request, found.value), layout: request.layout }
+  return answerSeries(reads, request, found.value, { name: 'audit', input })
 }
 
 /** Bind the readings of prices. */

@@ -1,21 +1,22 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { scheduleAmount, scheduleAmountToWire } from '../../contract/schedule-amount.ts'
+import { scheduleAmount } from '../../contract/schedule-amount.ts'
 import { type AmountBody, refuseLongPlan } from '../../contract/schedule-amount-request.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
+import { copyPricing, mostPieces } from '../../domain/price/pricing-copy.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { type AmountMarket, planAmount } from '../../domain/schedule/amount.ts'
 import type { AmountRequest } from '../../domain/schedule/amount-request.ts'
-import { type CountedEnergy, nothingCounted } from '../../domain/tariff/evaluate.ts'
+import type { CountedStep } from '../../domain/tariff/evaluate.ts'
 import { isOnItsWay } from '../../domain/tariff/on-its-way.ts'
-import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import { countsEnergy, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { mint } from '../../platform/mint.ts'
 import { livingDevices } from '../../platform/postgres/devices.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { countedEnergyOf } from './price-counts.ts'
+import { type AmountHead, type AmountInput, textEnd } from '../work/amount-work.ts'
+import { type BegunWork, leaveWork, runWork } from '../work/run-work.ts'
+import { countedStepsOf } from './price-counts.ts'
 import { gatherPricing, type PriceReads } from './price-reads.ts'
 import { expectedGeneration } from './schedule-reads.ts'
 
@@ -43,7 +44,11 @@ const checkDevices = async (reads: PriceReads, request: Asked): Promise<Result<n
   return refused('device_not_found', 'device_id must be the id of a device of the account', `data[${unknown}].device_id`)
 }
 
-type Gathered = { readonly location: StoredLocation; readonly market: AmountMarket }
+type Gathered = {
+  readonly location: StoredLocation
+  readonly input: Omit<AmountInput, 'view' | 'body' | 'layout'>
+  readonly isSmall: boolean
+}
 
 /** The time (ms) from the first start of some windows to their last end. */
 const spanOf = (windows: AmountRequest['devices']) => ({
@@ -51,47 +56,61 @@ const spanOf = (windows: AmountRequest['devices']) => ({
   to: windows.reduce((latest, { end }) => Math.max(latest, end), Number.NEGATIVE_INFINITY),
 })
 
+/** Plans of so many windows × pieces of price take some ms; where tiers tie all time together, those of a tenth. */
+const fewCells = 2_000
+
+const isSmallPlan = (snapshot: PricingSnapshot, { devices }: AmountRequest): boolean => {
+  const { from, to } = spanOf(devices)
+  const directions = [...new Set(devices.map(({ direction }) => direction))]
+  const pieces = directions.reduce((sum, direction) => sum + mostPieces(snapshot, direction, { start: from, end: to }), 0)
+  const isTiered = directions.some(direction => countsEnergy(snapshot, direction))
+  return devices.length * (pieces + 2 * devices.length) * (isTiered ? 10 : 1) <= fewCells
+}
+
 /**
  * Gather the prices of both directions, what the tiers of each have counted when its first window begins, and the generation that is
  * expected while imports may run.
  */
-const gather = async (reads: PriceReads, request: Asked, { devices }: AmountRequest): Promise<Result<Gathered>> => {
+const gather = async (reads: PriceReads, request: Asked, plan: AmountRequest): Promise<Result<Gathered>> => {
+  const { devices } = plan
   const tenant = tenantOf(request)
   const refuse = (zone: TimeZone) => refuseLongPlan(request.body, zone)
-  const pricing = await gatherPricing(reads, tenant, request.id, { start: spanOf(devices).from, refuse })
+  const whole = spanOf(devices)
+  const pricing = await gatherPricing(reads, tenant, request.id, { start: whole.from, refuse })
   if (!pricing.ok) {
     const isInBody = pricing.refusal.code === 'not_found' && request.layout === 'earlier'
     return isInBody ? refused('location_not_found', 'location_id must be the id of a location of the account', 'location_id') : pricing
   }
   const { location, held } = pricing.value
-  const [imports, exports] = (['IMPORT', 'EXPORT'] as const).map(direction => devices.filter(one => one.direction === direction))
-  const countedOf = async (direction: TariffDirection, windows: AmountRequest['devices'] = []) =>
-    windows.length === 0 ? nothingCounted : countedEnergyOf(reads.clickHouse, tenant, held.snapshot, direction, spanOf(windows))
-  const of: Readonly<Record<TariffDirection, CountedEnergy>> = {
-    IMPORT: await countedOf('IMPORT', imports),
-    EXPORT: await countedOf('EXPORT', exports),
-    LOCAL: await countedOf('LOCAL', imports),
+  const { snapshot } = held
+  const [imports = [], exports = []] = (['IMPORT', 'EXPORT'] as const).map(direction => devices.filter(one => one.direction === direction))
+  const counted = new Map<number, readonly CountedStep[]>()
+  for (const [direction, windows] of [['IMPORT', imports] as const, ['EXPORT', exports] as const, ['LOCAL', imports] as const]) {
+    if (windows.length === 0) continue
+    const steps = await countedStepsOf(reads.clickHouse, tenant, snapshot, direction, spanOf(windows))
+    for (const [key, of] of steps) counted.set(key, of)
   }
-  const counted: CountedEnergy = (type, direction, from) => of[direction](type, direction, from)
-  const generation =
-    imports === undefined || imports.length === 0 ? [] : await expectedGeneration(reads.clickHouse, tenant, request.id, spanOf(imports))
-  const isPending: AmountMarket['isPending'] = direction => isOnItsWay(location, direction, request.at)
-  return accepted({ location, market: { snapshot: held.snapshot, counted, generation, isPending } })
+  const generation = imports.length === 0 ? [] : await expectedGeneration(reads.clickHouse, tenant, request.id, spanOf(imports))
+  const input = {
+    pricing: copyPricing(snapshot, ['IMPORT', 'EXPORT', 'LOCAL'], { start: whole.from, end: whole.to }),
+    ...{ counted, generation, request: plan },
+    pending: (['IMPORT', 'EXPORT'] as const).filter(direction => isOnItsWay(location, direction, request.at)),
+  }
+  return accepted({ location, input, isSmall: isSmallPlan(snapshot, plan) && generation.length <= mostSmallGeneration })
 }
 
-/** How long (ms) a plan holds up the process before others get their turn. */
-const turnMs = 10
+const mostSmallGeneration = 100
 
-/** Do work that yields, in turns. Rejects once the request has run out of time. */
-const inTurns = async <T>(work: Generator<undefined, T>, signal: AbortSignal): Promise<T> => {
-  for (let began = performance.now(); ; ) {
-    const step = work.next()
-    if (step.done === true) return step.value
-    if (performance.now() - began < turnMs) continue
-    await nextTurn()
-    signal.throwIfAborted()
-    began = performance.now()
-  }
+/** The texts of a plan: in the names of the current layout, and in those of the request's. */
+type PlanTexts = { readonly current: string; readonly asked: string }
+
+const readTexts = async (answer: BegunWork['answer']): Promise<PlanTexts> => {
+  const decoder = new TextDecoder()
+  let text = ''
+  if ('bytes' in answer) text = decoder.decode(answer.bytes)
+  else for await (const bytes of answer.chunks) text += decoder.decode(bytes, { stream: true })
+  const [current = '', asked = current] = text.split(textEnd)
+  return { current, asked }
 }
 
 /**
@@ -102,28 +121,29 @@ export const createAmountSchedule = async (
   reads: PriceReads & QueryServiceDependencies,
   request: Asked,
 ): Promise<Outcome<AnswerOf<typeof scheduleAmount>>> => {
-  const { body, caller, at, signal } = request
-  const asked = requestOf(body)
-  const gathered = await gather(reads, request, asked)
+  const { body, caller, at, signal, layout } = request
+  const gathered = await gather(reads, request, requestOf(body))
   if (!gathered.ok) return gathered
   const known = await checkDevices(reads, request)
   if (!known.ok) return known
-  const { location, market } = gathered.value
-  const plan = await inTurns(planAmount(asked, market, body.data[0]?.end_time.offsetMinutes ?? 0), signal)
-  if (!plan.ok) return plan
-  const schedule = scheduleAmountToWire({
-    id: mint('scheduleAmount', at),
-    accountId: caller.accountId,
-    liveMode: caller.liveMode,
-    locationId: location.id,
-    timezone: location.timezone,
-    currencyCode: location.currencyCode,
-    unpriced: plan.value.unpriced,
-    createdAt: at,
-    body,
-    plan: plan.value,
-  })
-  return change(reads, scheduleAmount, request, async () =>
-    accepted({ value: schedule, events: [{ type: 'schedule.created', objectId: schedule.id, data: schedule }] }),
+  const { location, isSmall } = gathered.value
+  const id = mint('scheduleAmount', at)
+  const view = {
+    ...{ id, accountId: caller.accountId, liveMode: caller.liveMode, locationId: location.id },
+    ...{ timezone: location.timezone, currencyCode: location.currencyCode, createdAt: at },
+  }
+  const input = { ...gathered.value.input, view, body, layout }
+  const begun = await runWork(reads.thread, { name: 'amount', input, isSmall, account: caller.accountId, signal })
+  if (!begun.ok) return begun
+  const { refusal } = begun.value.head as AmountHead
+  if (refusal !== null) {
+    await leaveWork(begun.value)
+    return { ok: false, refusal }
+  }
+  const texts = await readTexts(begun.value.answer)
+  signal.throwIfAborted()
+  const changed = await change(reads, scheduleAmount, request, async () =>
+    accepted({ value: null, text: texts.asked, events: [{ type: 'schedule.created', objectId: id, text: texts.current }] }),
   )
+  return changed.ok ? { ok: true, written: { text: texts.asked } } : changed
 }

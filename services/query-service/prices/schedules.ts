@@ -1,54 +1,43 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type PriceSpan, refuseLongSpan } from '../../contract/price-request.ts'
 import { scheduleAmount } from '../../contract/schedule-amount.ts'
-import { scheduleDuration, scheduleDurationToWire } from '../../contract/schedule-duration.ts'
-import { scheduleLimit, scheduleLimitToWire } from '../../contract/schedule-limit.ts'
+import { scheduleDuration } from '../../contract/schedule-duration.ts'
+import { scheduleLimit } from '../../contract/schedule-limit.ts'
 import { readWindow, scheduleLimits, type WindowView } from '../../contract/schedule-window.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
-import { type PriceElement, type PriceSeries, priceSeries } from '../../domain/price/price-series.ts'
-import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { scheduleDuration as chooseDuration } from '../../domain/schedule/duration.ts'
-import { withoutPrice } from '../../domain/schedule/infeasible.ts'
-import { scheduleLimit as chooseLimit } from '../../domain/schedule/limit.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { mint } from '../../platform/mint.ts'
 import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceReads, refuseSeries } from './price-reads.ts'
+import { answerSeries, pricedInput } from './answer-series.ts'
+import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceReads } from './price-reads.ts'
 import { createAmountSchedule } from './schedule-amounts.ts'
 
 /** What schedules are made from: prices, and what writes the event of a new plan. */
 export type ScheduleReads = PriceReads & QueryServiceDependencies
 
-type Asked = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'layout' | 'id'> & {
+type Asked = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'layout' | 'id' | 'signal'> & {
   readonly body: Parameters<typeof readWindow>[0] & { readonly segment: 'LOW' | 'HIGH' }
 }
 
-/** A window with its prices. */
-type Window = { readonly span: PriceSpan; readonly gathered: GatheredPrices; readonly series: PriceSeries<PriceElement> }
+/** A window and what prices it. */
+type Window = { readonly span: PriceSpan; readonly gathered: GatheredPrices }
 
-const readPrices = async (reads: PriceReads, asked: Asked): Promise<Result<Window>> => {
+const readWindowPrices = async (reads: PriceReads, asked: Asked): Promise<Result<Window>> => {
   const span = readWindow(asked.body, asked.at)
   if (!span.ok) return span
   const refuse = (zone: TimeZone) => refuseLongSpan(span.value, zone, scheduleLimits.windowDays[asked.layout])
   const gathered = await gatherPrices(reads, tenantOf(asked), asked.id, { ...span.value, refuse })
-  if (!gathered.ok) return gathered
-  const series = priceSeries(gathered.value.held.snapshot, gathered.value.request)
-  return accepted({ span: span.value, gathered: gathered.value, series })
-}
-
-/** Say which price is missing where the priced time of a window cannot hold what is asked for. */
-const refuseWindow = ({ span, gathered, series }: Window, { layout, at }: Asked): Refusal => {
-  const first = series.unpriced[0] ?? { start: span.start, end: span.end, missing: 'TARIFF' }
-  return refuseSeries(gathered, series, { span, layout, at }) ?? withoutPrice(gathered.held.snapshot, first, span.direction, span.endOffset)
+  return gathered.ok ? accepted({ span: span.value, gathered: gathered.value }) : gathered
 }
 
 const viewOf = async (
   reads: PriceReads,
   kind: 'scheduleDuration' | 'scheduleLimit',
   { caller, at, layout, body }: Asked,
-  { span, gathered, series }: Window,
-): Promise<WindowView> => ({
+  { span, gathered }: Window,
+): Promise<Omit<WindowView, 'unpriced'>> => ({
   id: mint(kind, at),
   accountId: caller.accountId,
   liveMode: caller.liveMode,
@@ -58,7 +47,6 @@ const viewOf = async (
   span,
   segment: body.segment,
   nextUpdate: layout === 'current' ? null : await nextUpdateOf(reads, gathered, at),
-  unpriced: series.unpriced,
   createdAt: at,
 })
 
@@ -69,19 +57,17 @@ const scheduleByDuration = async (
   reads: PriceReads,
   request: RequestOf<typeof scheduleDuration>,
 ): Promise<Outcome<AnswerOf<typeof scheduleDuration>>> => {
-  const window = await readPrices(reads, request)
+  const window = await readWindowPrices(reads, request)
   if (!window.ok) return window
-  const { duration, contiguous = false, segment } = request.body
-  const { span, series } = window.value
+  const { duration, contiguous = false } = request.body
+  const { span, gathered } = window.value
   if (duration * minuteMs > span.end - span.start) {
     const minutes = Math.floor((span.end - span.start) / minuteMs)
     return refused('duration_too_long', `duration must be at most ${minutes} minutes, the length of the window`, 'duration')
   }
-  const slots = chooseDuration(series.elements, { segment, duration: duration * minuteMs, contiguous })
-  if (slots === null) return { ok: false, refusal: refuseWindow(window.value, request) }
-  return accepted(
-    scheduleDurationToWire({ ...(await viewOf(reads, 'scheduleDuration', request, window.value)), duration, contiguous, slots }),
-  )
+  const view = await viewOf(reads, 'scheduleDuration', request, window.value)
+  const input = { ...pricedInput(gathered), view, layout: request.layout, duration, contiguous }
+  return answerSeries(reads, request, window.value, { name: 'duration', input })
 }
 
 /** Answer all time on one side of a price. Source: contract decisions 13. */
@@ -89,14 +75,12 @@ const scheduleByLimit = async (
   reads: PriceReads,
   request: RequestOf<typeof scheduleLimit>,
 ): Promise<Outcome<AnswerOf<typeof scheduleLimit>>> => {
-  const window = await readPrices(reads, request)
+  const window = await readWindowPrices(reads, request)
   if (!window.ok) return window
-  const { elements } = window.value.series
-  if (elements.length === 0) return { ok: false, refusal: refuseWindow(window.value, request) }
-  const { segment, absolute = null, relative = null } = request.body
-  const bound = { absolute, relative }
-  const slots = chooseLimit(elements, segment, bound)
-  return accepted(scheduleLimitToWire({ ...(await viewOf(reads, 'scheduleLimit', request, window.value)), bound, slots }))
+  const { absolute = null, relative = null } = request.body
+  const view = await viewOf(reads, 'scheduleLimit', request, window.value)
+  const input = { ...pricedInput(window.value.gathered), view, layout: request.layout, bound: { absolute, relative } }
+  return answerSeries(reads, request, window.value, { name: 'limit', input })
 }
 
 /** Bind the schedules. */

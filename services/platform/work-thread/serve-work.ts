@@ -1,0 +1,112 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { FromThread, PausableWork, ToThread, WorkStep, WorkTable } from './work-messages.ts'
+
+/** How long (ms) one account's work goes on before another's. */
+const sliceMs = 10
+
+type Running = { readonly id: number; readonly account: string; readonly work: PausableWork; chunksWanted: number }
+
+/** Whose turn it is: accounts in turn, and the works of one account in turn. */
+const takeNext = (works: Map<number, Running>, turnOf: Map<string, number>): Running | null => {
+  let next: Running | null = null
+  for (const one of works.values()) {
+    if (one.chunksWanted <= 0) continue
+    if (next === null || (turnOf.get(one.account) ?? 0) < (turnOf.get(next.account) ?? 0)) next = one
+  }
+  if (next === null) return null
+  // Behind the other works of its account.
+  works.delete(next.id)
+  works.set(next.id, next)
+  return next
+}
+
+const begin = (table: WorkTable, name: string, input: unknown): PausableWork => {
+  const start = table[name]
+  if (start === undefined) throw new Error(`there is no work called ${name}`)
+  // Both ends of the thread are written against one table.
+  return start(input as never)
+}
+
+/**
+ * Do the work of a thread: in slices, accounts in turn, each work no further than its bytes are asked for. Messages are read between slices, so
+ * that what is stopped stops within one. Source: promises S6.
+ */
+export const serveWork = (port: MessagePort, table: WorkTable): void => {
+  const works = new Map<number, Running>()
+  /** When each account had its last slice, as a count of slices. */
+  const turnOf = new Map<string, number>()
+  let slices = 0
+  let isWorking = false
+  const send = (message: FromThread, moved: readonly ArrayBuffer[] = []): void => port.postMessage(message, moved)
+
+  const drop = (id: number): void => {
+    const { account } = works.get(id) ?? {}
+    works.delete(id)
+    if (account !== undefined && ![...works.values()].some(one => one.account === account)) turnOf.delete(account)
+  }
+
+  const finish = (one: Running, message: FromThread): void => {
+    drop(one.id)
+    send(message)
+  }
+
+  const tellStep = (one: Running, step: WorkStep): void => {
+    if (step === undefined) return
+    if ('head' in step) {
+      send({ kind: 'head', id: one.id, head: step.head })
+      return
+    }
+    one.chunksWanted -= 1
+    send({ kind: 'bytes', id: one.id, bytes: step.bytes }, [step.bytes.buffer])
+  }
+
+  const runSlice = (one: Running): void => {
+    const began = performance.now()
+    try {
+      do {
+        const step = one.work.next()
+        if (step.done === true) {
+          finish(one, { kind: 'end', id: one.id })
+          return
+        }
+        tellStep(one, step.value)
+      } while (one.chunksWanted > 0 && performance.now() - began < sliceMs)
+    } catch (error) {
+      finish(one, { kind: 'fault', id: one.id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    }
+  }
+
+  const start = ({ id, account, name, input }: Extract<ToThread, { readonly kind: 'begin' }>): void => {
+    try {
+      works.set(id, { id, account, work: begin(table, name, input), chunksWanted: 1 })
+    } catch (error) {
+      send({ kind: 'fault', id, error: String(error) })
+    }
+  }
+
+  const take = (message: ToThread): void => {
+    const one = works.get(message.id)
+    if (message.kind === 'begin') start(message)
+    else if (message.kind === 'stop') drop(message.id)
+    else if (one !== undefined) one.chunksWanted += message.chunks
+  }
+
+  const workOn = async (): Promise<void> => {
+    if (isWorking) return
+    isWorking = true
+    for (let next = takeNext(works, turnOf); next !== null; next = takeNext(works, turnOf)) {
+      slices += 1
+      turnOf.set(next.account, slices)
+      runSlice(next)
+      for (let waiting = receiveMessageOnPort(port); waiting !== undefined; waiting = receiveMessageOnPort(port)) take(waiting.message)
+      await nextTurn()
+    }
+    isWorking = false
+  }
+
+  port.on('message', (message: ToThread) => {
+    take(message)
+    void workOn()
+  })
+}

@@ -1,0 +1,167 @@
+import { Worker } from 'node:worker_threads'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import { Failure } from '../failure.ts'
+import { type Chunks, whenOver } from '../http/chunks.ts'
+import { busy } from '../http/request-body.ts'
+import { type FairShare, fairShare, type ShareLimits } from './fair-share.ts'
+import type { FromThread, ToThread } from './work-messages.ts'
+
+/** Who asks for which work. `input` is plain data; it is copied. */
+export type WorkAsked = { readonly account: string; readonly name: string; readonly input: unknown; readonly signal: AbortSignal }
+
+/** Work under way: what it knew before its bytes, and the bytes. Leaving them stops the work: they must be read or left. */
+export type RunningWork = { readonly head: unknown; readonly chunks: Chunks }
+
+/** A thread for long work that needs nothing but plain data. */
+export type WorkThread = AsyncDisposable & {
+  /**
+   * Begin work; gives it once its head is known. Refuses `unavailable` where too much work of the account waits. Rejects when the signal is
+   * aborted before the head is known, and with a retriable `Failure` when the thread is lost.
+   */
+  readonly begin: (asked: WorkAsked) => Promise<Result<RunningWork>>
+}
+
+export type WorkThreadOptions = {
+  /** The file of the thread, which calls `serveWork`. */
+  readonly script: URL
+  readonly limits: ShareLimits
+  /** What the thread may hold, in MiB; one that needs more is ended, and its work fails. */
+  readonly memoryMiB: number
+}
+
+/** So many chunks are on their way at once. */
+const chunksAhead = 4
+
+type Waiting = { readonly resolve: () => void }
+
+/** What has come of one work so far. */
+type Inbox = {
+  readonly chunks: Uint8Array<ArrayBuffer>[]
+  head: { readonly value: unknown } | null
+  isOver: boolean
+  error: Error | null
+  waiting: Waiting | null
+}
+
+const wake = (inbox: Inbox): void => {
+  const { waiting } = inbox
+  inbox.waiting = null
+  waiting?.resolve()
+}
+
+const arrival = (inbox: Inbox): Promise<void> =>
+  new Promise(resolve => {
+    inbox.waiting = { resolve }
+  })
+
+const put = (inbox: Inbox, message: FromThread): void => {
+  if (message.kind === 'head') inbox.head = { value: message.head }
+  else if (message.kind === 'bytes') inbox.chunks.push(message.bytes)
+  else {
+    inbox.isOver = true
+    if (message.kind === 'fault') inbox.error = new Error(`work in the thread failed: ${message.error}`)
+  }
+  wake(inbox)
+}
+
+const lost = (cause: unknown): Failure => new Failure('work_thread_lost', 'the thread for long work ended', { retriable: true, cause })
+
+/** The thread itself, started when it is first needed and again after it was lost. */
+const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
+  const inboxes = new Map<number, Inbox>()
+  let worker: Worker | null = null
+  const failAll = (cause: unknown): void => {
+    worker = null
+    for (const inbox of inboxes.values()) {
+      inbox.isOver = true
+      inbox.error ??= lost(cause)
+      wake(inbox)
+    }
+    inboxes.clear()
+  }
+  const start = (): Worker => {
+    const started = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMiB }, stdout: false, stderr: false })
+    const failIfPresent = (cause: unknown): void => {
+      if (worker === started) failAll(cause)
+    }
+    started.on('message', (message: FromThread) => {
+      const inbox = inboxes.get(message.id)
+      if (message.kind === 'end' || message.kind === 'fault') inboxes.delete(message.id)
+      if (inbox !== undefined) put(inbox, message)
+    })
+    started.on('error', failIfPresent)
+    started.on('exit', code => failIfPresent(new Error(`exit code ${code}`)))
+    started.unref()
+    return started
+  }
+  return {
+    inboxes,
+    send: (message: ToThread): void => {
+      worker ??= start()
+      worker.postMessage(message)
+    },
+    close: async (): Promise<void> => {
+      const open = worker
+      failAll(new Error('the service stops'))
+      await open?.terminate()
+    },
+  }
+}
+
+type Thread = ReturnType<typeof threadOf>
+
+/** Give the bytes of work as they come, asking for one more chunk with each that is taken. */
+async function* bytesOf(thread: Thread, id: number, inbox: Inbox): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  thread.send({ kind: 'more', id, chunks: chunksAhead - 1 })
+  for (;;) {
+    const bytes = inbox.chunks.shift()
+    if (bytes !== undefined) {
+      if (!inbox.isOver) thread.send({ kind: 'more', id, chunks: 1 })
+      yield bytes
+    } else if (inbox.error !== null) throw inbox.error
+    else if (inbox.isOver) return
+    else await arrival(inbox)
+  }
+}
+
+const beginWithin = async (thread: Thread, id: number, asked: WorkAsked, leave: () => void): Promise<RunningWork> => {
+  const { account, name, input, signal } = asked
+  const inbox: Inbox = { chunks: [], head: null, isOver: false, error: null, waiting: null }
+  thread.inboxes.set(id, inbox)
+  const stop = (): void => {
+    signal.removeEventListener('abort', stop)
+    if (thread.inboxes.delete(id)) thread.send({ kind: 'stop', id })
+    inbox.isOver = true
+    wake(inbox)
+    leave()
+  }
+  try {
+    signal.throwIfAborted()
+    signal.addEventListener('abort', stop, { once: true })
+    thread.send({ kind: 'begin', id, account, name, input })
+    while (inbox.head === null && !inbox.isOver) await arrival(inbox)
+    signal.throwIfAborted()
+    if (inbox.error !== null) throw inbox.error
+    signal.removeEventListener('abort', stop)
+    return { head: inbox.head?.value, chunks: whenOver(bytesOf(thread, id, inbox), stop) }
+  } catch (error) {
+    stop()
+    throw error
+  }
+}
+
+/** Open a thread for long work; it starts with the first work. Accounts share it in turn. Source: promises I8 and S6. */
+export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
+  const share: FairShare = fairShare(options.limits)
+  const thread = threadOf(options)
+  let begun = 0
+  return {
+    begin: async asked => {
+      const leave = await share.enter(asked.account, asked.signal)
+      if (leave === null) return busy
+      begun += 1
+      return accepted(await beginWithin(thread, begun, asked, leave))
+    },
+    [Symbol.asyncDispose]: () => thread.close(),
+  }
+}

@@ -1,0 +1,75 @@
+import type { Layout } from '../../contract/layout.ts'
+import { scheduleAmount, scheduleAmountToWire } from '../../contract/schedule-amount.ts'
+import type { AmountBody } from '../../contract/schedule-amount-request.ts'
+import type { ScheduleView } from '../../contract/schedule-window.ts'
+import { openPricingCopy, type PricingCopy } from '../../domain/price/pricing-copy.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { type AmountPlan, planAmount } from '../../domain/schedule/amount.ts'
+import type { AmountRequest, Generation } from '../../domain/schedule/amount-request.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import { tierKey } from '../../domain/tariff/tier-count.ts'
+import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { CountedSteps } from '../prices/price-counts.ts'
+import { answerTexts, bytesOf, type LongAnswer } from './answer-bytes.ts'
+
+/** A plan to be made and written, as plain data. `pending` are the directions whose tariff is on its way. */
+export type AmountInput = {
+  readonly pricing: PricingCopy
+  readonly counted: CountedSteps
+  readonly generation: readonly Generation[]
+  readonly pending: readonly TariffDirection[]
+  readonly request: AmountRequest
+  readonly body: AmountBody
+  readonly view: Omit<ScheduleView, 'unpriced'>
+  readonly layout: Layout
+}
+
+/** Why there is no plan; null: there is one. */
+export type AmountHead = { readonly refusal: Refusal | null }
+
+/** What stands between the texts of a plan: no text of JSON holds it. */
+export const textEnd = '\n'
+
+const writerOf =
+  ({ view, body }: AmountInput, plan: AmountPlan): LongAnswer['write'] =>
+  (from, to) =>
+    scheduleAmountToWire({
+      ...view,
+      unpriced: to === 0 ? plan.unpriced : [],
+      body: to === 0 ? body : { ...body, data: body.data.slice(from, to) },
+      plan: { ...plan, devices: plan.devices.slice(from, to) },
+    })
+
+/** Windows of a plan may have thousands of pieces each. */
+const windowsAtATime = 8
+
+/** Plan, and write the plan in the names of the current layout, as its event has it, and after `textEnd` in those of the request's, if others. */
+export function* amountWork(input: AmountInput): PausableWork {
+  const { counted, generation, pending, request, body, layout } = input
+  const planning = planAmount(
+    request,
+    {
+      snapshot: openPricingCopy(input.pricing),
+      counted: (type, direction, countingStart) => counted.get(tierKey(type, direction, countingStart)) ?? [],
+      generation,
+      isPending: direction => pending.includes(direction),
+    },
+    body.data[0]?.end_time.offsetMinutes ?? 0,
+  )
+  const planned = yield* planning
+  if (!planned.ok) {
+    yield { head: { refusal: planned.refusal } satisfies AmountHead }
+    return
+  }
+  yield { head: { refusal: null } satisfies AmountHead }
+  const answer = {
+    operation: scheduleAmount,
+    count: planned.value.devices.length,
+    write: writerOf(input, planned.value),
+    atATime: windowsAtATime,
+  }
+  yield* bytesOf(answerTexts({ ...answer, layout: 'current' }))
+  if (layout === 'current') return
+  yield* bytesOf([textEnd])
+  yield* bytesOf(answerTexts({ ...answer, layout }))
+}

@@ -1,0 +1,54 @@
+import type { WrittenAnswer } from '../../contract/operation.ts'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import { leaveChunks } from '../../platform/http/chunks.ts'
+import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
+import { workTable } from './work-table.ts'
+
+type WorkName = keyof typeof workTable
+type InputOf<Name extends WorkName> = Parameters<(typeof workTable)[Name]>[0]
+
+/** Work to be done; what is small is done at once, in this thread. */
+export type Work<Name extends WorkName> = {
+  readonly name: Name
+  readonly input: InputOf<Name>
+  readonly isSmall: boolean
+  readonly account: string
+  readonly signal: AbortSignal
+}
+
+/** What work knew before its bytes, and the bytes, which must be read or left. */
+export type BegunWork = { readonly head: unknown; readonly answer: Exclude<WrittenAnswer, { readonly text: string }> }
+
+/** Leave work whose bytes nobody needs. */
+export const leaveWork = async ({ answer }: BegunWork): Promise<void> => {
+  if ('chunks' in answer) await leaveChunks(answer.chunks)
+}
+
+const finish = (work: PausableWork): BegunWork => {
+  let head: unknown
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  for (const step of work) {
+    if (step === undefined) continue
+    if ('head' in step) head = step.head
+    else chunks.push(step.bytes)
+  }
+  const [only] = chunks
+  return { head, answer: { bytes: chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks) } }
+}
+
+/**
+ * Begin work: small work is done here and now, other work in the thread, in its account's turn. Refuses `unavailable` where too much work of the
+ * account waits. Source: promises I8 and S6.
+ */
+export const runWork = async <Name extends WorkName>(
+  thread: Pick<WorkThread, 'begin'>,
+  { name, input, isSmall, account, signal }: Work<Name>,
+): Promise<Result<BegunWork>> => {
+  if (isSmall) {
+    const start: (input: InputOf<Name>) => PausableWork = workTable[name] as never
+    return accepted(finish(start(input)))
+  }
+  const begun = await thread.begin({ account, name, input, signal })
+  return begun.ok ? accepted({ head: begun.value.head, answer: { chunks: begun.value.chunks } }) : begun
+}

@@ -1,0 +1,12 @@
+import type { WorkTable } from '../../platform/work-thread/work-messages.ts'
+import { amountWork } from './amount-work.ts'
+import { auditWork, durationWork, limitWork, priceWork } from './price-work.ts'
+
+/** The long work of the query service. */
+export const workTable = {
+  amount: amountWork,
+  audit: auditWork,
+  duration: durationWork,
+  limit: limitWork,
+  price: priceWork,
+} as const satisfies WorkTable

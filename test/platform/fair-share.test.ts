@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fairShare } from '../../services/platform/work-thread/fair-share.ts'
+
+const never = new AbortController().signal
+const settle = async (): Promise<void> => {
+  for (let tick = 0; tick < 10; tick += 1) await Promise.resolve()
+}
+
+describe('a fair share', () => {
+  it('never has more under way than it may, of all or of one account, and leaves nobody behind', async () => {
+    const limits = fc.record({ atOnce: fc.integer({ min: 1, max: 4 }), ofAccount: fc.integer({ min: 1, max: 3 }) })
+    const works = fc.array(fc.record({ account: fc.constantFrom('a', 'b', 'c'), ticks: fc.integer({ min: 1, max: 4 }) }), { maxLength: 30 })
+    await fc.assert(
+      fc.asyncProperty(limits, works, async ({ atOnce, ofAccount }, asked) => {
+        const share = fairShare({ atOnce, ofAccount, waiting: 100 })
+        const running: string[] = []
+        await Promise.all(
+          asked.map(async ({ account, ticks }) => {
+            const leave = await share.enter(account, never)
+            running.push(account)
+            expect(running.length).toBeLessThanOrEqual(atOnce)
+            expect(running.filter(one => one === account).length).toBeLessThanOrEqual(ofAccount)
+            for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve()
+            running.splice(running.indexOf(account), 1)
+            leave?.()
+            // A second time changes nothing.
+            leave?.()
+          }),
+        )
+        expect(running).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('goes to accounts in turn, whoever has asked for more and sooner', async () => {
+    const share = fairShare({ atOnce: 1, ofAccount: 1, waiting: 100 })
+    const order: string[] = []
+    const ask = async (account: string): Promise<void> => {
+      const leave = await share.enter(account, never)
+      order.push(account)
+      await settle()
+      leave?.()
+    }
+    const asked = [...'aaaaa'].map(ask)
+    await settle()
+    await Promise.all([...asked, ask('b'), ask('c'), ask('b')])
+    expect(order.length).toBe(8)
+    expect(order.indexOf('b')).toBeLessThanOrEqual(2)
+    expect(order.indexOf('c')).toBeLessThanOrEqual(3)
+    expect(order.lastIndexOf('b')).toBeLessThanOrEqual(5)
+  })
+
+  it('refuses who would wait beyond the bound, and forgets who gives up', async () => {
+    const share = fairShare({ atOnce: 1, ofAccount: 1, waiting: 2 })
+    const leave = await share.enter('a', never)
+    const request = new AbortController()
+    const second = share.enter('a', request.signal)
+    const third = share.enter('a', never)
+    expect(await share.enter('a', never)).toBe(null)
+    request.abort(new Error('gone'))
+    await expect(second).rejects.toThrow('gone')
+    const fourth = share.enter('a', never)
+    expect(await share.enter('a', never)).toBe(null)
+    leave?.()
+    ;(await third)?.()
+    ;(await fourth)?.()
+    expect(await share.enter('a', never)).not.toBe(null)
+  })
+})
