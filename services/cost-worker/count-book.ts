@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import { openTurns } from '../platform/event-loop-turn.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
 import { gatherRows, type StoredRows } from './gather-rows.ts'
 import { type Cluster, clustersOf, directions, isTiered, type LaneGroup } from './lane-group.ts'
@@ -29,9 +29,6 @@ export type CountBook = {
   readonly drop: () => void
   readonly dropLocation: (locationId: string) => void
 }
-
-/** A step may cost stored rows of many months; so long, in ms, others wait for their turn meanwhile. */
-const longestTurnMs = 20
 
 /** Tails of all groups together, in records. */
 const mostCounted = 300_000
@@ -78,13 +75,13 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
   }
 
   /** Cost a group behind what is known of its accumulators; null where that does not do. */
-  const near = (group: LaneGroup): Iterable<MeterCostRow> | null => {
+  const near = (group: LaneGroup): Iterable<MeterCostRow | null> | null => {
     const known = held.get(keyOf(group))
     if (known === undefined || !isPlain(group) || !isNear(known, group.records)) return null
     return settleAndRemember(group, known)
   }
 
-  function* settleAndRemember(group: LaneGroup, known: TailCount): Generator<MeterCostRow, void, undefined> {
+  function* settleAndRemember(group: LaneGroup, known: TailCount): Generator<MeterCostRow | null, void, undefined> {
     remember(group, yield* settleNear(group, group.records, known))
   }
 
@@ -95,15 +92,19 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
   }
 
   /** Cost a group's clusters; of a row that two of them write, either is right, and the higher version holds. */
-  function* settleAmong(group: LaneGroup, clusters: readonly Cluster[], stored: StoredRows): Generator<MeterCostRow, void, undefined> {
+  function* settleAmong(
+    group: LaneGroup,
+    clusters: readonly Cluster[],
+    stored: StoredRows,
+  ): Generator<MeterCostRow | null, void, undefined> {
     const versions = new Map<string, bigint>()
     for (const cluster of clusters) {
       const rows = stored.get(cluster) ?? null
       if (rows === null) continue
-      const recosted = recost({ ...cluster, group }, rows)
+      const recosted = yield* recost({ ...cluster, group }, rows)
       for (const row of recosted.rows) {
-        if ((versions.get(row.recordId) ?? -1n) >= row.version) continue
-        if (clusters.length > 1) versions.set(row.recordId, row.version)
+        if (row !== null && (versions.get(row.recordId) ?? -1n) >= row.version) continue
+        if (row !== null && clusters.length > 1) versions.set(row.recordId, row.version)
         yield row
       }
       if (isTiered(group)) rememberAfter(group, cluster.span, recosted)
@@ -147,12 +148,9 @@ export const countBook = (db: ClickHouse, pricing: Pick<PricingBook, 'held' | 'g
       clustered.flatMap(({ group, clusters }) => (large.has(keyOf(group)) ? [] : clusters)),
       bounds.held,
     )
-    let turnedAt = performance.now()
+    const turns = openTurns()
     for (const { group, clusters } of await priced(clustered, stored)) {
-      if (performance.now() - turnedAt > longestTurnMs) {
-        await nextTurn()
-        turnedAt = performance.now()
-      }
+      if (turns.isOver()) await turns.next()
       const tooLarge = clusters.filter(cluster => (stored.get(cluster) ?? null) === null)
       if (tooLarge.length > 0) noteLarge(keyOf(group))
       const reason = (await hold.take(settleAmong(group, clusters, stored))) ?? (await settleLarge(group, tooLarge, hold, owed))

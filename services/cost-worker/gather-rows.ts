@@ -2,6 +2,7 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { mostSpans, rowsOfSpans } from '../platform/clickhouse/meter-cost-spans.ts'
+import { openTurns } from '../platform/event-loop-turn.ts'
 import { type Cluster, hullOf, isEstimate, isTiered, monthsOf, touches } from './lane-group.ts'
 
 /** Stored rows of clusters, by cluster; null where they are too many to be held. */
@@ -40,7 +41,9 @@ const statementsOf = (asks: readonly Ask[]): readonly (readonly Ask[])[] => {
 const readStatement = async (db: ClickHouse, tenant: Tenant, asks: readonly Ask[], gathered: Gathered, most: number): Promise<void> => {
   const byPlace = Map.groupBy(asks, ({ cluster: { group } }) => `${group.locationId}/${group.direction}`)
   const spans = asks.map(({ cluster: { group }, span }) => ({ ...span, locationId: group.locationId }))
+  const turns = openTurns()
   for await (const rows of rowsOfSpans(db, tenant, spans)) {
+    if (turns.isOver()) await turns.next()
     for (const stored of rows) {
       const row = withoutPieces(stored)
       for (const { cluster, span } of byPlace.get(placeOf(row)) ?? []) {

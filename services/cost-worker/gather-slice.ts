@@ -14,6 +14,7 @@ import {
   rowsOfSlice,
   type SpanEnergy,
 } from '../platform/clickhouse/meter-cost-slices.ts'
+import { openTurns } from '../platform/event-loop-turn.ts'
 import { type Cluster, hullOf, isEstimate, isTiered, type LaneGroup } from './lane-group.ts'
 import { countedOf, type Prefix } from './recost.ts'
 
@@ -52,7 +53,11 @@ const countedWithin = ({ held: { snapshot }, locationId, direction }: LaneGroup,
 }
 
 const readInto = async (rows: Map<string, MeterCostRow>, blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<void> => {
-  for await (const block of blocks) for (const row of block) rows.set(row.recordId, row.pieces.length > 1 ? { ...row, pieces: [] } : row)
+  const turns = openTurns()
+  for await (const block of blocks) {
+    for (const row of block) rows.set(row.recordId, row.pieces.length > 1 ? { ...row, pieces: [] } : row)
+    if (turns.isOver()) await turns.next()
+  }
 }
 
 /** Actuals that cover estimates may lie outside of what was read. */

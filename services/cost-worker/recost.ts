@@ -1,5 +1,4 @@
-import { costRecord } from '../domain/cost/cost-record.ts'
-import { coveredIntervals } from '../domain/cost/estimate.ts'
+import { unionOf, withinUnion } from '../domain/cost/estimate.ts'
 import { recordMoves } from '../domain/cost/record-moves.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
@@ -7,13 +6,17 @@ import { type CountedRecord, type CountOrder, countInOrder } from '../domain/tar
 import { compareInCount, countingStartOf, type TierCounts, type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { type Cluster, isEstimate, isTiered, type LaneGroup, newestOf, touches } from './lane-group.ts'
-import { type LaneRecord, rowOf } from './settle.ts'
+import { type LaneRecord, settleInTurns } from './settle.ts'
 
 /** A record among those of its location and direction; `isNew`: its energy or its place may differ from what was stored. */
 export type Entry = CountedRecord & { readonly entry: LaneRecord; readonly covered: readonly Interval[]; readonly isNew: boolean }
 
 /** Rows to be written, costed as they are taken, once; and how all that was read counts. */
-export type Recosted = { readonly rows: Iterable<MeterCostRow>; readonly entries: readonly Entry[]; readonly total: Map<number, Energy> }
+export type Recosted = {
+  readonly rows: Iterable<MeterCostRow | null>
+  readonly entries: readonly Entry[]
+  readonly total: Map<number, Energy>
+}
 
 /**
  * What lies before a part of a cluster: of what is stored from `until` on all is known, and of what starts before, `counted` tells what it
@@ -24,6 +27,9 @@ export type Prefix = { readonly until: number; readonly counted: TierCounts }
 const noPrefix: Prefix = { until: Number.NEGATIVE_INFINITY, counted: new Map() }
 
 type Plain = { readonly entry: LaneRecord; readonly isNew: boolean }
+
+/** So many entries are looked at without a stop. */
+const entriesAtOnce = 200
 
 const noMoves: readonly TierMove[] = []
 const noIntervals: readonly Interval[] = []
@@ -45,7 +51,21 @@ const holds = (stored: MeterCostRow, { sourceVersion, isWithdrawn }: LaneRecord)
 const sessionOf = ({ deviceId, energyFlowDirection, sessionReferenceId }: LaneRecord['record']): string =>
   `${deviceId}/${energyFlowDirection}/${sessionReferenceId ?? ''}/${sessionReferenceId === null}`
 
-const overlap = (a: Interval, b: Interval): boolean => a.start < b.end && b.start < a.end
+/** Make a test whether any of some intervals overlaps another one: an impulse within it does. */
+const overlapWith = (intervals: readonly Interval[]): ((other: Interval) => boolean) => {
+  const sorted = intervals.toSorted((a, b) => a.start - b.start)
+  let last = Number.NEGATIVE_INFINITY
+  const ends = sorted.map(({ end }) => (last = Math.max(last, end)))
+  return other => {
+    let [low, high] = [0, sorted.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((sorted[middle] as Interval).start < other.end) low = middle + 1
+      else high = middle
+    }
+    return low > 0 && (ends[low - 1] as number) > other.start
+  }
+}
 
 /** What holds of each identity, and the stored forms that no longer do. */
 const effective = ({ records, group }: Cluster, stored: readonly MeterCostRow[], cause: bigint) => {
@@ -86,11 +106,17 @@ const coverageOf = (plain: readonly Plain[], former: readonly LaneRecord[]) => {
     if (isNew) add(changed, entry)
   }
   for (const entry of former) add(changed, entry)
+  const unions = new Map<string, readonly Interval[]>()
+  const unionOfSession = (key: string): readonly Interval[] => {
+    const union = unions.get(key) ?? unionOf(actuals.get(key) ?? noIntervals)
+    unions.set(key, union)
+    return union
+  }
+  const overlaps = new Map([...changed].map(([key, intervals]) => [key, overlapWith(intervals)]))
   return {
     covered: ({ record }: LaneRecord): readonly Interval[] =>
-      isEstimate(record.confidence) ? coveredIntervals(record, actuals.get(sessionOf(record)) ?? noIntervals) : noIntervals,
-    isRecut: ({ record }: LaneRecord): boolean =>
-      isEstimate(record.confidence) && (changed.get(sessionOf(record)) ?? []).some(interval => overlap(interval, record)),
+      isEstimate(record.confidence) ? withinUnion(record, unionOfSession(sessionOf(record))) : noIntervals,
+    isRecut: ({ record }: LaneRecord): boolean => isEstimate(record.confidence) && (overlaps.get(sessionOf(record))?.(record) ?? false),
   }
 }
 
@@ -121,12 +147,13 @@ const firstChanged = (
   isMoved: (entry: Entry) => boolean,
 ): number => {
   const renewed = order.findIndex(isMoved)
-  let first = renewed < 0 ? order.length : renewed
-  for (const { record } of former) {
-    const place = order.findIndex(entry => compareInCount(entry.place, record, countingStart) >= 0)
-    if (place >= 0 && place < first) first = place
-  }
-  return first
+  const first = renewed < 0 ? order.length : renewed
+  let earliest = former[0]
+  for (const one of former) if (earliest !== undefined && compareInCount(one.record, earliest.record, countingStart) < 0) earliest = one
+  if (earliest === undefined) return first
+  const { record } = earliest
+  const place = order.findIndex(entry => compareInCount(entry.place, record, countingStart) >= 0)
+  return place >= 0 && place < first ? place : first
 }
 
 /** All that come behind a change in some accumulator that the change moves. */
@@ -141,7 +168,9 @@ const behindChanges = (
   for (const entry of former) {
     for (const { type, direction, countingStart } of recordMoves(snapshot, entry.record)) {
       const key = tierKey(type, direction, countingStart)
-      formerOf.set(key, [...(formerOf.get(key) ?? []), entry])
+      const known = formerOf.get(key)
+      if (known === undefined) formerOf.set(key, [entry])
+      else known.push(entry)
     }
   }
   const behind = new Set<Entry>()
@@ -157,38 +186,47 @@ const behindChanges = (
  */
 function* rowsOf(cluster: Cluster, changed: readonly Entry[], withdrawn: readonly LaneRecord[], before: CountOrder<Entry>['before']) {
   const { group, causes, records } = cluster
-  const { snapshot } = group.held
   const cause = newestOf([...records, ...causes])
   const own = new Set(group.records)
   const ordered = [...changed.filter(({ entry }) => !own.has(entry)), ...changed.filter(({ entry }) => own.has(entry))]
   for (const one of ordered) {
     const { entry } = one
-    const cost = costRecord(snapshot, entry.record, before.get(one), one.covered)
-    yield rowOf(entry.version < cause ? { ...entry, version: cause } : entry, cost, group.held)
+    const caused = entry.version < cause ? { ...entry, version: cause } : entry
+    yield (yield* settleInTurns(caused, group.held, before.get(one), one.covered)).row
   }
-  for (const entry of withdrawn) yield rowOf(entry, costRecord(snapshot, entry.record), group.held)
+  for (const entry of withdrawn) yield (yield* settleInTurns(entry, group.held)).row
 }
 
 /**
  * Cost a cluster's new records and every stored row that they or its spans change, as if all had come in order: estimates lose what
  * actuals cover, accumulators count in their own order, and what lies behind a change is costed anew. `stored`: see `gatherRows`.
  * Each row is written once, with the highest version of what caused it. Behind a `prefix` only rows that start there are costed, and
- * `stored` must hold those that start before and reach into it. Source: contract decisions 8 and 10.
+ * `stored` must hold those that start before and reach into it. Gives null now and then: others may run meanwhile.
+ * Source: contract decisions 8 and 10.
  */
-export const recost = (cluster: Cluster, stored: readonly MeterCostRow[], { until, counted: before } = noPrefix): Recosted => {
+export function* recost(
+  cluster: Cluster,
+  stored: readonly MeterCostRow[],
+  { until, counted: before } = noPrefix,
+): Generator<null, Recosted, undefined> {
   const { group, causes, records, span } = cluster
   const { snapshot } = group.held
   const cause = newestOf([...records, ...causes])
   const { plain, former, withdrawn } = effective(cluster, stored, cause)
+  yield null
   const coverage = coverageOf(plain, former)
   const tiered = isTiered(group)
-  const entries = plain.map(({ entry, isNew }): Entry => {
+  const entries: Entry[] = []
+  for (const { entry, isNew } of plain) {
     const covered = coverage.covered(entry)
     const all = tiered ? recordMoves(snapshot, entry.record, covered) : noMoves
     const moves = entry.record.start < until ? all.filter(({ countingStart }) => countingStart >= until) : all
-    return { entry, covered, moves, place: entry.record, isNew: isNew || coverage.isRecut(entry) }
-  })
+    entries.push({ entry, covered, moves, place: entry.record, isNew: isNew || coverage.isRecut(entry) })
+    if (entries.length % entriesAtOnce === 0) yield null
+  }
+  yield null
   const counted = countInOrder(entries, before)
+  yield null
   const isCaused = ({ record }: LaneRecord): boolean => causes.some(one => touches(record, one))
   // Another tariff from some time on takes energy out of the count that a record reaching there had moved: what lies between its start and
   // that time is counted anew as well.

@@ -1,4 +1,5 @@
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import { openTurns } from '../platform/event-loop-turn.ts'
 
 /** What a step has costed and not stored yet: rows until their pieces are too many to be held, then these are stored before it goes on. */
 export type RowHold = {
@@ -7,10 +8,10 @@ export type RowHold = {
   /** Store what is held, and let go of it. Rows of one step may be stored in any number of parts: a repeat writes the same ones. */
   readonly store: () => Promise<void>
   /**
-   * Take rows as they are costed, storing them part by part. Gives why it ended where costing threw, else null; then what came of it is let
+   * Take rows as they are costed, storing them part by part; at a null others run if the turn is over. Gives why it ended where costing threw, else null; then what came of it is let
    * go, but for what is stored already: that stands until its cause is repeated.
    */
-  readonly take: (rows: Iterable<MeterCostRow>) => Promise<string | null>
+  readonly take: (rows: Iterable<MeterCostRow | null>) => Promise<string | null>
   readonly rows: () => readonly MeterCostRow[]
   /** How many were added, stored or not. */
   readonly added: () => { readonly rows: number; readonly pieces: number }
@@ -19,6 +20,8 @@ export type RowHold = {
 /** A year of quarter hours has 35,000 pieces; each takes about a hundred bytes here, and as many on its way to the store. */
 export const mostPieces = 200_000
 
+const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? pieces.length
+
 /** Make an empty hold; `store` resolves once the rows are stored to last. */
 export const rowHold = (store: (rows: readonly MeterCostRow[]) => Promise<void>, most = mostPieces): RowHold => {
   let rows: MeterCostRow[] = []
@@ -26,8 +29,8 @@ export const rowHold = (store: (rows: readonly MeterCostRow[]) => Promise<void>,
 
   const add = (row: MeterCostRow): boolean => {
     rows.push(row)
-    held += row.pieces.length
-    all += row.pieces.length
+    held += countPieces(row)
+    all += countPieces(row)
     return held >= most
   }
 
@@ -43,14 +46,15 @@ export const rowHold = (store: (rows: readonly MeterCostRow[]) => Promise<void>,
   /** Let go of all rows but the first `count` of the step. */
   const keepFirst = (count: number): void => {
     rows.length = Math.max(0, count - storedRows)
-    held = rows.reduce((sum, { pieces }) => sum + pieces.length, 0)
+    held = rows.reduce((sum, row) => sum + countPieces(row), 0)
   }
 
-  const take = async (costed: Iterable<MeterCostRow>): Promise<string | null> => {
+  const take = async (costed: Iterable<MeterCostRow | null>): Promise<string | null> => {
     const before = storedRows + rows.length
+    const turns = openTurns()
     const iterator = costed[Symbol.iterator]()
     for (;;) {
-      let next: IteratorResult<MeterCostRow>
+      let next: IteratorResult<MeterCostRow | null>
       try {
         next = iterator.next()
       } catch (error) {
@@ -59,7 +63,8 @@ export const rowHold = (store: (rows: readonly MeterCostRow[]) => Promise<void>,
       }
       if (next.done === true) return null
       // A store that is away is no fault of the rows: it ends the step.
-      if (add(next.value)) await storeHeld()
+      if (next.value !== null && add(next.value)) await storeHeld()
+      if (turns.isOver()) await turns.next()
     }
   }
 

@@ -3,6 +3,7 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
 import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
 import { lastEnd } from '../platform/clickhouse/meter-cost-slices.ts'
+import { inTurns } from '../platform/event-loop-turn.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
 import { flowOf, gatherSlice, startAcross } from './gather-slice.ts'
 import { type Cause, type Cluster, type LaneGroup, newestOf } from './lane-group.ts'
@@ -35,7 +36,7 @@ const settleSlice = async ({ db, pricing, hold }: SliceMeans, cluster: Cluster, 
   const group = { ...cluster.group, held: prices.get(locationId) ?? cluster.group.held }
   const slice = { ...cluster, group, span }
   const { stored, prefix } = await gatherSlice(db, slice, span)
-  const recosted = recost(slice, stored, prefix)
+  const recosted = await inTurns(recost(slice, stored, prefix))
   return { failed: await hold.take(recosted.rows), end: { group, recosted, since: span.from, to: span.to } }
 }
 

@@ -2,6 +2,7 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import type { MeterReadingRow } from '../platform/clickhouse/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/receipts.ts'
+import { inTurns, openTurns } from '../platform/event-loop-turn.ts'
 import type { Order } from '../platform/log/messages.ts'
 import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
 import { countBook, type OwedSpan } from './count-book.ts'
@@ -10,7 +11,7 @@ import { estimateBook } from './estimate-book.ts'
 import { type Cause, directions, type LaneGroup, newestOf } from './lane-group.ts'
 import { type FailedOrder, type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
 import { type RowHold, rowHold } from './row-hold.ts'
-import { isCounted, type LaneRecord, settleAlone } from './settle.ts'
+import { isCounted, isLong, type LaneRecord, settleAlone, settleInTurns } from './settle.ts'
 import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
 import { settleOrderedSlice, usualSlices } from './settle-slices.ts'
 import { shareOrders } from './share-orders.ts'
@@ -63,8 +64,9 @@ type Building = {
   readonly owed: LaneOrder[]
 }
 
-/** Cost a record that stands alone; null, and it is poison, where that throws. */
-const tryAlone = (entry: LaneRecord, prices: HeldPricing, { poison }: Building): MeterCostRow | null => {
+/** Cost a record that stands alone; null, and it is poison, where that throws. Of a long one others run meanwhile. */
+const tryAlone = (entry: LaneRecord, prices: HeldPricing, { poison }: Building): MeterCostRow | Promise<MeterCostRow | null> | null => {
+  if (isLong(entry)) return tryLong(entry, prices, poison)
   try {
     return settleAlone(entry, prices)
   } catch (error) {
@@ -72,6 +74,18 @@ const tryAlone = (entry: LaneRecord, prices: HeldPricing, { poison }: Building):
     return null
   }
 }
+
+const tryLong = async (entry: LaneRecord, prices: HeldPricing, poison: PoisonRecord[]): Promise<MeterCostRow | null> => {
+  try {
+    return (await inTurns(settleInTurns(entry, prices))).row
+  } catch (error) {
+    poison.push({ entry, code: 'cost_failed', reason: String(error) })
+    return null
+  }
+}
+
+/** So many records are looked at before the time is. */
+const recordsAtOnce = 64
 
 /** Why the records of a location have no prices. */
 const unpriceable = (pricing: PricingBook, locationId: string): { readonly code: string; readonly reason: string } => {
@@ -138,16 +152,21 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
     groups: Groups,
   ): Promise<void> => {
     const ordered = new Set(orders.flatMap(({ order }) => order.locationIds))
+    const turns = openTurns()
+    let looked = 0
     for (const [locationId, entries] of records) {
       const prices = held.get(locationId)
       for (const entry of entries) {
+        looked += 1
+        if (looked % recordsAtOnce === 0 && turns.isOver()) await turns.next()
         if (prices === undefined) {
           settled.poison.push({ entry, ...unpriceable(pricing, locationId) })
           continue
         }
         const hasEstimates = estimates.has(entry.record)
         if (!hasEstimates && !ordered.has(locationId) && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
-          const row = tryAlone(entry, prices, settled)
+          const costed = tryAlone(entry, prices, settled)
+          const row = costed instanceof Promise ? await costed : costed
           if (row !== null && settled.hold.add(row)) await settled.hold.store()
           continue
         }

@@ -1,7 +1,9 @@
-import { costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
+import { costByDay, costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
+import type { Interval } from '../domain/cost/record-segments.ts'
 import { countsEnergy } from '../domain/tariff/snapshot.ts'
-import { compareInCount } from '../domain/tariff/tier-count.ts'
+import { compareInCount, type TierCounts, type TierMove } from '../domain/tariff/tier-count.ts'
 import type { CostPiece, MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import { type PiecePacker, piecePacker } from '../platform/clickhouse/packed-pieces.ts'
 import type { Lane, StoredMessage } from '../platform/log/log.ts'
 import type { AcceptedRecord, RecordPart } from '../platform/log/messages.ts'
 import type { HeldPricing } from '../platform/pricing-book.ts'
@@ -91,6 +93,47 @@ export const isCounted = (held: HeldPricing, { record }: LaneRecord): boolean =>
 /** Cost a record that stands alone. */
 export const settleAlone = (entry: LaneRecord, held: HeldPricing): MeterCostRow =>
   rowOf(entry, costRecord(held.snapshot, entry.record), held)
+
+/** A longer record is costed day by day, because it may have very many pieces. */
+const longMs = 2 * 86_400_000
+/** More pieces than this are packed as they come. */
+const maxUnpacked = 2_000
+
+export const isLong = ({ record: { start, end } }: LaneRecord): boolean => end - start > longMs
+
+/**
+ * Cost a record, and give its row and what it adds to accumulators. Gives null after each day of a long record: others may run then.
+ * Many pieces come packed. `counted` and `covered`: see `costRecord`.
+ */
+export function* settleInTurns(
+  entry: LaneRecord,
+  held: HeldPricing,
+  counted?: TierCounts,
+  covered?: readonly Interval[],
+): Generator<null, { readonly row: MeterCostRow; readonly moves: readonly TierMove[] }, undefined> {
+  if (!isLong(entry)) {
+    const cost = costRecord(held.snapshot, entry.record, counted, covered)
+    return { row: rowOf(entry, cost, held), moves: cost.moves }
+  }
+  const days = costByDay(held.snapshot, entry.record, counted, covered)
+  let pieces: CostPiece[] = []
+  let packer: PiecePacker | null = null
+  let next = days.next()
+  for (; next.done !== true; next = days.next()) {
+    for (const piece of next.value) pieces.push(pieceOf(piece))
+    if (pieces.length >= maxUnpacked) {
+      packer ??= piecePacker()
+      packer.add(pieces)
+      pieces = []
+    }
+    yield null
+  }
+  const { value: cost } = next
+  const row = rowOf(entry, cost, held)
+  if (cost.status === 'UNPRICED') return { row, moves: cost.moves }
+  packer?.add(pieces)
+  return { row: packer === null ? { ...row, pieces } : { ...row, packed: packer.packed() }, moves: cost.moves }
+}
 
 /** Order records as accumulators count them: start, end, record id. */
 export const byCount = (a: LaneRecord, b: LaneRecord): number => compareInCount(a.record, b.record, Number.NEGATIVE_INFINITY)

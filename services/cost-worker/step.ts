@@ -1,3 +1,4 @@
+import { openTurns } from '../platform/event-loop-turn.ts'
 import { Failure, isFailure } from '../platform/failure.ts'
 import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
@@ -178,8 +179,10 @@ export const readStep = async (taken: readonly Taken[], codec: Pick<Codec, 'deco
     orders: [],
     poison: [],
   }
+  const turns = openTurns()
   for (const { lane, messages } of taken) {
     for (const message of messages) {
+      if (turns.isOver()) await turns.next()
       try {
         await takeMessage(step, lane, message, codec)
       } catch (error) {

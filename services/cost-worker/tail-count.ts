@@ -1,5 +1,4 @@
 import { startOfLocalMonth } from '../domain/civil-time.ts'
-import { costRecord } from '../domain/cost/cost-record.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import { compareInCount, type TierMove, type TierPlace, tierKey } from '../domain/tariff/tier-count.ts'
@@ -7,7 +6,7 @@ import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import type { LaneGroup } from './lane-group.ts'
 import type { Recosted } from './recost.ts'
-import { byCount, type LaneRecord, rowOf } from './settle.ts'
+import { byCount, type LaneRecord, settleInTurns } from './settle.ts'
 
 /**
  * A counted record, and what it adds to its accumulators at any place in their order. `covered`: where actuals cover an estimate. The
@@ -139,13 +138,13 @@ export const isNear = ({ floor, tail, from, until, starts, crossed }: TailCount,
 
 /**
  * Cost records that are near, and those behind them in the tail, each with the highest version of what changed before it. Rows are costed
- * as they are taken, in their order, those that are withdrawn last; the count is given at the end.
+ * as they are taken, in their order, those that are withdrawn last, with null wherever others may run; the count is given at the end.
  */
 export function* settleNear(
   { held }: LaneGroup,
   records: readonly LaneRecord[],
   count: TailCount,
-): Generator<MeterCostRow, TailCount, undefined> {
+): Generator<MeterCostRow | null, TailCount, undefined> {
   const renewed = new Map(records.map(entry => [entry.record.recordId, entry]))
   let cause = 0n
   let first = count.tail.length
@@ -169,11 +168,11 @@ export function* settleNear(
   for (const one of merged.slice(first)) {
     if (isNew(one) && one.entry.version > cause) cause = one.entry.version
     const entry = one.entry.version < cause ? { ...one.entry, version: cause } : one.entry
-    const cost = costRecord(held.snapshot, entry.record, counts, one.covered)
-    yield rowOf(entry, cost, held)
-    add(counts, cost.moves)
-    tail.push(light({ entry, covered: one.covered, moves: cost.moves }))
+    const { row, moves } = yield* settleInTurns(entry, held, counts, one.covered)
+    yield row
+    add(counts, moves)
+    tail.push(light({ entry, covered: one.covered, moves }))
   }
-  for (const entry of records) if (entry.isWithdrawn === true) yield rowOf(entry, costRecord(held.snapshot, entry.record), held)
+  for (const entry of records) if (entry.isWithdrawn === true) yield (yield* settleInTurns(entry, held)).row
   return shortened({ ...count, tail })
 }

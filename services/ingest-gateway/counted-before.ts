@@ -2,12 +2,14 @@ import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
 import { coverageBy, isEstimate } from '../domain/cost/estimate.ts'
 import { recordMoves } from '../domain/cost/record-moves.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
+import type { Energy } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
-import { type CountedRecord, countInOrder } from '../domain/tariff/count-order.ts'
 import { countsEnergy, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
-import type { TierCounts } from '../domain/tariff/tier-count.ts'
+import { compareInCount, type TierCounts, type TierPlace, tierKey } from '../domain/tariff/tier-count.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { rowsOfSpan, type Span, type Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
+import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
+import { rowsOfSpans } from '../platform/clickhouse/meter-cost-spans.ts'
+import { inTurns, openTurns } from '../platform/event-loop-turn.ts'
 
 /** What the cost of a record takes from others: what tiers have counted before it, and where actuals cover it. */
 type Before = { readonly counted: TierCounts; readonly covered: readonly Interval[] }
@@ -18,16 +20,20 @@ type Named = { readonly recordId: string; readonly record: MeterRecord }
 export const needsOthers = (snapshot: PricingSnapshot, record: MeterRecord): boolean =>
   countsEnergy(snapshot, record.tariffDirection) || isEstimate(record)
 
-/** The stored records of the location that share time with a span, as they were submitted. */
+/** The stored records of the location that share time with a span, as they were submitted. Their pieces are not read. */
 const storedIn = async (clickHouse: ClickHouse, tenant: Tenant, { locationId, tariffDirection }: MeterRecord, span: Span) => {
   const stored: Named[] = []
-  for await (const rows of rowsOfSpan(clickHouse, tenant, { locationIds: [locationId], tariffDirection }, span)) {
+  const turns = openTurns()
+  for await (const rows of rowsOfSpans(clickHouse, tenant, [{ locationId, ...span }])) {
     for (const row of rows) {
+      const isWithin = row.start < span.to && (row.end > span.from || row.start >= span.from)
+      if (row.tariffDirection !== tariffDirection || !isWithin) continue
       stored.push({
         recordId: row.recordId,
         record: { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence },
       })
     }
+    if (turns.isOver()) await turns.next()
   }
   return stored
 }
@@ -65,10 +71,28 @@ export const countedBefore = async (
   const coverage = coverageBy(all.map(one => one.record))
   const covered = coverage(record)
   if (!isTiered) return { counted: new Map(), covered }
-  const entries = all.map((one): CountedRecord => {
-    const moves = recordMoves(snapshot, one.record, coverage(one.record))
-    return { place: { ...one.record, recordId: one.recordId }, moves }
-  })
-  const [own] = entries
-  return { counted: (own === undefined ? undefined : countInOrder(entries).before.get(own)) ?? new Map(), covered }
+  const counted = await inTurns(countBefore(snapshot, all, { ...record, recordId }, coverage))
+  return { counted, covered }
+}
+
+/** So many records are counted without a stop. */
+const countedAtOnce = 200
+
+/** Add up what records before one have brought to its tiers. Gives null now and then: others may run meanwhile. */
+function* countBefore(
+  snapshot: PricingSnapshot,
+  records: readonly Named[],
+  own: TierPlace,
+  coverage: (record: MeterRecord) => readonly Interval[],
+): Generator<null, TierCounts, undefined> {
+  const counted = new Map<number, Energy>()
+  for (const [index, { record, recordId }] of records.entries()) {
+    if (index % countedAtOnce === 0) yield null
+    for (const { type, direction, countingStart, before, after } of recordMoves(snapshot, record, coverage(record))) {
+      if (compareInCount({ ...record, recordId }, own, countingStart) >= 0) continue
+      const key = tierKey(type, direction, countingStart)
+      counted.set(key, (counted.get(key) ?? 0n) + after - before)
+    }
+  }
+  return counted
 }

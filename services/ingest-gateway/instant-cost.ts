@@ -5,18 +5,19 @@ import { readMeterRecord } from '../contract/meter-record.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { parseJson } from '../contract/strict-json.ts'
 import { tariffListUrl } from '../contract/tariff.ts'
-import { costRecord } from '../domain/cost/cost-record.ts'
+import { costByDay } from '../domain/cost/cost-record.ts'
 import { readInstant, writeInstant } from '../domain/instant.ts'
 import { divideHalfEven } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
-import { evaluate } from '../domain/tariff/evaluate.ts'
+import { firstUnpriced } from '../domain/tariff/evaluate.ts'
 import { noTariffConnected } from '../domain/tariff/missing-tariff.ts'
 import { isOnItsWay, pendingTariff } from '../domain/tariff/on-its-way.ts'
 import type { PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { rowOfRecord } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
+import { inTurns } from '../platform/event-loop-turn.ts'
 import { Failure } from '../platform/failure.ts'
 import type { Log } from '../platform/log/log.ts'
 import { versionOf } from '../platform/log/version.ts'
@@ -80,7 +81,7 @@ export const calculateInstantCost =
     const ask = { ...tenant, locationId: record.locationId, from: record.start }
     const held = (await parts.pricing.gatherNewest([ask])).get(record.locationId)
     if (held === undefined) return { ok: false, refusal: noLocation }
-    const unpriced = refuseUnpriced(held.snapshot, record, layout)
+    const unpriced = await refuseUnpriced(held.snapshot, record, layout)
     if (unpriced !== null) return { ok: false, refusal: await orPending(parts, unpriced, tenant, record, at) }
     const recordId = recordIdDigits(tenant, record)
     const asked: Asked = { tenant, record, recordId, lane, held, at, signal }
@@ -122,10 +123,10 @@ const findLane = async (
 }
 
 /** Say what a record lacks to have a price; null when it has one. Tiers have no say in this. */
-const refuseUnpriced = (snapshot: PricingSnapshot, record: MeterRecord, layout: Layout): Refusal | null => {
+const refuseUnpriced = async (snapshot: PricingSnapshot, record: MeterRecord, layout: Layout): Promise<Refusal | null> => {
   const { start, end, tariffDirection } = record
-  const gap = evaluate(snapshot, tariffDirection, start, end).find(span => span.price === null)
-  if (gap === undefined) return null
+  const gap = await inTurns(firstUnpriced(snapshot, tariffDirection, start, end))
+  if (gap === null) return null
   const at = writeInstant(gap.start)
   if (gap.missing === 'MARKET_PRICE') return refused('no_price_data', `There is no market price for ${tariffDirection} at ${at}`).refusal
   return noTariffConnected(snapshot, tariffDirection, gap.start, { path: tariffListUrl(layout) })
@@ -145,7 +146,7 @@ const orPending = async (
 
 const simulate = async ({ clickHouse, log, waitMs = defaultWaitMs }: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
   const { record, lane, held, signal } = asked
-  if (!needsOthers(held.snapshot, record)) return costRecord(held.snapshot, record)
+  if (!needsOthers(held.snapshot, record)) return inTurns(costByDay(held.snapshot, record))
   const end = await laneEnd(log, lane)
   const stored = await poll(async () => ((await isStored(log, lane, end)) ? true : null), waitMs, signal)
   if (stored === null) throw laneBehind('ask again')
@@ -155,14 +156,14 @@ const simulate = async ({ clickHouse, log, waitMs = defaultWaitMs }: CalculateIn
 
 const costAmongOthers = async (clickHouse: ClickHouse, { tenant, held, record, recordId }: Asked): Promise<RecordPrice> => {
   const { counted, covered } = await countedBefore(clickHouse, tenant, held.snapshot, record, recordId)
-  return costRecord(held.snapshot, record, counted, covered)
+  return inTurns(costByDay(held.snapshot, record, counted, covered))
 }
 
 const store = async (parts: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
   const { tenant, record, recordId, lane, held, at, signal } = asked
   const part = { ...tenant, batchId: null, receivedAt: at, records: [{ ...record, recordId, recordNumber: 1 }] }
   const place = (await parts.writer.write(new Map([[lane, part]]))).get(lane)
-  if (!needsOthers(held.snapshot, record)) return costRecord(held.snapshot, record)
+  if (!needsOthers(held.snapshot, record)) return inTurns(costByDay(held.snapshot, record))
   if (place === undefined) throw new Error('a record was written without a place')
   const version = versionOf(place.generation, place.offset, place.position)
   const row = await poll(

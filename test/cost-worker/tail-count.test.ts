@@ -56,16 +56,19 @@ const worker = () => {
     if (count !== null && !hasEstimates && isNear(count, records)) {
       const rows = settleNear(group, records, count)
       let next = rows.next()
-      for (; next.done !== true; next = rows.next()) if (isBroken(next.value)) return 'broken'
+      for (; next.done !== true; next = rows.next()) if (next.value !== null && isBroken(next.value)) return 'broken'
       count = next.value
       return 'near'
     }
     const [cluster] = clustersOf(group) as [Cluster]
-    const recosted = recost(
+    const work = recost(
       cluster,
       [...stored.values()].filter(({ isDeleted }) => !isDeleted),
     )
-    for (const row of recosted.rows) if (isBroken(row)) return 'broken'
+    let step = work.next()
+    while (step.done !== true) step = work.next()
+    const recosted = step.value
+    for (const row of recosted.rows) if (row !== null && isBroken(row)) return 'broken'
     count = countAfter(group, cluster.span, recosted)
     return 'far'
   }

@@ -176,3 +176,29 @@ export const priceSteps = (span: PricedSpan): PriceStep[] => {
   }
   return steps
 }
+
+/** The first instant of an interval that has no price, and what is missing there. */
+export type FirstUnpriced = { readonly start: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
+
+/**
+ * Find the first instant of [from, to) that has no price; null if all of it has one. Tiers have no say in this. Gives null after each day
+ * of UTC, where the caller may let others run.
+ */
+export function* firstUnpriced(
+  snapshot: PricingSnapshot,
+  direction: TariffDirection,
+  from: number,
+  to: number,
+): Generator<null, FirstUnpriced | null, undefined> {
+  const { eras } = snapshot.directions[direction]
+  const walk = startWalk(eras, from)
+  const found: FirstUnpriced[] = []
+  do {
+    walkOn(eras, walk, to, (start, _end, era, { commodity }) => {
+      if (commodity.length === 0) found.push({ start, missing: era.commodityId === null ? 'TARIFF' : 'MARKET_PRICE' })
+    })
+    if (found[0] !== undefined) return found[0]
+    yield null
+  } while (walk.at < to)
+  return null
+}

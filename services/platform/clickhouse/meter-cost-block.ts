@@ -2,7 +2,9 @@ import { putDigits } from '../log/digits.ts'
 import type { NativeRows } from './clickhouse.ts'
 import type { CostPiece, MeterCostRow } from './meter-cost-row.ts'
 import { noBatch, noDevice, onlyPiece, rowKinds } from './meter-cost-rows.ts'
-import { type BlockColumn, column, encodeBlock, type FixedColumn, type Kind, type Run } from './native-block.ts'
+import { type BlockColumn, column, encodeBlock, type FixedColumn, type Kind, type Run, writeBytes } from './native-block.ts'
+import { writeEnds } from './native-kinds.ts'
+import { type PieceColumn, pieceColumns } from './packed-pieces.ts'
 
 /**
  * Encode rows for an insert. Columns that hold the table's default in every row are left out, which is most of a plain row.
@@ -191,7 +193,7 @@ const needsOf = (rows: readonly MeterCostRow[]) => {
     needs.reference ||= row.recordReferenceId !== null
     needs.submitted ||= row.energySubmitted !== null
     needs.tier ||= (onlyPiece(row)?.tier ?? 0n) !== 0n
-    needs.pieces ||= row.pieces.length > 1
+    needs.pieces ||= row.pieces.length > 1 || row.packed !== undefined
     needs.sources ||= row.marketSourceIds.length > 0
     needs.priceRevision ||= row.priceRevision !== 0n
     needs.lead ||= row.version !== row.sourceVersion
@@ -207,21 +209,37 @@ const sometimes = <T>(need: Often['need'], name: string, kind: Kind<T>, of: (row
   column: column(name, kind, of),
 })
 
-const nothing: readonly never[] = []
-const ofPieces = <T>(name: string, kind: Kind<readonly T[]>, of: (piece: CostPiece) => T): Often =>
-  sometimes('pieces', `pieces.${name}`, kind, ({ pieces }) => (pieces.length > 1 ? pieces.map(of) : nothing))
+const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? (pieces.length > 1 ? pieces.length : 0)
+
+/** A column of pieces: of rows that have more than one. What is packed is copied. */
+const ofPieces = ({ name, lists, write }: PieceColumn, index: number): Often => ({
+  need: 'pieces',
+  column: {
+    name,
+    type: lists.type,
+    write: (to, rows) => {
+      writeEnds(to, rows.map(countPieces))
+      let waiting: CostPiece[] = []
+      for (const { packed, pieces } of rows) {
+        if (packed === undefined) {
+          if (pieces.length > 1) for (const piece of pieces) waiting.push(piece)
+          continue
+        }
+        write(to, waiting)
+        waiting = []
+        writeBytes(to, packed.columns[index] as Buffer)
+      }
+      write(to, waiting)
+    },
+  },
+})
 
 const often: readonly Often[] = [
   sometimes('session', 'session_reference_id', rowKinds.text, row => row.sessionReferenceId ?? ''),
   sometimes('reference', 'record_reference_id', rowKinds.text, row => row.recordReferenceId ?? ''),
   sometimes('submitted', 'energy_submitted', rowKinds.maybeEnergy, row => row.energySubmitted),
   sometimes('tier', 'tier', rowKinds.energy, row => onlyPiece(row)?.tier ?? 0n),
-  ofPieces('start_time', rowKinds.starts, piece => piece.start),
-  ofPieces('energy', rowKinds.energies, piece => piece.energy),
-  ofPieces('price', rowKinds.prices, piece => piece.price),
-  ofPieces('tier', rowKinds.energies, piece => piece.tier),
-  ofPieces('cost', rowKinds.costs, piece => piece.cost),
-  ofPieces('confidence', rowKinds.confidences, piece => piece.confidence),
+  ...pieceColumns.map(ofPieces),
   sometimes('sources', 'market_source_ids', rowKinds.sources, row => row.marketSourceIds),
   sometimes('priceRevision', 'price_revision', rowKinds.uint64, row => row.priceRevision),
   sometimes('lead', 'version_lead', rowKinds.uint64, row => row.version - row.sourceVersion),

@@ -13,6 +13,9 @@ export type CostPiece = {
   readonly confidence: number
 }
 
+/** Many pieces of a row that waits to be stored: how many, and the bytes of each column of `pieces`, in the order of the table. */
+export type PackedPieces = { readonly count: number; readonly columns: readonly Buffer[] }
+
 /**
  * A row of `meter_cost`: what a record cost and why. `recordId`: 24 hexadecimal digits. `energySubmitted` is null where it is
  * `energy`. `cost` is null exactly for UNPRICED. Its `pieces` have energy alone: the parts that actuals take and leave of an estimate;
@@ -31,6 +34,8 @@ export type MeterCostRow = Omit<MeterRecord, 'confidence'> & {
   readonly currency: string
   readonly confidence: number
   readonly pieces: readonly CostPiece[]
+  /** In place of `pieces`, which is empty then: only on the way to the store. */
+  readonly packed?: PackedPieces
   readonly tariffIds: readonly string[]
   readonly marketSourceIds: readonly string[]
   readonly pricingRevision: number

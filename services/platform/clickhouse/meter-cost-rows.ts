@@ -19,6 +19,7 @@ export const rowKinds = {
   energy,
   price,
   maybeEnergy: nullable(energy, 0n),
+  money,
   maybeMoney: nullable(money, 0n),
   tariffs: array(id('trf_')),
   sources: array(id('mrs_')),

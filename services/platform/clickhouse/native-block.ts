@@ -56,8 +56,7 @@ const placeRuns = <Row>(to: BlockWriter, rows: readonly Row[], { runs }: FixedCo
 
 /** Encode rows as one block. */
 export const encodeBlock = <Row>(columns: readonly (BlockColumn<Row> | FixedColumn<Row>)[], rows: readonly Row[]): Buffer => {
-  const bytes = Buffer.allocUnsafe(1_024 + rows.length * 256)
-  const to: BlockWriter = { bytes, view: viewOf(bytes), at: 0 }
+  const to = blockWriter(1_024 + rows.length * 256)
   writeLength(to, columns.length)
   writeLength(to, rows.length)
   const places: Place<Row>[] = []
@@ -91,6 +90,12 @@ export const readColumn = <T>(from: BlockReader, kind: Kind<T>, count: number): 
 
 const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
+/** Begin to write into so many bytes; `room` makes more of them. */
+export const blockWriter = (size: number): BlockWriter => {
+  const bytes = Buffer.allocUnsafe(size)
+  return { bytes, view: viewOf(bytes), at: 0 }
+}
+
 /** Make sure that so many more bytes fit. */
 export const room = (to: BlockWriter, size: number): void => {
   if (to.at + size <= to.bytes.length) return
@@ -98,6 +103,13 @@ export const room = (to: BlockWriter, size: number): void => {
   to.bytes.copy(grown, 0, 0, to.at)
   to.bytes = grown
   to.view = viewOf(grown)
+}
+
+/** Write bytes as they are. */
+export const writeBytes = (to: BlockWriter, bytes: Buffer): void => {
+  room(to, bytes.length)
+  bytes.copy(to.bytes, to.at)
+  to.at += bytes.length
 }
 
 const writeLength = (to: BlockWriter, length: number): void => {

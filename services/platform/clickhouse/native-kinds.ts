@@ -168,15 +168,22 @@ export const nullable = <T>(kind: Kind<T>, filler: T): Kind<T | null> => ({
 
 const ends = whole('UInt64')
 
+/** Write where each of some lists ends among the values of all. */
+export const writeEnds = (to: BlockWriter, lengths: readonly number[]): void => {
+  let end = 0
+  ends.write(
+    to,
+    lengths.map(length => (end += length)),
+  )
+}
+
 export const array = <T>(kind: Kind<T>): Kind<readonly T[]> => ({
   type: `Array(${kind.type})`,
   write: (to, values) => {
-    let end = 0
-    ends.write(
+    writeEnds(
       to,
-      values.map(items => (end += items.length)),
+      values.map(({ length }) => length),
     )
-    if (end === 0) return
     const all: T[] = []
     for (const items of values) for (const item of items) all.push(item)
     kind.write(to, all)
