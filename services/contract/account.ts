@@ -81,7 +81,10 @@ export const loginShape = z.object({
   live_mode: z.boolean(),
 })
 
-const login = (method: 'GET' | 'POST') => ({ method, path: '/login' })
+const login = [
+  { method: 'GET', path: '/login' },
+  { id: 'account_login_post', method: 'POST', path: '/login' },
+] as const
 
 export const accountLogin = defineOperation({
   id: 'account_login',
@@ -90,7 +93,7 @@ export const accountLogin = defineOperation({
     'Send the account id and an API key as Basic credentials. The key decides between live and test mode. A token lasts an hour. A key may also be sent directly, with every request: as Bearer, or as Basic with the account id.',
   tag: 'Account',
   access: 'login',
-  routes: { current: [login('GET'), login('POST')], earlier: [login('GET'), login('POST')] },
+  routes: { current: login, earlier: login },
   answer: { name: 'BearerToken', shape: loginShape },
   status: 200,
   refusals: ['bad_credentials', 'account_disabled', 'rate_limited'],

@@ -79,6 +79,7 @@ export const connectStep = defineOperation({
   body: 'raw',
   anyMediaType: true,
   anyQuery: true,
+  anyVersion: true,
   cors: true,
   bodyDocument: z.looseObject({
     connect_token: z.string(),

@@ -16,7 +16,7 @@ const addressFields = fields({
   state: optional(text({ min: 0 })),
   post_code: optional(text({ min: 0 })),
   country_code: countryCode,
-})
+}).meta({ component: 'KnownAddress' })
 
 type AddressOnWire = z.output<typeof addressFields>
 

@@ -159,6 +159,8 @@ export const connectTokenRetrieve = defineOperation({
   query: parameters({ connect_token: text() }),
   answer: { name: 'ConnectSession', shape: sessionShape },
   status: 200,
-  renames: { answer: [objectRename, { current: 'price_available', earlier: 'is_tariff_processed' }] },
+  renames: {
+    answer: [objectRename, { current: 'price_available', earlier: 'is_tariff_processed' }, { earlier: 'complete_action', inRequest: true }],
+  },
   refusals: ['pending_connect', 'not_found'],
 })

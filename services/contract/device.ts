@@ -6,7 +6,7 @@ import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 
-const deviceShape = z.object({
+export const deviceShape = z.object({
   id: idText('dev'),
   object: z.literal('device'),
   live_mode: stored.live_mode,

@@ -10,6 +10,7 @@ import { eachAt, type Members, memberAt, namesOf, placesOf, putMember, removeMem
  * - `earlier` with `constant`: a member that earlier answers have besides, always the same.
  * - `earlier` with `inRequest`: a member of earlier requests alone; the shape knows it by this name.
  * - `current` alone: a member that the earlier layout does not have.
+ * - `alwaysInCurrent`: a member of answers that only the earlier layout may leave out.
  */
 export type Rename =
   | {
@@ -21,6 +22,7 @@ export type Rename =
   | { readonly current?: never; readonly earlier: string; readonly constant: unknown }
   | { readonly current?: never; readonly earlier: string; readonly inRequest: true }
   | { readonly current: string; readonly earlier?: never }
+  | { readonly current?: never; readonly earlier?: never; readonly alwaysInCurrent: string }
 
 /** A rename in one direction: inside every object at `shared`, what is at `from` goes to `to`; null drops it. */
 export type Move = {

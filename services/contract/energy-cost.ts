@@ -159,6 +159,7 @@ const renames = {
   answer: [
     { current: 'tariff_direction', earlier: 'direction' },
     { earlier: 'carbon_units', constant: 'gCO2eq' },
+    { alwaysInCurrent: 'data.tariff' },
   ] satisfies readonly Rename[],
 }
 
@@ -217,6 +218,7 @@ export const intervalCost = defineOperation({
   answer,
   status: 200,
   renames,
+  csv: true,
   refusals: [...refusals, 'end_before_start', 'interval_too_long', 'too_many_elements'],
   examples: { body: { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }, answer: example },
 })
@@ -235,6 +237,7 @@ export const sessionCost = defineOperation({
   answer,
   status: 200,
   renames,
+  csv: true,
   refusals,
   examples: {
     answer: { ...example, data: example.data.map(element => ({ ...element, session_reference_id: 'session-17' })) },

@@ -2,15 +2,16 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { idText, instantText } from './answer-field.ts'
-import { connectTokenRetrieve } from './connect.ts'
-import { answerToEarlier, type Rename } from './earlier.ts'
+import { answerToEarlier } from './earlier.ts'
+import { eventDataOf } from './event-type.ts'
 import { parseExactJson } from './exact-json.ts'
 import { text } from './field.ts'
 import type { Layout } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { isMembers } from './member-path.ts'
+import { withoutNullTexts } from './null-text.ts'
 import { defineOperation, sameRoute } from './operation.ts'
-import { scheduleAmount } from './schedule-amount.ts'
+import { instantParameter } from './parameter.ts'
 
 const eventShape = z.object({
   id: idText('evt'),
@@ -34,17 +35,6 @@ export type Event = {
   readonly createdAt: number
 }
 
-/** The objects of events that are named otherwise in the earlier layout; all others are alike in both. */
-const renamesOf: Readonly<Record<string, readonly Rename[] | undefined>> = {
-  schedule_amount: scheduleAmount.renames?.answer,
-  connect_session: connectTokenRetrieve.renames?.answer,
-}
-
-/** The events whose object has a member more in the earlier layout: only what a session has kept completes it. */
-const renamesOfType: typeof renamesOf = {
-  'connect_session.complete': [...(connectTokenRetrieve.renames?.answer ?? []), { earlier: 'complete_action', constant: 'SAVE' }],
-}
-
 /** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
 const dataOf = ({ id, data }: Event): EventWire['data'] => {
   const parsed = parseExactJson(data, Number.POSITIVE_INFINITY)
@@ -52,16 +42,21 @@ const dataOf = ({ id, data }: Event): EventWire['data'] => {
   return parsed.value.value
 }
 
+const dataToEarlier = (type: string, data: EventWire['data']): EventWire['data'] => {
+  const known = eventDataOf(type)
+  if (known === undefined) return data
+  return answerToEarlier(withoutNullTexts(data, known.shape), known.renames ?? []) as EventWire['data']
+}
+
 /** Write an event for the wire; what it is about is in the names of the layout. */
 export const eventToWire = (event: Event, layout: Layout = 'current'): EventWire => {
   const data = dataOf(event)
-  const renames = renamesOfType[event.type] ?? (typeof data['object'] === 'string' ? renamesOf[data['object']] : undefined)
   return {
     id: event.id,
     object: 'event',
     type: event.type,
     live_mode: event.liveMode,
-    data: layout === 'current' || renames === undefined ? data : (answerToEarlier(data, renames) as EventWire['data']),
+    data: layout === 'current' ? data : dataToEarlier(event.type, data),
     time_created: writeInstant(event.createdAt),
     account_id: event.accountId,
   }
@@ -119,8 +114,10 @@ export const eventList = defineOperation({
   access: 'read',
   routes: sameRoute('GET', '/events'),
   query: listParameters({
-    event_type: text().optional().describe('Only events of this type, such as device.create.'),
+    event_type: text().optional().describe('Only events of this type, such as device.create, or of a group such as device.*.'),
     object_id: text().optional().describe('Only events about the object with this id.'),
+    start_time: instantParameter.optional().describe('Only events from this instant on.'),
+    end_time: instantParameter.optional().describe('Only events before this instant.'),
   }),
   answer: { name: 'EventList', shape: listEnvelope(eventShape) },
   status: 200,

@@ -5,6 +5,7 @@ import { exactNumber, isCarriedExactly, isNumberText } from './exact-number.ts'
 import type { Layout } from './layout.ts'
 import { eachAt, isMembers, type Members, namesOf } from './member-path.ts'
 import { nearestName, unknownName } from './nearest-name.ts'
+import { withoutNullTexts } from './null-text.ts'
 import type { Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
 import { readQuery, readShape, type ShapePart } from './read-shape.ts'
@@ -139,4 +140,4 @@ export const refusalInLayout = (operation: Operation, refusal: Refusal, layout: 
 
 /** Put an answer into the words of a layout. */
 export const answerInLayout = (operation: Operation, answer: unknown, layout: Layout): unknown =>
-  layout === 'current' ? answer : answerToEarlier(answer, operation.renames?.answer ?? [])
+  layout === 'current' ? answer : answerToEarlier(withoutNullTexts(answer, operation.answer.shape), operation.renames?.answer ?? [])

@@ -64,7 +64,12 @@ export const metadata = z
   .refine(value => Object.keys(value).every(name => name.length >= 1 && characters(name) <= 255), {
     message: 'must have names of 1 to 255 characters',
   })
-  .meta({ type: 'object', additionalProperties: { type: 'string', maxLength: 255 }, maxProperties: 20 })
+  .meta({
+    type: 'object',
+    propertyNames: { type: 'string', minLength: 1, maxLength: 255 },
+    additionalProperties: { type: 'string', maxLength: 255 },
+    maxProperties: 20,
+  })
 
 /** An id as the service gives them; that it exists is the operation's to find out. */
 export const identifier = (prefix: string) =>

@@ -18,10 +18,12 @@ export const confidenceScale = 4
 /** What a record costs, as its object shows it; confidence in 1e-4. `cost` null: it has no price. */
 export type RecordPrice = { readonly energy: Energy; readonly cost: Money | null; readonly confidence: number }
 
-export const costShape = z.object({
-  value: orNull(exact).describe('Major units of the currency, exact; null without a price.'),
-  confidence: exact.describe('0 to 1.'),
-})
+export const costShape = z
+  .object({
+    value: orNull(exact).describe('Major units of the currency, exact; null without a price.'),
+    confidence: exact.describe('0 to 1.'),
+  })
+  .meta({ component: 'Cost' })
 
 /** What the objects of one meter record share. */
 export const meterRecordHead = {
@@ -40,7 +42,7 @@ export const meterRecordData = z.object({
   session_reference_id: orNull(z.string()),
   record_reference_id: orNull(z.string()),
   energy: z.object({ value: exact }),
-  tariff: z.object({ cost: costShape }).optional(),
+  tariff: z.object({ cost: costShape }),
 })
 
 /** The object's differences between the layouts, its request echo apart. Source: contract decisions 17. */
@@ -87,7 +89,7 @@ const echoed = z.object({
 export const instantCostShape = z.object({
   ...meterRecordHead,
   request: echoed,
-  data: meterRecordData,
+  data: meterRecordData.partial({ tariff: true }),
   time_created: stored.time_created,
   account_id: stored.account_id,
 })
@@ -203,6 +205,7 @@ export const instantCost = defineOperation({
       ...meterRecordRenames.map(
         rename => ({ ...rename, current: `request.${rename.current}`, earlier: `request.${rename.earlier}` }) as Rename,
       ),
+      { alwaysInCurrent: 'data.tariff' },
       { earlier: 'request.include_tariff', inRequest: true },
       { earlier: 'request.include_carbon', inRequest: true },
     ],

@@ -31,21 +31,23 @@ export type LocationStatusView = {
   readonly kinds: Readonly<Record<TariffKind, KindStatus>>
 }
 
-const kindShape = z.object({
-  status: z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.'),
-  connection_type: z.string().optional(),
-  provider: z.object({ id: idText('prv'), display_name: z.string(), logo_url: orNull(z.string()) }).optional(),
-  tariff: z
-    .object({
-      id: idText('trf'),
-      display_name: orNull(z.string()),
-      structure_type: z.enum(structureTypes),
-      contract_start_date: orNull(instantText),
-      contract_end_date: orNull(instantText),
-    })
-    .optional()
-    .describe('The tariff in force; where none is, the next one, else the last one.'),
-})
+const kindShape = z
+  .object({
+    status: z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.'),
+    connection_type: z.string().optional(),
+    provider: z.object({ id: idText('prv'), display_name: z.string(), logo_url: orNull(z.string()) }).optional(),
+    tariff: z
+      .object({
+        id: idText('trf'),
+        display_name: orNull(z.string()),
+        structure_type: z.enum(structureTypes),
+        contract_start_date: orNull(instantText),
+        contract_end_date: orNull(instantText),
+      })
+      .optional()
+      .describe('The tariff in force; where none is, the next one, else the last one.'),
+  })
+  .meta({ component: 'TariffKindStatus' })
 
 const locationStatusShape = z.object({
   id: idText('loc'),

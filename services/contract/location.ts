@@ -35,7 +35,7 @@ export type LocationView = {
 
 const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.')
 
-const locationShape = z.object({
+export const locationShape = z.object({
   id: idText('loc'),
   object: z.literal('location'),
   live_mode: stored.live_mode,

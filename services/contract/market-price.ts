@@ -18,10 +18,12 @@ const interval = fields({
   start_time: instant,
   end_time: instant,
   value: scaledDecimal({ scale: priceScale, min: -priceLimit, max: priceLimit }).describe('Major units per kWh, up to 9 decimals.'),
-}).transform((wire, context): PriceInterval => {
-  const price = { start: wire.start_time.at, end: wire.end_time.at, value: wire.value }
-  return price.start < price.end ? price : refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
 })
+  .meta({ component: 'MarketPriceInput' })
+  .transform((wire, context): PriceInterval => {
+    const price = { start: wire.start_time.at, end: wire.end_time.at, value: wire.value }
+    return price.start < price.end ? price : refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+  })
 
 /** Find two intervals that share time: the index of the one that starts later, and of the one it runs into. Null when all stand apart. */
 export const firstOverlap = (prices: readonly PriceInterval[]): { readonly index: number; readonly other: number } | null => {

@@ -20,7 +20,7 @@ const readingShape = fields({
   time: jsonNumber.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
   value: jsonNumber.describe('What the register shows: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
   record_reference_id: optional(referenceId).describe("The caller's own reference; that of the interval which this reading ends."),
-})
+}).meta({ component: 'RegisterReading' })
 
 /** What all readings of a submission share. */
 const head = {

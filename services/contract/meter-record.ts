@@ -41,7 +41,7 @@ export const meterRecordShape = fields({
     .meta({ type: 'number', exclusiveMinimum: 0, maximum: 1 }),
   start_time: instant,
   end_time: instant.describe('Not before start_time, and at most 366 days after it.'),
-})
+}).meta({ component: 'MeterRecordInput' })
 
 /** The members of a record in both layouts, as they came. */
 type RecordMembers = {

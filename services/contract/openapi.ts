@@ -2,10 +2,13 @@ import type { RefusalCode } from '../domain/refusal.ts'
 import { refusalCodes } from '../domain/refusal.ts'
 import { answerToEarlier, type Rename } from './earlier.ts'
 import { statusOf } from './error.ts'
+import { eventTypes } from './event-type.ts'
 import { type Layout, layouts, versionOf } from './layout.ts'
+import { schemaWithoutNullTexts } from './null-text.ts'
 import type { Operation, Route } from './operation.ts'
 import { parameterExample } from './parameter-example.ts'
-import { type JsonSchema, schemaInLayout, schemaOf } from './schema-document.ts'
+import { eachSchemaAt, type JsonSchema, schemaInLayout, schemaOf } from './schema-document.ts'
+import { type NamedSchemas, nameObject, schemaName } from './schema-name.ts'
 import { tagDescriptions } from './tag.ts'
 
 type Parts = { readonly [key: string]: unknown }
@@ -38,8 +41,8 @@ const sharedParameters = (layout: Layout): Parts => ({
   ApiVersion: {
     name: 'Api-Version',
     in: 'header',
-    description: 'The layout of request and answer; absent: the default of the account.',
-    schema: { enum: layouts.map(one => versionOf[one]), default: versionOf[layout] },
+    description: 'The API version of request and answer that this document describes; absent: the default of the account.',
+    schema: { type: 'string', const: versionOf[layout], default: versionOf[layout] },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -49,10 +52,10 @@ const sharedParameters = (layout: Layout): Parts => ({
   },
 })
 
-const answerHeaders = {
+const answerHeaders = (layout: Layout): Parts => ({
   RequestId: { schema: { type: 'string' }, description: 'Names this request in logs and error objects.' },
-  ApiVersion: { schema: { enum: layouts.map(one => versionOf[one]) }, description: 'The layout of this answer.' },
-}
+  ApiVersion: { schema: { type: 'string', const: versionOf[layout] }, description: 'The API version of this answer.' },
+})
 
 const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' }, 'Api-Version': { $ref: '#/components/headers/ApiVersion' } }
 
@@ -62,9 +65,18 @@ const errorResponse = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
+/** Codes that any request can meet. */
+const anywhere = [
+  'header_invalid',
+  'api_version_not_supported',
+  'headers_too_large',
+  'unavailable',
+  'internal_error',
+] as const satisfies readonly RefusalCode[]
+
 /** Codes that an operation can give by what it is. */
 const generalCodes = (operation: Operation, route: Route): readonly RefusalCode[] => {
-  const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', 'api_version_not_supported', 'unavailable', 'internal_error']
+  const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', ...anywhere]
   if (operation.body !== undefined && route.bodyInQuery === undefined)
     codes.push('body_invalid', 'body_too_large', 'media_type_unsupported', 'request_timeout')
   if (operation.access !== 'open') codes.push('bad_credentials', 'account_disabled', 'rate_limited')
@@ -76,10 +88,12 @@ const generalCodes = (operation: Operation, route: Route): readonly RefusalCode[
 
 const errorResponses = (operation: Operation, route: Route, layout: Layout): Parts => {
   const codes = new Set([...generalCodes(operation, route), ...(operation.refusals ?? [])])
-  const byStatus = Map.groupBy(codes, code => statusOf(code, layout))
+  const inLayouts = operation.anyVersion === true ? layouts : [layout]
+  const pairs = inLayouts.flatMap(one => [...codes].map(code => [statusOf(code, one), code] as const))
+  const byStatus = Map.groupBy(new Set(pairs), ([status]) => status)
   const answers = [...byStatus].map(([status, group]) => [
     String(status),
-    { $ref: '#/components/responses/Error', description: group.join(', ') },
+    { ...errorResponse, description: [...new Set(group.map(([, code]) => code))].join(', ') },
   ])
   return Object.fromEntries(answers)
 }
@@ -123,17 +137,33 @@ const parametersOf = (operation: Operation, route: Route, layout: Layout): reado
   ]
 }
 
+/** Numbers that may arrive as strings, by their paths. */
+const withNumbersAsText = (schema: JsonSchema, paths: readonly string[]): JsonSchema =>
+  paths.reduce((changed, path) => {
+    const names = path.split('.')
+    const last = names.at(-1) ?? ''
+    return eachSchemaAt(changed, names.slice(0, -1), one => {
+      const properties = one['properties'] as Readonly<Record<string, JsonSchema>>
+      const { description, ...number } = properties[last] ?? {}
+      const either = { anyOf: [number, { type: 'string', pattern: numberPattern }], ...present('description', description) }
+      return { ...one, properties: { ...properties, [last]: either } }
+    })
+  }, schema)
+
+const numberPattern = '^(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$'
+
 const bodySchema = (operation: Operation, route: Route, layout: Layout): JsonSchema => {
   const shape = operation.body === 'raw' ? operation.bodyDocument : operation.body
   if (shape === undefined) return {}
   const schema = schemaInLayout(schemaOf(shape), operation.renames?.body ?? [], layout)
+  const taking = withNumbersAsText(schema, route.numbersAsText ?? [])
   const names = Object.values(route.parametersInBody ?? {})
   const properties = Object.fromEntries(names.map(name => [name, { type: 'string' }]))
-  if (names.length === 0) return schema
+  if (names.length === 0) return taking
   return {
-    ...schema,
-    properties: { ...properties, ...(schema['properties'] as Parts) },
-    required: [...names, ...((schema['required'] ?? []) as string[])],
+    ...taking,
+    properties: { ...properties, ...(taking['properties'] as Parts) },
+    required: [...names, ...((taking['required'] ?? []) as string[])],
   }
 }
 
@@ -149,9 +179,9 @@ const bodyExample = (operation: Operation, route: Route, layout: Layout): unknow
 const inWords = (example: unknown, renames: readonly Rename[] | undefined, layout: Layout): unknown =>
   example === undefined || layout === 'current' ? example : answerToEarlier(example, renames ?? [])
 
-const requestBody = (operation: Operation, route: Route, layout: Layout): Parts => {
+const requestBody = (operation: Operation, route: Route, layout: Layout, name: Naming): Parts => {
   if (operation.body === undefined || route.bodyInQuery !== undefined) return {}
-  const schema = bodySchema(operation, route, layout)
+  const schema = name(bodySchema(operation, route, layout), `${schemaName(operation.id)}Request`)
   const content = { schema, ...present('example', bodyExample(operation, route, layout)) }
   const others = (operation.mediaTypes ?? []).map(type => [type, { schema: { type: 'string' } }] as const)
   return {
@@ -167,74 +197,130 @@ const securityOf = (operation: Operation): readonly Parts[] => {
   return operation.operator === true ? [...own, { operator: [] }] : own
 }
 
-const answerOf = (operation: Operation, layout: Layout): Parts => {
-  const schema = { $ref: `#/components/schemas/${operation.answer.name}` }
-  const example = inWords(operation.examples?.answer, operation.renames?.answer, layout)
-  const content = { 'application/json': { schema, ...present('example', example) } }
-  return { [operation.status]: { description: operation.summary, headers, content } }
+/** The schema of an answer in the words of a layout. */
+const answerSchema = ({ answer, renames }: Operation, layout: Layout): JsonSchema => {
+  const schema = schemaOf(answer.shape)
+  return schemaInLayout(layout === 'current' ? schema : schemaWithoutNullTexts(schema), renames?.answer ?? [], layout)
 }
 
-const describe = (operation: Operation, route: Route, index: number, layout: Layout): Parts => ({
-  operationId: index === 0 ? operation.id : `${operation.id}_${index + 1}`,
+const answerOf = (operation: Operation, layout: Layout, name: Naming): Parts => {
+  const schema = name(answerSchema(operation, layout), operation.answer.name)
+  const example = inWords(operation.examples?.answer, operation.renames?.answer, layout)
+  const content = { 'application/json': { schema, ...present('example', example) } }
+  const table = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
+  return { [operation.status]: { description: operation.summary, headers, content: { ...content, ...table } } }
+}
+
+/** Puts a schema where the document keeps it, and gives what stands in its place. */
+type Naming = (schema: JsonSchema, name: string) => JsonSchema
+
+const describe = (operation: Operation, route: Route, layout: Layout, name: Naming): Parts => ({
+  operationId: route.id ?? operation.id,
   summary: operation.summary,
   description: operation.description,
   tags: [operation.tag],
   security: securityOf(operation),
   parameters: parametersOf(operation, route, layout),
-  ...requestBody(operation, route, layout),
-  responses: { ...answerOf(operation, layout), ...errorResponses(operation, route, layout) },
+  ...requestBody(operation, route, layout, name),
+  responses: { ...answerOf(operation, layout, name), ...errorResponses(operation, route, layout) },
 })
 
 /** The same address with a slash at its end is served and not shown. */
 const isShown = ({ path }: Route): boolean => !path.endsWith('/')
 
-const pathsOf = (operations: readonly Operation[], layout: Layout): Parts => {
+const pathsOf = (operations: readonly Operation[], layout: Layout, name: Naming): Parts => {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
-    for (const [index, route] of operation.routes[layout].filter(isShown).entries()) {
+    for (const route of operation.routes[layout].filter(isShown)) {
       const path = paths[route.path] ?? {}
-      path[route.method.toLowerCase()] = describe(operation, route, index, layout)
+      path[route.method.toLowerCase()] = describe(operation, route, layout, name)
       paths[route.path] = path
     }
   }
   return paths
 }
 
-const schemasOf = (operations: readonly Operation[], layout: Layout): Parts => {
-  const schemas: Record<string, unknown> = { Error: errorSchema }
-  for (const operation of operations) {
-    if (operation.routes[layout].length === 0) continue
-    schemas[operation.answer.name] = schemaInLayout(schemaOf(operation.answer.shape), operation.renames?.answer ?? [], layout)
-  }
-  return schemas
-}
+/** Events that endpoints get, as the requests that bring them. */
+const webhooksOf = (layout: Layout, name: Naming): Parts =>
+  Object.fromEntries(
+    eventTypes.map(({ type, occurs, data }) => {
+      const schema = schemaOf(data.shape)
+      const own = schemaInLayout(layout === 'current' ? schema : schemaWithoutNullTexts(schema), data.renames ?? [], layout)
+      const event: JsonSchema = {
+        type: 'object',
+        properties: {
+          id: { type: 'string', examples: ['evt_0198c0ffee00112233445566'] },
+          object: { const: 'event' },
+          type: { const: type },
+          live_mode: { type: 'boolean' },
+          data: { ...own, component: data.name },
+          time_created: { type: 'string', format: 'date-time' },
+          account_id: { type: 'string', examples: ['acc_0198c0ffee00112233445566'] },
+        },
+        required: ['id', 'object', 'type', 'live_mode', 'data', 'time_created', 'account_id'],
+      }
+      const eventName = schemaName(type)
+      const post = {
+        operationId: `event_${type.replaceAll('.', '_')}`,
+        summary: occurs,
+        tags: ['Webhooks'],
+        security: [],
+        requestBody: { required: true, content: { 'application/json': { schema: name(event, `${eventName}Event`) } } },
+        responses: { '2XX': { description: 'The event has arrived. Any other status is tried again.' } },
+      }
+      return [type, { post }]
+    }),
+  )
 
-/**
- * Describe all operations of a layout as an OpenAPI 3.1 document.
- * `serverUrl` is the base address; operations that the layout does not have are left out.
- */
-export const openApiDocument = (operations: readonly Operation[], layout: Layout, serverUrl: string): Parts => {
+const build = (operations: readonly Operation[], layout: Layout, serverUrl: string, name: Naming, named: () => Parts): Parts => {
   const served = operations.filter(operation => operation.routes[layout].length > 0)
+  const paths = pathsOf(served, layout, name)
+  const webhooks = webhooksOf(layout, name)
   return {
     openapi: '3.1.0',
     info: {
       title: 'Wattledger',
       version: versionOf[layout],
-      description: 'Energy cost, metering and tariffs. Send Authorization: Bearer with an API key, or with the token that /login gives.',
+      description: 'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login gives.',
     },
     servers: [{ url: serverUrl }],
-    tags: [...new Set(served.map(operation => operation.tag))].map(name => ({
-      name,
-      ...present('description', tagDescriptions[name]),
+    tags: [...new Set(served.map(operation => operation.tag))].map(tag => ({
+      name: tag,
+      ...present('description', tagDescriptions[tag]),
     })),
     security: [{ bearer: [] }],
-    paths: pathsOf(served, layout),
+    paths,
+    webhooks,
     components: {
-      schemas: schemasOf(served, layout),
+      schemas: { Error: errorSchema, ...named() },
       securitySchemes,
       parameters: sharedParameters(layout),
-      headers: answerHeaders,
-      responses: { Error: errorResponse },
+      headers: answerHeaders(layout),
     },
   }
 }
+
+/**
+ * Describe all operations of a layout as an OpenAPI 3.1 document: every object is a schema with a name of its own.
+ * `serverUrl` is the base address; operations that the layout does not have are left out.
+ */
+export const openApiDocument = (operations: readonly Operation[], layout: Layout, serverUrl: string): Parts => {
+  const named: NamedSchemas = new Map()
+  return build(
+    operations,
+    layout,
+    serverUrl,
+    (schema, name) => nameObject(schema, name, named),
+    () => Object.fromEntries([...named].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  )
+}
+
+/** Describe the same with every schema where it is used, for readers that show it; answers keep the names of their schemas as `component`. */
+export const inlineDocument = (operations: readonly Operation[], layout: Layout): Parts =>
+  build(
+    operations,
+    layout,
+    '/',
+    (schema, component) => ({ component, ...schema }),
+    () => ({}),
+  )

@@ -13,6 +13,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One way to reach an operation. Path parameters stand in braces: `/customers/{id}`. */
 export type Route = {
+  /** Id of this route in the OpenAPI document, where an operation has several. */
+  readonly id?: string
   readonly method: Method
   readonly path: string
   /**
@@ -80,6 +82,10 @@ export type Operation<Query extends QueryShape = QueryShape, Body extends BodySh
   readonly refusals?: readonly RefusalCode[]
   /** A raw body is taken whatever its Content-Type. */
   readonly anyMediaType?: true
+  /** Answers in the API version of its session, whatever that of the request. */
+  readonly anyVersion?: true
+  /** The answer as text/csv too, by Accept. */
+  readonly csv?: true
   /** What stands in the query is not looked at. */
   readonly anyQuery?: true
   /** Answers may be read by scripts of any web page. */

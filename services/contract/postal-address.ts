@@ -2,14 +2,16 @@ import { z } from 'zod'
 import { orNull } from './answer-field.ts'
 import { fields, optional, refuseField, text } from './field.ts'
 
-export const postalAddressShape = z.object({
-  address_line1: orNull(z.string()),
-  address_line2: orNull(z.string()),
-  city: z.string(),
-  state: orNull(z.string()),
-  post_code: orNull(z.string()),
-  country_code: z.string().describe('ISO 3166-1 alpha-2, in capitals.'),
-})
+export const postalAddressShape = z
+  .object({
+    address_line1: orNull(z.string()),
+    address_line2: orNull(z.string()),
+    city: z.string(),
+    state: orNull(z.string()),
+    post_code: orNull(z.string()),
+    country_code: z.string().describe('ISO 3166-1 alpha-2, in capitals.'),
+  })
+  .meta({ component: 'PostalAddress' })
 
 /** Where a location stands, as its owner writes it: every part, absent ones null. Kept and written in this one form. */
 export type PostalAddress = z.output<typeof postalAddressShape>
@@ -35,16 +37,18 @@ export const postalAddress = fields({
   state: optional(text()).describe('Required in US, CA and AU.'),
   post_code: optional(text()),
   country_code: countryCode,
-}).transform((wire, context): PostalAddress => {
-  if (wire.state === undefined && countriesWithStates.includes(wire.country_code)) {
-    return refuseField(context, 'field_required', `is required in ${wire.country_code}`, ['state'])
-  }
-  return {
-    address_line1: wire.address_line1 ?? null,
-    address_line2: wire.address_line2 ?? null,
-    city: wire.city,
-    state: wire.state ?? null,
-    post_code: wire.post_code ?? null,
-    country_code: wire.country_code,
-  }
 })
+  .meta({ component: 'PostalAddressInput' })
+  .transform((wire, context): PostalAddress => {
+    if (wire.state === undefined && countriesWithStates.includes(wire.country_code)) {
+      return refuseField(context, 'field_required', `is required in ${wire.country_code}`, ['state'])
+    }
+    return {
+      address_line1: wire.address_line1 ?? null,
+      address_line2: wire.address_line2 ?? null,
+      city: wire.city,
+      state: wire.state ?? null,
+      post_code: wire.post_code ?? null,
+      country_code: wire.country_code,
+    }
+  })

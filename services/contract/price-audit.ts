@@ -111,7 +111,7 @@ export const priceAuditRetrieve = defineOperation({
     current: [{ method: 'POST', path: '/audits/prices/{id}' }],
     earlier: [
       { method: 'GET', path: '/tariffs/audits/{id}', bodyInQuery: { numbers: [] } },
-      { method: 'GET', path: '/tariffs/audit/{id}', bodyInQuery: { numbers: [] } },
+      { id: 'price_audit_retrieve_singular', method: 'GET', path: '/tariffs/audit/{id}', bodyInQuery: { numbers: [] } },
     ],
   },
   body: priceBody,

@@ -131,6 +131,7 @@ export const priceRetrieve = defineOperation({
       { current: 'object', earlier: 'object', values: { price: 'tariff_rate' } },
       ...directionRenames.answer,
       { earlier: 'next_update', inRequest: true },
+      { alwaysInCurrent: 'data.price' },
       { earlier: 'request.include_tariff', inRequest: true },
       { earlier: 'request.include_carbon', inRequest: true },
       { current: 'data.price.value', earlier: 'data.tariff.rate' },

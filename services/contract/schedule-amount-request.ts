@@ -25,13 +25,13 @@ const readQuantity = (context: z.core.$RefinementCtx<unknown>, value: JsonNumber
   return isPositive && quantity === 0n ? refuseField(context, 'value_out_of_range', 'must be above 0', ['value']) : quantity
 }
 
-const powerBody = fields({ units: word('W', 'KW'), value: jsonNumber.meta(described) }).transform(
-  ({ units, value }, context): WrittenPower => ({ units, power: readQuantity(context, value, units === 'KW', true) }),
-)
+const powerBody = fields({ units: word('W', 'KW'), value: jsonNumber.meta(described) })
+  .meta({ component: 'PowerInput' })
+  .transform(({ units, value }, context): WrittenPower => ({ units, power: readQuantity(context, value, units === 'KW', true) }))
 
-const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(described) }).transform(
-  ({ units, value }, context): WrittenEnergy => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }),
-)
+const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(described) })
+  .meta({ component: 'EnergyInput' })
+  .transform(({ units, value }, context): WrittenEnergy => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }))
 
 const windowBody = fields({
   device_id: identifier('dev').describe('A device of the account; it may have several windows, each planned with its own max_power.'),

@@ -9,13 +9,14 @@ import { defineOperation } from './operation.ts'
 import { type AmountBody, amountBody, type WrittenEnergy, type WrittenPower } from './schedule-amount-request.ts'
 import { boundShape, boundToWire, exampleView, type ScheduleView, spansToWire, unpricedShape } from './schedule-window.ts'
 
-const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exact })
+const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exact }).meta({ component: 'Power' })
 
 const savingsShape = z
   .object({
     value: exact.describe('What the same energy would cost more if every device ran at full power from its start, without a cap.'),
     percentage: orNull(exact).describe('Percent of that cost; null where it is not above 0.'),
   })
+  .meta({ component: 'Savings' })
   .describe('Compared with running at once.')
 
 const elementShape = z.object({

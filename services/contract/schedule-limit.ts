@@ -7,6 +7,7 @@ import { scaledNumber } from './exact-number.ts'
 import { fields, refuseField } from './field.ts'
 import { defineOperation } from './operation.ts'
 import {
+  absoluteOrRelative,
   boundBody,
   boundShape,
   boundToWire,
@@ -23,11 +24,13 @@ import {
   windowRequestToWire,
 } from './schedule-window.ts'
 
-const limitBody = fields({ ...windowBody, ...boundBody }).superRefine(({ absolute, relative }, context) => {
-  if (absolute === undefined && relative === undefined) {
-    refuseField(context, 'field_required', 'is required, unless relative is given', ['absolute'])
-  }
-})
+const limitBody = fields({ ...windowBody, ...boundBody })
+  .superRefine(({ absolute, relative }, context) => {
+    if (absolute === undefined && relative === undefined) {
+      refuseField(context, 'field_required', 'is required, unless relative is given', ['absolute'])
+    }
+  })
+  .meta(absoluteOrRelative)
 
 const limitShape = z.object({
   id: idText('sli'),

@@ -37,6 +37,9 @@ export const boundBody = {
   ),
 } as const
 
+/** The rule that one of the two bounds is required, as JSON Schema says it. */
+export const absoluteOrRelative = { anyOf: [{ required: ['absolute'] }, { required: ['relative'] }] } as const
+
 export const boundShape = { absolute: orNull(exact), relative: orNull(exact) } as const
 
 /** Write a bound as it was given; null members were not. */
@@ -81,7 +84,7 @@ export const windowRequest = {
 } as const
 
 export const unpricedShape = z
-  .array(z.object({ start_time: instantText, end_time: instantText }))
+  .array(z.object({ start_time: instantText, end_time: instantText }).meta({ component: 'TimeSpan' }))
   .describe('Time without a price, which is never planned.')
 
 /** A half-open span (ms). */

@@ -14,10 +14,12 @@ const propertiesOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> 
 const requiredOf = (schema: JsonSchema): readonly string[] => (Array.isArray(schema['required']) ? schema['required'] : [])
 
 /** Change every object schema at a path; lists and alternatives on the way are passed through. */
-const eachSchemaAt = (schema: JsonSchema, path: readonly string[], change: (schema: JsonSchema) => JsonSchema): JsonSchema => {
+export const eachSchemaAt = (schema: JsonSchema, path: readonly string[], change: (schema: JsonSchema) => JsonSchema): JsonSchema => {
   if (isSchema(schema['items'])) return { ...schema, items: eachSchemaAt(schema['items'], path, change) }
-  if (Array.isArray(schema['anyOf'])) return { ...schema, anyOf: schema['anyOf'].map(one => eachSchemaAt(one, path, change)) }
-  if (!isSchema(schema['properties'])) return schema
+  if (!isSchema(schema['properties'])) {
+    if (!Array.isArray(schema['anyOf'])) return schema
+    return { ...schema, anyOf: schema['anyOf'].map(one => eachSchemaAt(one, path, change)) }
+  }
   const [name, ...rest] = path
   if (name === undefined) return change(schema)
   const properties = propertiesOf(schema)
@@ -58,6 +60,11 @@ const having = (schema: JsonSchema, path: readonly string[], taken: Taken): Json
   }
 }
 
+const requiring = (schema: JsonSchema, name: string): JsonSchema => {
+  const required = requiredOf(schema)
+  return required.includes(name) ? schema : { ...schema, required: [...required, name] }
+}
+
 const reworded = (schema: JsonSchema, values: Readonly<Record<string, string>>): JsonSchema => {
   const word = (value: unknown): unknown => (typeof value === 'string' ? (values[value] ?? value) : value)
   const changed: Record<string, unknown> = { ...schema }
@@ -84,6 +91,10 @@ export const schemaInLayout = (schema: JsonSchema, renames: readonly Rename[], l
   let changed = schema
   if (layout === 'current') {
     for (const rename of renames) {
+      if ('alwaysInCurrent' in rename) {
+        const path = namesOf(rename.alwaysInCurrent)
+        changed = eachSchemaAt(changed, path.slice(0, -1), one => requiring(one, path.at(-1) ?? ''))
+      }
       if (!('inRequest' in rename)) continue
       const names = namesOf(rename.earlier)
       changed = eachSchemaAt(changed, names.slice(0, -1), one => without(one, names.slice(-1)))

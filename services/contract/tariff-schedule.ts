@@ -13,7 +13,7 @@ const rate = fields({
   to_kwh: optional(numberAsText).describe('Upper bound of the tier, cumulative in the local calendar month; left out on the last tier.'),
   surcharge_fixed: optional(numberAsText).describe('Added to the fixed or market price, per kWh.'),
   surcharge_percentage: optional(numberAsText).describe('A fraction of price and fixed surcharge: 0.19 is 19 percent.'),
-})
+}).meta({ component: 'RateInput' })
 
 const hours = fields({
   valid_from: z.string().meta({ examples: ['06:00:00'] }),
@@ -22,7 +22,7 @@ const hours = fields({
     .describe('00:00:00 is the end of the day; before valid_from it wraps over midnight.')
     .meta({ examples: ['22:00:00'] }),
   rate: z.array(rate).describe('Tiers, the lowest first.'),
-})
+}).meta({ component: 'HoursInput' })
 
 const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
 
@@ -38,9 +38,12 @@ export const scheduleFrame = z.array(
     months: orEvery(z.array(z.string())).describe('Jan … Dec, or All; none: All.'),
     dates: orEvery(z.array(dayOfMonth)).describe('Days of the month, 1 to 31; none: every day.'),
     days_and_hours: z.array(
-      fields({ days: orEvery(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All; none: All.'), hours: z.array(hours) }),
+      fields({
+        days: orEvery(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All; none: All.'),
+        hours: z.array(hours),
+      }).meta({ component: 'DaysAndHoursInput' }),
     ),
-  }),
+  }).meta({ component: 'ScheduleEntryInput' }),
 )
 
 /** The schedule of a market tariff that has none of its own: all day at the market price. Source: contract decisions 18. */
@@ -48,24 +51,32 @@ export const marketSchedule: readonly ScheduleEntryInput[] = [
   { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
 ]
 
-const rateShape = z.object({
-  fixed: exact,
-  to_kwh: orNull(exact),
-  surcharge_fixed: exact,
-  surcharge_percentage: exact,
-})
+const rateShape = z
+  .object({
+    fixed: exact,
+    to_kwh: orNull(exact),
+    surcharge_fixed: exact,
+    surcharge_percentage: exact,
+  })
+  .meta({ component: 'Rate' })
 
 export const scheduleShape = z.array(
-  z.object({
-    months: z.array(z.string()),
-    dates: z.array(z.int()).optional().describe('Left out in lists.'),
-    days_and_hours: z.array(
-      z.object({
-        days: z.array(z.string()),
-        hours: z.array(z.object({ valid_from: z.string(), valid_to: z.string(), rate: z.array(rateShape) })),
-      }),
-    ),
-  }),
+  z
+    .object({
+      months: z.array(z.string()),
+      dates: z.array(z.int()).optional().describe('Left out in lists.'),
+      days_and_hours: z.array(
+        z
+          .object({
+            days: z.array(z.string()),
+            hours: z.array(
+              z.object({ valid_from: z.string(), valid_to: z.string(), rate: z.array(rateShape) }).meta({ component: 'Hours' }),
+            ),
+          })
+          .meta({ component: 'DaysAndHours' }),
+      ),
+    })
+    .meta({ component: 'ScheduleEntry' }),
 )
 
 const two = (value: number): string => String(value).padStart(2, '0')

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { isEventFilter } from '../domain/webhook/event-filter.ts'
+import { type Refusal, refused } from '../domain/refusal.ts'
 import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
+import { unknownFilter } from './event-type.ts'
 import { clearable, fields, listOf, optional, text, word } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
 import { type Layout, versionOf } from './layout.ts'
@@ -63,14 +64,25 @@ export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpoin
   account_id: endpoint.accountId,
 })
 
-const eventFilter = text()
-  .refine(isEventFilter, { message: 'must be *, a group such as customer.*, or a type such as customer.create' })
-  .meta({ examples: ['customer.*'] })
+const eventTypes = listOf(text().meta({ examples: ['customer.*'] }), { min: 1, max: 50 }).describe(
+  'Which events it gets: *, a group such as customer.*, or types of the list of events.',
+)
 
-const eventTypes = listOf(eventFilter, { min: 1, max: 50 }).describe('Which events it gets: *, customer.*, customer.create.')
+/**
+ * Refuse filters that take no event type, with the nearest name; null if each takes any. Filters that `stored` has stay.
+ * Source: contract decisions 18.
+ */
+export const refuseFilters = (filters: readonly string[], stored: readonly string[] = []): Refusal | null => {
+  for (const [index, filter] of filters.entries()) {
+    const message = stored.includes(filter) ? null : unknownFilter(filter)
+    if (message !== null) return refused('field_invalid', message, `event_types[${index}]`).refusal
+  }
+  return null
+}
+
 const url = text({ max: 2_048 })
   .describe('https only in live mode; a host with public addresses, without credentials.')
-  .meta({ examples: ['https://example.com/webhooks'] })
+  .meta({ format: 'uri', examples: ['https://example.com/webhooks'] })
 
 const describeVersion = 'May be given if it equals Api-Version: the endpoint gets events of the version of this request.'
 

@@ -6,6 +6,7 @@ import { fields, optional, text, word } from '../../services/contract/field.ts'
 import { openApiDocument } from '../../services/contract/openapi.ts'
 import { defineOperation, type Operation } from '../../services/contract/operation.ts'
 import { readShape } from '../../services/contract/read-shape.ts'
+import { inlined } from '../support/json-schema.ts'
 
 const renamed = defineOperation({
   id: 'price_retrieve',
@@ -93,7 +94,7 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s l
 describe('the documents', () => {
   it('name paths, fields and words of their own layout', () => {
     const [current, earlier] = [describeLayout('current'), describeLayout('earlier')]
-    expect(current.paths['/prices/{id}']?.['post']?.requestBody).toMatchObject({
+    expect(inlined(current.paths['/prices/{id}']?.['post']?.requestBody, current)).toMatchObject({
       content: { 'application/json': { schema: { properties: { tariff_direction: {}, end_time: {} }, required: ['end_time'] } } },
     })
     expect(earlier.paths['/prices/{id}']).toBeUndefined()
@@ -102,10 +103,10 @@ describe('the documents', () => {
     expect(parameters).toContainEqual(expect.objectContaining({ in: 'query', name: 'end_time', required: true }))
     expect(parameters).not.toContainEqual(expect.objectContaining({ name: 'tariff_direction' }))
     const items = { properties: { tariff: { properties: { rate: { type: 'number' } }, required: ['rate'] } } }
-    expect(earlier.components['schemas']?.['Price']).toMatchObject({
+    expect(inlined(earlier.components['schemas']?.['Price'], earlier)).toMatchObject({
       properties: { object: { const: 'tariff_rate' }, carbon_units: { const: 'gCO2eq' }, data: { items } },
     })
-    expect(JSON.stringify(earlier.components['schemas']?.['Price'])).not.toContain('"price"')
+    expect(JSON.stringify(inlined(earlier.components['schemas']?.['Price'], earlier))).not.toContain('"price"')
   })
 
   it('show examples that the shapes take', () => {

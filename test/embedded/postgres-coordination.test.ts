@@ -65,11 +65,16 @@ describe('events', () => {
       objectId,
       data: { i },
     }))
+    const any = { types: null, objectId: null, from: null, to: null }
     const [, second, third] = await inLive(tx => writeEvents(tx, drafts, at + 1))
-    const listed = await inLive(tx => listEvents(tx, { type: 'device.update', objectId: null }, newest))
+    const listed = await inLive(tx => listEvents(tx, { ...any, types: ['device.update', 'device.delete'] }, newest))
     expect(listed).toEqual({ ok: true, value: { items: [third, second], hasMore: false } })
-    const about = await inLive(tx => listEvents(tx, { type: 'device.update', objectId: 'dev_7' }, newest))
+    const about = await inLive(tx => listEvents(tx, { ...any, types: ['device.update'], objectId: 'dev_7' }, newest))
     expect(about).toMatchObject({ value: { items: [third] } })
+    const inTime = (from: number, to: number) => inLive(tx => listEvents(tx, { ...any, objectId: 'dev_7', from, to }, newest))
+    expect(await inTime(at + 1, at + 2)).toMatchObject({ value: { items: [third, {}] } })
+    expect(await inTime(at + 2, at + 3)).toMatchObject({ value: { items: [] } })
+    expect(await inTime(at, at + 1)).toMatchObject({ value: { items: [] } })
 
     const [old] = await inLive(tx => writeEvents(tx, [{ type: 'device.delete', objectId: 'dev_9', data: {} }], at - 1))
     const ninetyDays = 90 * 86_400_000

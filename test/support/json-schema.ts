@@ -88,7 +88,7 @@ export const departures = (value: unknown, schema: JsonSchema, path = '$'): read
   if (unknown !== undefined) throw new Error(`the schema at ${path} uses ${unknown}, which this checker does not know`)
   const [wrong] = [typed(value, schema), worded(value, schema), sized(value, schema), ranged(value, schema)].filter(one => one !== null)
   if (wrong !== undefined) return [`${path} ${wrong}`]
-  if (Array.isArray(schema['anyOf'])) {
+  if (Array.isArray(schema['anyOf']) && schema['properties'] === undefined) {
     const tried = schema['anyOf'].map(one => departures(value, one as JsonSchema, path))
     return tried.some(one => one.length === 0) ? [] : (tried.toSorted((a, b) => a.length - b.length)[0] ?? [])
   }
@@ -109,4 +109,13 @@ export const resolved = (schema: JsonSchema, document: object): JsonSchema => {
     .reduce<unknown>((value, name) => (isMembers(value) ? value[name] : undefined), document)
   if (!isMembers(found)) throw new Error(`nothing is at ${$ref}`)
   return found
+}
+
+/** Put the schemas that references name in their place, on every level. */
+export const inlined = (value: unknown, document: object): unknown => {
+  if (Array.isArray(value)) return value.map(one => inlined(one, document))
+  if (!isMembers(value)) return value
+  const { $ref, ...own } = value
+  const found = typeof $ref === 'string' ? { ...resolved({ $ref }, document), ...own } : own
+  return Object.fromEntries(Object.entries(found).map(([name, one]) => [name, inlined(one, document)]))
 }

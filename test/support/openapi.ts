@@ -1,4 +1,4 @@
-import { type JsonSchema, resolved } from './json-schema.ts'
+import { inlined, type JsonSchema } from './json-schema.ts'
 
 /** A parameter of an operation, in path or query. */
 export type DocumentedParameter = {
@@ -47,7 +47,7 @@ const isOwn = (parameter: DocumentedParameter | { readonly $ref: string }): para
 const successOf = ({ responses, operationId }: RawOperation, document: OpenApiDocument): DocumentedOperation['success'] => {
   for (const [status, { content }] of Object.entries(responses)) {
     if (Number(status) < 300 && content !== undefined) {
-      return { status: Number(status), schema: resolved(content['application/json'].schema, document) }
+      return { status: Number(status), schema: inlined(content['application/json'].schema, document) as JsonSchema }
     }
   }
   throw new Error(`${operationId} documents no success`)
@@ -66,7 +66,8 @@ export const operationsOf = (document: OpenApiDocument): readonly DocumentedOper
         method: method.toUpperCase(),
         path,
         parameters: raw.parameters.filter(isOwn),
-        body: json === undefined ? null : { ...json, mediaTypes: Object.keys(content) },
+        body:
+          json === undefined ? null : { ...json, schema: inlined(json.schema, document) as JsonSchema, mediaTypes: Object.keys(content) },
         success: successOf(raw, document),
         refusals: new Map(refusals.map(([status, { description }]) => [Number(status), description.split(', ')])),
         takesIdempotencyKey: raw.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),

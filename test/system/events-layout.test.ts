@@ -11,16 +11,23 @@ const session = { id: 'cot_1', object: 'connect_session', live_mode: true, price
 
 describe.each(layouts)('what an event is about, in the %s layout', layout => {
   it.each([
-    [scheduleAmount, scheduleAmount.examples?.answer],
-    [connectTokenRetrieve, session],
-  ] as readonly (readonly [Operation, unknown])[])('is named as the answer of $id', (operation, answer) => {
-    const written = eventToWire({ ...event, data: JSON.stringify(answer) }, layout)
-    expect(JSON.stringify(written.data)).toBe(JSON.stringify(answerInLayout(operation, answer, layout)))
+    [scheduleAmount, scheduleAmount.examples?.answer, 'schedule.created'],
+    [connectTokenRetrieve, session, 'connect_session.complete'],
+  ] as readonly (readonly [Operation, unknown, string])[])('is named as the answer of $id', (operation, answer, type) => {
+    const written = eventToWire({ ...event, type, data: JSON.stringify(answer) }, layout)
+    const { complete_action: _, ...data } = written.data
+    expect(JSON.stringify(data)).toBe(JSON.stringify(answerInLayout(operation, answer, layout)))
   })
 
   it('says what completed a session as its retrieval does', () => {
     const written = eventToWire({ ...event, type: 'connect_session.complete', data: JSON.stringify(session) }, layout)
     expect(written.data['complete_action']).toBe(layout === 'earlier' ? 'SAVE' : undefined)
+  })
+
+  it('has no member in the earlier layout that is a string there and null here', () => {
+    const data = { id: 'dev_1', object: 'device', last_seen: null, metadata: {} }
+    const written = eventToWire({ ...event, type: 'device.create', data: JSON.stringify(data) }, layout)
+    expect(Object.keys(written.data).includes('last_seen')).toBe(layout === 'current')
   })
 
   it('stays as it is where both layouts name it alike', () => {

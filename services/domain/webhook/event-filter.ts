@@ -1,12 +1,21 @@
-const group = '[a-zA-Z0-9_]+'
-const pattern = new RegExp(`^(?:\\*|${group}(?:\\.${group})*(?:\\.\\*)?)$`)
+/** Tell whether a filter takes an event type. `customer.*` takes `customer.create` and `customer.create.failed`. */
+const takes = (filter: string, type: string): boolean =>
+  filter === '*' || filter === type || (filter.endsWith('.*') && type.startsWith(filter.slice(0, -1)))
 
-/** Tell whether a text can choose events: `*`, a group such as `customer.*`, or one type such as `customer.create`. */
-export const isEventFilter = (text: string): boolean => pattern.test(text)
+/** Tell whether one of the filters takes events of a type. */
+export const takesEvent = (filters: readonly string[], type: string): boolean => filters.some(filter => takes(filter, type))
 
-/** Tell whether one of the filters takes events of a type. `customer.*` takes `customer.create` and `customer.create.failed`. */
-export const takesEvent = (filters: readonly string[], type: string): boolean =>
-  filters.some(filter => filter === '*' || filter === type || (filter.endsWith('.*') && type.startsWith(filter.slice(0, -1))))
+/** List the types that a filter takes: `*`, a group such as `customer.*`, or one type. */
+export const expandFilter = (filter: string, types: readonly string[]): readonly string[] => types.filter(type => takes(filter, type))
+
+/** List the groups of event types, such as `customer.*` and `customer.create.*`, each once. */
+export const eventGroups = (types: readonly string[]): readonly string[] => {
+  const groups = types.flatMap(type => {
+    const words = type.split('.')
+    return words.slice(1).map((_, index) => `${words.slice(0, index + 1).join('.')}.*`)
+  })
+  return [...new Set(groups)]
+}
 
 /** The type of the event that tries an endpoint; it goes to that endpoint alone, whatever it takes. */
 export const testEventType = 'webhook_endpoint.test'

@@ -92,10 +92,18 @@ export const retrieveEvent = async (transaction: TenantTransaction, id: string):
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
-/** List events, newest first, of one type or about one object where the filter says so. Refuses `cursor_not_found`. */
+/**
+ * List events, newest first: of some types, about one object, in [from, to) (ms); null for no such condition.
+ * Refuses `cursor_not_found`.
+ */
 export const listEvents = (
   transaction: TenantTransaction,
-  filter: { readonly type: string | null; readonly objectId: string | null },
+  filter: {
+    readonly types: readonly string[] | null
+    readonly objectId: string | null
+    readonly from: number | null
+    readonly to: number | null
+  },
   paging: Paging,
 ): Promise<Result<Page<StoredEvent>>> =>
   readPage(
@@ -104,7 +112,12 @@ export const listEvents = (
       table: 'events',
       columns,
       scope: ownedBy(transaction),
-      filter: all(matching('type', filter.type), matching('object_id', filter.objectId)),
+      filter: all(
+        filter.types === null ? sql`true` : sql`type = any(${filter.types})`,
+        matching('object_id', filter.objectId),
+        filter.from === null ? sql`true` : sql`time_created >= ${toTimestamp(filter.from)}`,
+        filter.to === null ? sql`true` : sql`time_created < ${toTimestamp(filter.to)}`,
+      ),
       fromRow,
     },
     paging,

@@ -1,4 +1,5 @@
 import { eventList, eventRetrieve, eventToWire } from '../../contract/event.ts'
+import { typesOfFilter } from '../../contract/event-type.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { listEvents, retrieveEvent } from '../../platform/postgres/events.ts'
@@ -16,8 +17,11 @@ export const eventOperations = (dependencies: QueryServiceDependencies): readonl
       request.query,
       '/events',
       (transaction, page) => {
-        const { event_type: type = null, object_id: objectId = null } = request.query
-        return listEvents(transaction, { type, objectId }, page)
+        const { event_type: type, object_id: objectId = null, start_time: start, end_time: end } = request.query
+        // A type that no event has now may be one that events had before.
+        const isGroup = type === '*' || type?.endsWith('.*') === true
+        const types = type === undefined || type === '*' ? null : isGroup ? typesOfFilter(type) : [type]
+        return listEvents(transaction, { types, objectId, from: start?.at ?? null, to: end?.at ?? null }, page)
       },
       events => events.map(event => eventToWire(event, request.layout)),
     ),

@@ -1,6 +1,7 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { versionOf } from '../../contract/layout.ts'
 import {
+  refuseFilters,
   webhookCreate,
   webhookDelete,
   webhookEndpointToWire,
@@ -41,6 +42,8 @@ const audited = <T>(action: string, endpoint: StoredEndpoint, value: T): Change<
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(webhookCreate, async request => {
     const { url: given, event_types: eventTypes = ['*'], description = null, api_version: version } = request.body
+    const unknown = refuseFilters(eventTypes)
+    if (unknown !== null) return { ok: false, refusal: unknown }
     const ownVersion = versionOf[request.layout]
     if (version !== undefined && version !== ownVersion) {
       return refused(
@@ -71,6 +74,8 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const before = await retrieveEndpoint(transaction, request.id)
       const fixed = before === null ? null : refuseFixedChange(request.body, webhookEndpointToWire(before), Object.keys(webhookPatch))
       if (fixed !== null) return { ok: false, refusal: fixed }
+      const unknown = refuseFilters(eventTypes ?? [], before?.eventTypes ?? [])
+      if (unknown !== null) return { ok: false, refusal: unknown }
       const made = await updateEndpoint(transaction, request.id, patch, request.at)
       return made.ok ? accepted(audited('update', made.value, webhookEndpointToWire(made.value))) : made
     })

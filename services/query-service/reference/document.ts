@@ -1,5 +1,5 @@
 import type { Layout } from '../../contract/layout.ts'
-import { openApiDocument } from '../../contract/openapi.ts'
+import { inlineDocument } from '../../contract/openapi.ts'
 import type { Operation } from '../../contract/operation.ts'
 
 /** The part of JSON Schema that the documents use. */
@@ -40,7 +40,7 @@ export type Parameter = {
   readonly example?: unknown
 }
 
-type Media = { readonly schema: Schema & { readonly $ref?: string }; readonly example?: unknown }
+type Media = { readonly schema: Schema & { readonly component?: string }; readonly example?: unknown }
 type Response = { readonly description: string; readonly content?: { readonly 'application/json': Media } }
 
 type PathItem = {
@@ -88,11 +88,10 @@ export type Reference = {
   readonly error: Schema
 }
 
-const answerOf = (responses: PathItem['responses'], document: OpenApi): Described['answer'] => {
+const answerOf = (responses: PathItem['responses']): Described['answer'] => {
   const [status = '200', response] = Object.entries(responses).find(([code]) => code.startsWith('2')) ?? []
   const media = response?.content?.['application/json']
-  const name = media?.schema.$ref?.split('/').at(-1) ?? ''
-  return { status, name, schema: document.components.schemas[name] ?? {}, example: media?.example }
+  return { status, name: media?.schema.component ?? '', schema: media?.schema ?? {}, example: media?.example }
 }
 
 const errorsOf = (responses: PathItem['responses']): Described['errors'] =>
@@ -106,7 +105,7 @@ const bodyOf = ({ requestBody }: PathItem): Described['body'] => {
   return { required: requestBody.required, mediaTypes: Object.keys(requestBody.content), media }
 }
 
-const describe = (item: PathItem, method: string, path: string, document: OpenApi): Described => ({
+const describe = (item: PathItem, method: string, path: string): Described => ({
   id: item.operationId,
   summary: item.summary,
   description: item.description,
@@ -117,17 +116,15 @@ const describe = (item: PathItem, method: string, path: string, document: OpenAp
   parameters: item.parameters.filter(one => 'name' in one),
   takesIdempotencyKey: item.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),
   body: bodyOf(item),
-  answer: answerOf(item.responses, document),
+  answer: answerOf(item.responses),
   errors: errorsOf(item.responses),
 })
 
-/** Put further routes of an operation (`<id>_2`) under its first one. */
-const withOthers = (all: readonly Described[]): readonly Described[] => {
-  const ids = new Set(all.map(one => one.id))
-  const ownerOf = ({ id }: Described): string => {
-    const first = id.replace(/_\d+$/, '')
-    return ids.has(first) ? first : id
-  }
+/** Put further routes of an operation under its first one. */
+const withOthers = (all: readonly Described[], operations: readonly Operation[], layout: Layout): readonly Described[] => {
+  const owners = operations.flatMap(({ id, routes }) => routes[layout].map(route => [route.id ?? id, id] as const))
+  const byRoute = new Map(owners)
+  const ownerOf = ({ id }: Described): string => byRoute.get(id) ?? id
   return [...Map.groupBy(all, ownerOf)].flatMap(([id, routes]) => {
     const first = routes.find(one => one.id === id)
     return first === undefined ? [] : [{ ...first, others: routes.filter(one => one !== first) }]
@@ -136,15 +133,15 @@ const withOthers = (all: readonly Described[]): readonly Described[] => {
 
 /** Read what the page shows out of the OpenAPI document of a layout; groups in the order of its tags, operations as they were declared. */
 export const referenceOf = (operations: readonly Operation[], layout: Layout): Reference => {
-  const document = openApiDocument(operations, layout, '/') as unknown as OpenApi
+  const document = inlineDocument(operations, layout) as unknown as OpenApi
   const items = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, item]) => ({ tag: item.tags[0], described: describe(item, method, path, document) })),
+    Object.entries(methods).map(([method, item]) => ({ tag: item.tags[0], described: describe(item, method, path) })),
   )
   const order = new Map(operations.map((operation, index) => [operation.id, index]))
   const placeOf = ({ id }: Described): number => order.get(id) ?? 0
   const groups = document.tags.map(({ name, description = '' }) => {
     const own = items.filter(item => item.tag === name).map(item => item.described)
-    return { name, description, operations: withOthers(own).toSorted((a, b) => placeOf(a) - placeOf(b)) }
+    return { name, description, operations: withOthers(own, operations, layout).toSorted((a, b) => placeOf(a) - placeOf(b)) }
   })
   return { layout, version: document.info.version, groups, error: document.components.schemas['Error'] ?? {} }
 }

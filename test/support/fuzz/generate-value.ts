@@ -79,7 +79,8 @@ export const generateValue = (schema: JsonSchema, known: KnownIds, random: Rando
   const { anyOf, type, examples } = schema
   if ('const' in schema) return schema['const']
   if (Array.isArray(schema['enum'])) return from(random, schema['enum'])
-  if (Array.isArray(anyOf)) return generateValue(from(random, anyOf as JsonSchema[]) ?? {}, known, random)
+  if (Array.isArray(anyOf) && schema['properties'] === undefined)
+    return generateValue(from(random, anyOf as JsonSchema[]) ?? {}, known, random)
   if (Array.isArray(examples) && !random.oneIn(4)) return withKnownIds(from(random, examples), known, random)
   const name = Array.isArray(type) ? from(random, type) : type
   if (name === 'object') return object(schema, known, random)

@@ -1,0 +1,78 @@
+import type { z } from 'zod'
+import { eachAt, type Members, namesOf } from './member-path.ts'
+import { type JsonSchema, schemaOf } from './schema-document.ts'
+
+/**
+ * The earlier version never sends null for a member that its published file calls a string: the member is left out.
+ * Source: contract decisions 18.
+ */
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] =>
+  Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema) : []
+
+const isNull = (schema: JsonSchema): boolean => schema['type'] === 'null'
+
+/** Tell whether a schema takes strings or null, and nothing else. */
+const isNullableText = (schema: JsonSchema): boolean => {
+  const alternatives = alternativesOf(schema)
+  return alternatives.length === 2 && alternatives.some(isNull) && alternatives.some(one => one['type'] === 'string')
+}
+
+const propertiesOf = (schema: JsonSchema): readonly (readonly [string, JsonSchema])[] =>
+  isSchema(schema['properties'])
+    ? Object.entries(schema['properties']).filter((entry): entry is [string, JsonSchema] => isSchema(entry[1]))
+    : []
+
+const pathsIn = (schema: JsonSchema, before: readonly string[] = []): readonly string[] => [
+  ...propertiesOf(schema).flatMap(([name, member]) =>
+    isNullableText(member) ? [[...before, name].join('.')] : pathsIn(member, [...before, name]),
+  ),
+  ...(isSchema(schema['items']) ? pathsIn(schema['items'], before) : []),
+  ...alternativesOf(schema).flatMap(one => pathsIn(one, before)),
+]
+
+type Group = { readonly parent: readonly string[]; readonly names: readonly string[] }
+
+const known = new WeakMap<z.ZodType, readonly Group[]>()
+
+const groupsOf = (shape: z.ZodType): readonly Group[] => {
+  const found = known.get(shape)
+  if (found !== undefined) return found
+  const byParent = Map.groupBy(pathsIn(schemaOf(shape)), path => namesOf(path).slice(0, -1).join('.'))
+  const groups = [...byParent].map(([parent, paths]) => ({
+    parent: parent === '' ? [] : namesOf(parent),
+    names: paths.map(path => namesOf(path).at(-1) ?? ''),
+  }))
+  known.set(shape, groups)
+  return groups
+}
+
+const without = (members: Members, names: readonly string[]): Members => {
+  if (names.every(name => members[name] !== null)) return members
+  return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !names.includes(name)))
+}
+
+/** Leave out the members of an answer, in the names of the current version, that are null and strings elsewhere. */
+export const withoutNullTexts = (answer: unknown, shape: z.ZodType): unknown =>
+  groupsOf(shape).reduce((left, { parent, names }) => eachAt(left, parent, members => without(members, names)), answer)
+
+/** Describe the same in a schema: such a member is a string that may be absent. */
+export const schemaWithoutNullTexts = (schema: JsonSchema): JsonSchema => {
+  const { properties, items, anyOf, required, ...own } = schema
+  const members = propertiesOf(schema)
+  const optional = members.filter(([, member]) => isNullableText(member)).map(([name]) => name)
+  const written = members.map(([name, member]) => {
+    if (!isNullableText(member)) return [name, schemaWithoutNullTexts(member)] as const
+    const { anyOf: _, ...others } = member
+    return [name, { ...alternativesOf(member).find(one => !isNull(one)), ...others }] as const
+  })
+  return {
+    ...own,
+    ...(isSchema(items) ? { items: schemaWithoutNullTexts(items) } : items === undefined ? {} : { items }),
+    ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(one => (isSchema(one) ? schemaWithoutNullTexts(one) : one)) } : {}),
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(written) }),
+    ...(Array.isArray(required) ? { required: required.filter(name => !optional.includes(String(name))) } : {}),
+  }
+}
