@@ -41,6 +41,7 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
   request_timeout: 408,
   idempotency_in_progress: 409,
   body_too_large: 413,
+  target_too_long: 414,
   media_type_unsupported: 415,
   pending_connect: 422,
   no_tariff_connected: 422,

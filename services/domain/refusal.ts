@@ -8,6 +8,7 @@ export const refusalCodes = [
   'media_type_unsupported',
   'header_invalid',
   'headers_too_large',
+  'target_too_long',
   'request_timeout',
   'unknown_field',
   'unknown_parameter',

@@ -123,6 +123,30 @@ describe('the server', () => {
     expect(errorOf(refused)).toMatchObject({ object: 'error', code: 'headers_too_large', context: 'api.request_read' })
   })
 
+  it('takes paths of 4 KiB and targets of 8 KiB, and refuses longer ones with the error object before anything reads them', async () => {
+    const request = (path: number, target: number, method = 'GET') => {
+      const query = target === path ? '' : `?${'q'.repeat(target - path - 1)}`
+      return `${method} /${'/'.repeat(path - 1)}${query} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+    }
+    for (const [path, target] of [
+      [4_096, 4_096],
+      [4_096, 8_192],
+      [1, 8_192],
+    ] as const)
+      expect(await exchange(listener.port, request(path, target))).toMatch(/^HTTP\/1\.1 404 /)
+    for (const [path, target] of [
+      [4_097, 4_097],
+      [4_097, 4_200],
+      [1, 8_193],
+      [15_000, 15_000],
+    ] as const) {
+      const refused = await exchange(listener.port, request(path, target))
+      expect(refused).toMatch(/^HTTP\/1\.1 414 /)
+      expect(errorOf(refused)).toMatchObject({ object: 'error', code: 'target_too_long', context: 'api.request_read' })
+    }
+    expect((await exchange(listener.port, request(4_097, 4_097, 'HEAD'))).endsWith('\r\n\r\n')).toBe(true)
+  })
+
   it.each([
     'NONSENSE\r\n\r\n',
     'GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',

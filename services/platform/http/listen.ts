@@ -141,6 +141,32 @@ const requestListener = (app: Hono, errorHandler: (error: unknown) => Response, 
   }
 }
 
+/** Longest path and longest request target (path and query), in bytes. Source: contract decisions 18. */
+const targetLimits = { path: 4_096, target: 8_192 } as const
+
+const isTargetTooLong = (target: string): boolean => {
+  if (target.length > targetLimits.target) return true
+  const query = target.indexOf('?')
+  return (query < 0 ? target.length : query) > targetLimits.path
+}
+
+const targetTooLong = refused('target_too_long', 'Send a path of at most 4 KiB, and a path with its query of at most 8 KiB').refusal
+
+/** Refuse a target that is too long before the router or any pattern reads it; the body that may come with it is left unread. */
+const refuseLongTargets =
+  (listener: RequestListener, means: Means): RequestListener =>
+  (incoming, outgoing) => {
+    if (!isTargetTooLong(incoming.url ?? '')) {
+      listener(incoming, outgoing)
+      return
+    }
+    outgoing.once('finish', () => {
+      if (!incoming.complete) linger(incoming)
+    })
+    const { status, headers, body } = unreadable(targetTooLong, means)
+    outgoing.writeHead(status, headers).end(body)
+  }
+
 const closed = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => server.close(error => (error === undefined ? resolve() : reject(error))))
 
@@ -185,7 +211,7 @@ export const listen = async (
     const { status, headers, body } = unreadable(refusalOf(undefined), means)
     return new Response(body, { status, headers })
   }
-  const server = createServer(serverLimits, requestListener(app, errorHandler, means))
+  const server = createServer(serverLimits, refuseLongTargets(requestListener(app, errorHandler, means), means))
   // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))
