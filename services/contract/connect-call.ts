@@ -5,7 +5,7 @@ import { connectTag } from './connect.ts'
 import { isJsonNumber, numberText } from './exact-number.ts'
 import { isMembers } from './member-path.ts'
 import { defineOperation, sameRoute } from './operation.ts'
-import { parseJson } from './strict-json.ts'
+import { readJson } from './strict-json.ts'
 import { tariffDirections, tariffTypes } from './tariff-draft.ts'
 
 /** One call of a client: whatever it sends besides is not looked at. */
@@ -37,11 +37,11 @@ export type ReadCall = { readonly call: ConnectCall; readonly fault: Result<null
 const nothing: ConnectCall = { token: null, route: null, action: null, data: null, sent: null }
 
 /**
- * Read a call, leniently: its media type says nothing, and unknown members are left out.
+ * Read a call in steps, leniently: its media type says nothing, and unknown members are left out.
  * The fault is `body_invalid` for what is no JSON object, `data_json_invalid` where `data` is none.
  */
-export const readConnectCall = (bytes: Uint8Array): ReadCall => {
-  const parsed = parseJson(bytes)
+export function* readConnectCall(bytes: Uint8Array): Generator<void, ReadCall> {
+  const parsed = yield* readJson(bytes)
   if (!parsed.ok) return { call: nothing, fault: parsed }
   const body = parsed.value
   if (!isMembers(body)) return { call: nothing, fault: refused('body_invalid', 'The body must be an object') }

@@ -37,9 +37,9 @@ export type Event = {
 
 /** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
 const dataOf = ({ id, data }: Event): EventWire['data'] => {
-  const parsed = parseExactJson(data, Number.POSITIVE_INFINITY)
-  if (!parsed.ok || !isMembers(parsed.value.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
-  return parsed.value.value
+  const parsed = parseExactJson(data)
+  if (!parsed.ok || !isMembers(parsed.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
+  return parsed.value
 }
 
 const dataToEarlier = (type: string, data: EventWire['data']): EventWire['data'] => {

@@ -1,6 +1,8 @@
+import { maxNumberLength } from '../domain/quantity.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { exactNumber, isCarriedExactly } from './exact-number.ts'
+import { exactNumber, isCarriedExactly, overlongNumber } from './exact-number.ts'
 import { quoted, shown } from './nearest-name.ts'
+import { atOnce } from './slices.ts'
 
 /** Deepest nesting of arrays and objects that a body may have. */
 export const deepestLevel = 32
@@ -19,8 +21,8 @@ type Reader = {
   readonly text: string
   at: number
   depth: number
-  readonly elementLimit: number
-  readonly oversized: number[]
+  /** Values and escapes read so far; now and then others may have a turn. */
+  steps: number
 }
 
 const whitespace = /[ \t\n\r]*/y
@@ -56,23 +58,50 @@ const readEscape = (reader: Reader): string => {
   return character
 }
 
-const readString = (reader: Reader): string => {
+/** Work that can be interrupted at each `yield`. */
+type Reading<T> = Generator<void, T>
+
+/** Steps between two points where the work can be interrupted. */
+const stepsAtOnce = 512
+
+const isPause = (reader: Reader): boolean => {
+  reader.steps += 1
+  return reader.steps % stepsAtOnce === 0
+}
+
+/** Step over characters without escapes. */
+const takePlain = (reader: Reader): string => {
+  const start = reader.at
+  plainText.lastIndex = start
+  plainText.test(reader.text)
+  reader.at = plainText.lastIndex
+  return reader.text.slice(start, reader.at)
+}
+
+const nulFault = (at: number): JsonFault => new JsonFault('has the character NUL in a string; leave it out', at)
+
+function* readString(reader: Reader): Reading<string> {
   const start = reader.at
   reader.at += 1
-  let value = ''
+  const parts: string[] = []
+  let value = takePlain(reader)
   for (;;) {
-    plainText.lastIndex = reader.at
-    plainText.test(reader.text)
-    value += reader.text.slice(reader.at, plainText.lastIndex)
-    reader.at = plainText.lastIndex
     const code = reader.text.charCodeAt(reader.at)
     if (code === 34) break
     if (code === 92) value += readEscape(reader)
     else if (Number.isNaN(code)) throw new JsonFault('has a string without a closing quote', start)
     else throw new JsonFault('has a bare control character in a string; escape it', reader.at)
+    value += takePlain(reader)
+    if (!isPause(reader)) continue
+    // The engine keeps sums of strings as trees; to look into one makes it flat while it is small.
+    if (value.includes('\0')) throw nulFault(start)
+    parts.push(value)
+    value = ''
+    yield
   }
   reader.at += 1
-  if (value.includes('\0')) throw new JsonFault('has the character NUL in a string; leave it out', start)
+  if (parts.length > 0) value = parts.join('') + value
+  if (value.includes('\0')) throw nulFault(start)
   if (!value.isWellFormed()) throw new JsonFault('contains an invalid Unicode character; send both halves of each surrogate pair', start)
   return value
 }
@@ -82,6 +111,7 @@ const readNumber = (reader: Reader): unknown => {
   if (!numberGrammar.test(reader.text)) throw unexpected(reader, 'a value')
   const written = reader.text.slice(reader.at, numberGrammar.lastIndex)
   reader.at = numberGrammar.lastIndex
+  if (written.length > maxNumberLength) return overlongNumber
   return isCarriedExactly(written) ? Number(written) : exactNumber(written)
 }
 
@@ -107,26 +137,21 @@ const leave = (reader: Reader): void => {
   reader.depth -= 1
 }
 
-const isLonger = ({ text, at, elementLimit }: Reader, start: number): boolean =>
-  (at - start) * 3 > elementLimit && Buffer.byteLength(text.slice(start, at)) > elementLimit
-
-const readArray = (reader: Reader): unknown[] => {
+function* readArray(reader: Reader): Reading<unknown[]> {
   enter(reader)
   const values: unknown[] = []
   if (reader.text[reader.at] === ']') reader.at += 1
   else {
     do {
-      const start = reader.at
-      const value = readValue(reader)
-      if (reader.depth === 1 && typeof value === 'object' && isLonger(reader, start)) reader.oversized.push(values.length)
-      values.push(value)
+      values.push(isPlainScalar(reader) ? readScalar(reader) : yield* readValue(reader))
+      if (isPause(reader)) yield
     } while (goesOn(reader, ']'))
   }
   leave(reader)
   return values
 }
 
-const readObject = (reader: Reader): Record<string, unknown> => {
+function* readObject(reader: Reader): Reading<Record<string, unknown>> {
   enter(reader)
   const object: Record<string, unknown> = {}
   if (reader.text[reader.at] === '}') reader.at += 1
@@ -134,14 +159,15 @@ const readObject = (reader: Reader): Record<string, unknown> => {
     do {
       if (reader.text[reader.at] !== '"') throw unexpected(reader, 'a member name in quotes')
       const start = reader.at
-      const name = readString(reader)
+      const name = yield* readString(reader)
       if (name === '__proto__') throw new JsonFault('has a member "__proto__"; leave it out', start)
       if (Object.hasOwn(object, name)) throw new JsonFault(`has the member ${quoted(name)} twice in one object`, start)
       skip(reader)
       if (reader.text[reader.at] !== ':') throw unexpected(reader, '":"')
       reader.at += 1
       skip(reader)
-      object[name] = readValue(reader)
+      object[name] = isPlainScalar(reader) ? readScalar(reader) : yield* readValue(reader)
+      if (isPause(reader)) yield
     } while (goesOn(reader, '}'))
   }
   leave(reader)
@@ -154,11 +180,20 @@ const words: readonly (readonly [string, unknown])[] = [
   ['null', null],
 ]
 
-const readValue = (reader: Reader): unknown => {
+/** Tell whether no object, list or text begins at the cursor. */
+const isPlainScalar = ({ text, at }: Reader): boolean => {
+  const mark = text[at]
+  return mark !== '{' && mark !== '[' && mark !== '"'
+}
+
+function* readValue(reader: Reader): Reading<unknown> {
   const mark = reader.text[reader.at]
-  if (mark === '{') return readObject(reader)
-  if (mark === '[') return readArray(reader)
-  if (mark === '"') return readString(reader)
+  if (mark === '{') return yield* readObject(reader)
+  if (mark === '[') return yield* readArray(reader)
+  return mark === '"' ? yield* readString(reader) : readScalar(reader)
+}
+
+const readScalar = (reader: Reader): unknown => {
   for (const [word, value] of words) {
     if (!reader.text.startsWith(word, reader.at)) continue
     reader.at += word.length
@@ -168,26 +203,32 @@ const readValue = (reader: Reader): unknown => {
 }
 
 const place = (text: string, at: number): string => {
-  const before = text.slice(0, at)
-  const line = before.split('\n').length
-  return `line ${line}, column ${at - before.lastIndexOf('\n')}`
+  let line = 1
+  let lineStart = 0
+  for (let index = 0; index < at; index += 1) {
+    if (text.charCodeAt(index) !== 10) continue
+    line += 1
+    lineStart = index + 1
+  }
+  return `line ${line}, column ${at - lineStart + 1}`
 }
-
-export type ParsedJson = { readonly value: unknown; readonly oversized: readonly number[] }
 
 /**
  * Parse a JSON text member by member: slower than `JSON.parse`, and exact.
- * Numbers that a double would not carry keep their text. `elementLimit` is in bytes.
+ * Numbers that a double would not carry keep their text; those of more than 400 characters become one that every reader refuses.
  * Refuses duplicate members, half surrogates, NUL, deep nesting and what is not JSON, telling the place.
  */
-export const parseExactJson = (text: string, elementLimit: number): Result<ParsedJson> => {
-  const reader: Reader = { text, at: 0, depth: 0, elementLimit, oversized: [] }
+export const parseExactJson = (text: string): Result<unknown> => atOnce(readExactJson(text))
+
+/** Parse as `parseExactJson` does, in steps; `level` is the number of levels that the text stands in already. */
+export function* readExactJson(text: string, level = 0): Reading<Result<unknown>> {
+  const reader: Reader = { text, at: 0, depth: level, steps: 0 }
   try {
     skip(reader)
-    const value = readValue(reader)
+    const value = yield* readValue(reader)
     skip(reader)
     if (reader.at < text.length) throw unexpected(reader, 'the end')
-    return accepted({ value, oversized: reader.oversized })
+    return accepted(value)
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error
     return refused('body_invalid', `The body ${error.message} (${place(text, error.at)}).`)

@@ -15,6 +15,9 @@ const { rawJSON, isRawJSON } = JSON as JSON & { rawJSON(text: string): ExactNumb
 /** Keep a decimal text as a number of the wire. The text must follow the grammar of JSON numbers. */
 export const exactNumber = (text: string): ExactNumber => rawJSON(text)
 
+/** What stands for a number of more than 400 characters: as long, so that every reader refuses it. */
+export const overlongNumber = rawJSON(`1${'0'.repeat(maxNumberLength)}`)
+
 export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON(value)
 
 export const isJsonNumber = (value: unknown): value is JsonNumber => typeof value === 'number' || isRawJSON(value)

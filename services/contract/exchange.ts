@@ -9,7 +9,7 @@ import { withoutNullTexts } from './null-text.ts'
 import type { Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
 import { readQuery, readShape, type ShapePart } from './read-shape.ts'
-import { parseJson } from './strict-json.ts'
+import { readJson } from './strict-json.ts'
 
 /** A request as it came: path parameters decoded, query as text without `?`, body inflated. */
 type WireRequest = {
@@ -81,8 +81,10 @@ const splitQuery = (
   return { query: own, body }
 }
 
-const parseBody = (operation: Operation, body: RawBody): Result<unknown> =>
-  body.bytes.length === 0 && operation.bodyOptional === true ? accepted({}) : parseJson(body.bytes)
+function* parseBody(operation: Operation, body: RawBody): Generator<void, Result<unknown>> {
+  if (body.bytes.length === 0 && operation.bodyOptional === true) return accepted({})
+  return yield* readJson(body.bytes)
+}
 
 /** Take the path parameters out of a body that carries them. */
 const takeParameters = (
@@ -103,10 +105,10 @@ const takeParameters = (
 }
 
 /**
- * Read a request by the shapes of its operation, whatever the layout.
+ * Read a request by the shapes of its operation, whatever the layout, in steps between which others can have a turn.
  * Refuses in the words of the request's layout. A raw body is handed on as it is.
  */
-export const readRequest = (operation: Operation, wire: WireRequest): Result<ReadRequest> => {
+export function* readRequest(operation: Operation, wire: WireRequest): Generator<void, Result<ReadRequest>> {
   const { route, layout } = wire
   const renames = operation.renames ?? {}
   const query = readQuery(operation.anyQuery === true ? '' : wire.search)
@@ -118,8 +120,9 @@ export const readRequest = (operation: Operation, wire: WireRequest): Result<Rea
   const body = operation.body
   if (body === undefined) return accepted({ parameters: wire.parameters, query: readOwn.value, body: undefined })
   if (body === 'raw') return accepted({ parameters: wire.parameters, query: readOwn.value, body: wire.body })
-  const parsed = inQuery === undefined ? parseBody(operation, wire.body) : accepted(split.body)
+  const parsed = inQuery === undefined ? yield* parseBody(operation, wire.body) : accepted(split.body)
   if (!parsed.ok) return parsed
+  yield
   const taken = takeParameters(parsed.value, route.parametersInBody ?? {})
   if (!taken.ok) return taken
   const sent = numbersFromText(taken.value.body, route.numbersAsText ?? [])
@@ -129,8 +132,8 @@ export const readRequest = (operation: Operation, wire: WireRequest): Result<Rea
 }
 
 /** Give what a body says, whether or not its operation takes it, in the words it was sent in; undefined when it cannot be read. */
-export const sentBody = (operation: Operation, body: RawBody): unknown => {
-  const parsed = operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : parseJson(body.bytes)
+export function* sentBody(operation: Operation, body: RawBody): Generator<void, unknown> {
+  const parsed = operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : yield* readJson(body.bytes)
   return parsed.ok ? parsed.value : undefined
 }
 

@@ -3,7 +3,7 @@ import { type OffsetInstant, readInstant } from '../domain/instant.ts'
 import { type DecimalRule, formatDecimal, maxNumberLength, readDecimal } from '../domain/quantity.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import { isJsonNumber, isOverlong, type JsonNumber, numberText } from './exact-number.ts'
-import { nearestName, unknownName } from './nearest-name.ts'
+import { knownNames } from './nearest-name.ts'
 
 /**
  * The building blocks of request shapes. A message that begins with a verb (`must …`, `is …`) gets the field's name as its subject
@@ -19,14 +19,10 @@ export const refuseField = (context: Context, code: RefusalCode, message: string
 }
 
 /** An object whose members are all known; an unknown one is refused with the nearest known name. */
-export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) =>
-  z.strictObject(shape, {
-    error: issue => {
-      if (issue.code !== 'unrecognized_keys') return undefined
-      const [unknown = ''] = issue.keys
-      return unknownName(unknown, nearestName(unknown, Object.keys(shape)))
-    },
-  })
+export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) => {
+  const known = knownNames(Object.keys(shape))
+  return z.strictObject(shape, { error: issue => (issue.code === 'unrecognized_keys' ? known : undefined) })
+}
 
 /** A member that may be left out; null is the same as absent. */
 export const optional = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? undefined)
@@ -45,7 +41,7 @@ export const text = ({ min = 1, max = 255 }: { readonly min?: number; readonly m
   z
     .string()
     .transform((value, context) => {
-      if (value.length > max && characters(value) > max)
+      if (value.length > max && (value.length > max * 2 || characters(value) > max))
         return refuseField(context, 'field_too_long', `must have at most ${max} characters`)
       if (value.length < min)
         return refuseField(context, 'field_invalid', min === 1 ? 'must not be empty' : `must have at least ${min} characters`)

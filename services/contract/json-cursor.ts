@@ -34,9 +34,13 @@ export const nextMark = (from: JsonCursor): number => {
   return code > space ? code : skipSpace(from)
 }
 
+/** Bytes of white space, and of one text, that readers here go over at once; for more they say that they cannot go on. */
+const longestRun = 2 ** 16
+
 const skipSpace = (from: JsonCursor): number => {
-  const { bytes, length } = from
+  const { bytes } = from
   let at = from.at
+  const length = Math.min(from.length, at + longestRun)
   while (at < length) {
     const code = bytes[at] as number
     if (code > space) {
@@ -87,9 +91,10 @@ export const takeNull = (from: JsonCursor): boolean => {
  * -1 for one with an escape or a bare control character, or without an end.
  */
 export const takeText = (from: JsonCursor): number => {
-  const { bytes, length } = from
+  const { bytes } = from
   const start = from.at + 1
   if (bytes[from.at] !== quote) return -1
+  const length = Math.min(from.length, start + longestRun)
   let seen = 0
   for (let at = start; at < length; at += 1) {
     const code = bytes[at] as number

@@ -7,8 +7,9 @@ import { text } from './field.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { defineOperation, type RawBody, sameRoute } from './operation.ts'
 import { parameters } from './parameter.ts'
-import { type Capacity, surplusOf } from './scan-json.ts'
-import { largeBytes, parseArray, parseLines, type Submission } from './strict-json.ts'
+import { atOnce } from './slices.ts'
+import type { Capacity } from './split-submission.ts'
+import { readSubmission, type Submission } from './strict-json.ts'
 
 export const meterBatchShape = z.object({
   id: idText('bat'),
@@ -65,20 +66,18 @@ const lines = 'application/x-ndjson'
 export const isInLines = (body: RawBody): boolean => body.mediaType === lines
 
 /**
- * Parse the body of a submission into its elements, JSON list or one JSON value a line; elements over 8 KiB are named, for they spoil
- * themselves alone. Refuses the whole for what is no JSON, for no element, for more than 10,000, and for values that no record has, in
- * great numbers; large bodies are not parsed to find that. Source: contract decisions 8 and 16.
+ * Read the body of a submission into its elements, in steps: JSON list or one JSON value a line; elements over 8 KiB are named, for they
+ * spoil themselves alone. Refuses the whole for what is no JSON, for no element, for more than 10,000, and for values that no record has, in
+ * great numbers; bodies are not parsed to find that. Source: contract decisions 8 and 16.
  */
-export const parseSubmission = (body: RawBody): Result<Submission> => {
-  const surplus = body.bytes.length > largeBytes ? surplusOf(body.bytes, isInLines(body), capacity) : null
-  if (surplus !== null) return surplus === 'elements' ? tooMany : tooFull
-  const parse = isInLines(body) ? parseLines : parseArray
-  const parsed = parse(body.bytes, submissionLimits.recordBytes)
-  if (!parsed.ok) return parsed
-  const { length } = parsed.value.elements
-  if (length === 0) return refused('body_invalid', 'The list must not be empty')
-  return length <= submissionLimits.records ? parsed : tooMany
+export function* readRecords(body: RawBody): Generator<void, Result<Submission>> {
+  const read = yield* readSubmission(body.bytes, isInLines(body), capacity, submissionLimits.recordBytes)
+  if (!read.ok && 'surplus' in read) return read.surplus === 'elements' ? tooMany : tooFull
+  return read.ok && read.value.elements.length === 0 ? refused('body_invalid', 'The list must not be empty') : read
 }
+
+/** Read as `readRecords` does, at once. */
+export const parseSubmission = (body: RawBody): Result<Submission> => atOnce(readRecords(body))
 
 /** A record has a dozen members; of twenty thousand more, which spoil their records, the body could still be parsed at once. */
 const capacity: Capacity = { elements: submissionLimits.records, valuesEach: 16, valuesBeyond: 20_000 }

@@ -14,7 +14,7 @@ import { meterBatchShape } from './meter-batch.ts'
 import { meterRecordRenames } from './meter-record.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { readShape } from './read-shape.ts'
-import { parseJson } from './strict-json.ts'
+import { readJson } from './strict-json.ts'
 
 const readingShape = fields({
   time: jsonNumber.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
@@ -57,12 +57,13 @@ export type CumulativeSubmission = {
 export type SubmittedReading = { readonly time: number; readonly value: bigint; readonly recordReferenceId: string | null }
 
 /**
- * Parse the body of a submission of register readings, in the names of either layout: null is the same as absent, directions resolved.
+ * Read the body of a submission of register readings in steps, in the names of either layout: null is the same as absent, directions resolved.
  * That location and device exist is not looked at. Refuses the whole for what is wrong with anything but a reading, for no reading, and
  * for more than 10,000. Source: contract decisions 8 and 16.
  */
-export const parseCumulative = (bytes: Uint8Array, layout: Layout): Result<CumulativeSubmission> => {
-  const parsed = parseJson(bytes)
+export function* readCumulative(bytes: Uint8Array, layout: Layout): Generator<void, Result<CumulativeSubmission>> {
+  const parsed = yield* readJson(bytes)
+  yield
   if (!parsed.ok) return parsed
   const body = requestFromLayout(parsed.value, meterRecordRenames, layout)
   if (!body.ok) return body

@@ -30,3 +30,15 @@ export const quoted = (text: string): string => `"${shown(text)}"`
 /** Say that a name is not known, and which one may be meant. */
 export const unknownName = (name: string, nearest: string | undefined): string =>
   nearest === undefined ? `${quoted(name)} is not known here; leave it out` : `${quoted(name)} is not known here; did you mean ${nearest}?`
+
+const knownMark = '\0known '
+
+/**
+ * What the shape of an object says of a member that it does not know: the names that it knows. The nearest of them is looked for in the
+ * one message that a caller gets: a body can have thousands of unknown members.
+ */
+export const knownNames = (names: readonly string[]): string => `${knownMark}${names.join(' ')}`
+
+/** Make the message for an unknown member out of what its shape says. */
+export const unknownMember = (name: string, said: string): string =>
+  said.startsWith(knownMark) ? unknownName(name, nearestName(name, said.slice(knownMark.length).split(' '))) : said

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
 import { writePath } from './member-path.ts'
-import { quoted, shown } from './nearest-name.ts'
+import { quoted, shown, unknownMember } from './nearest-name.ts'
 
 /** Whether a shape reads the members of a body or the parameters of a query. */
 export type ShapePart = 'body' | 'query'
@@ -29,10 +29,15 @@ type Fault = { readonly code: RefusalCode; readonly message: string; readonly pa
 
 const isRefusalCode = (value: unknown): value is RefusalCode => typeof value === 'string'
 
+/** Characters of an unknown name that the field of a refusal shows. */
+const longestName = 255
+
 const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): Fault => {
   const { path, message } = issue
   if (issue.code === 'unrecognized_keys') {
-    return { code: part === 'query' ? 'unknown_parameter' : 'unknown_field', message, path: [...path, issue.keys[0] ?? ''] }
+    const [unknown = ''] = issue.keys
+    const code = part === 'query' ? 'unknown_parameter' : 'unknown_field'
+    return { code, message: unknownMember(unknown, message), path: [...path, unknown.slice(0, longestName)] }
   }
   if (issue.code === 'custom' && isRefusalCode(issue.params?.['code'])) return { code: issue.params['code'], message, path }
   if (issue.code === 'invalid_union') {

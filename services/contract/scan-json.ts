@@ -1,3 +1,4 @@
+import { maxNumberLength } from '../domain/quantity.ts'
 import { isCarriedExactly } from './exact-number.ts'
 
 /** What `JSON.parse` does not tell about a text that it took. */
@@ -7,15 +8,11 @@ type JsonScan = {
   readonly depth: number
   /** Every number is carried by a double without loss, and no member is called `__proto__`. */
   readonly plain: boolean
-  /** Indexes of the arrays and objects one level down that are longer than the limit. */
-  readonly oversized: readonly number[]
 }
 
-const lineFeed = 10
 const space = 32
 const quote = 34
 const plus = 43
-const comma = 44
 const minus = 45
 const dot = 46
 const zero = 48
@@ -30,7 +27,7 @@ const leftBrace = 123
 const rightBrace = 125
 
 /** The quote that ends a string with escapes: not one behind a backslash. */
-const closingQuote = (bytes: Uint8Array, start: number): number => {
+export const closingQuote = (bytes: Uint8Array, start: number): number => {
   let at = start
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
   return at
@@ -45,21 +42,23 @@ const isEscapedName = (bytes: Uint8Array, start: number, end: number): boolean =
   return false
 }
 
-const ascii = (bytes: Uint8Array, start: number, end: number): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
+/** Tell whether a member name has to be read by the careful reader: `__proto__`, or one with an escape. */
+export const isNameToJudge = (bytes: Uint8Array, start: number, end: number): boolean =>
+  isProtoName(bytes, start, end) || isEscapedName(bytes, start, end)
+
+/** Characters of ASCII text in a body; of a number of more than 400 characters the first 401. */
+export const ascii = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(end - start, maxNumberLength + 1)).toString('latin1')
 
 /**
  * Look once over a text that `JSON.parse` has taken; without escapes a string ends at the next quote.
- * Works on UTF-8 bytes, where every mark of JSON is one byte; `elementLimit` is in bytes.
+ * Works on UTF-8 bytes, where every mark of JSON is one byte.
  */
-export const scanJson = (bytes: Uint8Array, elementLimit: number, hasEscapes: boolean): JsonScan => {
-  const oversized: number[] = []
+export const scanJson = (bytes: Uint8Array, hasEscapes: boolean): JsonScan => {
   let members = 0
   let depth = 0
   let deepest = 0
   let plain = true
-  let element = 0
-  let elementStart = 0
   const length = bytes.length
   for (let at = 0; at < length; at += 1) {
     const code = bytes[at] ?? 0
@@ -77,12 +76,8 @@ export const scanJson = (bytes: Uint8Array, elementLimit: number, hasEscapes: bo
     } else if (code === leftBrace || code === leftBracket) {
       depth += 1
       if (depth > deepest) deepest = depth
-      if (depth === 2) elementStart = at
     } else if (code === rightBrace || code === rightBracket) {
       depth -= 1
-      if (depth === 1 && at + 1 - elementStart > elementLimit) oversized.push(element)
-    } else if (code === comma) {
-      if (depth === 1) element += 1
     } else if ((code >= zero && code <= nine) || code === minus) {
       const start = at
       at = endOfNumber(bytes, at)
@@ -90,10 +85,10 @@ export const scanJson = (bytes: Uint8Array, elementLimit: number, hasEscapes: bo
       at -= 1
     }
   }
-  return { members, depth: deepest, plain, oversized }
+  return { members, depth: deepest, plain }
 }
 
-const endOfNumber = (bytes: Uint8Array, start: number): number => {
+export const endOfNumber = (bytes: Uint8Array, start: number): number => {
   let at = start + 1
   for (;;) {
     const code = (bytes[at] ?? 0) | 32
@@ -104,48 +99,10 @@ const endOfNumber = (bytes: Uint8Array, start: number): number => {
 }
 
 /** Short texts without an exponent are always carried exactly; very long ones never. */
-const needsJudgement = (bytes: Uint8Array, start: number, end: number): boolean => {
+export const needsJudgement = (bytes: Uint8Array, start: number, end: number): boolean => {
   if (end - start > 15) return true
   for (let at = start; at < end; at += 1) if (((bytes[at] ?? 0) | 32) === letterE) return true
   return false
-}
-
-/** What a submission may hold: elements, values in each (members, and elements of lists), and values beyond these in all of it. */
-export type Capacity = { readonly elements: number; readonly valuesEach: number; readonly valuesBeyond: number }
-
-/**
- * Tell of what a list, or lines of JSON values, hold more than they may, going no further than to there: to parse millions of values
- * takes seconds, to look over their bytes does not. What is no JSON is counted as it looks.
- */
-export const surplusOf = (bytes: Uint8Array, inLines: boolean, most: Capacity): 'elements' | 'values' | null => {
-  let elements = 0
-  let values = 0
-  let beyond = 0
-  // Between elements, where the next value begins one.
-  let isBetween = true
-  let depth = inLines ? 1 : 0
-  for (let at = 0; at < bytes.length; at += 1) {
-    const code = bytes[at] as number
-    if (code <= space) {
-      if (code === lineFeed && inLines) isBetween = true
-      continue
-    }
-    if (isBetween && depth === 1 && code !== rightBracket) {
-      isBetween = false
-      values = 0
-      elements += 1
-      if (elements > most.elements) return 'elements'
-    }
-    if (code === quote) at = closingQuote(bytes, at + 1)
-    else if (code === leftBrace || code === leftBracket) depth += 1
-    else if (code === rightBrace || code === rightBracket) depth -= 1
-    else if (code === comma && depth === 1 && !inLines) isBetween = true
-    if (code !== comma && code !== leftBrace && code !== leftBracket) continue
-    values += 1
-    if (values > most.valuesEach) beyond += 1
-    if (beyond > most.valuesBeyond) return 'values'
-  }
-  return null
 }
 
 /** Count the members of all objects in a parsed value. */

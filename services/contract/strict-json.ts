@@ -1,6 +1,9 @@
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { deepestLevel, type ParsedJson, parseExactJson } from './exact-json.ts'
-import { type Capacity, countMembers, scanJson, surplusOf } from './scan-json.ts'
+import { deepestLevel, readExactJson } from './exact-json.ts'
+import { type JsonExcess, type JsonLimits, measureJson } from './measure-json.ts'
+import { countMembers, scanJson } from './scan-json.ts'
+import { atOnce } from './slices.ts'
+import { type Capacity, type Split, splitSubmission } from './split-submission.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -25,82 +28,137 @@ const quickParse = (text: string): { readonly value: unknown } | undefined => {
 /** Escapes that may stand for NUL or half a surrogate pair. */
 const spoilingEscape = /\\u(?:0000|[dD][89a-fA-F])/
 
+const noUtf8 = refused('body_invalid', 'The body is not valid UTF-8; send JSON encoded in UTF-8')
+const emptyBody = refused('body_invalid', 'The body is empty; send a JSON value')
+
 /**
  * Parse a text with `JSON.parse` where a look over it proves that nothing was lost, else member by member.
- * As many members written as parsed means that none was written twice, however its name was spelled.
+ * As many members written as parsed means that none was written twice, however its name was spelled. `level` is the number of levels
+ * that the text stands in.
  */
-const parseText = (bytes: Uint8Array, elementLimit: number): Result<ParsedJson> => {
+const parseText = (bytes: Uint8Array, level: number): Result<unknown> => {
   const text = decodeUtf8(bytes)
-  if (text === undefined) return refused('body_invalid', 'The body is not valid UTF-8; send JSON encoded in UTF-8')
-  if (text.trim() === '') return refused('body_invalid', 'The body is empty; send a JSON value')
+  if (text === undefined) return noUtf8
+  if (text.trim() === '') return emptyBody
   const hasEscapes = text.includes('\\')
   if (!hasEscapes || !spoilingEscape.test(text)) {
     const quick = quickParse(text)
     if (quick !== undefined) {
-      const scan = scanJson(bytes, elementLimit, hasEscapes)
-      if (scan.plain && scan.depth <= deepestLevel && scan.members === countMembers(quick.value)) {
-        return accepted({ value: quick.value, oversized: scan.oversized })
-      }
+      const scan = scanJson(bytes, hasEscapes)
+      if (scan.plain && scan.depth + level <= deepestLevel && scan.members === countMembers(quick.value)) return accepted(quick.value)
     }
   }
-  return parseExactJson(text, elementLimit)
+  return atOnce(readExactJson(text, level))
 }
 
-/** Bodies above this size, in bytes, can hold so many values that others would wait while they are parsed. */
-export const largeBytes = 2 ** 18
-
 /** Far more than the largest body of any operation needs. */
-const capacity: Capacity = { elements: Number.POSITIVE_INFINITY, valuesEach: 0, valuesBeyond: 150_000 }
+const limits: JsonLimits = { values: 150_000, elements: 20_000, members: 100, levels: deepestLevel }
+
+const excesses: Readonly<Record<JsonExcess, Result<never>>> = {
+  values: refused('body_invalid', 'The body has too many values; send fewer members and entries'),
+  elements: refused('body_invalid', 'The body has a list of more than 20,000 entries; send fewer entries'),
+  members: refused('body_invalid', 'The body has an object of more than 100 members; send the known ones alone'),
+  levels: refused('body_invalid', `The body is nested deeper than ${deepestLevel} levels; send it with fewer`),
+}
+
+/**
+ * Parse a body as `parseJson` does, in steps between which others can have a turn. The body is measured before it is parsed, so that
+ * nothing works on more than an operation can need.
+ */
+export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
+  const measure = yield* measureJson(bytes, limits)
+  if (measure.excess !== null) return excesses[measure.excess]
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return noUtf8
+  if (text.trim() === '') return emptyBody
+  yield
+  const quick = measure.plain && !spoilingEscape.test(text) ? quickParse(text) : undefined
+  yield
+  if (quick !== undefined && measure.members === countMembers(quick.value)) return accepted(quick.value)
+  return yield* readExactJson(text)
+}
 
 /**
  * Parse a body, judging its text: numbers are doubles where these carry them exactly, else `ExactNumber`.
- * Refuses the whole body for duplicate members, half surrogates, NUL, more than 32 levels, bytes that are not UTF-8,
- * what is not JSON, and more than 150,000 values. Number ranges are the fields' to judge. Source: contract decisions 2.
+ * Refuses the whole body for duplicate members, half surrogates, NUL, more than 32 levels, bytes that are not UTF-8, what is not JSON,
+ * more than 150,000 values, 20,000 elements in a list or 100 members in an object. Number ranges are the fields' to judge.
+ * Source: contract decisions 2.
  */
-export const parseJson = (bytes: Uint8Array): Result<unknown> => {
-  if (bytes.length > largeBytes && surplusOf(bytes, false, capacity) !== null) {
-    return refused('body_invalid', 'The body has too many values; send fewer members and entries')
-  }
-  const parsed = parseText(bytes, Number.POSITIVE_INFINITY)
-  return parsed.ok ? accepted(parsed.value.value) : parsed
-}
+export const parseJson = (bytes: Uint8Array): Result<unknown> => atOnce(readJson(bytes))
 
 /** The elements of a submission, and the indexes of those longer than the limit. */
 export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
 
-/**
- * Parse a submission: a JSON array. Elements longer than `elementLimit` bytes are named, not refused, for they spoil themselves alone.
- * Refuses the body as `parseJson` does, and when it is no array. Source: contract decisions 2 and 16.
- */
-export const parseArray = (bytes: Uint8Array, elementLimit: number): Result<Submission> => {
-  const parsed = parseText(bytes, elementLimit)
-  if (!parsed.ok) return parsed
-  const { value, oversized } = parsed.value
-  if (!Array.isArray(value)) return refused('body_invalid', 'The body must be a list')
-  return accepted({ elements: value, oversized: new Set(oversized) })
+/** Elements of more bytes are parsed in steps. */
+const longElement = 2 ** 16
+/** Elements that are parsed between two points where the work can be interrupted. */
+const elementsAtOnce = 64
+
+const isContainer = (bytes: Uint8Array, start: number): boolean => bytes[start] === 123 || bytes[start] === 91
+
+/** The end of an element without the white space behind it. */
+const trimmedEnd = (bytes: Uint8Array, start: number, end: number): number => {
+  let at = end
+  while (at > start && (bytes[at - 1] as number) <= 32) at -= 1
+  return at
 }
 
-const isBlank = (line: Uint8Array): boolean => line.every(code => code === 32 || code === 9 || code === 13)
+function* readElement(bytes: Uint8Array, level: number): Generator<void, Result<unknown>> {
+  if (bytes.length <= longElement) return parseText(bytes, level)
+  const text = decodeUtf8(bytes)
+  yield
+  return text === undefined ? noUtf8 : yield* readExactJson(text, level)
+}
+
+/** Number of the line that a byte stands in, from 1. */
+const lineOf = (bytes: Uint8Array, at: number): number => {
+  let line = 1
+  for (let index = 0; index < at; index += 1) if (bytes[index] === 10) line += 1
+  return line
+}
+
+/** Say what is wrong with a list, at its place in the whole. */
+function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return noUtf8
+  if (text.trim() === '') return emptyBody
+  yield
+  const parsed = yield* readExactJson(text)
+  return parsed.ok ? refused('body_invalid', 'The body must be a list') : parsed
+}
+
+/** What a submission holds too much of, or its elements. */
+export type ReadSubmission = Result<Submission> | { readonly ok: false; readonly surplus: Exclude<Split['surplus'], null> }
 
 /**
- * Parse a submission in lines: one JSON value a line, blank lines left out; lines longer than `elementLimit` bytes are named.
- * Refuses the body for the first line that is not JSON, with its number. Source: contract decisions 8.
+ * Parse a submission in steps: a JSON list, or one JSON value a line with blank lines left out. Elements longer than `elementLimit` bytes
+ * are named, not refused, for they spoil themselves alone. Refuses the body as `parseJson` does, and when it is no list; in lines with the
+ * number of the first that is no JSON; and for more than it may hold, before any of it is parsed. Source: contract decisions 2, 8 and 16.
  */
-export const parseLines = (bytes: Uint8Array, elementLimit: number): Result<Submission> => {
+export function* readSubmission(
+  bytes: Uint8Array,
+  inLines: boolean,
+  capacity: Capacity,
+  elementLimit: number,
+): Generator<void, ReadSubmission> {
+  const { surplus, isBroken, starts, ends } = yield* splitSubmission(withoutMark(bytes), inLines, capacity)
+  if (surplus !== null) return { ok: false, surplus }
+  if (isBroken) return yield* refuseList(bytes)
   const elements: unknown[] = []
-  const oversized: number[] = []
-  let number = 0
-  for (let start = 0; start < bytes.length; ) {
-    const newline = bytes.indexOf(10, start)
-    const end = newline === -1 ? bytes.length : newline
-    const line = bytes.subarray(start, end)
-    start = end + 1
-    number += 1
-    if (isBlank(line)) continue
-    const parsed = parseText(line, Number.POSITIVE_INFINITY)
-    if (!parsed.ok) return refused('body_invalid', `Line ${number}: ${parsed.refusal.message}`)
-    if (line.length > elementLimit) oversized.push(elements.length)
-    elements.push(parsed.value.value)
+  const oversized = new Set<number>()
+  const whole = withoutMark(bytes)
+  for (const [index, start] of starts.entries()) {
+    const end = inLines ? (ends[index] ?? start) : trimmedEnd(whole, start, ends[index] ?? start)
+    const parsed = yield* readElement(whole.subarray(start, end), inLines ? 0 : 1)
+    if (!parsed.ok && inLines) return refused('body_invalid', `Line ${lineOf(whole, start)}: ${parsed.refusal.message}`)
+    if (!parsed.ok) return yield* refuseList(bytes)
+    if (end - start > elementLimit && (inLines || isContainer(whole, start))) oversized.add(index)
+    elements.push(parsed.value)
+    if (index % elementsAtOnce === 0) yield
   }
-  return accepted({ elements, oversized: new Set(oversized) })
+  return accepted({ elements, oversized })
 }
+
+/** Bytes without a byte order mark, which is passed over. */
+const withoutMark = (bytes: Uint8Array): Uint8Array =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes

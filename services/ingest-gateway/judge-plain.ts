@@ -4,6 +4,7 @@ import { isInLines } from '../contract/meter-batch.ts'
 import type { RawBody } from '../contract/operation.ts'
 import { firstElement, nextElement } from '../contract/plain-body.ts'
 import { type PlainReader, plainReader, readPlainRecord, type TextPlace } from '../contract/plain-record.ts'
+import { beginSlices } from '../contract/slices.ts'
 import type { RefusedRecord } from '../platform/log/messages.ts'
 import { addRecord, beginPart, type EncodedPart, endPart, isFull, type PartWriter, partWriter } from '../platform/log/record-part.ts'
 import { idOf } from './id-table.ts'
@@ -35,7 +36,7 @@ type Lane = { readonly writer: PartWriter; readonly parts: EncodedPart[] }
  */
 export const judgePlain = async (body: RawBody, judgement: Judgement): Promise<JudgedSubmission | null> => {
   const unsure = { locations: new Set<string>(), devices: new Set<string>() }
-  const judged = goThrough(body, judgement, unsure)
+  const judged = await goThrough(body, judgement, unsure)
   if (judged === null || unsure.locations.size + unsure.devices.size === 0) return judged
   await judgement.known.ask(judgement.part, unsure, judgement.at)
   return goThrough(body, judgement, null)
@@ -44,7 +45,7 @@ export const judgePlain = async (body: RawBody, judgement: Judgement): Promise<J
 /** A record of all that is required has at least so many bytes. */
 const leastBytes = 128
 
-const goThrough = (body: RawBody, judgement: Judgement, unsure: Walk['unsure']): JudgedSubmission | null => {
+const goThrough = async (body: RawBody, judgement: Judgement, unsure: Walk['unsure']): Promise<JudgedSubmission | null> => {
   const { part, layout, at, known } = judgement
   const from = jsonCursor(body.bytes)
   const most = Math.min(submissionLimits.records, Math.ceil(from.length / leastBytes))
@@ -60,20 +61,25 @@ const goThrough = (body: RawBody, judgement: Judgement, unsure: Walk['unsure']):
     records: 0,
   }
   try {
-    if (!goOn(walk, from, most)) return null
+    if (!(await goOn(walk, from, most))) return null
     for (const { writer, parts } of walk.lanes.values()) if (writer.recordNumbers.length > 0) parts.push(endPart(writer, part))
   } finally {
-    for (const { writer } of walk.lanes.values()) spare.push(writer)
+    for (const { writer } of walk.lanes.values()) if (spare.length < mostSpare) spare.push(writer)
   }
   const parts = new Map([...walk.lanes].map(([lane, { parts }]) => [lane, parts]))
   return { parts, recordsSubmitted: walk.records, recordsAccepted: walk.records - walk.refused.length, refused: walk.refused }
 }
 
-/** Writers that are not in use. Nothing waits while a body is gone through, so they are no more than there are lanes. */
+/** Writers that are not in use; more than these are left to the collector. */
 const spare: PartWriter[] = []
+const mostSpare = 64
 
-const goOn = (walk: Walk, from: JsonCursor, most: number): boolean => {
+/** Records that are read between two looks at the clock. */
+const recordsAtOnce = 256
+
+const goOn = async (walk: Walk, from: JsonCursor, most: number): Promise<boolean> => {
   const { inLines, reader } = walk
+  const slices = beginSlices()
   let ahead = firstElement(from, inLines)
   while (ahead === 'element') {
     const start = from.at
@@ -81,6 +87,7 @@ const goOn = (walk: Walk, from: JsonCursor, most: number): boolean => {
     walk.records += 1
     admit(walk)
     ahead = nextElement(from, inLines, start)
+    if (walk.records % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
   }
   return ahead === 'end'
 }

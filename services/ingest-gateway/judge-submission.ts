@@ -1,6 +1,7 @@
 import type { Layout } from '../contract/layout.ts'
 import { oversizedRecord, referenceOf } from '../contract/meter-batch.ts'
 import { readMeterRecord } from '../contract/meter-record.ts'
+import { beginSlices, type Slices } from '../contract/slices.ts'
 import type { Submission } from '../contract/strict-json.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/messages.ts'
@@ -33,9 +34,11 @@ export const judgeSubmission = async (submission: Submission, judgement: Judgeme
   const read: Read[] = []
   const locations = new Set<string>()
   const devices = new Set<string>()
+  const slices = beginSlices()
   let recordNumber = 0
   for (const element of elements) {
     recordNumber += 1
+    if (recordNumber % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
     const result = oversized.has(recordNumber - 1) ? tooLong : readMeterRecord(element, layout, at)
     if (!result.ok) {
       refused.push({ recordNumber, recordReferenceId: referenceOf(element), error: result.refusal.message })
@@ -52,8 +55,11 @@ export const judgeSubmission = async (submission: Submission, judgement: Judgeme
     await known.ask(part, { locations, devices }, at)
     lookAgain(read, judgement)
   }
-  return admit(read, refused, part)
+  return admit(read, refused, part, slices)
 }
+
+/** Records that are worked on between two looks at the clock. */
+const recordsAtOnce = 64
 
 const tooLong = { ok: false, refusal: oversizedRecord } as const
 
@@ -69,13 +75,19 @@ const lookAgain = (read: readonly Read[], { part, at, known }: Judgement): void 
 }
 
 /** Refuse records of objects that do not exist and repeats within the submission; give all others their ids. */
-const admit = (read: readonly Read[], refused: RefusedRecord[], part: Judgement['part']): JudgedSubmission => {
+const admit = async (
+  read: readonly Read[],
+  refused: RefusedRecord[],
+  part: Judgement['part'],
+  slices: Slices,
+): Promise<JudgedSubmission> => {
   const records = new Map<number, AcceptedRecord[]>()
   const numbers = new Map<string, number>()
   const refusedBefore = refused.length
   const recordsSubmitted = read.length + refusedBefore
   for (const one of read) {
     const { record, recordNumber, lane } = one
+    if (recordNumber % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
     const missing = missingObject(lane !== undefined, one.isDeviceKnown)
     const recordId = missing === null ? recordIdDigits(part, record) : ''
     const twin = missing === null ? numbers.get(recordId) : undefined

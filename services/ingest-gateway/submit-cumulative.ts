@@ -1,6 +1,7 @@
 import { meterBatchToWire, referenceOf } from '../contract/meter-batch.ts'
-import { type CumulativeSubmission, type meterCumulativeSubmit, parseCumulative, readReading } from '../contract/meter-cumulative.ts'
+import { type CumulativeSubmission, type meterCumulativeSubmit, readCumulative, readReading } from '../contract/meter-cumulative.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
+import { inSlices } from '../contract/slices.ts'
 import { isId } from '../domain/identifier.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { BatchIds } from '../platform/batch-id.ts'
@@ -32,12 +33,12 @@ export const submitCumulative =
   ({ known, readings: writer, headers, batchIds, counts }: SubmitCumulative) =>
   async ({ at, body, layout, caller }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
-    const parsed = parseCumulative(body.bytes, layout)
+    const parsed = await inSlices(readCumulative(body.bytes, layout))
     if (!parsed.ok) return parsed
     const { elements, units: _, ...register } = parsed.value
     const lane = await findLane(known, tenant, register, at)
     if (!lane.ok) return lane
-    const { readings, refused: failed } = judgeReadings(parsed.value, tenant, at)
+    const { readings, refused: failed } = await inSlices(judgeReadings(parsed.value, tenant, at))
     const batchId = batchIds.mint(tenant, at)
     const batch = { ...tenant, batchId, receivedAt: at }
     const tally = { recordsSubmitted: elements.length, recordsAccepted: readings.length }
@@ -72,12 +73,16 @@ const findLane = async (known: KnownObjects, tenant: Tenant, { locationId, devic
 
 type Judged = { readonly readings: readonly Reading[]; readonly refused: readonly RefusedRecord[] }
 
+/** Readings that are checked between two points where others can have a turn. */
+const readingsAtOnce = 64
+
 /** Check the readings one by one, number them from 1, and give the good ones the ids of the intervals that they open. */
-const judgeReadings = ({ elements, units, ...register }: CumulativeSubmission, tenant: Tenant, at: number): Judged => {
+function* judgeReadings({ elements, units, ...register }: CumulativeSubmission, tenant: Tenant, at: number): Generator<void, Judged> {
   const numbers = new Map<number, number>()
   const readings: Reading[] = []
   const failed: RefusedRecord[] = []
   for (const [index, element] of elements.entries()) {
+    if (index % readingsAtOnce === 0) yield
     const recordNumber = index + 1
     const read = readReading(element, units, at)
     const twin = read.ok ? numbers.get(read.value.time) : undefined

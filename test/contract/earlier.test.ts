@@ -6,6 +6,7 @@ import { fields, optional, scaledDecimal, text, word } from '../../services/cont
 import type { Layout } from '../../services/contract/layout.ts'
 import { defineOperation } from '../../services/contract/operation.ts'
 import { flag, parameters } from '../../services/contract/parameter.ts'
+import { atOnce } from '../../services/contract/slices.ts'
 
 const recordRenames: readonly Rename[] = [
   { current: 'energy_flow_direction', earlier: 'direction', values: { INBOUND: 'IMPORT', OUTBOUND: 'EXPORT' } },
@@ -81,7 +82,7 @@ const submit = defineOperation({
 const read = (layout: Layout, body: unknown, route = submit.routes[layout][0], search = '') => {
   if (route === undefined) throw new Error('no route')
   const bytes = new TextEncoder().encode(JSON.stringify(body))
-  return readRequest(submit, { route, layout, parameters: {}, search, body: { bytes, mediaType: 'application/json' } })
+  return atOnce(readRequest(submit, { route, layout, parameters: {}, search, body: { bytes, mediaType: 'application/json' } }))
 }
 
 describe('a request', () => {

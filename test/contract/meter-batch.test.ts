@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseSubmission } from '../../services/contract/meter-batch.ts'
-import { surplusOf } from '../../services/contract/scan-json.ts'
+import { atOnce } from '../../services/contract/slices.ts'
+import { type Capacity, splitSubmission } from '../../services/contract/split-submission.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const surplusOf = (bytes: Uint8Array, inLines: boolean, most: Capacity) => atOnce(splitSubmission(bytes, inLines, most)).surplus
 const any = { elements: 100, valuesEach: 0, valuesBeyond: 1_000_000 }
 
 /** Objects, lists and the commas in them: what a value takes to parse, found by parsing. */

@@ -7,6 +7,7 @@ import { parseSubmission } from '../../services/contract/meter-batch.ts'
 import { readReading } from '../../services/contract/meter-cumulative.ts'
 import { readMeterRecord } from '../../services/contract/meter-record.ts'
 import { readShape } from '../../services/contract/read-shape.ts'
+import { atOnce } from '../../services/contract/slices.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
 import { scheduleFrame } from '../../services/contract/tariff-schedule.ts'
 import { readCost } from '../../services/domain/connect/read-page.ts'
@@ -58,7 +59,7 @@ const ways: readonly (readonly [string, (text: string) => boolean])[] = [
   [
     'a cost in Connect',
     text => {
-      const { call } = readConnectCall(bytesOf(`{"data":{"cost":${text}}}`))
+      const { call } = atOnce(readConnectCall(bytesOf(`{"data":{"cost":${text}}}`)))
       return readCost(call.data ?? {}).ok
     },
   ],

@@ -2,10 +2,23 @@ import fc from 'fast-check'
 import { describe, expect, it, test as property } from 'vitest'
 import { parseExactJson } from '../../services/contract/exact-json.ts'
 import { exactNumber, isExactNumber, isJsonNumber, numberText, scaledNumber } from '../../services/contract/exact-number.ts'
-import { parseArray, parseJson, parseLines } from '../../services/contract/strict-json.ts'
+import { atOnce, inSlices } from '../../services/contract/slices.ts'
+import { parseJson, readJson, readSubmission, type Submission } from '../../services/contract/strict-json.ts'
+import type { Result } from '../../services/domain/refusal.ts'
+import { cpuGrowth } from '../support/cpu-growth.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytesOf(text))
+const capacity = { elements: 1_000, valuesEach: 16, valuesBeyond: 1_000 }
+const readAll =
+  (inLines: boolean) =>
+  (bytes: Uint8Array, limit: number): Result<Submission> => {
+    const read = atOnce(readSubmission(bytes, inLines, capacity, limit))
+    if (!read.ok && 'surplus' in read) throw new Error(`too many ${read.surplus}`)
+    return read
+  }
+const parseArray = readAll(false)
+const parseLines = readAll(true)
 
 /** The value of a number text as a fraction digits / 10^decimals, by hand: an oracle that shares no code with the parser. */
 const fraction = (text: string): readonly [bigint, number] => {
@@ -82,8 +95,8 @@ describe('a body', () => {
   property('reads alike on the quick way and member by member', () => {
     fc.assert(
       fc.property(documents, text => {
-        const careful = parseExactJson(text, Number.POSITIVE_INFINITY)
-        expect(parse(text)).toEqual(careful.ok ? { ok: true, value: careful.value.value } : careful)
+        const careful = parseExactJson(text)
+        expect(parse(text)).toEqual(careful)
       }),
       { numRuns: 2_000 },
     )
@@ -170,11 +183,25 @@ describe('a body', () => {
   })
 
   it('holds 150,000 values at most, which is told without parsing', () => {
-    const list = (count: number) => bytesOf(`[${'1,'.repeat(count - 1)} 1]`)
-    expect(parseJson(list(150_000)).ok).toBe(true)
-    expect(parseJson(bytesOf(`{"a":[${'1,'.repeat(150_000)}`))).toMatchObject({
+    const lists = (count: number) => bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(count - 1)}[${'1,'.repeat(14_998)}1]]`)
+    expect(parseJson(lists(10)).ok).toBe(true)
+    expect(parseJson(bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(10)}[1`))).toMatchObject({
       refusal: { code: 'body_invalid', message: 'The body has too many values; send fewer members and entries' },
     })
+  })
+
+  it.each([
+    ['20,000 entries in a list', (count: number) => `[${'1,'.repeat(count - 1)}1]`, 20_000, 'of more than 20,000 entries'],
+    [
+      '100 members in an object',
+      (count: number) => `[{${Array.from({ length: count }, (_, at) => `"m${at}":{}`).join(',')}}]`,
+      100,
+      'of more than 100 members',
+    ],
+    ['32 levels', (count: number) => '['.repeat(count) + ']'.repeat(count), 32, 'deeper than 32 levels'],
+  ] as const)('holds %s at most', (_, write, most, message) => {
+    expect(parse(write(most)).ok).toBe(true)
+    expect(parse(write(most + 1))).toMatchObject({ refusal: { code: 'body_invalid', message: expect.stringContaining(message) } })
   })
 
   it('must be UTF-8; a byte order mark is passed over', () => {
@@ -212,6 +239,70 @@ describe('a submission', () => {
     const parsed = parseLines(bytesOf(`{"a":1}\r\n\n{"a":${' '.repeat(90)}9007199254740993}\n`), 100)
     expect(parsed).toEqual({ ok: true, value: { elements: [{ a: 1 }, { a: exactNumber('9007199254740993') }], oversized: new Set([1]) } })
     expect(parseLines(bytesOf('1\n\n[1,2\n3]'), 100)).toMatchObject({ refusal: { message: expect.stringMatching(/^Line 3: /) } })
+  })
+})
+
+/** CPU time of the longest step, in ms: what others wait for at the most. */
+const longestStep = (work: Generator<void, unknown>): number => {
+  let longest = 0
+  for (let isOver = false; !isOver; ) {
+    const from = process.threadCpuUsage()
+    isOver = work.next().done === true
+    const { user, system } = process.threadCpuUsage(from)
+    longest = Math.max(longest, (user + system) / 1_000)
+  }
+  return longest
+}
+
+const mebi = 2 ** 20
+const list = (count: number, write: (at: number) => string) => Array.from({ length: Math.floor(count) }, (_, at) => write(at)).join(',')
+
+/** Bodies that took long, each of about so many bytes. */
+const hostile: readonly (readonly [string, (bytes: number) => string])[] = [
+  ['members of metadata', bytes => `{"metadata":{${list(bytes / 12, at => `"m${at}":"a"`)}}}`],
+  ['unknown members', bytes => `{${list(bytes / 10, at => `"m${at}":1`)}}`],
+  ['escaped names', bytes => `[[${list(bytes / 14, at => (at % 9_999 === 0 ? '{}],[1' : '{"\\u0061":1}'))}]]`],
+  ['escapes in one text', bytes => `{"a":"${'\\n'.repeat(bytes / 2)}","b":12345678901234567890}`],
+  ['an open text', bytes => `{"a":"${'\\"'.repeat(bytes / 2)}`],
+  ['white space', bytes => `${' '.repeat(bytes)}1`],
+  ['ends of lines before a fault', bytes => `{"a":1,${'\n'.repeat(bytes)}x`],
+  ['digits', bytes => `{"a":1${'0'.repeat(bytes)}1}`],
+  ['levels', bytes => '['.repeat(bytes)],
+  ['a long name', bytes => `{"${'n'.repeat(bytes)}":1}`],
+  ['long numbers', bytes => `[${list(bytes / 40, () => '0.123456789012345678901234567890123456')}]`],
+]
+
+describe('a hostile body', () => {
+  it.each(hostile)('of %s costs CPU time in proportion to its length', async (_, write) => {
+    const bodies = new Map([mebi / 8, mebi / 4].map(bytes => [bytes, bytesOf(write(bytes))]))
+    expect(await cpuGrowth(mebi / 8, bytes => parseJson(bodies.get(bytes) ?? bytesOf('')))).toBeLessThan(3.5)
+  })
+
+  it.each(hostile)('of %s is read in short steps', (_, write) => {
+    const bytes = bytesOf(write(mebi))
+    for (let round = 0; round < 2; round += 1) atOnce(readJson(bytes))
+    expect(longestStep(readJson(bytes))).toBeLessThan(30)
+  })
+
+  it.each(hostile)('of %s is read in short steps as a submission, in a list and in lines', (_, write) => {
+    for (const [bytes, inLines] of [
+      [bytesOf(`[${write(4 * mebi)}]`), false],
+      [bytesOf(write(4 * mebi)), true],
+    ] as const) {
+      atOnce(readSubmission(bytes, inLines, capacity, 8_192))
+      expect(longestStep(readSubmission(bytes, inLines, capacity, 8_192))).toBeLessThan(60)
+    }
+  })
+
+  it('lets others have turns while it is read', async () => {
+    let turns = 0
+    const counting = setInterval(() => {
+      turns += 1
+    }, 1)
+    const { ok } = await inSlices(readJson(bytesOf(`[${list(18_000, at => `{"n\\u00${10 + (at % 80)}":"${'\\t'.repeat(20)}"}`)}]`)))
+    clearInterval(counting)
+    expect(ok).toBe(true)
+    expect(turns).toBeGreaterThan(1)
   })
 })
 

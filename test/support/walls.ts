@@ -15,7 +15,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What the platform may know of the contract: how errors and operations look from outside. */
-const openToPlatform = /^services\/contract\/(error|layout|operation|exchange)\.ts$/
+const openToPlatform = /^services\/contract\/(error|layout|operation|exchange|slices)\.ts$/
 
 /** The one home of each package; a trailing slash is a folder. A package that is not listed may not be imported. */
 const homes: Readonly<Record<string, readonly string[]>> = {

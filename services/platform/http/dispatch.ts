@@ -2,6 +2,7 @@ import { retryAfterSeconds } from '../../contract/error.ts'
 import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exchange.ts'
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf, WrittenAnswer } from '../../contract/operation.ts'
+import { inSlices } from '../../contract/slices.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { callerOf, challenge, nobody, permit } from './access.ts'
 import type { Ticket } from './admission.ts'
@@ -131,10 +132,10 @@ const searchOf = (url: string): string => {
   return start === -1 ? '' : (url.slice(start + 1).split('#', 1)[0] ?? '')
 }
 
-const readFor = (passage: Passage, trace: Trace, idempotency: IdempotencyClaim | null): Result<RequestOf<Operation>> => {
+const readFor = async (passage: Passage, trace: Trace, idempotency: IdempotencyClaim | null): Promise<Result<RequestOf<Operation>>> => {
   const { entry, operation, caller, body, signal, parameters } = passage
   const wire = { route: entry.route, layout: trace.layout, parameters, search: searchOf(passage.request.url), body }
-  const read = readRequest(operation, wire)
+  const read = await inSlices(readRequest(operation, wire))
   if (!read.ok) return read
   const { query, body: shaped, parameters: all } = read.value
   const common = { caller, at: trace.at, requestId: trace.requestId, layout: trace.layout, signal, idempotency }
@@ -187,7 +188,7 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
   const { operation, request, entry } = passage
   const claim = operation.idempotent === true ? claimOf(request, passage.caller, trace.layout, passage.body) : accepted(null)
   if (!claim.ok) return claim
-  const read = readFor(passage, trace, claim.value)
+  const read = await readFor(passage, trace, claim.value)
   if (!read.ok) return read
   if (claim.value !== null && !changesNothing(read.value.query)) return performOnce(passage, trace, ports, read.value, claim.value)
   const outcome = await answerWith(passage, trace, read.value)

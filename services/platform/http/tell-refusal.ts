@@ -1,5 +1,6 @@
 import { sentBody } from '../../contract/exchange.ts'
 import type { Caller, Operation, RawBody } from '../../contract/operation.ts'
+import { inSlices } from '../../contract/slices.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
 import { nobody } from './access.ts'
@@ -25,7 +26,15 @@ export const tellRefusal = async (
 ): Promise<void> => {
   if (ports.refused === undefined || caller === nobody) return
   try {
-    await ports.refused({ operation, refusal, caller, id: parameters['id'] ?? '', body: sentBody(operation, body), requestId, at })
+    await ports.refused({
+      operation,
+      refusal,
+      caller,
+      id: parameters['id'] ?? '',
+      body: await inSlices(sentBody(operation, body)),
+      requestId,
+      at,
+    })
   } catch (error) {
     if (isFailure(error) && error.retriable) throw error
     ports.log.warn({ err: error, request_id: requestId }, 'a refusal could not be recorded')

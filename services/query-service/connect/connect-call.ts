@@ -1,6 +1,7 @@
 import { type ConnectCall, type ConnectPage, type connectStep, readConnectCall } from '../../contract/connect-call.ts'
 import type { Layout } from '../../contract/layout.ts'
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
+import { inSlices } from '../../contract/slices.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
@@ -67,7 +68,7 @@ const refusalOfThrown = (error: unknown, { logger }: ConnectDependencies, { requ
 export const answerConnectCall =
   (dependencies: ConnectDependencies) =>
   async (request: Request): Promise<Outcome<ConnectPage>> => {
-    const { call, fault } = readConnectCall(request.body.bytes)
+    const { call, fault } = await inSlices(readConnectCall(request.body.bytes))
     const context = contextOf(call.route)
     const isToken = call.token !== null && isId('connectSession', call.token)
     const shown = isToken && call.token !== null ? { connectToken: call.token } : {}
