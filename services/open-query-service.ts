@@ -3,6 +3,7 @@ import { batchIds } from './platform/batch-id.ts'
 import { bearerTokens } from './platform/bearer-token.ts'
 import { presentInstant } from './platform/clock.ts'
 import { isCurrency } from './platform/place/country.ts'
+import { marketAreasOf } from './platform/place/market-areas.ts'
 import { placeOf } from './platform/place/place.ts'
 import { findProviders } from './platform/postgres/providers.ts'
 import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
@@ -53,6 +54,7 @@ const dependenciesOf = (shared: Shared, relay: OrderRelay): QueryServiceDependen
   providersOf: ids => findProviders(shared.database.operator, ids),
   idempotency: shared.idempotency,
   placeOf,
+  areasOf: marketAreasOf,
   isCurrency,
   timeZone,
   publishOrders: relay.publish,
@@ -68,7 +70,7 @@ export const openQueryService = async (shared: Shared, opening: AsyncDisposableS
   const { config, database, clickHouse, metrics, logger, secrets } = shared
   const relay = openRelays(shared, opening)
   const dependencies = dependenciesOf(shared, relay)
-  const feeds = { database, choice: config.marketFeeds, fetch, timeZone, placeOf, at, metrics, logger }
+  const feeds = { database, choice: config.marketFeeds, fetch, timeZone, areasOf: marketAreasOf, at, metrics, logger }
   const markets = { ...feeds, publishOrders: relay.publish, announcePrices: relay.announce }
   opening.use(await openMarketFeeds(markets))
   const pricing = pricingBook(database, timeZone)

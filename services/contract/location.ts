@@ -55,6 +55,7 @@ export const locationShape = z.object({
   tariff_elements: z.array(idText('trf')),
   market_sources: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
   metadata: z.record(z.string(), z.string()),
+  hint: z.string().optional().describe('Only in the answer to a create or update: what is still open, and what decides it.'),
   time_created: stored.time_created,
   account_id: stored.account_id,
 })

@@ -28,6 +28,8 @@ export type QueryServiceDependencies = {
   readonly providersOf: (ids: readonly string[]) => Promise<readonly Provider[]>
   /** Place an address offline; refuses what cannot be placed. */
   readonly placeOf: (address: PostalAddress) => Result<Place>
+  /** All market areas that an address may belong to, the likeliest first. */
+  readonly areasOf: (address: PostalAddress) => readonly string[]
   /** Tell whether a code is that of a currency in use. */
   readonly isCurrency: (code: string) => boolean
   /** Find a zone by its IANA name; null when none has it. */

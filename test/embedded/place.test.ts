@@ -66,7 +66,6 @@ describe('of cities of one name', () => {
 describe('a city that is not in the data', () => {
   test.each([
     [{ city: 'Nirgendhausen', country_code: 'DE' }, 'Europe/Berlin', 'EUR', 'DE-LU'],
-    [{ city: 'Ingensteds', country_code: 'SE' }, 'Europe/Stockholm', 'SEK', null],
     [{ city: 'Nowhereville', state: 'OH', country_code: 'US' }, 'America/New_York', 'USD', 'PJM'],
     [{ city: 'Nowhereville', state: 'Queensland', country_code: 'AU' }, 'Australia/Brisbane', 'AUD', 'QLD1'],
     [{ city: 'Nowhereville', post_code: 'BT1 1AA', country_code: 'GB' }, 'Europe/London', 'GBP', 'IE'],
@@ -88,7 +87,13 @@ describe('a city that is not in the data', () => {
     { city: 'Nowhereville', state: 'NSW', country_code: 'AU' },
     { city: 'Ninguna', country_code: 'ES' },
     { city: ' ', country_code: 'BR' },
-  ])('%j is refused, since several zones are left', address => {
+    { city: 'Ingensteds', country_code: 'SE' },
+    { city: 'Ingensteds', country_code: 'NO' },
+    { city: 'Ingensted', country_code: 'DK' },
+    { city: 'Nessundove', post_code: '00', country_code: 'IT' },
+    { city: 'Nenhures', country_code: 'PT' },
+    { city: 'Nowhereville', country_code: 'GB' },
+  ])('%j is refused, since several zones or areas are left', address => {
     expect(placeOf(address)).toMatchObject({ ok: false, refusal: { code: 'geo_location_not_found', field: 'postal_address.city' } })
   })
 })

@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { createMarket } from '../../services/platform/postgres/markets.ts'
+import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 import { contractYear, flatSchedule, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../support/service.ts'
 
@@ -77,6 +79,35 @@ describe('a location', () => {
     expect((await live.call('GET', `/locations/${location}`)).body).toMatchObject({
       timezone: 'Europe/Vienna',
       market_sources: { import: market, export: market },
+    })
+  })
+
+  it('has no market source, and a hint, where its address does not decide between areas', async () => {
+    const markets = await Promise.all(
+      ['SE3', 'SE4'].map(area =>
+        withOperator(opened.database, transaction =>
+          createMarket(transaction, { displayName: area, currencyCode: 'SEK', area, resolutionMinutes: 60, importer: null }, at),
+        ),
+      ),
+    )
+    const create = async (city: string, more: object = {}) =>
+      (await live.call('POST', '/locations', { postal_address: { city, country_code: 'SE' }, ...more })).body
+    const near = await create('Oskarshamn')
+    expect(near).toMatchObject({
+      market_sources: { import: null, export: null },
+      hint: expect.stringMatching(/SE3, SE4, SE1 and SE2: set market_sources/),
+    })
+    const read = (await live.call('GET', `/locations/${near['id']}`)).body
+    expect([read['market_sources'], 'hint' in read]).toEqual([{ import: null, export: null }, false])
+    const stockholm = await create('Stockholm')
+    expect([stockholm['market_sources'], 'hint' in stockholm]).toEqual([{ import: markets[0]?.id, export: markets[0]?.id }, false])
+    const chosen = await create('Oskarshamn', { market_sources: { import: markets[1]?.id } })
+    expect([chosen['market_sources'], 'hint' in chosen]).toEqual([{ import: markets[1]?.id, export: markets[1]?.id }, false])
+    const moved = await live.call('PATCH', `/locations/${stockholm['id']}`, { postal_address: { city: 'Oskarshamn', country_code: 'SE' } })
+    expect(moved.body).toMatchObject({ market_sources: { import: null }, hint: expect.any(String) })
+    expect(await live.call('POST', '/locations', { postal_address: { city: 'Ingensteds', country_code: 'SE' } })).toMatchObject({
+      status: 400,
+      body: { code: 'geo_location_not_found', field: 'postal_address.city' },
     })
   })
 

@@ -5,6 +5,7 @@ import { presentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
+import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
@@ -43,7 +44,7 @@ export const openConnectService = async (database: Database, askProvider: typeof
     database,
     metering: { lastSeen: async () => new Map<string, number>(), hasRecords: async () => false },
     providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),
-    ...{ placeOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
+    ...{ placeOf, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
     publishOrders: async (orders: readonly unknown[]) => void published.push(...orders),
     announcePrices: async () => undefined,
     judgeWebhookUrl: async (url: string) => ({ ok: true as const, value: url }),

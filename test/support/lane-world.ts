@@ -21,6 +21,7 @@ import type { Lane, Log } from '../../services/platform/log/log.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { createMetrics, type Metrics } from '../../services/platform/metrics.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
+import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
 import { keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
@@ -185,7 +186,17 @@ const openHttp = async (
   const tokens = bearerTokens(secret)
   const registries = queryServiceOperations({
     judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
-    ...{ database, placeOf, isCurrency, timeZone, bearerTokens: tokens, idempotency, secret, requestsPerSecond: null },
+    ...{
+      database,
+      placeOf,
+      areasOf: marketAreasOf,
+      isCurrency,
+      timeZone,
+      bearerTokens: tokens,
+      idempotency,
+      secret,
+      requestsPerSecond: null,
+    },
     metering: meteringFacts(clickHouse),
     providersOf: async () => [],
     publishOrders: relay.publish,

@@ -6,6 +6,7 @@ import { presentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
+import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
@@ -56,6 +57,7 @@ export const openService = (
       return rows
     },
     placeOf,
+    areasOf: marketAreasOf,
     isCurrency,
     timeZone,
     publishOrders: async orders => {

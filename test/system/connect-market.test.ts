@@ -10,7 +10,7 @@ import type { Call } from '../support/service.ts'
 const { begin: beginSession, service } = connectWorld()
 
 const hourMs = 3_600_000
-const [whole = '', region = ''] = marketAreasOf({ ...londonAddress })
+const [whole = '', region = '', ...rest] = marketAreasOf({ ...londonAddress })
 
 /** Keep hourly prices around the present for an area. */
 const importPrices = async (area: string): Promise<string> => {
@@ -41,7 +41,11 @@ const sourcesOf = async (call: Call) => (await locationOf(call))['market_sources
 describe('market prices', () => {
   it('that come after the session reach its location, and only then it is told complete', async () => {
     const { call, token, flow } = await begin('current')
-    expect((await flow.submit('tariff_structure_select', { options: ['MARKET'] })).route).toBe('surcharge_capture')
+    expect(await flow.submit('tariff_structure_select', { options: ['MARKET'] })).toMatchObject({
+      route: 'region_select',
+      data: { regions: marketAreasOf({ ...londonAddress }) },
+    })
+    // A program that posts the surcharge without a choice means the whole country.
     const shown = await flow.submit('surcharge_capture')
     expect(shown).toMatchObject({ route: 'tariffs_summary', data: { rates: { yesterday: [], today: [], tomorrow: [] } } })
     expect((await call('GET', `/connect/token?connect_token=${token}`)).body).toMatchObject({ price_available: false })
@@ -74,7 +78,7 @@ describe('market prices', () => {
     const now = await begin('current')
     expect(await now.flow.submit('tariff_structure_select', { options: ['MARKET'] })).toMatchObject({
       route: 'region_select',
-      data: { provider: { display_name: 'Corner Shop' }, regions: [whole, region] },
+      data: { provider: { display_name: 'Corner Shop' }, regions: [whole, region, ...rest] },
     })
     expect((await now.flow.submit('region_select', { region: null })).route).toBe('region_select')
     expect(await now.flow.submit('region_select', { region: 'XX' })).toMatchObject({ code: 'market_region_invalid' })
@@ -84,12 +88,48 @@ describe('market prices', () => {
 
     const { call, flow } = await begin('earlier')
     const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })
-    expect(page).toMatchObject({ route: 'market_surcharge_capture', data: { currency_code: 'GBP', regions: [whole, region] } })
+    expect(page).toMatchObject({ route: 'market_surcharge_capture', data: { currency_code: 'GBP', regions: [whole, region, ...rest] } })
     const surcharge = { fixed: 0, percentage: 0 }
-    expect(await flow.submit('market_surcharge_capture', { surcharge })).toMatchObject({ status: 409, code: 'market_region_invalid' })
+    expect(await flow.submit('market_surcharge_capture', { surcharge, region: 'XX' })).toMatchObject({
+      status: 409,
+      code: 'market_region_invalid',
+    })
     expect((await flow.submit('market_surcharge_capture', { surcharge, region })).route).toBe('summary_tou_confirm')
     await flow.act('SAVE')
     expect(await sourcesOf(call)).toMatchObject({ import: chosen })
+  })
+})
+
+describe.each(['current', 'earlier'] as const)('an address that does not decide between market areas, in the %s layout', layout => {
+  // Oskarshamn lies at the border between SE3 and SE4.
+  const address = { address_line1: 'Storgatan 1', city: 'Oskarshamn', post_code: '57230', country_code: 'SE' }
+  const areas = ['SE3', 'SE4', 'SE1', 'SE2']
+  const surcharge = { fixed: 0, percentage: 0 }
+
+  it('asks, although no prices are stored, and guesses none', async () => {
+    const { call, flow } = await begin(layout, { postal_address: address })
+    const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })
+    expect(page).toMatchObject({ data: { regions: areas } })
+    if (layout === 'current') {
+      expect(page.route).toBe('region_select')
+      expect(await flow.submit('surcharge_capture', { surcharge })).toMatchObject({ code: 'route_invalid' })
+      await flow.submit('region_select', { region: 'SE4' })
+      await flow.submit('surcharge_capture', { surcharge })
+    } else {
+      expect(await flow.submit('market_surcharge_capture', { surcharge })).toMatchObject({ code: 'market_region_invalid' })
+      await flow.submit('market_surcharge_capture', { surcharge, region: 'SE4' })
+      await flow.act('SAVE')
+    }
+    const { import: id } = (await sourcesOf(call)) as unknown as { import: string }
+    expect((await call('GET', `/markets/${id}`)).body).toMatchObject({ area: 'SE4', currency_code: 'SEK' })
+  })
+
+  it('leaves the location of a fixed tariff without a source', async () => {
+    const { call, flow } = await begin(layout, { postal_address: address })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    await flow.submit('rate_fixed_capture', { cost: 0.3 })
+    if (layout === 'earlier') await flow.act('SAVE')
+    expect(await sourcesOf(call)).toEqual({ import: null, export: null })
   })
 })
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sharedSources } from '../../services/platform/market-feeds/shared-sources.ts'
-import { placeOf } from '../../services/platform/place/place.ts'
+import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
 import type { LocationDraft } from '../../services/platform/postgres/location-row.ts'
 import { createLocation, retrieveLocation } from '../../services/platform/postgres/locations.ts'
 import { seedSharedSources, sharedSourceId, unlinkedSources } from '../../services/platform/postgres/market-sources.ts'
@@ -24,7 +24,7 @@ const published: OutboxMessage[] = []
 const link = () =>
   linkSources({
     database,
-    placeOf,
+    areasOf: marketAreasOf,
     publishOrders: async orders => {
       published.push(...orders)
     },

@@ -78,7 +78,7 @@ describe('an outage', () => {
 
 const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
   ...options,
-  placeOf: () => {
+  areasOf: () => {
     throw new Error('nothing is placed in a round')
   },
   publishOrders: async () => undefined,

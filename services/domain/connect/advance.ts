@@ -2,7 +2,7 @@ import { accepted, type Result, refused } from '../refusal.ts'
 import { type Captured, take } from './capture.ts'
 import { pageAfterPrices, pageAfterProvider, pageAfterStructure, pageOfStructure, pagesBefore } from './next-page.ts'
 import type { Action, Page } from './page.ts'
-import { asksRegion, type ConnectConfig, type ConnectState, followsMarket, hasPrices } from './session.ts'
+import { asksRegion, type ConnectConfig, type ConnectState, followsMarket, hasPrices, wholeRegion } from './session.ts'
 
 /** How the tariff of the session's kind stands at its location. */
 export type Standing = 'none' | 'connected' | 'pending' | 'failed'
@@ -43,7 +43,8 @@ const isOpen = (config: ConnectConfig, state: ConnectState, page: Page): boolean
     case 'region':
       return state.trail.includes(page) || (state.provider !== null && followsMarket(state) && state.regions.length > 1)
     case 'surcharge':
-      if (state.structure === 'MARKET' || state.trail.includes(page)) return config.layout === 'earlier' || !asksRegion(state)
+      if (state.structure === 'MARKET' || state.trail.includes(page))
+        return config.layout === 'earlier' || !asksRegion(state) || wholeRegion(state.regions) !== null
       return isCaptured(state)
     case 'name':
     case 'term':

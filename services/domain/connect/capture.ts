@@ -12,6 +12,7 @@ import {
   type Structure,
   type Surcharge,
   structuresOf,
+  wholeRegion,
 } from './session.ts'
 
 /** What came of a login at a provider: `again` for one that may be tried once more, `another` where the person wants another provider. */
@@ -101,7 +102,8 @@ const takeSurcharge = (
   if (state.structure !== 'MARKET' && !state.trail.includes('surcharge')) return accepted(state)
   if (!mayFollowMarket(config, state)) return notOffered('MARKET')
   const isAsked = !state.hasMarketSource && state.regions.length > 1
-  const region = isAsked ? (captured.region ?? state.region) : state.region
+  // A program that posts the surcharge without a choice means the whole of a country, where there is one.
+  const region = isAsked ? (captured.region ?? state.region ?? wholeRegion(state.regions)) : state.region
   if (isAsked && (region === null || !state.regions.includes(region))) return wrongRegion(state)
   return accepted({ ...state, source: 'captured', structure: 'MARKET', region, surcharge: captured.surcharge })
 }

@@ -124,6 +124,13 @@ export const structuresOf = (config: ConnectConfig, state: ConnectState): readon
 /** Tell whether it is open which market area a market tariff belongs to. */
 export const asksRegion = (state: ConnectState): boolean => !state.hasMarketSource && state.regions.length > 1 && state.region === null
 
+/**
+ * Name the region that holds all others, as GB holds GB-A …: it is right whatever the address; null where there is none.
+ * Source: contract decisions 18.
+ */
+export const wholeRegion = ([first, ...others]: readonly string[]): string | null =>
+  first !== undefined && others.length > 0 && others.every(other => other.startsWith(`${first}-`)) ? first : null
+
 /** Tell whether the captured prices follow the market. */
 export const followsMarket = ({ structure, advanced }: ConnectState): boolean =>
   structure === 'MARKET' || (structure === 'ADVANCED' && advanced?.marketRates === true)

@@ -36,6 +36,11 @@ export function marketAreaOf(spot: Spot): string | null {
 /** Name the market area that all of a country lies in, or null if there is none or several. */
 export const marketAreaOfCountry = (country: string): string | null => (oneArea.has(country) ? country : (sharedAreas[country] ?? null))
 
+/** Tell whether places of a country lie in several market areas, or some of them in none. */
+export const hasSeveralAreas = (country: string): boolean => severalAreas.has(country)
+
+const severalAreas: ReadonlySet<string> = new Set('AU CA DK GB IT NO PT SE US'.split(' '))
+
 const oneArea = new Set('AT BE BG CH CZ EE ES FI FR GR HR HU IE LT LV NL PL RO SI SK'.split(' '))
 
 /** Areas of several countries: Luxembourg with Germany, Liechtenstein in the Swiss grid, Monaco in the French, the enclaves in Italy. */

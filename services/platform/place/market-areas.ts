@@ -1,6 +1,7 @@
+import { wholeRegion } from '../../domain/connect/session.ts'
 import { areaOfRegion, gridRegions } from '../market-feeds/octopus-agile.ts'
 import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
-import { type PostalAddress, placeOf } from './place.ts'
+import { areasOfNamesakes, type PostalAddress, placeOf } from './place.ts'
 import { territoryOf } from './region.ts'
 
 /** The areas of countries whose places tell them apart; islands may lie outside. */
@@ -34,10 +35,10 @@ const aroundOf = (country: string, { lat, lng }: { readonly lat: number; readonl
   )
 
 /**
- * Name all market areas that an address may lie in, the likeliest first, each once.
- * One where the place decides it; near a border that is known to some 20 km (Norway, Sweden) those beside it too; where the address tells
- * only the country all of that country; in Great Britain the whole and every grid region, whose retail prices differ. None where no area
- * is mapped. Source: contract decisions 12.
+ * Name all market areas that an address may belong to, the likeliest first, each once.
+ * One where the place decides it. All of the country near a border that is known to some 20 km (Norway, Sweden), and where namesakes lie in
+ * several areas; in Great Britain the whole and every grid region, whose retail prices differ. None where no area is mapped.
+ * Source: contract decisions 12 and 18.
  */
 export const marketAreasOf = (address: PostalAddress): readonly string[] => {
   const written = address.country_code.trim().toUpperCase()
@@ -45,8 +46,15 @@ export const marketAreasOf = (address: PostalAddress): readonly string[] => {
   const place = placeOf(address)
   if (!place.ok) return areasOfCountry(country)
   const { marketArea, geoLocation } = place.value
-  if (marketArea === null) return geoLocation === null || onRequest.has(country) ? areasOfCountry(country) : []
+  if (marketArea === null) return country in severalAreas ? [] : areasOfCountry(country)
   if (marketArea === 'GB') return ['GB', ...gridRegions.map(areaOfRegion)]
   const around = geoLocation !== null && drawnBorders.has(country) ? aroundOf(country, geoLocation) : []
-  return [...new Set([marketArea, ...around])]
+  const possible = [...new Set([marketArea, ...areasOfNamesakes(address), ...around])]
+  return possible.length === 1 ? possible : [...new Set([...possible, ...areasOfCountry(country)])]
 }
+
+/**
+ * Name the one market area of an address; null where none is mapped, or where the address does not decide between several. In Great Britain
+ * the whole, to which every address belongs. Source: contract decisions 18.
+ */
+export const decidedArea = (areas: readonly string[]): string | null => (areas.length === 1 ? (areas[0] ?? null) : wholeRegion(areas))

@@ -3,9 +3,9 @@ import { writtenKeys } from './city-name.ts'
 import { type City, citiesNamed, largestCity } from './city-table.ts'
 import { currencyOf, isCountry } from './country.ts'
 import { otherNames } from './exonym.ts'
-import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
+import { hasSeveralAreas, marketAreaOf, marketAreaOfCountry } from './market-area.ts'
 import { type Region, regionOf, territoryOf } from './region.ts'
-import { stateOfAdmin } from './state.ts'
+import { hasStates, stateOfAdmin } from './state.ts'
 import { hasOneClock, zoneAt } from './zone-at.ts'
 
 type Text = string | null | undefined
@@ -35,7 +35,7 @@ export type Place = {
  * Place a postal address, offline.
  * A city is found by its name in any common spelling or language; of namesakes the state or post code decides where it tells them
  * apart, else the most populous is meant. A city that is not in the data is placed by state, post code or country if that leaves one
- * time zone; coordinates are null then.
+ * time zone and one market area; coordinates are null then.
  * Refuses `field_invalid` for a country that ISO 3166-1 does not list and `geo_location_not_found` for what cannot be placed.
  * Source: contract decisions 6 and 12; GeoNames, timezone-boundary-builder, ISO 3166-1, ISO 4217.
  */
@@ -48,7 +48,7 @@ export function placeOf(address: PostalAddress): Result<Place> {
   const country = territoryOf(written, state, postCode)
   const currencyCode = currencyOf(country)
   const region = regionOf(country, state, postCode)
-  const city = cityName === '' ? undefined : findCity(country, cityName, region)
+  const [city] = cityName === '' ? [] : citiesMeant(country, cityName, region)
   const place = city === undefined ? placeWithoutCity(country, region) : placeOfCity(city, region)
   if (place === undefined || currencyCode === undefined)
     return refused('geo_location_not_found', howToPlace(country, cityName, state), 'postal_address.city')
@@ -57,15 +57,32 @@ export function placeOf(address: PostalAddress): Result<Place> {
 
 const trimmed = (text: Text): string => text?.trim() ?? ''
 
-/** The first spelling that names a city of the region wins; a known name elsewhere in the country is another place. */
-function findCity(country: string, written: string, region: Region | undefined): City | undefined {
+/**
+ * List the cities that a name may mean, the likeliest first. The first spelling that names a city of the region wins; a known name elsewhere
+ * in the country is another place.
+ */
+function citiesMeant(country: string, written: string, region: Region | undefined): readonly City[] {
   for (const key of writtenKeys(written)) {
     for (const name of [key, ...otherNames(country, key)]) {
-      const city = citiesNamed(country, name).find(({ admin }) => region?.admin === undefined || admin === region.admin)
-      if (city !== undefined) return city
+      const cities = citiesNamed(country, name).filter(({ admin }) => region?.admin === undefined || admin === region.admin)
+      if (cities[0] !== undefined) return cities
     }
   }
-  return undefined
+  return []
+}
+
+/**
+ * List the market areas of all cities that an address may mean, the likeliest first, each once: more than one where namesakes lie in several
+ * areas and neither state nor post code tells them apart. Sections of cities count only where no whole city has the name.
+ */
+export function areasOfNamesakes(address: PostalAddress): readonly string[] {
+  const [cityName, state, postCode] = [trimmed(address.city), trimmed(address.state), trimmed(address.post_code)]
+  const country = territoryOf(address.country_code.trim().toUpperCase(), state, postCode)
+  const region = regionOf(country, state, postCode)
+  const [first, ...others] = cityName === '' ? [] : citiesMeant(country, cityName, region)
+  if (first === undefined) return []
+  const cities = [first, ...others.filter(({ isPart }) => first.isPart || !isPart)]
+  return [...new Set(cities.map(city => placeOfCity(city, region).marketArea).filter(area => area !== null))]
 }
 
 type Whereabouts = Omit<Place, 'currencyCode'>
@@ -79,6 +96,7 @@ function placeOfCity(city: City, region: Region | undefined): Whereabouts {
 function placeWithoutCity(country: string, region: Region | undefined): Whereabouts | undefined {
   const timeZone = region?.timeZone ?? zoneOfCountry(country)
   if (timeZone === undefined) return undefined
+  if (hasSeveralAreas(country) && region?.admin === undefined && region?.marketArea === undefined) return undefined
   const ofRegion = region?.admin === undefined ? null : marketAreaOf({ country, admin: region.admin, lat: 0, lng: 0, timeZone })
   return { timeZone, geoLocation: null, marketArea: region?.marketArea ?? ofRegion ?? marketAreaOfCountry(country) }
 }
@@ -93,5 +111,8 @@ function zoneOfCountry(country: string): string | undefined {
   return zone
 }
 
-const howToPlace = (country: string, city: string, state: string): string =>
-  `${city === '' ? 'An address without a city' : `The city "${city}"`} cannot be placed in ${country}, which has several time zones; check the spelling${state === '' ? ', add the state,' : ''} or give timezone and currency_code.`
+const howToPlace = (country: string, city: string, state: string): string => {
+  const what = city === '' ? 'An address without a city' : `The city "${city}"`
+  const missing = hasStates(country) && state === '' ? ', add the state,' : ''
+  return `${what} cannot be placed in ${country}, which has several time zones or market areas; check the spelling and the post code${missing} or give timezone and currency_code.`
+}

@@ -14,6 +14,9 @@ export function stateNamed(country: string, name: string): State | undefined {
 export const stateOfAdmin = (country: string, admin: string): State | undefined =>
   rows(country).find(({ state }) => state.admin === admin)?.state
 
+/** Tell whether an address of a country is placed by its state (US, CA, AU). GB has countries, which people do not write. */
+export const hasStates = (country: string): boolean => country !== 'GB' && country in table
+
 type Row = { readonly keys: readonly string[]; readonly state: State }
 
 const rowsByCountry = new Map<string, readonly Row[]>()

@@ -31,17 +31,6 @@ export const areaSource = async (database: Database, area: string, currencyCode:
   })
 }
 
-/** Tell which of some areas have a shared source with prices in a currency. */
-export const filledAreas = async ({ operator }: Database, areas: readonly string[], currencyCode: string): Promise<ReadonlySet<string>> => {
-  if (areas.length < 2) return new Set(areas)
-  const { rows } = await sql<{ area: string }>`
-    select distinct area from market_sources
-    where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null and price_revision > 0`.execute(
-    operator,
-  )
-  return new Set(rows.map(({ area }) => area))
-}
-
 /** A location whose shared source is empty while another one of the same area has prices. */
 export type MisplacedLocation = {
   readonly accountId: string

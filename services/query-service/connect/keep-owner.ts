@@ -3,6 +3,7 @@ import { locationToWire } from '../../contract/location.ts'
 import type { LocationChoice } from '../../contract/location-choice.ts'
 import type { ConnectState } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { decidedArea } from '../../platform/place/market-areas.ts'
 import { areaSource } from '../../platform/postgres/connect-session-markets.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { createCustomer, listCustomers, retrieveCustomer } from '../../platform/postgres/customers.ts'
@@ -56,8 +57,8 @@ const newChoice = ({ request, state }: StoredSession, customerId: string | null)
   metadata: {},
 })
 
-/** The area whose prices a session's market tariff follows; null where the address leaves none. */
-const areaOf = ({ region, regions }: ConnectState): string | null => region ?? regions[0] ?? null
+/** The area whose prices a session's market tariff follows; null where the address leaves none, or several. */
+const areaOf = ({ region, regions }: ConnectState): string | null => region ?? decidedArea(regions)
 
 /** Work out what the location of a session is to be; `mustFollow` finds or makes the market source of its area. */
 const draftLocation = async (

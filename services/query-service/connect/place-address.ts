@@ -2,7 +2,6 @@ import { countryInvalid } from '../../domain/connect/read-page.ts'
 import { type ConnectAddress, type ConnectConfig, isComplete } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { PostalAddress } from '../../platform/place/place.ts'
-import { filledAreas } from '../../platform/postgres/connect-session-markets.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
@@ -29,21 +28,29 @@ export const knownOf = (postal: Readonly<Record<string, string | null>> | null):
 
 const notFound = refused(
   'geo_location_not_found',
-  'This address cannot be placed; check the city and the post code, or add the state',
+  'This address cannot be placed: check the city and the post code.',
   'data.postal_address.city',
+)
+
+const stateMissing = refused(
+  'geo_location_not_found',
+  'An address in the US needs its state: add the state, such as TX.',
+  'data.postal_address.state',
 )
 
 /**
  * Place a complete address, for a location that is there or is yet to come. What the location has set for itself holds over the address.
  * Refuses `geo_location_not_found` and `country_code_invalid`.
  */
-export const placeAddress = async (
-  { placeOf, areasOf, database }: Pick<ConnectDependencies, 'placeOf' | 'areasOf' | 'database'>,
+export const placeAddress = (
+  { placeOf, areasOf }: Pick<ConnectDependencies, 'placeOf' | 'areasOf'>,
   { direction }: Pick<ConnectConfig, 'direction'>,
   address: ConnectAddress,
   location: StoredLocation | null,
-): Promise<Result<PlacedAddress>> => {
+): Result<PlacedAddress> => {
   const postal = postalOf(address)
+  const isPlacedByItself = location !== null && location.overrides.timezone !== null
+  if (postal.country_code.trim().toUpperCase() === 'US' && address.state === undefined && !isPlacedByItself) return stateMissing
   const place = placeOf(postal)
   const source = direction === 'EXPORT' ? location?.exportSourceId : location?.importSourceId
   const hasMarketSource = (source ?? null) !== null
@@ -52,23 +59,19 @@ export const placeAddress = async (
     // A location that names zone and currency stands also where its address says nothing to us.
     return location === null || location.overrides.timezone === null
       ? notFound
-      : accepted({ regions: [], hasMarketSource, currencyCode: location.currencyCode })
+      : accepted({ regions: areasOf(postal), hasMarketSource, currencyCode: location.currencyCode })
   }
-  const currencyCode = location?.currencyCode ?? place.value.currencyCode
-  const areas = areasOf(postal)
-  // Between areas without prices there is nothing to choose: the likeliest stands.
-  const filled = await filledAreas(database, areas, currencyCode)
-  return accepted({ regions: areas.filter((area, index) => index === 0 || filled.has(area)), hasMarketSource, currencyCode })
+  return accepted({ regions: areasOf(postal), hasMarketSource, currencyCode: location?.currencyCode ?? place.value.currencyCode })
 }
 
 /** Place what is known of an address; null where it is not complete, or cannot be placed. */
-export const placeKnown = async (
-  dependencies: Pick<ConnectDependencies, 'placeOf' | 'areasOf' | 'database'>,
+export const placeKnown = (
+  dependencies: Pick<ConnectDependencies, 'placeOf' | 'areasOf'>,
   config: Pick<ConnectConfig, 'direction'>,
   address: ConnectAddress,
   location: StoredLocation | null,
-): Promise<PlacedAddress | null> => {
+): PlacedAddress | null => {
   if (!isComplete(address)) return null
-  const placed = await placeAddress(dependencies, config, address, location)
+  const placed = placeAddress(dependencies, config, address, location)
   return placed.ok ? placed.value : null
 }

@@ -7,6 +7,7 @@ import { pricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { MarketSeries, TariffDirection } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
+import { decidedArea } from '../../platform/place/market-areas.ts'
 import { findAreaSource } from '../../platform/postgres/connect-session-markets.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing-input.ts'
@@ -80,8 +81,8 @@ const snapshotOf = async (
 const placeOfSession = async (dependencies: ConnectDependencies, { state }: StoredSession): Promise<Placed | null> => {
   const place = dependencies.placeOf(postalOf(state.address))
   if (!place.ok) return null
-  const { timeZone: timezone, currencyCode, marketArea } = place.value
-  const area = state.region ?? state.regions[0] ?? marketArea
+  const { timeZone: timezone, currencyCode } = place.value
+  const area = state.region ?? decidedArea(state.regions)
   return { timezone, currencyCode, sourceId: area === null ? null : await findAreaSource(dependencies.database, area, currencyCode) }
 }
 

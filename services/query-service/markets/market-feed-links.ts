@@ -1,8 +1,7 @@
 import { locationToWire } from '../../contract/location.ts'
 import type { PostalAddress } from '../../contract/postal-address.ts'
-import type { Result } from '../../domain/refusal.ts'
 import { accepted } from '../../domain/refusal.ts'
-import type { Place } from '../../platform/place/place.ts'
+import { decidedArea } from '../../platform/place/market-areas.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
 import { lockLocation, updateLocation } from '../../platform/postgres/locations.ts'
@@ -14,7 +13,7 @@ import { locationView } from '../registry/location-tariffs.ts'
 export type LinkOptions = {
   readonly database: Database
   /** Place an address offline; refuses what cannot be placed. */
-  readonly placeOf: (address: PostalAddress) => Result<Place>
+  readonly areasOf: (address: PostalAddress) => readonly string[]
   /** Put the orders of a committed change into their lanes. Never rejects. */
   readonly publishOrders: (orders: readonly OutboxMessage[]) => Promise<void>
   /** The present instant in ms. */
@@ -54,7 +53,7 @@ const link = async (
  * source have ended. Gives how many locations got one, and whether any source is left to look again for. Source: contract decisions 6.
  */
 export const linkSources = async (options: LinkOptions): Promise<{ readonly linked: number; readonly isDone: boolean }> => {
-  const { database, placeOf, at } = options
+  const { database, areasOf, at } = options
   const startedAt = at()
   const sources = await unlinkedSources(database.operator)
   if (sources.length === 0) return { linked: 0, isDone: true }
@@ -64,8 +63,8 @@ export const linkSources = async (options: LinkOptions): Promise<{ readonly link
   for (let last: SourcelessLocation | null = null; ; ) {
     const page: readonly SourcelessLocation[] = await sourcelessLocations(database.operator, last, pageSize)
     for (const location of page) {
-      const place = placeOf(JSON.parse(location.address) as PostalAddress)
-      const sourceId = place.ok ? byArea.get(`${place.value.marketArea}/${location.currencyCode}`) : undefined
+      const area = decidedArea(areasOf(JSON.parse(location.address) as PostalAddress))
+      const sourceId = byArea.get(`${area}/${location.currencyCode}`)
       if (sourceId !== undefined && (await link(options, location, sourceId))) linked += 1
     }
     last = page.at(-1) ?? null

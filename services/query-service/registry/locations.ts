@@ -21,37 +21,53 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { locationStatus } from './location-status.ts'
 import { locationView } from './location-tariffs.ts'
-import { changedChoice, draftOf, movesPlace, resolvePlace } from './resolve-location.ts'
+import { changedChoice, draftOf, movesPlace, type ResolvedPlace, resolvePlace } from './resolve-location.ts'
 
 const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')
 const noLocation = refused('not_found', 'No location has this id')
+
+/** What a choice is written as, and what is still open of it; null where nothing is. */
+type Resolved = { readonly draft: LocationDraft; readonly hint: string | null }
+
+/** Name the areas between which an address does not decide. Source: contract decisions 18. */
+const hintOf = ({ importSourceId }: LocationChoice, { marketArea, marketAreas }: ResolvedPlace): string | null => {
+  if (importSourceId !== null || marketArea !== null || marketAreas.length < 2) return null
+  const areas = `${marketAreas.slice(0, -1).join(', ')} and ${marketAreas.at(-1)}`
+  return `The address does not decide between the market areas ${areas}: set market_sources.import to the source of the right one.`
+}
 
 /** Turn a choice into what is written: place and market source looked up. */
 const resolve = async (
   transaction: TenantTransaction,
   choice: LocationChoice,
   dependencies: QueryServiceDependencies,
-): Promise<Result<LocationDraft>> => {
+): Promise<Result<Resolved>> => {
   const place = resolvePlace(choice, dependencies)
   if (!place.ok) return place
   const { marketArea, currencyCode } = place.value
   const source = marketArea === null ? null : await marketOfArea(transaction, marketArea, currencyCode)
-  return accepted(draftOf(choice, place.value, source?.id ?? null))
+  return accepted({ draft: draftOf(choice, place.value, source?.id ?? null), hint: hintOf(choice, place.value) })
 }
 
-const changed = (type: string, location: StoredLocation, at: number): Change<ReturnType<typeof locationToWire>> => {
+const changed = (
+  type: string,
+  location: StoredLocation,
+  at: number,
+  hint: string | null = null,
+): Change<ReturnType<typeof locationToWire>> => {
   const wire = locationToWire(locationView(location, at))
-  return { value: wire, events: [{ type, objectId: location.id, data: wire }] }
+  return { value: hint === null ? wire : { ...wire, hint }, events: [{ type, objectId: location.id, data: wire }] }
 }
 
 /** Bind the operations on locations. */
 export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(locationCreate, request =>
     change(dependencies, locationCreate, request, async transaction => {
-      const draft = await resolve(transaction, request.body, dependencies)
-      if (!draft.ok) return draft
-      const location = await createLocation(transaction, draft.value, request.at)
-      return location.ok ? accepted(changed('location.create', location.value, request.at)) : location
+      const resolved = await resolve(transaction, request.body, dependencies)
+      if (!resolved.ok) return resolved
+      const { draft, hint } = resolved.value
+      const location = await createLocation(transaction, draft, request.at)
+      return location.ok ? accepted(changed('location.create', location.value, request.at, hint)) : location
     }),
   ),
   bind(locationList, request =>
@@ -88,14 +104,16 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
       const fixed = refuseFixedChange(sent, locationToWire(locationView(before, request.at)), Object.keys(changeableMembers))
       if (fixed !== null) return { ok: false, refusal: fixed }
       const choice = changedChoice(before, body)
-      const draft = movesPlace(body)
+      const { referenceId, customerId, metadata } = choice
+      const resolved = movesPlace(body)
         ? await resolve(transaction, choice, dependencies)
-        : accepted({ ...before, referenceId: choice.referenceId, customerId: choice.customerId, metadata: choice.metadata })
-      if (!draft.ok) return draft
-      if (hasRecords && draft.value.currencyCode !== before.currencyCode) return currencyInUse
-      const location = await updateLocation(transaction, before, draft.value, request.at)
+        : accepted({ draft: { ...before, referenceId, customerId, metadata }, hint: null })
+      if (!resolved.ok) return resolved
+      const { draft, hint } = resolved.value
+      if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse
+      const location = await updateLocation(transaction, before, draft, request.at)
       if (!location.ok) return location
-      return accepted({ ...changed('location.update', location.value.location, request.at), orders: [location.value.order] })
+      return accepted({ ...changed('location.update', location.value.location, request.at, hint), orders: [location.value.order] })
     })
   }),
   bind(locationDelete, request =>

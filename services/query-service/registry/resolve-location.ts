@@ -1,6 +1,7 @@
 import type { LocationChange, LocationChoice } from '../../contract/location-choice.ts'
 import type { PostalAddress } from '../../contract/postal-address.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { decidedArea } from '../../platform/place/market-areas.ts'
 import type { Place } from '../../platform/place/place.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/location-row.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
@@ -11,6 +12,8 @@ export type ResolvedPlace = {
   readonly currencyCode: string
   readonly geoLocation: Place['geoLocation']
   readonly marketArea: string | null
+  /** All areas that the address may belong to. */
+  readonly marketAreas: readonly string[]
 }
 
 /**
@@ -20,7 +23,7 @@ export type ResolvedPlace = {
  */
 export const resolvePlace = (
   choice: LocationChoice,
-  { placeOf, isCurrency, timeZone }: QueryServiceDependencies,
+  { placeOf, areasOf, isCurrency, timeZone }: QueryServiceDependencies,
 ): Result<ResolvedPlace> => {
   const timezone = choice.timezone === null ? null : timeZone(choice.timezone)
   if (timezone === null && choice.timezone !== null) {
@@ -33,8 +36,15 @@ export const resolvePlace = (
   if (choice.postalAddress === null) return withoutAddress(chosen)
   const place = placeOf(choice.postalAddress)
   if (place.ok) {
-    const { timeZone: zone, currencyCode, geoLocation, marketArea } = place.value
-    return accepted({ timezone: chosen.timezone ?? zone, currencyCode: chosen.currencyCode ?? currencyCode, geoLocation, marketArea })
+    const { timeZone: zone, currencyCode, geoLocation } = place.value
+    const marketAreas = areasOf(choice.postalAddress)
+    return accepted({
+      timezone: chosen.timezone ?? zone,
+      currencyCode: chosen.currencyCode ?? currencyCode,
+      geoLocation,
+      marketArea: decidedArea(marketAreas),
+      marketAreas,
+    })
   }
   return place.refusal.code === 'geo_location_not_found' && chosen.timezone !== null && chosen.currencyCode !== null
     ? withoutAddress(chosen)
@@ -44,7 +54,7 @@ export const resolvePlace = (
 const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; currencyCode: string | null }): Result<ResolvedPlace> =>
   timezone === null || currencyCode === null
     ? refused('field_required', 'postal_address is required, unless timezone and currency_code are both given', 'postal_address')
-    : accepted({ timezone, currencyCode, geoLocation: null, marketArea: null })
+    : accepted({ timezone, currencyCode, geoLocation: null, marketArea: null, marketAreas: [] })
 
 /**
  * Write down a choice with what it resolves to. `areaSourceId` is the shared source of the market area in the location's currency,
