@@ -19,12 +19,15 @@ export type ConnectCall = {
   readonly sent: Readonly<Record<string, unknown>> | null
 }
 
-/** Numbers as the texts that were sent: the pages judge them, and no digit is lost. */
-const withNumberTexts = (value: unknown): unknown => {
-  if (isJsonNumber(value)) return numberText(value)
-  if (Array.isArray(value)) return value.map(withNumberTexts)
+/** The members of pages that are numbers; a number anywhere else is no text. */
+const numberMembers: ReadonlySet<string> = new Set('cost fixed percentage to_kwh surcharge_fixed surcharge_percentage dates'.split(' '))
+
+/** Write the numbers of number members as the texts that were sent: the pages judge them, and no digit is lost. Others stay numbers. */
+const withNumberTexts = (value: unknown, name = ''): unknown => {
+  if (isJsonNumber(value)) return numberMembers.has(name) ? numberText(value) : Number(numberText(value))
+  if (Array.isArray(value)) return value.map(one => withNumberTexts(one, name))
   if (!isMembers(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withNumberTexts(member)]))
+  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, withNumberTexts(one, member)]))
 }
 
 type Text = string | null

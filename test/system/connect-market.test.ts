@@ -41,11 +41,8 @@ const sourcesOf = async (call: Call) => (await locationOf(call))['market_sources
 describe('market prices', () => {
   it('that come after the session reach its location, and only then it is told complete', async () => {
     const { call, token, flow } = await begin('current')
-    expect(await flow.submit('tariff_structure_select', { options: ['MARKET'] })).toMatchObject({
-      route: 'region_select',
-      data: { regions: marketAreasOf({ ...londonAddress }) },
-    })
-    // A program that posts the surcharge without a choice means the whole country.
+    // Every address of Great Britain belongs to the whole.
+    expect((await flow.submit('tariff_structure_select', { options: ['MARKET'] })).route).toBe('surcharge_capture')
     const shown = await flow.submit('surcharge_capture')
     expect(shown).toMatchObject({ route: 'tariffs_summary', data: { rates: { yesterday: [], today: [], tomorrow: [] } } })
     expect((await call('GET', `/connect/token?connect_token=${token}`)).body).toMatchObject({ price_available: false })
@@ -85,6 +82,12 @@ describe('market prices', () => {
     expect((await now.flow.submit('region_select', { region })).route).toBe('surcharge_capture')
     await now.flow.submit('surcharge_capture', { surcharge: { fixed: 0, percentage: 5 } })
     expect(await sourcesOf(now.call)).toMatchObject({ import: chosen })
+
+    // A program that posts the surcharge without a choice means the whole country.
+    const open = await begin('current')
+    await open.flow.submit('tariff_structure_select', { options: ['MARKET'] })
+    expect((await open.flow.submit('surcharge_capture', { surcharge: { fixed: 0, percentage: 5 } })).route).toBe('tariffs_summary')
+    expect(await sourcesOf(open.call)).not.toMatchObject({ import: chosen })
 
     const { call, flow } = await begin('earlier')
     const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })

@@ -40,6 +40,17 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
     await refuses(without({ country_code: 'GBR' }), 'country_code_invalid')
     await refuses(without({ city: 'Nowhereville', country_code: 'US', post_code: 'x' }), 'geo_location_not_found')
     await refuses({ postal_address: 'London' }, 'data_json_invalid')
+    for (const part of ['address_line1', 'address_line2', 'city', 'state', 'post_code', 'country_code']) {
+      await refuses(without({ [part]: 1 }), 'data_json_invalid')
+      expect((await flow.submit('postal_address_capture', without({ [part]: 12345 }))).body).toMatchObject({
+        field: `data.postal_address.${part}`,
+        message: expect.stringContaining('must be a string'),
+      })
+    }
+    const austin = without({ city: 'Austin', country_code: 'US', post_code: '78701' })
+    await refuses(austin, 'geo_location_not_found')
+    expect((await flow.submit('postal_address_capture', austin)).body).toMatchObject({ field: 'data.postal_address.state' })
+    await refuses(without({ city: 'Ingensteds', country_code: 'SE', post_code: '57230' }), 'geo_location_not_found')
     await refuses({}, 'address_line1_missing')
   })
 
@@ -55,6 +66,8 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
     await refuses({ provider: { id: french?.id } }, 'provider_id_invalid')
     const named = refusing(flow, 'provider_name_capture')
     await named({ provider: { name: ' ' } }, 'provider_name_missing')
+    await named({ provider: { name: 7 } }, 'data_json_invalid')
+    await refuses({ provider: { id: 7 } }, 'data_json_invalid')
     await named({ provider: [] }, 'data_json_invalid')
   })
 

@@ -12,7 +12,7 @@ import {
   structures,
 } from './session.ts'
 
-/** The data of a page as it was posted: objects, lists, texts, booleans; numbers stand as their texts. */
+/** The data of a page as it was posted: objects, lists, texts, booleans. Numbers stand as their texts where a page has numbers. */
 export type PageData = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is PageData => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -31,6 +31,15 @@ export const areaSource = async (database: Database, area: string, currencyCode:
   })
 }
 
+/** Tell whether one of some areas has a shared source with prices in a currency. */
+export const hasFilledArea = async ({ operator }: Database, areas: readonly string[], currencyCode: string): Promise<boolean> => {
+  const { rows } = await sql`
+    select 1 from market_sources
+    where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null and price_revision > 0
+    limit 1`.execute(operator)
+  return rows.length > 0
+}
+
 /** A location whose shared source is empty while another one of the same area has prices. */
 export type MisplacedLocation = {
   readonly accountId: string

@@ -1,7 +1,8 @@
 import { countryInvalid } from '../../domain/connect/read-page.ts'
-import { type ConnectAddress, type ConnectConfig, isComplete } from '../../domain/connect/session.ts'
+import { type ConnectAddress, type ConnectConfig, isComplete, wholeRegion } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { PostalAddress } from '../../platform/place/place.ts'
+import { hasFilledArea } from '../../platform/postgres/connect-session-markets.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
@@ -39,15 +40,30 @@ const stateMissing = refused(
 )
 
 /**
+ * List the areas that a person may choose from. Where one of them is the whole country, to which every address belongs, the others are
+ * offered only once one of them has prices. Source: contract decisions 18.
+ */
+const regionsOf = async (
+  database: ConnectDependencies['database'],
+  areas: readonly string[],
+  currencyCode: string,
+): Promise<readonly string[]> => {
+  const whole = wholeRegion(areas)
+  if (whole === null) return areas
+  const parts = areas.filter(area => area !== whole)
+  return (await hasFilledArea(database, parts, currencyCode)) ? areas : [whole]
+}
+
+/**
  * Place a complete address, for a location that is there or is yet to come. What the location has set for itself holds over the address.
  * Refuses `geo_location_not_found` and `country_code_invalid`.
  */
-export const placeAddress = (
-  { placeOf, areasOf }: Pick<ConnectDependencies, 'placeOf' | 'areasOf'>,
+export const placeAddress = async (
+  { placeOf, areasOf, database }: Pick<ConnectDependencies, 'placeOf' | 'areasOf' | 'database'>,
   { direction }: Pick<ConnectConfig, 'direction'>,
   address: ConnectAddress,
   location: StoredLocation | null,
-): Result<PlacedAddress> => {
+): Promise<Result<PlacedAddress>> => {
   const postal = postalOf(address)
   const isPlacedByItself = location !== null && location.overrides.timezone !== null
   if (postal.country_code.trim().toUpperCase() === 'US' && address.state === undefined && !isPlacedByItself) return stateMissing
@@ -61,17 +77,18 @@ export const placeAddress = (
       ? notFound
       : accepted({ regions: areasOf(postal), hasMarketSource, currencyCode: location.currencyCode })
   }
-  return accepted({ regions: areasOf(postal), hasMarketSource, currencyCode: location?.currencyCode ?? place.value.currencyCode })
+  const currencyCode = location?.currencyCode ?? place.value.currencyCode
+  return accepted({ regions: await regionsOf(database, areasOf(postal), currencyCode), hasMarketSource, currencyCode })
 }
 
 /** Place what is known of an address; null where it is not complete, or cannot be placed. */
-export const placeKnown = (
-  dependencies: Pick<ConnectDependencies, 'placeOf' | 'areasOf'>,
+export const placeKnown = async (
+  dependencies: Pick<ConnectDependencies, 'placeOf' | 'areasOf' | 'database'>,
   config: Pick<ConnectConfig, 'direction'>,
   address: ConnectAddress,
   location: StoredLocation | null,
-): PlacedAddress | null => {
+): Promise<PlacedAddress | null> => {
   if (!isComplete(address)) return null
-  const placed = placeAddress(dependencies, config, address, location)
+  const placed = await placeAddress(dependencies, config, address, location)
   return placed.ok ? placed.value : null
 }
