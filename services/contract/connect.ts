@@ -14,7 +14,8 @@ import { tariffDirections, tariffTypes } from './tariff-draft.ts'
 const objectRename: Rename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
 
 const answerShape = z.object({
-  connect_token: idText('cot'),
+  connect_token: idText('cot').describe('Whoever holds it may act on the session: for the browser alone.'),
+  session_id: idText('fps').describe('Names the session in events and reads; it grants nothing.'),
   object: z.literal('connect_session'),
   expires_in: z.int(),
   live_mode: stored.live_mode,
@@ -34,7 +35,8 @@ const answerShape = z.object({
 export const connectTokenAnswer = { name: 'ConnectToken', shape: answerShape }
 
 const sessionShape = z.object({
-  id: idText('cot'),
+  id: idText('cot').optional().describe('The token, where the request named it.'),
+  session_id: idText('fps'),
   object: z.literal('connect_session'),
   live_mode: stored.live_mode,
   customer_id: orNull(idText('cus')),
@@ -48,9 +50,10 @@ const sessionShape = z.object({
   account_id: stored.account_id,
 })
 
-/** A session as callers see it; `token` is its id. Instants in ms. */
+/** A session as callers see it; `token` is null where the caller has not shown it. Instants in ms. */
 export type SessionView = {
-  readonly token: string
+  readonly token: string | null
+  readonly sessionId: string
   readonly accountId: string
   readonly liveMode: boolean
   readonly request: ConnectRequest
@@ -78,8 +81,9 @@ const times = (view: SessionView) => ({
 })
 
 /** Write what a caller gets for a new session. */
-export const connectTokenToWire = (view: SessionView): z.input<typeof answerShape> => ({
+export const connectTokenToWire = (view: SessionView & { readonly token: string }): z.input<typeof answerShape> => ({
   connect_token: view.token,
+  session_id: view.sessionId,
   object: 'connect_session',
   expires_in: Math.round((view.expiresAt - view.createdAt) / 1000),
   ...shared(view),
@@ -90,9 +94,10 @@ export const connectTokenToWire = (view: SessionView): z.input<typeof answerShap
   ...times(view),
 })
 
-/** Write a session that has done what it was made for: the answer of its retrieval, and the data of its event. */
+/** Write a session that has done what it was made for: the answer of its retrieval, and the data of its event, which never shows the token. */
 export const sessionToWire = (view: SessionView, layout: Layout = 'current'): z.input<typeof sessionShape> => ({
-  id: view.token,
+  ...(view.token === null ? {} : { id: view.token }),
+  session_id: view.sessionId,
   object: 'connect_session',
   ...shared(view),
   price_available: view.isPriced,
@@ -106,6 +111,7 @@ export const connectRefusals = ['customer_not_found', 'location_not_found', 'tar
 
 const exampleAnswer = {
   connect_token: token,
+  session_id: 'fps_0198c0ffee00112233445566',
   object: 'connect_session',
   expires_in: 86_400,
   live_mode: false,
@@ -126,7 +132,7 @@ export const connectTokenCreate = defineOperation({
   id: 'connect_token_create',
   summary: 'Create a Connect token',
   description:
-    'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request.',
+    'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request. Once the session is complete the token can only be read, unless actions.edit_tariff was set.',
   tag: connectTag,
   access: 'all',
   routes: { current: [{ method: 'POST', path: '/connect/token' }], earlier: [{ method: 'POST', path: '/connect/tariff/token' }] },
@@ -162,5 +168,21 @@ export const connectTokenRetrieve = defineOperation({
   renames: {
     answer: [objectRename, { current: 'price_available', earlier: 'is_tariff_processed' }, { earlier: 'complete_action', inRequest: true }],
   },
+  refusals: ['pending_connect', 'not_found'],
+})
+
+const retrieveRenames = connectTokenRetrieve.renames
+
+export const connectSessionRetrieve = defineOperation({
+  id: 'connect_session_retrieve',
+  summary: 'Retrieve a Connect session by its id',
+  description:
+    'Gives what a session has connected, without its token: session_id is in the answer that made the token, and in connect_session.complete. While it is not finished this is pending_connect; after its 24 hours it is gone.',
+  tag: connectTag,
+  access: 'read',
+  routes: { current: [{ method: 'GET', path: '/connect/token/{id}' }], earlier: [{ method: 'GET', path: '/connect/tariff/token/{id}' }] },
+  answer: { name: 'ConnectSession', shape: sessionShape },
+  status: 200,
+  ...(retrieveRenames === undefined ? {} : { renames: retrieveRenames }),
   refusals: ['pending_connect', 'not_found'],
 })

@@ -71,6 +71,7 @@ export const operations: readonly Operation[] = [
   marketPrice.marketPriceList,
   connect.connectTokenCreate,
   connect.connectTokenRetrieve,
+  connect.connectSessionRetrieve,
   connectBatch.connectBatchImport,
   connectCall.connectStep,
   event.eventList,

@@ -18,6 +18,7 @@ const prefixes: Readonly<Record<string, string>> = {
   webhooks: 'whe',
   deliveries: 'whd',
   resends: 'whr',
+  token: 'fps',
 }
 
 const values: Readonly<Record<string, string>> = {

@@ -23,6 +23,7 @@ export const idPrefixes = {
   scheduleAmount: 'sae_',
   event: 'evt_',
   connectSession: 'cot_',
+  connectSessionName: 'fps_',
   apiKey: 'key_',
   webhookEndpoint: 'whe_',
   webhookDelivery: 'whd_',
@@ -32,7 +33,7 @@ export const idPrefixes = {
 
 export type IdKind = keyof typeof idPrefixes
 
-/** Connect sessions are secrets: 16 random bytes. Every other id is 12 bytes. */
+/** Connect tokens (`connectSession`) are secrets: 16 random bytes. Every other id is 12 bytes. */
 export const idBytes = (kind: IdKind): number => (kind === 'connectSession' ? 16 : 12)
 
 const hexDigits = '0123456789abcdef'

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { newState } from '../../services/domain/connect/session.ts'
 import { presentInstant } from '../../services/platform/clock.ts'
+import { mint } from '../../services/platform/mint.ts'
 import { appendAudit } from '../../services/platform/postgres/audit-log.ts'
 import { createSession, reportTariff, type StoredSession } from '../../services/platform/postgres/connect-sessions.ts'
 import { createCustomer } from '../../services/platform/postgres/customers.ts'
@@ -75,7 +76,19 @@ const leaveConnect = async (transaction: TenantTransaction, person: Person, name
     const id = `${index} ${randomUUID()}`
     const open = { customerId: null, locationId: null, tariffId: null, savedPrint: null, replaced: [], completeAction: null }
     const dates = { completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hour }
-    const session = { accountId, liveMode, id, sealedToken: 'sealed', keyId: 'key', config, request, state, ...open, ...dates, ...form }
+    const session = {
+      accountId,
+      liveMode,
+      id,
+      sessionId: mint('connectSessionName', at),
+      keyId: 'key',
+      config,
+      request,
+      state,
+      ...open,
+      ...dates,
+      ...form,
+    }
     await createSession(transaction, session)
     const credentials = {
       ...{ accountId, liveMode, id: randomUUID(), sessionId: id, providerId: 'prv_test', sealed: 'sealed' },

@@ -83,12 +83,12 @@ describe('credentials', () => {
   })
 
   it('go with DISCONNECT, and where prices are typed instead', async () => {
-    const one = await toLogin()
+    const one = await toLogin('current', edit)
     await logIn(one.token)
     await one.flow.submit('session_start')
     await one.flow.act('DISCONNECT')
     expect(await kept(one.accountId)).toEqual([])
-    const two = await toLogin()
+    const two = await toLogin('current', edit)
     await logIn(two.token)
     await two.flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await two.flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -125,7 +125,7 @@ describe('credentials', () => {
 
 describe('a tariff that a provider gave', () => {
   it('was there, also where the same session goes on by hand', async () => {
-    const { call, accountId, flow, token } = await toLogin()
+    const { call, accountId, flow, token } = await toLogin('current', edit)
     const typed = async (cost: number) => {
       await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
       await flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -177,7 +177,7 @@ describe('work that cannot be done', () => {
           completedAt: service().clock.at,
           expiresAt: service().clock.at + 1e9,
         }
-        await createSession(transaction, { ...session, ...done, id: `unpriced-${number}` })
+        await createSession(transaction, { ...session, ...done, id: `unpriced-${number}`, sessionId: `fps_${number}` })
         const nothing = { referenceId: null, tariffId: null, fetchedAt: null, failingSince: null, failureToldAt: null, locationId: null }
         const broken = { ...waiting, ...nothing, providerId: directId, direction: 'IMPORT', type: 'COMMODITY' } as const
         await putCredentials(transaction, { ...broken, id: `aut_${number}`, sealed: 'broken', consentedAt: 1, dueAt: 1, createdAt: 1 })

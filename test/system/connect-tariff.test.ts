@@ -22,14 +22,16 @@ const dayOf = (at: number): string => `${new Date(at).toISOString().slice(0, 10)
 describe.each(layouts)('a location that has a tariff, in the %s layout', layout => {
   const { fixedSummary, end } = routesOf(layout)
 
-  it('opens at its summary, and EDIT leads to the providers', async () => {
+  it('opens at its summary; EDIT leads to the providers until the session is complete', async () => {
     const { call } = await keepFixed(layout, 0.3)
     const flow = await visitAs(call, layout, { location_id: (await locationOf(call))['id'] })
     const shown = await flow.submit('session_start')
     expect(shown).toMatchObject({ route: fixedSummary, data: { provider: { display_name: 'Ecotricity' } } })
-    expect((await flow.act('EDIT', shown.route)).route).toBe('provider_select')
-    expect((await flow.act('BACK')).route).toBe(shown.route)
-    if (layout === 'earlier') expect((await flow.act('SAVE')).route).toBe(end)
+    if (layout === 'earlier') {
+      expect((await flow.act('EDIT', shown.route)).route).toBe('provider_select')
+      expect((await flow.act('BACK')).route).toBe(shown.route)
+      expect((await flow.act('SAVE')).route).toBe(end)
+    } else expect(await flow.act('EDIT', shown.route)).toMatchObject({ code: 'action_invalid' })
     expect(await retrieve(call, layout, flow.token)).toMatchObject({ status: 200, body: { location_id: (await locationOf(call))['id'] } })
   })
 
@@ -91,8 +93,8 @@ describe.each(layouts)('a location that has a tariff, in the %s layout', layout 
     expect(rows).toEqual([{ closed: true, voided: false }])
   })
 
-  it('is disconnected from its summary', async () => {
-    const { call, flow } = await keepFixed(layout, 0.3)
+  it('is disconnected from its summary by a session with edit_tariff', async () => {
+    const { call, flow } = await keepFixed(layout, 0.3, { actions: { edit_tariff: true } })
     expect((await flow.act('DISCONNECT', fixedSummary)).route).toBe(end)
     expect(await tariffsOf(call)).toEqual([])
     expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'NOT_CONNECTED' })

@@ -130,7 +130,7 @@ describe('an import without pages', () => {
     expect((await retrieve(call, 'earlier', token)).body).toMatchObject({ is_tariff_processed: true, complete_action: 'SAVE' })
     expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Imported', contract_end_date: '2031-01-01T00:00:00Z' }])
     expect(await locationOf(call)).toMatchObject({ reference_id: 'l', customer_id: expect.stringMatching(/^cus_/) })
-    expect(await completed(call)).toMatchObject([{ data: { id: token } }])
+    expect(await completed(call)).toMatchObject([{ data: { session_id: expect.stringMatching(/^fps_[0-9a-f]{24}$/) } }])
     expect(await eventsOf(call, 'customer.create')).toHaveLength(1)
     expect((await call('POST', '/connect/tariff/batch', body('FIXED', 0.3))).status).toBe(200)
     expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([{ rate: [{ fixed: 0.3 }] }])

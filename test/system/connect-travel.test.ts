@@ -48,7 +48,8 @@ describe.each(layouts)('a person who moves about in the %s layout', layout => {
   })
 
   it('submits an older page as if it were open still', async () => {
-    const { flow, call } = await begin(layout, { route_options: {}, postal_address: londonAddress })
+    const actions = { edit_tariff: true }
+    const { flow, call } = await begin(layout, { route_options: {}, postal_address: londonAddress, actions })
     expect((await flow.submit('session_restore')).route).toBe('provider_select')
     const providers = await flow.submit('postal_address_capture', { postal_address: { ...londonAddress, address_line2: 'Flat 1' } })
     await flow.submit('provider_select', { provider: { id: providerNamed(providers, 'British Gas') } })

@@ -19,6 +19,8 @@ export type ConnectConfig = {
   readonly type: TariffType
   readonly disconnect: boolean
   readonly edit: boolean
+  /** Its token may change the tariff after the session is complete; absent in sessions of earlier versions, where `edit` decides. */
+  readonly editsWhenComplete?: boolean
   readonly capturesAdvanced: boolean
   readonly capturesName: boolean
   readonly capturesTerm: boolean

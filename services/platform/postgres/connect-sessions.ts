@@ -9,10 +9,10 @@ import type { Tenant, TenantTransaction } from './transaction.ts'
 /** A tariff that another one took the place of at `cutAt`: closed there, or its contract shortened from `contractEnd`. Instants in ms. */
 export type ReplacedTariff = Replacement & { readonly cutAt: number; readonly contractEnd: number | null }
 
-/** A Connect session as it is kept; `id` is the keyed hash of its token, instants in ms. */
+/** A Connect session as it is kept; `id` is the keyed hash of its token, `sessionId` names it and grants nothing. Instants in ms. */
 export type StoredSession = Tenant & {
   readonly id: string
-  readonly sealedToken: string
+  readonly sessionId: string
   readonly keyId: string
   readonly config: ConnectConfig
   readonly request: ConnectRequest
@@ -30,7 +30,7 @@ export type StoredSession = Tenant & {
   readonly expiresAt: number
 }
 
-const columns = sql`account_id as "accountId", live_mode as "liveMode", id, sealed_token as "sealedToken", key_id as "keyId", config, request,
+const columns = sql`account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", key_id as "keyId", config, request,
   state, customer_id as "customerId", location_id as "locationId", tariff_id as "tariffId", saved_print as "savedPrint", replaced,
   complete_action as "completeAction", completed_at as "completedAt", announced_at as "announcedAt", time_created as "createdAt",
   expires_at as "expiresAt"`
@@ -38,9 +38,9 @@ const columns = sql`account_id as "accountId", live_mode as "liveMode", id, seal
 /** Write a new session. */
 export const createSession = async ({ query }: Pick<TenantTransaction, 'query'>, session: StoredSession): Promise<void> => {
   await sql`
-    insert into connect_sessions (account_id, live_mode, id, sealed_token, key_id, config, request, state, customer_id, location_id, tariff_id,
+    insert into connect_sessions (account_id, live_mode, id, session_id, key_id, config, request, state, customer_id, location_id, tariff_id,
       saved_print, replaced, complete_action, completed_at, announced_at, time_created, expires_at)
-    values (${session.accountId}, ${session.liveMode}, ${session.id}, ${session.sealedToken}, ${session.keyId},
+    values (${session.accountId}, ${session.liveMode}, ${session.id}, ${session.sessionId}, ${session.keyId},
       ${JSON.stringify(session.config)}, ${JSON.stringify(session.request)}, ${JSON.stringify(session.state)}, ${session.customerId},
       ${session.locationId}, ${session.tariffId}, ${session.savedPrint}, ${JSON.stringify(session.replaced)}, ${session.completeAction},
       ${toTimestampOrNull(session.completedAt)}, ${toTimestampOrNull(session.announcedAt)}, ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`.execute(
@@ -78,6 +78,13 @@ export const retrieveSession = async (
     select ${columns} from connect_sessions where ${ownedBy(transaction)} and id = any(${[id].flat()}) ${forUpdate ? sql`for update` : sql``}`.execute(
     transaction.query,
   )
+  return rows[0] ?? null
+}
+
+/** Retrieve a session by the id that names it; null when there is none. */
+export const findSessionByName = async (transaction: TenantTransaction, sessionId: string): Promise<StoredSession | null> => {
+  const { rows } = await sql<StoredSession>`
+    select ${columns} from connect_sessions where ${ownedBy(transaction)} and session_id = ${sessionId}`.execute(transaction.query)
   return rows[0] ?? null
 }
 

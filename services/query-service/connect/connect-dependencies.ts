@@ -10,8 +10,6 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 /** What Connect is made from, beside what all operations of this role are. */
 export type ConnectDependencies = QueryServiceDependencies & {
   readonly pricing: Pick<PricingBook, 'gatherNewest'>
-  /** Seals tokens, which events name. */
-  readonly tokenSeal: Seal
   /** Seals what people give the apps of providers. */
   readonly credentialsSeal: Seal
   /** The market areas that fit an address that can be placed; none where no market is mapped. */

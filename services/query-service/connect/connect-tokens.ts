@@ -1,12 +1,24 @@
-import { connectTokenCreate, connectTokenRetrieve, connectTokenToWire, type SessionView, sessionToWire } from '../../contract/connect.ts'
+import {
+  connectSessionRetrieve,
+  connectTokenCreate,
+  connectTokenRetrieve,
+  connectTokenToWire,
+  sessionToWire,
+} from '../../contract/connect.ts'
 import type { ConnectDraft } from '../../contract/connect-draft.ts'
 import type { Layout } from '../../contract/layout.ts'
 import { type ConnectConfig, newState } from '../../domain/connect/session.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { mintConnectToken } from '../../platform/mint.ts'
-import { createSession, retrieveSession, type StoredSession, summaryNameOf } from '../../platform/postgres/connect-sessions.ts'
+import { mint, mintConnectToken } from '../../platform/mint.ts'
+import {
+  createSession,
+  findSessionByName,
+  retrieveSession,
+  type StoredSession,
+  summaryNameOf,
+} from '../../platform/postgres/connect-sessions.ts'
 import { retrieveCustomer } from '../../platform/postgres/customers.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
@@ -62,6 +74,7 @@ export const makeSession = async (
     type,
     disconnect: options.disconnect_tariff,
     edit: options.edit_tariff || request.tariffId !== null,
+    editsWhenComplete: options.edit_tariff,
     capturesAdvanced: options.advanced_tariff_capture,
     capturesName: options.tariff_name_capture,
     capturesTerm: options.contract_term_capture,
@@ -71,7 +84,7 @@ export const makeSession = async (
     accountId,
     liveMode,
     id,
-    sealedToken: dependencies.tokenSeal.seal(token, id),
+    sessionId: mint('connectSessionName', at),
     keyId,
     config,
     request: { ...request, callbackUrl: request.callbackUrl ?? '', locationId: tariff?.locationId ?? request.locationId },
@@ -94,6 +107,20 @@ export const makeSession = async (
 const notFinished = refused('pending_connect', 'The person has not finished this session yet; ask again later')
 const noSession = refused('not_found', 'No Connect session has this token, or it has expired')
 
+/** Show a session that is complete; `token` is null if the caller has named it by its id. */
+const show = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  session: StoredSession | null,
+  { token, layout, at }: { readonly token: string | null; readonly layout: Layout; readonly at: number },
+) => {
+  if (session === null || session.expiresAt <= at) return noSession
+  if (session.completedAt === null) return notFinished
+  const tariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+  const isKnown = await isPriced(dependencies, transaction, tariff, at)
+  return accepted(sessionToWire({ ...session, token, isPriced: isKnown }, layout))
+}
+
 /** Bind the operations on Connect tokens. */
 export const connectTokenOperations = (dependencies: ConnectDependencies): readonly Binding[] => [
   bind(connectTokenCreate, async request => {
@@ -104,8 +131,8 @@ export const connectTokenOperations = (dependencies: ConnectDependencies): reado
     return change(dependencies, connectTokenCreate, request, async transaction => {
       const made = await makeSession(dependencies, transaction, draft, { layout, keyId: caller.keyId, at })
       if (!made.ok) return made
-      const view: SessionView = { ...made.value.session, token: made.value.token, isPriced: false }
-      return accepted({ value: connectTokenToWire(view), events: [] })
+      const { session, token } = made.value
+      return accepted({ value: connectTokenToWire({ ...session, token, isPriced: false }), events: [] })
     })
   }),
   bind(connectTokenRetrieve, async request => {
@@ -113,11 +140,13 @@ export const connectTokenOperations = (dependencies: ConnectDependencies): reado
     if (!isId('connectSession', token)) return noSession
     return withTenant(dependencies.database, tenantOf(request), async transaction => {
       const session = await retrieveSession(transaction, sessionIdsOf(dependencies, token))
-      if (session === null || session.expiresAt <= request.at) return noSession
-      if (session.completedAt === null) return notFinished
-      const tariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
-      const isKnown = await isPriced(dependencies, transaction, tariff, request.at)
-      return accepted(sessionToWire({ ...session, token, isPriced: isKnown }, request.layout))
+      return show(dependencies, transaction, session, { ...request, token })
     })
   }),
+  bind(connectSessionRetrieve, async request =>
+    withTenant(dependencies.database, tenantOf(request), async transaction => {
+      const session = isId('connectSessionName', request.id) ? await findSessionByName(transaction, request.id) : null
+      return show(dependencies, transaction, session, { ...request, token: null })
+    }),
+  ),
 ]

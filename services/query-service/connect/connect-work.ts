@@ -109,7 +109,7 @@ const announceOne = (dependencies: ConnectDependencies, { id, ...tenant }: Key, 
       if (session === null || session.tariffId === null) return nothingDone
       const tariff = await retrieveTariff(transaction, session.tariffId)
       const isKnown = await isPriced(dependencies, transaction, tariff, at)
-      const { value, deeds } = announce(dependencies, session, isKnown, at)
+      const { value, deeds } = announce(session, isKnown, at)
       if (value !== session) await updateSession(transaction, value)
       return deeds
     },

@@ -11,21 +11,12 @@ import { isPriced } from './summary.ts'
 export const sessionIdsOf = ({ secret }: Pick<ConnectDependencies, 'secret'>, token: string): readonly [string, ...string[]] =>
   hashesOf(secret, token)
 
-/** The token of a kept session. */
-export const tokenOf = ({ tokenSeal }: Pick<ConnectDependencies, 'tokenSeal'>, session: StoredSession): string =>
-  tokenSeal.open(session.sealedToken, session.id)
-
 /** Tell of a session that has kept a tariff, once, as soon as the tariff has a price. Source: description, events; contract decisions 14. */
-export const announce = (
-  dependencies: Pick<ConnectDependencies, 'tokenSeal'>,
-  session: StoredSession,
-  isPriceKnown: boolean,
-  at: number,
-): Done<StoredSession> => {
+export const announce = (session: StoredSession, isPriceKnown: boolean, at: number): Done<StoredSession> => {
   const isDue = session.completeAction === 'SAVE' && session.announcedAt === null
   if (!isDue || !isPriceKnown) return { value: session, deeds: nothingDone }
-  const view = { ...session, token: tokenOf(dependencies, session), isPriced: true }
-  const event = { type: 'connect_session.complete', objectId: view.token, data: sessionToWire(view) }
+  const data = sessionToWire({ ...session, token: null, isPriced: true })
+  const event = { type: 'connect_session.complete', objectId: session.sessionId, data }
   return { value: { ...session, announcedAt: at }, deeds: { ...nothingDone, events: [event] } }
 }
 
@@ -47,5 +38,5 @@ export const finish = async (
     completeAction: 'SAVE',
     completedAt: session.completedAt ?? at,
   }
-  return announce(dependencies, finished, await isPriced(dependencies, transaction, tariff, at), at)
+  return announce(finished, await isPriced(dependencies, transaction, tariff, at), at)
 }

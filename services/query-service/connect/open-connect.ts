@@ -33,7 +33,6 @@ export const openConnect = async (
   const dependencies: ConnectDependencies = {
     ...shared,
     ...settings,
-    tokenSeal: sealWith(shared.secret, 'connect tokens'),
     credentialsSeal: sealWith(credentialsKey, credentialsPurpose),
     areasOf: marketAreasOf,
     connectPaths: [...new Set(['/connect', path])],

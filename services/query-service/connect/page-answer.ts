@@ -2,6 +2,7 @@ import type { ConnectPage } from '../../contract/connect-call.ts'
 import { withToken } from '../../contract/connect-url.ts'
 import { exactNumber, isNumberText, scaledNumber } from '../../contract/exact-number.ts'
 import { scheduleToWire } from '../../contract/tariff-schedule.ts'
+import { isReadOnly } from '../../domain/connect/completed.ts'
 import { type Action, actionsOf, type Page, routeOf } from '../../domain/connect/page.ts'
 import { type ChosenProvider, type ConnectState, structuresOf } from '../../domain/connect/session.ts'
 import { termsOf } from '../../domain/connect/tariff-of.ts'
@@ -202,8 +203,15 @@ const endData = ({ config, request }: StoredSession, token: string): Data => {
   return config.layout === 'earlier' ? { callback_uri: address, callback_url: address } : { redirect_url: address, callback_url: address }
 }
 
-const shownActions = (page: Page, { config, state }: StoredSession): readonly Action[] =>
-  actionsOf(page, config.layout).filter(action => action !== 'WRONG_TARIFF_REPORT' || !state.isReported)
+/** Actions that change a tariff: a token that may only read is not offered them. */
+const changing: readonly Action[] = ['EDIT', 'DISCONNECT', 'SAVE']
+
+const shownActions = (page: Page, session: StoredSession): readonly Action[] => {
+  const isClosed = isReadOnly(session)
+  const isShown = (action: Action): boolean =>
+    action === 'WRONG_TARIFF_REPORT' ? !session.state.isReported : !(isClosed && changing.includes(action))
+  return actionsOf(page, session.config.layout).filter(isShown)
+}
 
 /** Draw a page of a session: the one it is on, or its end where the visit ends here. */
 export const drawPage = async (drawn: Drawn, ending: boolean): Promise<ConnectPage> => {

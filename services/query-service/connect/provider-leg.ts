@@ -4,6 +4,7 @@ import { isMembers } from '../../contract/member-path.ts'
 import { parseJson } from '../../contract/strict-json.ts'
 import { advance } from '../../domain/connect/advance.ts'
 import type { LoginOutcome } from '../../domain/connect/capture.ts'
+import { isReadOnly, sessionComplete } from '../../domain/connect/completed.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { retrieveSession, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { findProviders } from '../../platform/postgres/providers.ts'
@@ -51,7 +52,9 @@ const noConsent = refused('consent_missing', 'Send consent_given: true, or leave
 
 type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<Step>>
 
-const change = ({ dependencies, found }: Leg, work: Work): Promise<Result<Step>> => changeSession(dependencies, found, work)
+/** A login that goes on after its session was completed in another way changes nothing. */
+const change = ({ dependencies, found }: Leg, work: Work): Promise<Result<Step>> =>
+  changeSession(dependencies, found, async (transaction, session) => (isReadOnly(session) ? sessionComplete : work(transaction, session)))
 
 const still = (session: StoredSession): Result<Step> => accepted({ session, isEnding: false, deeds: { events: [], audit: [], orders: [] } })
 

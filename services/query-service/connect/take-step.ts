@@ -1,5 +1,6 @@
 import type { ConnectCall } from '../../contract/connect-call.ts'
 import { advance, type Effect, type Input, type Move } from '../../domain/connect/advance.ts'
+import { advanceCompleted, isReadOnly } from '../../domain/connect/completed.ts'
 import { isAction, pageOfRoute, startRoutes } from '../../domain/connect/page.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { reportTariff, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
@@ -120,7 +121,10 @@ export const takeStep = async (
   const location = await locationOf(transaction, opened)
   const input = await inputOf(dependencies, transaction, opened, location, { call, at })
   if (!input.ok) return input
-  const move = advance(opened.config, opened.state, input.value)
+  const { config, state, completedAt } = opened
+  const move = isReadOnly(opened)
+    ? advanceCompleted(config, state, input.value, at - (completedAt ?? at))
+    : advance(config, state, input.value)
   if (!move.ok) return move
   if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT') await removeUnfetched(transaction, opened.id)
   const step = await carryOut(dependencies, transaction, opened, move.value, at)

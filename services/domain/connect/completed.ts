@@ -1,0 +1,52 @@
+import { accepted, type Result, refused } from '../refusal.ts'
+import { advance, type Input, type Move } from './advance.ts'
+import type { Action, Page } from './page.ts'
+import type { ConnectConfig, ConnectState } from './session.ts'
+
+/** The refusal of a change in a session that is complete. */
+export const sessionComplete = refused(
+  'action_invalid',
+  'This session is complete, and its link can only be read: ask for a new link to change the tariff.',
+)
+
+/** Tell whether the token of a completed session may only read: always, unless the session was created with `edit_tariff`. */
+export const isReadOnly = ({ config, completedAt }: { readonly config: ConnectConfig; readonly completedAt: number | null }): boolean =>
+  completedAt !== null && !(config.editsWhenComplete ?? config.edit)
+
+const capturedBy = (state: ConnectState): string => JSON.stringify({ ...state, page: null, trail: [] })
+
+/** Disconnecting leaves a session at its end without a source of prices. */
+const isRepeatedDisconnect = (action: Action, { page, source }: ConnectState): boolean =>
+  action === 'DISCONNECT' && page === 'end' && source === null
+
+const stay = (state: ConnectState): Result<Move> => accepted({ state, effect: null })
+const leave = (state: ConnectState): Result<Move> => accepted({ state, effect: 'leave' })
+
+/** Programs that post all pages in a fixed order post those of name and term after the summary, which completes: they are this late at most. */
+const lateMs = 600_000
+
+/** Tell whether a page of the fixed order was skipped, and its program is still under way. */
+const isSkipped = (page: Page, { name, term }: ConnectState, sinceMs: number): boolean =>
+  sinceMs < lateMs && ((page === 'name' && name === null) || (page === 'term' && term === null))
+
+/**
+ * Answer an input of a completed session whose token may only read, `sinceMs` after it was completed. The page stays as it is. A repeated
+ * submit and the pages of name and term are answered with that page; name and term are taken once, in the first ten minutes, if they were
+ * never given. BACK, CLOSE and a repeated SAVE end the visit; a wrong tariff can still be reported. Everything else is refused with
+ * `action_invalid`. Source: contract decisions 18; Connect reference 5.
+ */
+export const advanceCompleted = (config: ConnectConfig, state: ConnectState, input: Input, sinceMs: number): Result<Move> => {
+  switch (input.kind) {
+    case 'start':
+      return advance(config, state, input)
+    case 'submit': {
+      const { page } = input.captured
+      const again = advance(config, state, input)
+      if (page === 'name' || page === 'term') return isSkipped(page, state, sinceMs) ? again : stay(state)
+      return again.ok && capturedBy(again.value.state) === capturedBy(state) ? stay(state) : sessionComplete
+    }
+    case 'action':
+      if (input.action === 'WRONG_TARIFF_REPORT') return advance(config, state, input)
+      return ['BACK', 'CLOSE', 'SAVE'].includes(input.action) || isRepeatedDisconnect(input.action, state) ? leave(state) : sessionComplete
+  }
+}
