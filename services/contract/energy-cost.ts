@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { yearsLater } from '../domain/civil-date.ts'
 import type { EnergyCostElement } from '../domain/cost/energy-cost.ts'
 import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
-import { energyScale } from '../domain/quantity.ts'
+import { type Energy, energyScale } from '../domain/quantity.ts'
 import { defaultTariffDirection } from '../domain/record/check-record.ts'
 import type { EnergyFlowDirection } from '../domain/record/record.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
@@ -14,7 +14,7 @@ import { scaledNumber } from './exact-number.ts'
 import { fields, instant, refuseField, text, word } from './field.ts'
 import { costShape, costToWire } from './instant-cost.ts'
 import { defineOperation, sameRoute } from './operation.ts'
-import { flag, parameters } from './parameter.ts'
+import { autoFlag, flag, parameters } from './parameter.ts'
 
 /** The longest span of a cost, and the most elements of one. Source: contract decisions 9. */
 export const costLimits = { years: 10, elements: 4_000 } as const
@@ -47,6 +47,20 @@ export const energyCostShape = z.object({
   location_timezone: z.string(),
   currency_code: z.string(),
   energy_units: z.literal('WH'),
+  includes_devices: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether records of devices are added up. Of a customer or an account: those of any location. Absent in costs of a device or session.',
+    ),
+  excluded_device_energy: z
+    .object({ value: exact })
+    .optional()
+    .describe('WH of the records of devices in the span that are left out; absent if there are none.'),
+  warning: z
+    .literal('own_and_device_records')
+    .optional()
+    .describe('A location has records of its own and of its devices, which may meter the same energy.'),
   data: z.array(elementShape),
   time_created: stored.time_created,
   account_id: stored.account_id,
@@ -70,6 +84,12 @@ export type EnergyCostView = {
   readonly currencyCode: string
   readonly entries: readonly EnergyCostEntry[]
   readonly includeTariff: boolean
+  /** Absent or null: the costs are those of a device or session. */
+  readonly deviceRecords?: {
+    readonly isIncluded: boolean
+    readonly isMixed: boolean
+    readonly excludedEnergy: Energy | null
+  } | null
   readonly createdAt: number
 }
 
@@ -87,10 +107,20 @@ export const energyCostToWire = (
   location_timezone: view.timezone,
   currency_code: view.currencyCode,
   energy_units: 'WH',
+  ...deviceNoteToWire(view.deviceRecords ?? null),
   data: view.entries.map(entry => entryToWire(entry, view.includeTariff, offsetMinutes)),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
 })
+
+const deviceNoteToWire = (of: NonNullable<EnergyCostView['deviceRecords']> | null) =>
+  of === null
+    ? {}
+    : {
+        includes_devices: of.isIncluded,
+        ...(of.excludedEnergy === null ? {} : { excluded_device_energy: { value: scaledNumber(of.excludedEnergy, energyScale) } }),
+        ...(of.isMixed ? { warning: 'own_and_device_records' as const } : {}),
+      }
 
 const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetMinutes: (at: number) => number) => ({
   start_time: writeInstant(entry.start, offsetMinutes(entry.start)),
@@ -205,7 +235,11 @@ export const intervalCost = defineOperation({
   query: parameters({
     ...choices,
     aggregation: word('DAY', 'MONTH', 'HOUR').optional(),
-    include_devices: flag.default(false).describe("Adds the devices' records of a location to its own."),
+    include_devices: autoFlag
+      .default('auto')
+      .describe(
+        "auto: a location with records of its own answers with those, one without answers with its devices' records. true adds the devices' records to the location's own, false leaves them out.",
+      ),
   }),
   body: fields({ start_time: instant, end_time: instant.describe('At most 10 years after start_time.') }).superRefine(
     ({ start_time, end_time }, context) => {

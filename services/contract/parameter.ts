@@ -18,6 +18,18 @@ export const flag = z
   })
   .meta({ type: 'boolean' })
 
+/** auto, or a flag, in any case. Source: contract decisions 18. */
+export const autoFlag = z
+  .string()
+  .transform((value, context) => {
+    const lower = value.toLowerCase()
+    if (lower === 'auto') return 'auto'
+    if (lower === 'true' || lower === '1') return 'true'
+    if (lower === 'false' || lower === '0') return 'false'
+    return refuseField(context, 'field_invalid', 'must be auto, true or false')
+  })
+  .meta({ type: 'string', enum: ['auto', 'true', 'false'] })
+
 /** A whole number of `min` to `max`. */
 export const wholeNumber = ({ min, max }: { readonly min: number; readonly max: number }) =>
   z

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { kindsOfLocations } from '../../services/platform/clickhouse/location-flows.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import { applySchemas, schemaFiles, statementsOf } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
@@ -138,9 +139,24 @@ describe('schema files', () => {
     )
   })
 
+  it('tell of rows stored before them which flows locations have records of', async () => {
+    const db = openEngine()
+    const files = schemaFiles()
+    await applySchemas(
+      db,
+      files.filter(({ name }) => name < '005'),
+    )
+    const cancelled = { locationId: hexId('loc_', 2), recordId: hexId('', 2), energy: 0n }
+    await db.insert(meterCostBlock([costRow(), costRow(cancelled)]))
+    await applySchemas(db, files)
+    const flow = { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const
+    const kinds = await kindsOfLocations(db, { accountId: hexId('acc_', 1), liveMode: true }, flow, [hexId('loc_', 1), hexId('loc_', 2)])
+    expect([...kinds]).toEqual([[hexId('loc_', 1), { own: true, devices: false }]])
+  })
+
   it('give replicated tables of the same text', () => {
     const engines = schemaFiles().flatMap(file => statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []))
-    expect(engines).toHaveLength(9)
+    expect(engines).toHaveLength(10)
     for (const engine of engines) expect(engine).toMatch(/^ENGINE = Replicated\w*MergeTree$/)
   })
 })

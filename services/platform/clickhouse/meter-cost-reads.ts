@@ -7,10 +7,15 @@ import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 /** Whose rows: every read is bound to one account and mode. */
 export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
 
-/** Which rows; what is absent is not asked for. `locationIds` null: of all locations. Among `deviceIds` null stands for a location's own records. */
+/**
+ * Which rows; what is absent is not asked for. `locationIds` null: of all locations. Among `deviceIds` null stands for a location's own
+ * records. `isOfDevices`: of all devices. `ownOnly`: of these locations, at most some thousand, their own records alone.
+ */
 export type RowFilter = {
   readonly locationIds: readonly string[] | null
   readonly deviceIds?: readonly (string | null)[]
+  readonly isOfDevices?: boolean
+  readonly ownOnly?: readonly string[]
   readonly energyFlowDirection?: MeterRecord['energyFlowDirection']
   readonly tariffDirection?: MeterRecord['tariffDirection']
   readonly status?: CostStatus
@@ -36,6 +41,8 @@ const isAmong = (column: string, all: readonly (string | null)[]): string => {
   return literals.length === 1 ? `${column} = ${literals[0]}` : `${column} IN ${listLiteral(literals)}`
 }
 
+const isOwn = `(device_id = ${idLiteral(noDevice)})`
+
 const locationsAre = ({ locationIds }: RowFilter): string => (locationIds === null ? '' : isAmong('location_id', locationIds))
 
 export const isEmpty = ({ locationIds }: RowFilter): boolean => locationIds?.length === 0
@@ -44,6 +51,8 @@ export const filterIs = (filter: RowFilter): string =>
   [
     locationsAre(filter),
     filter.deviceIds === undefined ? '' : isAmong('device_id', filter.deviceIds),
+    filter.isOfDevices === true ? `NOT ${isOwn}` : '',
+    filter.ownOnly === undefined ? '' : `(${isOwn} OR NOT ${isAmong('location_id', filter.ownOnly)})`,
     filter.energyFlowDirection === undefined ? '' : `energy_flow_direction = ${textLiteral(filter.energyFlowDirection)}`,
     filter.tariffDirection === undefined ? '' : `tariff_direction = ${textLiteral(filter.tariffDirection)}`,
     filter.status === undefined ? '' : `status = ${textLiteral(filter.status)}`,

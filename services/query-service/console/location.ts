@@ -31,6 +31,8 @@ type Status = { readonly tariff_status: Readonly<Record<string, KindStatus>> }
 type Valued = { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
 type Prices = { readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price: Valued }[] }
 type Costs = {
+  readonly includes_devices?: boolean
+  readonly warning?: string
   readonly data: readonly {
     readonly start_time: string
     readonly end_time: string
@@ -116,7 +118,9 @@ const kilowattHours = (wattHours: JsonNumber): string =>
 
 /** The first bucket is cut by the span, so it is left out: every day that is shown is whole, but for today. */
 const costSection = (costs: Answered<Costs>, { timezone, currency_code }: Location): Content =>
-  shown(costs, ({ data }) => {
+  shown(costs, ({ data, includes_devices: includesDevices, warning }) => {
+    const basis = includesDevices === true ? "records of the location's devices" : "the location's own records"
+    const mixed = warning === undefined ? '' : ' The location also has records of devices; these are left out.'
     const days = data.slice(1)
     const isPriced = days.every(({ unpriced_records: unpriced }) => unpriced === undefined)
     const points = days.map(({ start_time, end_time, energy, tariff, unpriced_records: unpriced }): Point => {
@@ -127,7 +131,16 @@ const costSection = (costs: Answered<Costs>, { timezone, currency_code }: Locati
     const isQuiet = isPriced && days.every(({ energy }) => Number(numberText(energy.value)) === 0)
     const columns = [`Cost (${currency_code})`, 'kWh', ...(isPriced ? [] : ['Unpriced records'])]
     const label = `Cost by day in ${currency_code}`
-    return chartWithTable({ id: 'costs', kind: 'bars', label, unit: currency_code, timezone, columns, points: isQuiet ? [] : points })
+    const chart = chartWithTable({
+      id: 'costs',
+      kind: 'bars',
+      label,
+      unit: currency_code,
+      timezone,
+      columns,
+      points: isQuiet ? [] : points,
+    })
+    return html`<p class="hint">Costs come from ${basis}.${mixed}</p>${chart}`
   })
 
 const chooser = (path: string, direction: string, hours: string): Html =>
@@ -147,7 +160,7 @@ export const location = async ({ api, ids, path, query, at }: Visit): Promise<Vi
   const [status, prices, costs] = await Promise.all([
     api<Status>('GET', `/locations/${id}/status`),
     api<Prices>('POST', `/prices/${id}`, span),
-    api<Costs>('POST', `/costs/interval/${id}?aggregation=DAY&include_devices=true&tariff_direction=${direction}`, month),
+    api<Costs>('POST', `/costs/interval/${id}?aggregation=DAY&tariff_direction=${direction}`, month),
   ])
   const address = one.postal_address === null ? 'not given' : `${one.postal_address.city}, ${one.postal_address.country_code}`
   return {

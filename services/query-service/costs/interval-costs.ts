@@ -1,30 +1,30 @@
 import { costLimits, defaultFlow, energyCostToWire, type intervalCost } from '../../contract/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, offsetAt, type TimeZone } from '../../domain/civil-time.ts'
-import { costBetween } from '../../domain/cost/energy-cost.ts'
+import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { type RowFilter, rowsAcrossBuckets } from '../../platform/clickhouse/meter-cost-reads.ts'
-import { type CostSum, sumsOfBuckets } from '../../platform/clickhouse/meter-cost-sums.ts'
+import type { FlowPair } from '../../platform/clickhouse/location-flows.ts'
 import { type MeteredObject, placesOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
 import { mint } from '../../platform/mint.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostReads } from './cost-reads.ts'
-import { costRowOf } from './cost-row.ts'
+import { addUp, addUpLocations, type DeviceRecords, devicesAtLocation, devicesAtLocations, excludedEnergy } from './device-records.ts'
 
 type Asked = RequestOf<typeof intervalCost>
 
-/** Whose rows are added up: some locations with one currency, or all that the account has, and which devices there. */
+/**
+ * Whose rows are added up: some locations with one currency, or all that the account has. `devices`: which records of their devices; null:
+ * the request is for a device.
+ */
 type Scope = {
   readonly locations: readonly CostedLocation[]
   readonly isWhole: boolean
-  readonly deviceIds: readonly (string | null)[] | null
+  readonly devices: DeviceRecords | null
 }
 
 const hourMs = 3_600_000
-/** A statement names at most so many locations. */
-const groupSize = 1_500
 
 /** Narrow locations to the one that is named, and to one currency. Source: contract decisions 9. */
 export const chooseLocations = (
@@ -75,17 +75,23 @@ const deviceLocations = async (
 const scopeOf = async (reads: CostReads, request: Asked): Promise<Result<Scope>> => {
   const tenant = tenantOf(request)
   // Both are asked at once; what stands for nothing is not found also while the engine is away.
-  const found = request.id.startsWith('dev_') ? placesOfDevices(reads.clickHouse, tenant, [request.id]) : Promise.resolve([])
-  found.catch(() => undefined)
+  const isOf = (prefix: string): boolean => request.id.startsWith(prefix)
+  const found = isOf('dev_') ? placesOfDevices(reads.clickHouse, tenant, [request.id]) : Promise.resolve([])
+  const { include_devices: inclusion } = request.query
+  const flow = flowOf(request)
+  const atOne = isId('location', request.id) ? devicesAtLocation(reads.clickHouse, tenant, flow, request.id, inclusion) : null
+  for (const asked of [found, atOne]) asked?.catch(() => undefined)
   const target = await withTenant(reads.database, tenant, transaction => costTarget(transaction, request.id))
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
   const places = await found
   const locations =
     target.kind === 'device' ? await deviceLocations(reads, request, places) : chooseLocations(target.locations, request.query)
   if (!locations.ok) return locations
-  const ownOnly = target.kind === 'location' && !request.query.include_devices
+  if (target.kind === 'device') return accepted({ locations: locations.value, isWhole: false, devices: null })
   const isWhole = target.kind === 'account' && locations.value.length === target.locations.length
-  return accepted({ locations: locations.value, isWhole, deviceIds: target.kind === 'device' ? [request.id] : ownOnly ? [null] : null })
+  const group = { ids: locations.value.map(({ id }) => id), isWhole }
+  const devices = await (atOne ?? devicesAtLocations(reads.clickHouse, tenant, flow, group, inclusion))
+  return accepted({ locations: locations.value, isWhole, devices })
 }
 
 /** The one zone of some locations; UTC where there are none, and where they differ, which a calendar does not allow. */
@@ -111,25 +117,24 @@ const edgesOf = (zone: TimeZone, from: number, to: number, unit: CalendarUnit | 
   return edges.length - 1 > costLimits.elements ? tooMany : accepted(edges)
 }
 
-const groupsOf = (locations: readonly CostedLocation[]): readonly (readonly string[])[] =>
-  Array.from({ length: Math.ceil(locations.length / groupSize) }, (_, index) =>
-    locations.slice(index * groupSize, (index + 1) * groupSize).map(({ id }) => id),
-  )
+const flowOf = ({ query }: Asked): FlowPair => ({
+  tariffDirection: query.tariff_direction,
+  energyFlowDirection: query.energy_flow_direction ?? defaultFlow(query.tariff_direction),
+})
 
-const elementsOf = async ({ clickHouse }: CostReads, request: Asked, scope: Scope, edges: readonly number[]) => {
-  const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultFlow(tariffDirection) } = request.query
-  const tenant = tenantOf(request)
-  const sums: CostSum[] = []
-  const rows: ReturnType<typeof costRowOf>[] = []
-  for (const locationIds of scope.isWhole ? [null] : groupsOf(scope.locations)) {
-    const devices = scope.deviceIds === null ? {} : { deviceIds: scope.deviceIds }
-    const filter: RowFilter = { locationIds, ...devices, tariffDirection, energyFlowDirection: flow }
-    const whole = await sumsOfBuckets(clickHouse, tenant, filter, edges)
-    sums.push(...whole.sums)
-    if (!whole.isCrossed) continue
-    for await (const crossing of rowsAcrossBuckets(clickHouse, tenant, filter, edges)) for (const row of crossing) rows.push(costRowOf(row))
-  }
-  return costBetween(edges, rows, sums)
+const elementsOf = ({ clickHouse }: CostReads, request: Asked, { locations, isWhole, devices }: Scope, edges: readonly number[]) => {
+  const [tenant, flow, ids] = [tenantOf(request), flowOf(request), locations.map(({ id }) => id)]
+  if (devices === null) return addUp(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
+  return addUpLocations(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
+}
+
+/** What an answer about locations says of the records of their devices. */
+const deviceNoteOf = async ({ clickHouse }: CostReads, request: Asked, { locations, isWhole, devices }: Scope) => {
+  if (devices === null) return null
+  const group = { ids: locations.map(({ id }) => id), isWhole }
+  const { start_time: start, end_time: end } = request.body
+  const excluded = await excludedEnergy(clickHouse, tenantOf(request), flowOf(request), group, devices, [start.at, end.at])
+  return { isIncluded: devices.isIncluded, isMixed: devices.isMixed, excludedEnergy: excluded }
 }
 
 /** The code of ISO 4217 for no currency: a customer or account without locations has cost nothing, in none. */
@@ -145,7 +150,10 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
   if (!zone.ok) return zone
   const edges = edgesOf(zone.value, start.at, end.at, aggregation)
   if (!edges.ok) return edges
-  const elements = await elementsOf(reads, request, scope.value, edges.value)
+  const [elements, deviceRecords] = await Promise.all([
+    elementsOf(reads, request, scope.value, edges.value),
+    deviceNoteOf(reads, request, scope.value),
+  ])
   const isCalendar = aggregation === 'DAY' || aggregation === 'MONTH'
   return accepted(
     energyCostToWire(
@@ -160,6 +168,7 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
         currencyCode: request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency,
         entries: elements.map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null })),
         includeTariff: request.query.include_tariff,
+        deviceRecords,
         createdAt: request.at,
       },
       at => (isCalendar ? offsetAt(zone.value, at) / 60_000 : end.offsetMinutes),

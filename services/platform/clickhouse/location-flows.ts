@@ -1,0 +1,100 @@
+import type { EnergyFlowDirection } from '../../domain/record/record.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { ClickHouse } from './clickhouse.ts'
+import { idLiteral, listLiteral, textLiteral } from './literals.ts'
+import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+
+/** One flow of energy in one direction of tariffs. */
+export type FlowPair = { readonly energyFlowDirection: EnergyFlowDirection; readonly tariffDirection: TariffDirection }
+
+/** Whether a location has uncancelled records of its own, and of its devices. */
+export type RecordKinds = { readonly own: boolean; readonly devices: boolean }
+
+const noDevice = `dev_${'0'.repeat(24)}`
+/** A statement names at most so many locations. */
+const groupSize = 1_500
+
+const flowIs = ({ energyFlowDirection, tariffDirection }: FlowPair): string =>
+  `energy_flow_direction = ${textLiteral(energyFlowDirection)} AND tariff_direction = ${textLiteral(tariffDirection)}`
+
+const locationsAre = (ids: readonly string[]): string => `location_id IN ${listLiteral(ids.map(idLiteral))}`
+
+/** A record that was not cancelled: value 0 cancels it, an actual that covers an estimate does not. */
+const isLeft = '(energy > 0 OR energy_submitted > 0)'
+
+const isOf = (isDevice: boolean): string => `device_id ${isDevice ? '!=' : '='} ${idLiteral(noDevice)}`
+
+type Kind = { readonly locationId: string; readonly isDevice: boolean }
+
+const keyOf = ({ locationId, isDevice }: Kind): string => `${locationId} ${isDevice}`
+
+const kindsOf = (answer: readonly (readonly unknown[])[]): readonly Kind[] =>
+  answer.map(([location, isDevice]) => ({ locationId: `loc_${location}`, isDevice: isDevice === true || Number(isDevice) === 1 }))
+
+const helper = (tenant: Tenant, flow: FlowPair, ids: readonly string[] | null): string =>
+  `FROM meter_location_flows WHERE ${tenantIs(tenant)} AND ${flowIs(flow)} AND ${ids === null ? 'true' : locationsAre(ids)}`
+
+/** Read which kinds of records locations have or had. */
+const readNoted = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[]): Promise<readonly Kind[]> =>
+  kindsOf(
+    await db.rows(`SELECT lower(hex(location_id)), is_device ${helper(tenant, flow, ids)} GROUP BY location_id, is_device ${readSettings}`),
+  )
+
+/** Read of which kinds a record that was noted last is left: it lies on one of few days. */
+const readLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  const lastDays = `SELECT toDate(max(last_start)) ${helper(tenant, flow, ids)} GROUP BY location_id, is_device`
+  const condition = `${locationsAre(ids)} AND toDate(start_time) IN (${lastDays}) AND ${flowIs(flow)} AND ${isLeft}`
+  const answer = await db.rows(`SELECT lower(hex(location_id)), ${isOf(true)} AS is_device ${meterCost(tenant, condition)}
+    GROUP BY location_id, is_device ${readSettings}`)
+  return new Set(kindsOf(answer).map(keyOf))
+}
+
+/** Look for any record of a kind that is left, where the one that was noted last is cancelled. */
+const isAnyLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, { locationId, isDevice }: Kind): Promise<boolean> => {
+  const condition = `${locationsAre([locationId])} AND ${isOf(isDevice)} AND ${flowIs(flow)} AND ${isLeft}`
+  const rows = await db.rows(`SELECT 1 ${meterCost(tenant, condition)} LIMIT 1 ${readSettings}`)
+  return rows.length > 0
+}
+
+/**
+ * Tell which kinds of uncancelled records each of some locations has, over all time, in one flow. Locations without any are left out.
+ * Takes constant time for a location, unless the record of a kind that starts last was cancelled: then any other is looked for.
+ * Source: contract decisions 18.
+ */
+export const kindsOfLocations = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowPair,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, RecordKinds>> => {
+  const kinds = new Map<string, RecordKinds>()
+  for (let from = 0; from < ids.length; from += groupSize) {
+    const group = ids.slice(from, from + groupSize)
+    const [noted, left] = await Promise.all([readNoted(db, tenant, flow, group), readLeft(db, tenant, flow, group)])
+    for (const kind of noted) {
+      if (!left.has(keyOf(kind)) && !(await isAnyLeft(db, tenant, flow, kind))) continue
+      const known = kinds.get(kind.locationId) ?? { own: false, devices: false }
+      kinds.set(kind.locationId, kind.isDevice ? { ...known, devices: true } : { ...known, own: true })
+    }
+  }
+  return kinds
+}
+
+/** Find the locations that have or had both kinds of records in one flow; `ids` null: of all locations. */
+export const locationsOfBothKinds = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowPair,
+  ids: readonly string[] | null,
+): Promise<readonly string[]> => {
+  const answer = await db.rows(`SELECT lower(hex(location_id)) ${helper(tenant, flow, ids)}
+    GROUP BY location_id HAVING min(is_device) != max(is_device) ORDER BY location_id ${readSettings}`)
+  return answer.map(([location]) => `loc_${location}`)
+}
+
+/** Tell whether some location has or had records of devices in one flow, and none of its own; `ids` null: of all locations. */
+export const hasDevicesAlone = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[] | null): Promise<boolean> => {
+  const rows = await db.rows(`SELECT location_id ${helper(tenant, flow, ids)}
+    GROUP BY location_id HAVING min(is_device) = true LIMIT 1 ${readSettings}`)
+  return rows.length > 0
+}

@@ -1,0 +1,129 @@
+import { type CostRow, costBetween, type EnergyCostElement } from '../../domain/cost/energy-cost.ts'
+import type { Energy } from '../../domain/quantity.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { type FlowPair, hasDevicesAlone, kindsOfLocations, locationsOfBothKinds } from '../../platform/clickhouse/location-flows.ts'
+import { type RowFilter, rowsAcrossBuckets, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { type CostSum, sumsOfBuckets } from '../../platform/clickhouse/meter-cost-sums.ts'
+import { costRowOf } from './cost-row.ts'
+
+/** Whether records of devices are added to those of their location: yes, no, or only where the location has none of its own. */
+export type DeviceInclusion = 'auto' | 'true' | 'false'
+
+/** Some locations of a tenant; `isWhole`: they are all that it has. */
+export type LocationGroup = { readonly ids: readonly string[]; readonly isWhole: boolean }
+
+/**
+ * Which records of devices an answer has. `ownOnly`: locations whose devices are left out; null: those of all of them. `isMixed`: a location
+ * has records of its own and of devices. `leavesOut`: records of devices may be left out.
+ */
+export type DeviceRecords = {
+  readonly isIncluded: boolean
+  readonly ownOnly: readonly string[] | null
+  readonly isMixed: boolean
+  readonly leavesOut: boolean
+}
+
+/** A statement names at most so many locations. */
+const groupSize = 1_500
+
+const groupsOf = (ids: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / groupSize) }, (_, index) => ids.slice(index * groupSize, (index + 1) * groupSize))
+
+const statementsOf = ({ ids, isWhole }: LocationGroup): readonly (readonly string[] | null)[] => (isWhole ? [null] : groupsOf(ids))
+
+/**
+ * Decide for one location which records of devices its costs have: over all that is stored of it, never for a span.
+ * Source: contract decisions 18.
+ */
+export const devicesAtLocation = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowPair,
+  locationId: string,
+  inclusion: DeviceInclusion,
+): Promise<DeviceRecords> => {
+  const kinds = (await kindsOfLocations(db, tenant, flow, [locationId])).get(locationId)
+  const { own, devices } = kinds ?? { own: false, devices: false }
+  const isIncluded = inclusion === 'auto' ? !own : inclusion === 'true'
+  return { isIncluded, ownOnly: isIncluded ? [] : [locationId], isMixed: own && devices, leavesOut: !isIncluded && devices }
+}
+
+/** Decide the same for each of some locations: a sum has each location's own result. */
+export const devicesAtLocations = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowPair,
+  locations: LocationGroup,
+  inclusion: DeviceInclusion,
+): Promise<DeviceRecords> => {
+  const mixed: string[] = []
+  let isIncluded = inclusion === 'true'
+  for (const ids of statementsOf(locations)) {
+    const candidates = await locationsOfBothKinds(db, tenant, flow, ids)
+    for (const [id, { own, devices }] of await kindsOfLocations(db, tenant, flow, candidates)) {
+      if (own && devices) mixed.push(id)
+      else isIncluded ||= devices && inclusion === 'auto'
+    }
+    isIncluded ||= inclusion === 'auto' && (await hasDevicesAlone(db, tenant, flow, ids))
+  }
+  const isMixed = mixed.length > 0
+  if (inclusion === 'false') return { isIncluded: false, ownOnly: null, isMixed, leavesOut: true }
+  return { isIncluded, ownOnly: inclusion === 'true' ? [] : mixed, isMixed, leavesOut: inclusion === 'auto' && isMixed }
+}
+
+/** The rows of locations that an answer adds up, or those of devices that it leaves out, in as many filters as statements. */
+const filtersOf = (flow: FlowPair, locations: LocationGroup, { ownOnly }: DeviceRecords): readonly RowFilter[] => {
+  if (ownOnly === null) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] }))
+  if (ownOnly.length === 0) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds }))
+  if (locations.isWhole && ownOnly.length <= groupSize) return [{ ...flow, locationIds: null, ownOnly }]
+  const own = new Set(ownOnly)
+  const others = locations.ids.filter(id => !own.has(id))
+  return [
+    ...groupsOf(others).map(locationIds => ({ ...flow, locationIds })),
+    ...groupsOf(ownOnly).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] })),
+  ]
+}
+
+/** Add up the rows of some filters between edges. */
+export const addUp = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  filters: readonly RowFilter[],
+  edges: readonly number[],
+): Promise<EnergyCostElement[]> => {
+  const sums: CostSum[] = []
+  const rows: CostRow[] = []
+  for (const filter of filters) {
+    const whole = await sumsOfBuckets(db, tenant, filter, edges)
+    sums.push(...whole.sums)
+    if (!whole.isCrossed) continue
+    for await (const crossing of rowsAcrossBuckets(db, tenant, filter, edges)) for (const row of crossing) rows.push(costRowOf(row))
+  }
+  return costBetween(edges, rows, sums)
+}
+
+/** Add up what locations cost between edges, with the records of devices that were decided on. */
+export const addUpLocations = (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowPair,
+  locations: LocationGroup,
+  devices: DeviceRecords,
+  edges: readonly number[],
+): Promise<EnergyCostElement[]> => addUp(db, tenant, filtersOf(flow, locations, devices), edges)
+
+/** Add up the energy of the devices' records that an answer leaves out of a span, priced or not; null where it leaves out none. */
+export const excludedEnergy = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowPair,
+  locations: LocationGroup,
+  { ownOnly, leavesOut }: DeviceRecords,
+  [from, to]: readonly [number, number],
+): Promise<Energy | null> => {
+  if (!leavesOut) return null
+  const all = ownOnly === null ? statementsOf(locations) : groupsOf(ownOnly)
+  const filters = all.map((locationIds): RowFilter => ({ ...flow, locationIds, isOfDevices: true }))
+  const [sum] = await addUp(db, tenant, filters, [from, to])
+  return sum === undefined || sum.records === 0 ? null : sum.energy + sum.unpricedEnergy
+}
