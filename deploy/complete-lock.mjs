@@ -1,6 +1,10 @@
 // Completes package-lock.json with the optional packages of other platforms that the registry in use does not offer:
-// npm leaves them out, and `npm ci` then stops with EUSAGE. Run after every change of dependencies: node deploy/complete-lock.mjs
+// npm leaves them out, and `npm ci` then stops with EUSAGE. Then asks the registry in use for hashes that are missing; those of packages that
+// it does not offer stay missing, and setup.mjs installs nothing on their platforms. Run after every change of dependencies, and on a
+// platform that lacks hashes: node deploy/complete-lock.mjs
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { nameOf, registryEntries } from './lock-entries.mjs'
 
 const file = new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
@@ -31,6 +35,22 @@ for (const [from, entry] of Object.entries(lock.packages)) {
     added += 1
   }
 }
+/** The hash of a package as the registry gives it; null where it does not offer the package. */
+function integrityOf(name, version) {
+  const run = spawnSync('npm', ['view', `${name}@${version}`, 'dist.integrity', '--json'], { encoding: 'utf8' })
+  const answer = run.status === 0 && run.stdout.trim() !== '' ? JSON.parse(run.stdout) : null
+  return typeof answer === 'string' && answer.startsWith('sha512-') ? answer : null
+}
+
+const missing = []
+for (const [path, entry] of registryEntries(lock)) {
+  delete entry.resolved
+  if (entry.integrity !== undefined) continue
+  const integrity = integrityOf(nameOf(path), entry.version)
+  if (integrity === null) missing.push(`${nameOf(path)}@${entry.version}`)
+  else entry.integrity = integrity
+}
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 console.log(`${added} entries added`)
+if (missing.length > 0) console.log(`the registry in use has no hash of ${missing.length} packages:\n  ${missing.join('\n  ')}`)

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { thisPlatform, unverifiedOn } from './lock-entries.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const modules = join(root, 'node_modules')
@@ -69,6 +70,12 @@ const stamp = stampNow()
 const isReady = existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp && existsSync(linkedNode)
 if (!isReady) {
   if (process.platform === 'win32') stop('Windows is not supported: use WSL 2, Linux or macOS.')
+  const unverified = unverifiedOn(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')), thisPlatform())
+  if (unverified.length > 0) {
+    stop(
+      `package-lock.json has no hash of ${unverified.join(', ')}, so what npm would install here could not be verified. Run \`node deploy/complete-lock.mjs\`, which asks your registry for the hashes, then run the same command again.`,
+    )
+  }
   console.error('wattledger: installing packages (once, about half a minute and 1.1 GB)')
   const code = await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-progress'])
   if (code !== 0) stop(`npm ci ended with code ${code}. What it printed above says why; run the same command again once that is mended.`)

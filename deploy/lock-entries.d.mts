@@ -1,0 +1,8 @@
+type Platform = { readonly os: string; readonly cpu: string; readonly libc: string | undefined }
+type Entry = { readonly version: string; readonly integrity?: string; readonly link?: boolean }
+type Lock<E extends Entry> = { readonly packages: Readonly<Record<string, E>> }
+
+export declare const registryEntries: <E extends Entry>(lock: Lock<E>) => [string, E][]
+export declare const nameOf: (path: string) => string
+export declare const unverifiedOn: (lock: Lock<Entry>, platform: Platform) => string[]
+export declare const thisPlatform: () => Platform
