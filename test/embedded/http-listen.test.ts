@@ -147,6 +147,19 @@ describe('the server', () => {
     expect((await exchange(listener.port, request(4_097, 4_097, 'HEAD'))).endsWith('\r\n\r\n')).toBe(true)
   })
 
+  it('takes a body of few chunks or of larger ones, and refuses one of very many tiny chunks', async () => {
+    const begin = 'PUT /meters/interval HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n'
+    const send = (count: number, bytes: number) => {
+      const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
+      return exchange(listener.port, `${begin}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(count)}0\r\n\r\n`)
+    }
+    expect(await send(1_000, 1)).toMatch(/^HTTP\/1\.1 200 /)
+    expect(await send(20_000, 64)).toMatch(/^HTTP\/1\.1 200 /)
+    const refused = await send(100_000, 1)
+    expect(refused).toMatch(/^HTTP\/1\.1 400 /)
+    expect(errorOf(refused)).toMatchObject({ code: 'body_invalid', message: expect.stringContaining('larger chunks') })
+  })
+
   it.each([
     'NONSENSE\r\n\r\n',
     'GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Operation, RawBody } from '../../contract/operation.ts'
+import { beginSlices } from '../../contract/slices.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { turns } from './turns.ts'
 
@@ -23,12 +24,27 @@ const tooLarge = (limit: number) => refused('body_too_large', `Send a body of at
 /** Tells whether there is room for a body of so many bytes. */
 type HasRoom = (bytes: number) => boolean
 
+/** Chunks that may be of any size; those of a body with more have so many bytes on average, for each costs some microseconds. */
+const chunksOfAnySize = 1_024
+const leastChunkBytes = 32
+/** Chunks that are taken between two looks at the clock. */
+const chunksAtOnce = 64
+
+const tinyChunks = refused(
+  'body_invalid',
+  `Send the body in larger chunks: more than ${chunksOfAnySize} need at least ${leastChunkBytes} bytes each on average`,
+)
+
 /** Read a body whose length was not announced, stopping at the limit, and where there is no room for more. */
 const readCounted = async (stream: ReadableStream<Uint8Array>, limit: number, hasRoom: HasRoom): Promise<Result<Uint8Array>> => {
   const chunks: Uint8Array[] = []
+  const slices = beginSlices()
   let length = 0
   for await (const chunk of stream) {
     length += chunk.length
+    if (chunks.length >= chunksOfAnySize && length < chunks.length * leastChunkBytes) return tinyChunks
+    // Chunks that have come are given one after the other in one turn of the event loop, as many as there are.
+    if (chunks.length % chunksAtOnce === 0 && slices.isOver()) await slices.rest()
     if (length > limit) return tooLarge(limit)
     if (!hasRoom(length)) return busy
     chunks.push(chunk)
