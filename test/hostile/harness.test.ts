@@ -25,6 +25,7 @@ const openPlanted = async (): Promise<Target & AsyncDisposable> => {
       { kind: 'object', path: '/planted/1', ...request },
     ],
     hostile: caller,
+    hostileTest: caller,
     other: caller,
     sandbox: { base_url: serviceUrl, account_id: '', live_key: '', test_key: '', operator_key: '' },
     [Symbol.asyncDispose]: async () => {

@@ -118,22 +118,30 @@ const compareCpu = async (
   return [half, whole]
 }
 
+/** CPU that processes other than the service and its tests have used since the watch began, as a share of one CPU. */
+export type ForeignCpu = { readonly share: () => number }
+
+/** Watch what others use of the machine. */
+export const watchForeignCpu = (target: Target, probe: Probe): ForeignCpu => {
+  const known = [process.pid, ...probe.pids, ...target.pids]
+  const foreignMs = (): number => machineCpuMs() - cpuMsOf(known)
+  const [startedAt, before] = [performance.now(), foreignMs()]
+  return { share: () => Math.max(0, foreignMs() - before) / (performance.now() - startedAt) }
+}
+
 /** Play an input with the probe beside it, then compare the CPU time of its sizes. */
 export const measure = async (target: Target, probe: Probe, input: HostileInput, idle: Idle, effort: Effort): Promise<Measurement> => {
   const play = await input.open(target, input.size)
   const turnBefore = await longestTurnMs(target)
-  const [startedAt, machineBefore] = [performance.now(), machineCpuMs()]
-  const own = [process.pid, ...probe.pids]
-  const usedBefore = cpuMsOf([...own, ...target.pids])
+  const foreign = watchForeignCpu(target, probe)
   const { value, round } = await probe.beside(() => playOn(input, play, effort.roundMs), effort.roundMs)
-  const tookMs = performance.now() - startedAt
-  const foreignMs = machineCpuMs() - machineBefore - (cpuMsOf([...own, ...target.pids]) - usedBefore)
+  const foreignCpu = foreign.share()
   const turnAfter = await longestTurnMs(target)
   return {
     input,
     ...value,
     round,
-    foreignCpu: Math.max(0, foreignMs) / tookMs,
+    foreignCpu,
     longestTurnMs: turnAfter,
     // A turn of an input before is still the longest one for some time.
     isOldTurn: turnAfter !== null && turnBefore !== null && turnAfter <= turnBefore,

@@ -5,18 +5,21 @@ import { openTarget, type Target } from './target.ts'
 import { judge, type Verdict } from './verdict.ts'
 
 /** A service with its probe and what it does at rest. */
-type Bench = AsyncDisposable & { readonly target: Target; readonly probe: Probe; readonly idle: Idle }
+export type Bench = AsyncDisposable & { readonly target: Target; readonly probe: Probe; readonly idle: Idle; readonly openedAt: number }
 
 const idleMs = 3_000
+/** Age at which a service is replaced, in ms: bearer tokens last an hour. */
+const oldMs = 2_400_000
 
-const openBench = async (open: () => Promise<Target & AsyncDisposable>): Promise<Bench> => {
+/** Start a service with its probe, and look at it at rest. */
+export const openBench = async (open: () => Promise<Target & AsyncDisposable>): Promise<Bench> => {
   await using opening = new AsyncDisposableStack()
   const target = opening.use(await open())
   const probe = opening.use(await openProbe({ serviceUrl: target.serviceUrl, pid: target.pids[0] ?? 0, requests: target.requests }))
   await measureIdle(target, probe, 500)
   const idle = await measureIdle(target, probe, idleMs)
   const opened = opening.move()
-  return { target, probe, idle, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { target, probe, idle, openedAt: performance.now(), [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 export type Outcome = { readonly measured: Measurement; readonly verdict: Verdict }
@@ -30,7 +33,7 @@ export const openCorpusRun = async (effort: Effort, open: () => Promise<Target &
   const once = async (input: HostileInput): Promise<Outcome> => {
     const { target, probe, idle } = bench
     const measured = await measure(target, probe, input, idle, effort)
-    if (measured.endedMs === null) {
+    if (measured.endedMs === null || performance.now() - bench.openedAt > oldMs) {
       await bench[Symbol.asyncDispose]()
       bench = await openBench(open)
     }

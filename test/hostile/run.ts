@@ -3,19 +3,23 @@
  * 1 some miss it, 2 invalid arguments.
  */
 import { parseArgs } from 'node:util'
+import { closeOnSignals } from '../bench/interrupted.ts'
 import { corpus } from './corpus.ts'
 import { exceptions } from './exceptions.ts'
+import { measureShare, shares } from './fair-share.ts'
 import { fullEffort, shortEffort } from './measure.ts'
 import { heading, line } from './report.ts'
-import { openCorpusRun } from './run-corpus.ts'
+import { openBench, openCorpusRun } from './run-corpus.ts'
+import { openTarget } from './target.ts'
 
 const usage = `Play hostile inputs against a service of its own, with probes beside them.
 
-  node test/hostile/run.ts [--only TEXT] [--short] [--no-growth] [--list]
+  node test/hostile/run.ts [--only TEXT] [--short] [--no-growth] [--shares] [--list]
 
   --only TEXT   inputs whose subject or name contains TEXT
   --short       the inputs of the suite alone
   --no-growth   without comparing the CPU time of half the size and the size
+  --shares      only what another account waits while one does as much as it may
   --list        print the names and end
 `
 
@@ -23,6 +27,7 @@ const options = {
   only: { type: 'string' },
   short: { type: 'boolean' },
   'no-growth': { type: 'boolean' },
+  shares: { type: 'boolean' },
   list: { type: 'boolean' },
 } as const
 
@@ -34,6 +39,9 @@ const readArguments = () => {
     return process.exit(2)
   }
 }
+
+/** Length of each look at a share, in ms. */
+const shareMs = 5_000
 
 const chosen = readArguments()
 const inputs = corpus
@@ -60,5 +68,28 @@ const play = async (): Promise<number> => {
   return missed
 }
 
+/** Print how long another account waits beside each kind of work that an account may have done; returns how many miss. */
+const playShares = async (): Promise<number> => {
+  await using bench = await openBench(openTarget)
+  let missed = 0
+  for (const input of shares) {
+    const share = await measureShare(bench.target, bench.probe, input, shareMs)
+    const kinds = Object.entries(share.p99Ms).map(([kind, [rest, beside]]) => `${kind} ${rest.toFixed(0)} -> ${beside.toFixed(0)} ms`)
+    const [restLag, lag] = share.lagMs
+    const end = share.misses.length === 0 ? 'ok' : `MISS ${share.misses.join('; ')}`
+    console.log(
+      `share: ${share.name}: p99 ${kinds.join(', ')}; visible ${restLag.toFixed(0)} -> ${lag.toFixed(0)} ms  ${end}${share.isMachineBusy ? ' *' : ''}`,
+    )
+    if (share.misses.length > 0) missed += 1
+  }
+  return missed
+}
+
+const run = async (): Promise<number> => {
+  const missed = chosen.shares === true ? 0 : await play()
+  return missed + (chosen.only === undefined && chosen.short !== true ? await playShares() : 0)
+}
+
+closeOnSignals()
 if (chosen.list === true) for (const { subject, name, size, unit } of inputs) console.log(`${subject}: ${name} (${size} ${unit})`)
-else process.exitCode = (await play()) > 0 ? 1 : 0
+else process.exitCode = (await run()) > 0 ? 1 : 0

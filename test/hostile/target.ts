@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sandbox } from '../../services/platform/sandbox-file.ts'
+import { closedWithRun } from '../bench/interrupted.ts'
 import { makeStranger, openRecords, tokenOf } from '../support/accounts.ts'
 import { type RawReply, rawSender } from '../support/raw-http.ts'
 import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
@@ -23,6 +24,8 @@ export type Target = {
   readonly pids: readonly number[]
   readonly requests: readonly ProbeRequest[]
   readonly hostile: Caller
+  /** The hostile account in test mode, in which webhooks may go to http. */
+  readonly hostileTest: Caller
   readonly other: Caller
   /** The keys of the hostile account. */
   readonly sandbox: Sandbox
@@ -91,17 +94,18 @@ export const openTarget = async (): Promise<Target & AsyncDisposable> => {
   await database[Symbol.asyncDispose]()
   const hostile = callerOf(sandbox.base_url, await tokenOf(sandbox, sandbox.live_key))
   const other = callerOf(sandbox.base_url, await tokenOf(stranger, stranger.live_key))
-  return {
+  return closedWithRun({
     serviceUrl: sandbox.base_url,
     metricsUrl: system.metricsUrl,
     pids: [system.process.pid ?? 0, ...postmasterOf(folder)],
     requests: await readsOf(other),
     hostile,
+    hostileTest: callerOf(sandbox.base_url, await tokenOf(sandbox, sandbox.test_key)),
     other,
     sandbox,
     [Symbol.asyncDispose]: async () => {
       await system[Symbol.asyncDispose]()
       removeData(folder)
     },
-  }
+  })
 }

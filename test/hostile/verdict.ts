@@ -10,7 +10,7 @@ export const mostGrowth = 2.5
 /** Less CPU time than this says nothing of growth, in ms: a request alone takes some. */
 const leastComparedMs = 25
 /** From this share of a CPU on, used by others, the machine is busy: time in its queue is not the service's. */
-const busyShare = 0.2
+export const busyShare = 0.2
 /** From this share on the stores have no CPU left: waits of reads say nothing of the service. */
 const crowdedShare = 1.2
 /** How much longer reads may wait on a busy machine, whose stores wait for the CPU too. */
@@ -31,7 +31,8 @@ const longest = (values: readonly number[]): number => values.reduce((most, valu
 const boundOf = (input: HostileInput, what: 'wait' | 'growth' | 'end'): number | undefined =>
   exceptions.find(exception => exception.input === input.name && exception.what === what)?.bound
 
-const quantile = (values: readonly number[], share: number): number => {
+/** Return the value that a share of the values do not exceed; 0 if there is none. */
+export const quantile = (values: readonly number[], share: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
 }
@@ -56,7 +57,7 @@ type Measure = { readonly countedMs: (wait: Wait) => number; readonly marginMs: 
  * Choose how waits of a kind count. On a busy machine a wait for `/health/live` counts as the time for which the service's first thread ran
  * meanwhile: on a machine of its own nothing else would keep the probe waiting. A read counts without the time in the queue for the CPU.
  */
-const measureOf = (kind: ProbeKind, foreignCpu: number, marginMs: number): Measure => {
+export const measureOf = (kind: ProbeKind, foreignCpu: number, marginMs: number): Measure => {
   if (foreignCpu <= busyShare) return { countedMs: ({ ms }) => ms, marginMs }
   if (kind === 'live') return { countedMs: ({ ms, ranMs, queuedMs }) => Math.min(ranMs, ms - queuedMs), marginMs }
   const factor = foreignCpu > crowdedShare ? Number.POSITIVE_INFINITY : busyReadFactor

@@ -16,17 +16,23 @@ let references = 0
 /** Posts JSON of `data` for a page of a session. */
 type Post = (route: string, data: string) => ReturnType<Caller['send']>
 
-/** Go to the page that captures prices; the visitor has nothing but the token. */
-export const openRatePage = async ({ hostile }: Target, structure = 'FIXED'): Promise<Post> => {
+/** Start a session; the visitor has nothing but the token. */
+export const openSession = async ({ hostile }: Target, more: object = {}): Promise<Post> => {
   references += 1
   const { connect_token: token } = await hostile.ask<{ readonly connect_token: string }>('POST', '/connect/token', {
     connect_url: 'https://app.example.com/back',
     callback_url: 'https://app.example.com/done',
     location_reference_id: `home ${references}`,
-    route_options: { advanced_tariff_capture: true },
+    route_options: { advanced_tariff_capture: true, tariff_name_capture: true, contract_term_capture: true },
+    ...more,
   })
-  const post: Post = (route, data) =>
+  return (route, data) =>
     hostile.send('POST', '/connect', `{"connect_token":"${token}","route":"${route}","data":${data}}`, { authorization: '' })
+}
+
+/** Go to the page that captures prices. */
+export const openRatePage = async (target: Target, structure = 'FIXED'): Promise<Post> => {
+  const post = await openSession(target)
   const submit = async (route: string, data: object): Promise<Page> => JSON.parse((await post(route, JSON.stringify(data))).text)
   await submit('session_start', {})
   const { data } = await submit('postal_address_capture', { postal_address: address })

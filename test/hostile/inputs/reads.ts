@@ -1,10 +1,8 @@
-import { createDevices, createPriced, dayMs, epoch, hourlyRecords, iso, scheduleOf, submitAll } from '../fixtures.ts'
-import { type HostileInput, type Play, sends } from '../input.ts'
-import type { Target } from '../target.ts'
+import { createPriced, dayMs, epoch, hourlyRecords, iso, scheduleOf, submitAll } from '../fixtures.ts'
+import { type HostileInput, sends } from '../input.ts'
 
 const subject = 'reads'
 const bands = 1_440
-const planStart = Date.UTC(2026, 0, 5)
 
 const span = (days: number, more: object = {}): string =>
   JSON.stringify({ start_time: iso(epoch), end_time: iso(epoch + days * dayMs), ...more })
@@ -18,33 +16,8 @@ const readsPrices =
     return sends(...Array.from({ length: atOnce }, () => () => hostile.send('POST', `${path}/${location}`, body)))
   }
 
-/** Plan windows of ten devices over seven days. */
-const plans = async (target: Target, windows: number, tiers: number, more: object = {}): Promise<Play> => {
-  const { hostile } = target
-  const location = await createPriced(hostile, scheduleOf(bands, { tiers }))
-  const devices = await createDevices(target, 10)
-  const data = Array.from({ length: windows }, (_, at) => ({
-    device_id: devices[at % devices.length],
-    start_time: iso(planStart + (at % 5) * 3_600_000),
-    end_time: iso(planStart + 6 * dayMs + (at % 24) * 3_600_000),
-    max_power: { units: 'KW', value: 11 },
-    energy: { units: 'KWH', value: 20 + (at % 7) },
-  }))
-  const body = JSON.stringify({ data, ...more })
-  return sends(() => hostile.send('POST', `/schedules/amount/${location}`, body))
-}
-
-/** Plans, and reads of long spans. */
+/** Reads of long spans. */
 export const reads: readonly HostileInput[] = [
-  {
-    subject,
-    name: 'a plan of many windows at tiers',
-    size: 1_000,
-    unit: 'windows',
-    statuses: [200, 422, 503],
-    isShort: true,
-    open: (target, size) => plans(target, size, 4),
-  },
   {
     subject,
     name: 'prices of 90 days, eight at once',

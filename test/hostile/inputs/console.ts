@@ -1,0 +1,121 @@
+import { createPriced, scheduleOf } from '../fixtures.ts'
+import { type HostileInput, sends, times } from '../input.ts'
+import type { Target } from '../target.ts'
+
+const subject = 'console'
+
+type Visitor = { readonly cookie: string; readonly csrf: string }
+
+const cookieOf = (headers: Readonly<Record<string, unknown>>): string => {
+  const set = headers['set-cookie']
+  return String(Array.isArray(set) ? set[0] : set).split(';')[0] ?? ''
+}
+
+const formHeaders = ({ serviceUrl }: Target, cookie: string) => ({
+  authorization: '',
+  cookie,
+  origin: serviceUrl,
+  'content-type': 'application/x-www-form-urlencoded',
+})
+
+const csrfOf = (text: string): string => /name="csrf" value="(\w+)"/.exec(text)?.[1] ?? ''
+
+/** Open the sign-in page as a new visitor. */
+const openEntry = async ({ hostile }: Target): Promise<Visitor> => {
+  const page = await hostile.send('GET', '/console/sign-in', undefined, { authorization: '' })
+  return { cookie: cookieOf(page.headers), csrf: csrfOf(page.text) }
+}
+
+/** Sign in with the key of the hostile account. */
+const signIn = async (target: Target): Promise<Visitor> => {
+  const { cookie, csrf } = await openEntry(target)
+  const { account_id: account, live_key: key } = target.sandbox
+  const form = new URLSearchParams({ csrf, account, key, next: '/console' }).toString()
+  const answer = await target.hostile.send('POST', '/console/sign-in', form, formHeaders(target, cookie))
+  const session = cookieOf(answer.headers)
+  const page = await target.hostile.send('GET', '/console/keys', undefined, { authorization: '', cookie: session })
+  return { cookie: session, csrf: csrfOf(page.text) }
+}
+
+const opensPage =
+  (path: (target: Target, size: number) => Promise<string>, copies = 1): HostileInput['open'] =>
+  async (target, size) => {
+    const [shown, { cookie }] = [await path(target, size), await signIn(target)]
+    return sends(...Array.from({ length: copies }, () => () => target.hostile.send('GET', shown, undefined, { authorization: '', cookie })))
+  }
+
+/** Pages and forms of the console. */
+export const consolePages: readonly HostileInput[] = [
+  {
+    subject,
+    name: 'members of the sign-in form',
+    size: 65_000,
+    unit: 'bytes',
+    statuses: [401, 403, 413, 429],
+    open: async (target, size) => {
+      const { cookie, csrf } = await openEntry(target)
+      const form = `csrf=${csrf}&${times(Math.floor(size / 2) - 60, '&a')}`
+      return sends(() => target.hostile.send('POST', '/console/sign-in', form, formHeaders(target, cookie)))
+    },
+  },
+  {
+    subject,
+    name: 'percent signs of the sign-in form',
+    size: 65_000,
+    unit: 'bytes',
+    statuses: [401, 403, 413, 429],
+    open: async (target, size) => {
+      const { cookie, csrf } = await openEntry(target)
+      const form = `csrf=${csrf}&account=${times(Math.floor((size - 200) / 3), '%25')}&key=x`
+      return sends(() => target.hostile.send('POST', '/console/sign-in', form, formHeaders(target, cookie)))
+    },
+  },
+  {
+    subject,
+    name: 'event types of the webhook form',
+    size: 60_000,
+    unit: 'bytes',
+    statuses: [200, 400, 403, 409, 422],
+    open: async (target, size) => {
+      const { cookie, csrf } = await signIn(target)
+      const types = times(Math.floor(size / 6), 'a.b,  ')
+      return () => {
+        const form = new URLSearchParams({ csrf, form: crypto.randomUUID(), url: 'https://1.1.1.1/', event_types: types }).toString()
+        return sends(() => target.hostile.send('POST', '/console/webhooks', form, formHeaders(target, cookie)))()
+      }
+    },
+  },
+  {
+    subject,
+    name: 'the page of a location at many bands',
+    size: 1_440,
+    unit: 'bands',
+    statuses: [200],
+    open: opensPage(async ({ hostile }, size) => `/console/locations/${await createPriced(hostile, scheduleOf(size))}`),
+  },
+  {
+    subject,
+    name: 'the page of a location, twenty at once',
+    size: 1_440,
+    unit: 'bands',
+    statuses: [200, 503],
+    open: opensPage(async ({ hostile }, size) => `/console/locations/${await createPriced(hostile, scheduleOf(size))}`, 20),
+  },
+  {
+    subject,
+    name: 'the tail of the events, fifty at once',
+    size: 50,
+    unit: 'reads',
+    growsTo: null,
+    statuses: [200, 503],
+    open: opensPage(async () => '/console/events/tail', 50),
+  },
+  {
+    subject,
+    name: 'slashes behind a page, signed in',
+    size: 15_000,
+    unit: 'slashes',
+    statuses: [200, 404, 414],
+    open: opensPage(async (_, size) => `/console/locations${times(size, '/')}x`),
+  },
+]

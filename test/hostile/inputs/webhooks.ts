@@ -1,0 +1,94 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { create } from '../fixtures.ts'
+import type { HostileInput, Play } from '../input.ts'
+import type { Target } from '../target.ts'
+
+const subject = 'webhooks'
+const mebi = 2 ** 20
+
+/** How a subscriber answers: it hangs, answers with bytes as long as they are taken, or fails at once. */
+type Manner = 'hangs' | 'pours' | 'fails'
+
+/** Run a subscriber of this process; it ends when the process ends. Returns its address. */
+const openSubscriber = (manner: Manner): Promise<string> =>
+  new Promise(resolve => {
+    const server = createServer((_, response) => {
+      if (manner === 'hangs') return
+      if (manner === 'fails') {
+        response.writeHead(500).end()
+        return
+      }
+      response.writeHead(200)
+      const bytes = Buffer.alloc(mebi, 'x')
+      const pour = (): void => {
+        while (!response.destroyed && response.write(bytes));
+      }
+      response.on('drain', pour)
+      pour()
+    })
+    server.listen(0, '127.0.0.1', () => {
+      server.unref()
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    })
+  })
+
+const endpointsAtOnce = 20
+
+/** Subscribe endpoints to everything, then cause events. The endpoints are deleted after the play. */
+const events = async ({ hostileTest: hostile }: Target, count: number, manner: Manner): Promise<Play> => {
+  const url = await openSubscriber(manner)
+  return async () => {
+    const endpoints: string[] = []
+    for (let at = 0; at < endpointsAtOnce; at += 1) {
+      endpoints.push(await create(hostile, '/webhooks', { url, event_types: ['*'] }))
+    }
+    for (let at = 0; at < count; at += 1) await create(hostile, '/customers', {})
+    await sleep(2_000)
+    for (const endpoint of endpoints) await hostile.send('DELETE', `/webhooks/${endpoint}`)
+    return [200]
+  }
+}
+
+const eventsInput = (name: string, manner: Manner): HostileInput => ({
+  subject,
+  name,
+  size: 200,
+  unit: `events of ${endpointsAtOnce} endpoints`,
+  growsTo: null,
+  statuses: [200],
+  isOnce: true,
+  endsWithinS: 60,
+  open: (target, size) => events(target, size, manner),
+})
+
+/** Deliveries to subscribers that misbehave, and events sent again. */
+export const webhooks: readonly HostileInput[] = [
+  eventsInput('subscribers that hang', 'hangs'),
+  eventsInput('subscribers whose answer does not end', 'pours'),
+  eventsInput('subscribers that fail', 'fails'),
+  {
+    subject,
+    name: 'events of all time sent again',
+    size: 500,
+    unit: 'events',
+    growsTo: null,
+    statuses: [202],
+    isOnce: true,
+    endsWithinS: 60,
+    open: async ({ hostileTest: hostile }, size) => {
+      for (let at = 0; at < size; at += 1) await create(hostile, '/customers', {})
+      const url = await openSubscriber('fails')
+      const endpoint = await create(hostile, '/webhooks', { url, event_types: ['*'] })
+      const now = Date.now()
+      const span = { start_time: new Date(now - 3_600_000).toISOString(), end_time: new Date(now).toISOString(), include_delivered: true }
+      return async () => {
+        const { status } = await hostile.send('POST', `/webhooks/${endpoint}/resends`, span)
+        await sleep(3_000)
+        await hostile.send('DELETE', `/webhooks/${endpoint}`)
+        return [status]
+      }
+    },
+  },
+]
