@@ -124,9 +124,12 @@ export const countAfter = (
 /** Tell whether all of some records has its place in the tail or behind it, and none of them stands in two orders. */
 export const isNear = ({ floor, tail, from, until, starts, crossed }: TailCount, records: readonly LaneRecord[]): boolean => {
   const twins = new Map(tail.map(({ entry }) => [entry.record.recordId, entry]))
+  // A record that reaches into the next month comes before others there: what the base has of that month is no count before it.
+  let across = Number.NEGATIVE_INFINITY
+  for (const { entry } of tail) if (entry.record.end > until) across = Math.max(across, entry.record.start)
   return records.every(entry => {
     const { start, end, recordId } = entry.record
-    if (start < from || start >= until || end > until || start <= crossed) return false
+    if (start < from || start >= until || end > until || start <= crossed || start <= across) return false
     if (floor !== null && compareInCount(floor, entry.record, Number.NEGATIVE_INFINITY) >= 0) return false
     // A register's interval keeps its start but not its end: an earlier form of it may be in the base.
     if (entry.isWithdrawn !== undefined && floor !== null && start <= floor.start) return false

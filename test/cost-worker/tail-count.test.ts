@@ -195,6 +195,34 @@ describe('records near the end of an accumulator', () => {
     expect(near).toBeGreaterThan(500)
   })
 
+  it('leave records alone that reach into the next month, whatever comes before them late', () => {
+    // April begins in Berlin at 22:00Z, 16 slots after this.
+    const monthEnd = Date.parse('2026-03-31T18:00:00Z')
+    const anyStep = fc.record({ device: fc.nat(2), slot: fc.nat(40), length: fc.integer({ min: 1, max: 12 }), energy: fc.nat(30) })
+    let near = 0
+    fc.assert(
+      fc.property(fc.array(anyStep, { minLength: 4, maxLength: 12 }), steps => {
+        const { settle, stored } = worker()
+        const last = new Map<string, LaneRecord>()
+        for (const [index, { device, slot, length, energy }] of steps.entries()) {
+          const { record, ...entry } = recordOf(slot, device, kwh(energy), BigInt(index + 1))
+          const start = monthEnd + slot * 900_000
+          const one = { ...entry, record: { ...record, start, end: start + length * 900_000, recordId: `${record.recordId}/${length}` } }
+          last.set(one.record.recordId, one)
+          if (settle([one]) === 'near') near += 1
+        }
+        const inOrder = worker()
+        const inTime = [...last.values()].sort((a, b) => a.record.start - b.record.start)
+        for (const one of inTime) inOrder.settle([one])
+        inOrder.restart()
+        for (const one of inTime) inOrder.settle([one])
+        expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
+      }),
+      { numRuns: 500 },
+    )
+    expect(near).toBeGreaterThan(300)
+  })
+
   it('are four of each device: of a hundred that tell of the same slots in any order nothing is read again', () => {
     const { settle } = worker()
     let version = 0n
