@@ -15,6 +15,7 @@ export const meterBatchShape = z.object({
   id: idText('bat'),
   object: z.literal('meter_batch'),
   live_mode: stored.live_mode,
+  status: z.enum(['PENDING', 'COMPLETE']).describe('COMPLETE once every submitted record is processed or failed; it stays so.'),
   records_submitted: count.describe('Accepted and failed ones together.'),
   records_accepted: count.describe('Durably taken; they will be stored and priced.'),
   records_processed: count.describe('Stored by now, with a price or without.'),
@@ -48,6 +49,7 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
   id: batch.id,
   object: 'meter_batch',
   live_mode: batch.liveMode,
+  status: batch.recordsProcessed + batch.failed.length >= batch.recordsSubmitted ? 'COMPLETE' : 'PENDING',
   records_submitted: batch.recordsSubmitted,
   records_accepted: batch.recordsAccepted,
   records_processed: batch.recordsProcessed,
@@ -155,5 +157,18 @@ export const meterBatchRetrieve = defineOperation({
   answer,
   status: 200,
   refusals: ['batch_not_found', 'batch_pending'],
-  examples: { answer: { ...example, records_processed: 1 } },
+  examples: { answer: { ...example, status: 'COMPLETE', records_processed: 1 } },
+})
+
+export const meterBatchRead = defineOperation({
+  id: 'meter_batch_read',
+  summary: 'Retrieve a batch by its path',
+  description: 'Gives the receipt of a submission, as GET /meters/batch does.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/meters/batch/{id}'),
+  answer,
+  status: 200,
+  refusals: ['batch_not_found', 'batch_pending'],
+  examples: { answer: { ...example, status: 'COMPLETE', records_processed: 1 } },
 })

@@ -213,13 +213,13 @@ export const meterRecordRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-const selectors = ['location_id', 'device_id', 'session_reference_id', 'record_reference_id'] as const
+const selectors = ['location_id', 'device_id', 'session_reference_id', 'record_reference_id', 'batch_id'] as const
 
 export const meterRecordList = defineOperation({
   id: 'meter_record_list',
   summary: 'List records',
   description:
-    'Gives the records of a location (those of its devices too), a device, a session or a reference of the caller, newest start first. One of the four is required; start_time and end_time narrow it to records that start in that span.',
+    'Gives the records of a location (those of its devices too), a device, a session, a reference of the caller or a batch, newest start first. One of the five is required; start_time and end_time narrow it to records that start in that span.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/records'),
@@ -228,6 +228,7 @@ export const meterRecordList = defineOperation({
     device_id: text().optional(),
     session_reference_id: text().optional(),
     record_reference_id: text().optional(),
+    batch_id: text().optional().describe('The records that a submission brought and none replaced since.'),
     start_time: instantParameter.optional().describe('Inclusive.'),
     end_time: instantParameter.optional().describe('Exclusive.'),
   }).superRefine((query, context) => {
@@ -246,6 +247,6 @@ export const meterRecordList = defineOperation({
     })) as typeof meterRecordAnswerRenames,
   },
   csv: true,
-  refusals: ['cursor_not_found', 'location_not_found', 'device_not_found'],
+  refusals: ['cursor_not_found', 'location_not_found', 'device_not_found', 'batch_not_found'],
   examples: { answer: { object: 'list', url: '/meters/records', has_more: false, data: [example] } },
 })

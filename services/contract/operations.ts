@@ -32,6 +32,7 @@ export const operations: readonly Operation[] = [
   meterBatch.meterIntervalSubmit,
   meterCumulative.meterCumulativeSubmit,
   meterBatch.meterBatchRetrieve,
+  meterBatch.meterBatchRead,
   meterRecordRead.meterRecordList,
   meterRecordRead.meterRecordRetrieve,
   instantCost.instantCost,

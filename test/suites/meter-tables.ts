@@ -46,6 +46,14 @@ export const hour = 3_600_000
 export const day = 24 * hour
 export const base = Date.UTC(2026, 8, 1)
 export const always = { from: 0, to: Date.UTC(2101, 0, 1) }
-export const anything = { locationIds: null, deviceIds: null, sessionReferenceId: null, recordReferenceId: null, from: null, to: null }
+export const anything = {
+  locationIds: null,
+  deviceIds: null,
+  sessionReferenceId: null,
+  recordReferenceId: null,
+  batchId: null,
+  from: null,
+  to: null,
+}
 export const firstPage = { after: null, isBack: false, limit: 10 }
 export const recordIds = (rows: readonly MeterCostRow[]): readonly string[] => rows.map(row => row.recordId).sort()

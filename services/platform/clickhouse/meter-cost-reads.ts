@@ -170,6 +170,7 @@ export type RowSelection = {
   readonly deviceIds: readonly string[] | null
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string | null
+  readonly batchId: string | null
   readonly from: number | null
   readonly to: number | null
 }
@@ -184,13 +185,14 @@ export const pageOfRows = async (
   selection: RowSelection,
   { after, isBack, limit }: RowPage,
 ): Promise<readonly MeterCostRow[]> => {
-  const { locationIds, deviceIds, sessionReferenceId, recordReferenceId, from, to } = selection
+  const { locationIds, deviceIds, sessionReferenceId, recordReferenceId, batchId, from, to } = selection
   const order = isBack ? 'ASC' : 'DESC'
   const conditions = [
     locationIds === null ? null : isAmong('location_id', locationIds),
     deviceIds === null ? null : isAmong('device_id', deviceIds),
     sessionReferenceId === null ? null : `session_reference_id = ${textLiteral(sessionReferenceId)}`,
     recordReferenceId === null ? null : `record_reference_id = ${textLiteral(recordReferenceId)}`,
+    batchId === null ? null : `batch_id = ${idLiteral(batchId)}`,
     from === null ? null : `start_time >= ${instantLiteral(from)}`,
     to === null ? null : `start_time < ${instantLiteral(to)}`,
     after === null ? null : `(start_time, record_id) ${isBack ? '>' : '<'} (${instantLiteral(after.start)}, ${idLiteral(after.recordId)})`,

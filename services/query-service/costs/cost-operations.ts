@@ -1,5 +1,5 @@
 import { energyCostToCsv, intervalCost, sessionCost } from '../../contract/energy-cost.ts'
-import { meterBatchRetrieve } from '../../contract/meter-batch.ts'
+import { meterBatchRead, meterBatchRetrieve } from '../../contract/meter-batch.ts'
 import { meterRecordList, meterRecordRetrieve, storedRecordsToCsv } from '../../contract/meter-record-read.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { CostReads } from './cost-reads.ts'
@@ -12,7 +12,8 @@ import { calculateSessionCost } from './session-costs.ts'
 export const costOperations = (reads: CostReads): readonly Binding[] => [
   bind(intervalCost, request => calculateIntervalCost(reads, request), energyCostToCsv),
   bind(sessionCost, request => calculateSessionCost(reads, request), energyCostToCsv),
-  bind(meterBatchRetrieve, request => retrieveBatch(reads, request)),
+  bind(meterBatchRetrieve, request => retrieveBatch(reads, request, request.query.batch_id)),
+  bind(meterBatchRead, request => retrieveBatch(reads, request, request.id)),
   bind(meterRecordRetrieve, request => retrieveRecord(reads, request)),
   bind(meterRecordList, request => listRecords(reads, request), storedRecordsToCsv),
 ]

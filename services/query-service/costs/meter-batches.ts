@@ -15,10 +15,10 @@ const askEveryMs = 50
  */
 export const retrieveBatch = async (
   { clickHouse, batchIds }: CostReads,
-  request: RequestOf<typeof meterBatchRetrieve>,
+  request: Pick<RequestOf<typeof meterBatchRetrieve>, 'caller' | 'signal'>,
+  id: string,
 ): Promise<Outcome<AnswerOf<typeof meterBatchRetrieve>>> => {
   const tenant = tenantOf(request)
-  const id = request.query.batch_id
   if (batchIds.mintedAt(tenant, id) === null) return refused('batch_not_found', 'No batch has this batch_id', 'batch_id')
   const end = performance.now() + patienceMs
   while (!request.signal.aborted) {

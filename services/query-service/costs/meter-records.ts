@@ -50,9 +50,9 @@ export const retrieveRecord = async (
 type Asked = RequestOf<typeof meterRecordList>
 
 /** Where the records are that the query names; `null`: there can be none. */
-const selectionOf = async ({ database, clickHouse }: CostReads, request: Asked): Promise<Result<RowSelection | null>> => {
+const selectionOf = async ({ database, clickHouse, batchIds }: CostReads, request: Asked): Promise<Result<RowSelection | null>> => {
   const tenant = tenantOf(request)
-  const { location_id, device_id, session_reference_id, record_reference_id, start_time, end_time } = request.query
+  const { location_id, device_id, session_reference_id, record_reference_id, batch_id, start_time, end_time } = request.query
   for (const [id, kind, name] of [
     [location_id, 'loc_', 'location'],
     [device_id, 'dev_', 'device'],
@@ -60,8 +60,15 @@ const selectionOf = async ({ database, clickHouse }: CostReads, request: Asked):
     const isKnown = id === undefined || (id.startsWith(kind) && (await withTenant(database, tenant, one => costTarget(one, id))) !== null)
     if (!isKnown) return refused(`${name}_not_found`, `${name}_id must be the id of one of your ${name}s`, `${name}_id`)
   }
+  if (batch_id !== undefined && batchIds.mintedAt(tenant, batch_id) === null) {
+    return refused('batch_not_found', 'batch_id must be the id of one of your batches', 'batch_id')
+  }
   const span = { from: start_time?.at ?? null, to: end_time?.at ?? null }
-  const references = { sessionReferenceId: session_reference_id ?? null, recordReferenceId: record_reference_id ?? null }
+  const references = {
+    sessionReferenceId: session_reference_id ?? null,
+    recordReferenceId: record_reference_id ?? null,
+    batchId: batch_id ?? null,
+  }
   const deviceIds = device_id === undefined ? null : [device_id]
   if (location_id !== undefined) return accepted({ locationIds: [location_id], deviceIds, ...references, ...span })
   const places =
