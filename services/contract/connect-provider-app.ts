@@ -6,7 +6,7 @@ import { numberText } from './exact-number.ts'
 import { jsonNumber } from './field.ts'
 import { isMembers } from './member-path.ts'
 import { readShape } from './read-shape.ts'
-import { parseJson } from './strict-json.ts'
+import { readJson } from './strict-json.ts'
 
 const number = jsonNumber.transform(numberText)
 const texts = z.array(z.string()).nullish()
@@ -54,9 +54,10 @@ export type PlanAnswer = { readonly accounts: readonly ProviderAccount[] } | { r
 /** Apps give the tariff as the body, or as its member `tariff`. */
 const unwrapped = (body: unknown): unknown => (isMembers(body) && isMembers(body['tariff']) ? body['tariff'] : body)
 
-/** Read what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts. Source: Connect reference 7. */
-export const readPlanAnswer = (bytes: Uint8Array): Result<PlanAnswer> => {
-  const parsed = parseJson(bytes)
+/** Read in steps what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts. Source: Connect reference 7. */
+export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<PlanAnswer>> {
+  const parsed = yield* readJson(bytes)
+  yield
   if (!parsed.ok) return parsed
   const accounts = readShape(accountsShape, parsed.value, 'body')
   if (accounts.ok) return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
@@ -79,9 +80,9 @@ export const readPlanAnswer = (bytes: Uint8Array): Result<PlanAnswer> => {
   return accepted({ plan: { displayName, contractEnd, schedule } })
 }
 
-/** What a message of an app says to the person; null where it says nothing. */
-export const readProviderMessage = (bytes: Uint8Array): string | null => {
-  const parsed = parseJson(bytes)
+/** What a message of an app says to the person, read in steps; null where it says nothing. */
+export function* readProviderMessage(bytes: Uint8Array): Generator<void, string | null> {
+  const parsed = yield* readJson(bytes)
   const read = parsed.ok ? readShape(z.object({ message: z.string().min(1).max(500) }), parsed.value, 'body') : parsed
   return read.ok ? read.value.message : null
 }

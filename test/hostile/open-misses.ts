@@ -2,8 +2,5 @@
 export const open: readonly string[] = [
   'longest numbers in the records of a submission',
   'longest numbers in market prices',
-  'members of metadata',
-  'unknown members',
-  'line ends of NDJSON, gzipped',
   'a plan of many windows at tiers',
 ]

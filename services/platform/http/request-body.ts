@@ -35,8 +35,8 @@ const tinyChunks = refused(
   `Send the body in larger chunks: more than ${chunksOfAnySize} need at least ${leastChunkBytes} bytes each on average`,
 )
 
-/** Read a body whose length was not announced, stopping at the limit, and where there is no room for more. */
-const readCounted = async (stream: ReadableStream<Uint8Array>, limit: number, hasRoom: HasRoom): Promise<Result<Uint8Array>> => {
+/** Read a body in its chunks, stopping at the limit, where there is no room for more, and at very many tiny chunks. */
+export const readCounted = async (stream: ReadableStream<Uint8Array>, limit: number, hasRoom: HasRoom): Promise<Result<Uint8Array>> => {
   const chunks: Uint8Array[] = []
   const slices = beginSlices()
   let length = 0

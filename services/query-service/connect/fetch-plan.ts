@@ -1,4 +1,5 @@
 import { type ProviderAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect-provider-app.ts'
+import { inSlices } from '../../contract/slices.ts'
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { TariffCredentials } from '../../platform/postgres/tariff-credentials.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
@@ -27,11 +28,12 @@ const readBounded = async (response: Response): Promise<Uint8Array | null> => {
   return Buffer.concat(chunks, length)
 }
 
-const judge = (status: number, bytes: Uint8Array): Fetched => {
-  if (status === 422) return { kind: 'credentials', message: readProviderMessage(bytes) }
-  if (status >= 400 && status < 500 && status !== 408 && status !== 429) return { kind: 'refused', message: readProviderMessage(bytes) }
+const judge = async (status: number, bytes: Uint8Array): Promise<Fetched> => {
+  if (status === 422) return { kind: 'credentials', message: await inSlices(readProviderMessage(bytes)) }
+  if (status >= 400 && status < 500 && status !== 408 && status !== 429)
+    return { kind: 'refused', message: await inSlices(readProviderMessage(bytes)) }
   if (status !== 200 && status !== 201) return { kind: 'away' }
-  const read = readPlanAnswer(bytes)
+  const read = await inSlices(readPlanAnswer(bytes))
   if (!read.ok) return { kind: 'refused', message: null }
   return 'plan' in read.value ? { kind: 'plan', plan: read.value.plan } : { kind: 'accounts', accounts: read.value.accounts }
 }
@@ -56,7 +58,7 @@ export const fetchPlan = async (
       signal: AbortSignal.timeout(timeLimitMs),
     })
     const bytes = await readBounded(response)
-    return bytes === null ? { kind: 'refused', message: null } : judge(response.status, bytes)
+    return bytes === null ? { kind: 'refused', message: null } : await judge(response.status, bytes)
   } catch (error) {
     if (error instanceof TypeError || (error instanceof Error && ['TimeoutError', 'AbortError'].includes(error.name)))
       return { kind: 'away' }

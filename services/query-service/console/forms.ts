@@ -1,3 +1,4 @@
+import { readCounted } from '../../platform/http/request-body.ts'
 import type { Secret } from '../../platform/secrets.ts'
 import { isOwnForm } from './session.ts'
 
@@ -8,14 +9,8 @@ const formLimit = 65_536
 const readForm = async (request: Request): Promise<URLSearchParams | null> => {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded' || request.body === null) return null
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body) {
-    length += chunk.length
-    if (length > formLimit) return null
-    chunks.push(chunk)
-  }
-  return new URLSearchParams(Buffer.concat(chunks, length).toString('utf8'))
+  const read = await readCounted(request.body, formLimit, () => true)
+  return read.ok ? new URLSearchParams(Buffer.from(read.value).toString('utf8')) : null
 }
 
 /** Whether a form comes from a page of this host, as the browser tells. */

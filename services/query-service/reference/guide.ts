@@ -93,7 +93,7 @@ const values: Chapter = {
   title: 'Numbers, times, limits',
   text: html`<p>Money is in major units of the currency with up to 9 decimals, energy in WH with up to 6. Read both as decimals: they are exact, and a double may not hold them.</p>
 <p>Times are RFC 3339 with <code>Z</code> or an offset, to the millisecond. Intervals hold their start and not their end. Days and months are those of the location.</p>
-<p>A submission holds up to ${thousands(submissionLimits.records)} records and ${submissionLimits.bytes / 2 ** 20} MiB, a record ${submissionLimits.recordBytes / 2 ** 10} KiB, any other body ${submissionLimits.otherBytes / 2 ** 20} MiB. Bodies may be sent with <code>Content-Encoding: gzip</code>. Unknown fields and parameters are refused, never ignored.</p>`,
+<p>A submission holds up to ${thousands(submissionLimits.records)} records and ${submissionLimits.bytes / 2 ** 20} MiB, a record ${submissionLimits.recordBytes / 2 ** 10} KiB, any other body ${submissionLimits.otherBytes / 2 ** 20} MiB. Any body holds up to 150,000 values, 20,000 entries in a list, 100 members in an object and 32 levels; a number has up to 400 characters, a path 4 KiB, and a path with its query 8 KiB. Bodies may be sent with <code>Content-Encoding: gzip</code>. Unknown fields and parameters are refused, never ignored.</p>`,
   examples: null,
 }
 
