@@ -53,11 +53,17 @@ const sharedParameters = (layout: Layout): Parts => ({
 })
 
 const answerHeaders = (layout: Layout): Parts => ({
+  SessionApiVersion: {
+    schema: { type: 'string', enum: layouts.map(one => versionOf[one]) },
+    description: 'The API version of the session; of the request if no session has the token.',
+  },
   RequestId: { schema: { type: 'string' }, description: 'Names this request in logs and error objects.' },
   ApiVersion: { schema: { type: 'string', const: versionOf[layout] }, description: 'The API version of this answer.' },
 })
 
 const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' }, 'Api-Version': { $ref: '#/components/headers/ApiVersion' } }
+
+const sessionHeaders = { ...headers, 'Api-Version': { $ref: '#/components/headers/SessionApiVersion' } }
 
 const errorResponse = {
   description: 'The request was refused, or it failed; code says why.',
@@ -69,6 +75,7 @@ const errorResponse = {
 const anywhere = [
   'header_invalid',
   'api_version_not_supported',
+  'target_too_long',
   'headers_too_large',
   'unavailable',
   'internal_error',
@@ -93,7 +100,10 @@ const errorResponses = (operation: Operation, route: Route, layout: Layout): Par
   const byStatus = Map.groupBy(new Set(pairs), ([status]) => status)
   const answers = [...byStatus].map(([status, group]) => [
     String(status),
-    { ...errorResponse, description: [...new Set(group.map(([, code]) => code))].join(', ') },
+    {
+      $ref: `#/components/responses/${operation.anyVersion === true ? 'SessionError' : 'Error'}`,
+      description: [...new Set(group.map(([, code]) => code))].join(', '),
+    },
   ])
   return Object.fromEntries(answers)
 }
@@ -208,7 +218,8 @@ const answerOf = (operation: Operation, layout: Layout, name: Naming): Parts => 
   const example = inWords(operation.examples?.answer, operation.renames?.answer, layout)
   const content = { 'application/json': { schema, ...present('example', example) } }
   const table = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
-  return { [operation.status]: { description: operation.summary, headers, content: { ...content, ...table } } }
+  const own = operation.anyVersion === true ? sessionHeaders : headers
+  return { [operation.status]: { description: operation.summary, headers: own, content: { ...content, ...table } } }
 }
 
 /** Puts a schema where the document keeps it, and gives what stands in its place. */
@@ -296,6 +307,7 @@ const build = (operations: readonly Operation[], layout: Layout, serverUrl: stri
       securitySchemes,
       parameters: sharedParameters(layout),
       headers: answerHeaders(layout),
+      responses: { Error: errorResponse, SessionError: { ...errorResponse, headers: sessionHeaders } },
     },
   }
 }

@@ -40,9 +40,9 @@ describe('a tariff', () => {
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toEqual(tariff)
     expect(must(await inLive(tx => listTariffs(tx, { locationId, ...filterAll }, newest)))).toEqual({ items: [tariff], hasMore: false })
     expect(must(await inLive(tx => listTariffs(tx, { locationId, direction: 'EXPORT', type: null }, newest))).items).toEqual([])
-    const { id, direction, type, status, contractStart, contractEnd } = tariff
+    const { id, direction, type, status, marketRates, contractStart, contractEnd } = tariff
     expect((await inLive(tx => retrieveLocation(tx, locationId)))?.tariffs).toEqual([
-      { id, direction, type, status, contractStart, contractEnd },
+      { id, direction, type, status, marketRates, contractStart, contractEnd },
     ])
   })
 

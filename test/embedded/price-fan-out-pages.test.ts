@@ -109,7 +109,7 @@ it('an event bears the time at which its location was told, however long after t
   await workAll(2)
   await told()
   const { rows } = await sql<{ id: string; time_created: number }>`
-    select id, time_created from events where object_id = any(${ids})`.execute(operator)
+    select id, time_created from events where type = 'location.update' and object_id = any(${ids})`.execute(operator)
   expect(rows.map(({ time_created }) => time_created)).toEqual([workedAt, workedAt, workedAt])
   for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(workedAt)
 })

@@ -21,6 +21,17 @@ import {
 
 afterAll(() => stack.disposeAsync())
 
+/** What `price.update` says of some locations: direction, start and end, by location. */
+const priceUpdatesOf = async (ids: readonly string[]) => {
+  const { rows } = await sql<{ id: string; data: string }>`
+    select object_id as id, data::text as data from events where type = 'price.update' and object_id = any(${ids})
+    order by object_id, id`.execute(operator)
+  return rows.map(({ id, data }) => {
+    const { tariff_direction: direction, start_time: start, end_time: end } = JSON.parse(data)
+    return [id, direction, Date.parse(start), Date.parse(end)]
+  })
+}
+
 describe('a change of market prices', () => {
   it('reaches every location whose tariffs use the source, of all accounts and both modes, once', async () => {
     const source = await newSource()
@@ -52,7 +63,7 @@ describe('a change of market prices', () => {
     )
     expect(await eventsOf(ids)).toEqual(ids)
     const { rows } = await sql<{ account_id: string; live_mode: boolean; data: string }>`
-      select account_id, live_mode, data from events where object_id = ${ids[3]}`.execute(operator)
+      select account_id, live_mode, data from events where type = 'location.update' and object_id = ${ids[3]}`.execute(operator)
     expect(rows).toMatchObject([{ account_id: a.test.accountId, live_mode: false }])
     expect(JSON.parse(rows[0]?.data ?? '')).toMatchObject({
       id: ids[3],
@@ -110,5 +121,30 @@ describe('a change of market prices', () => {
     })
     await expect(undone).rejects.toThrow('undo')
     expect(await workAll(10)).toEqual([])
+  })
+
+  it('sends price.update beside location.update, once, for each direction that follows the source', async () => {
+    const source = await newSource()
+    const [{ live, test }] = tenants
+    const ids = [
+      ...(await seed(live, source, 2)),
+      ...(await seed(test, source, 1, { direction: 'EXPORT' })),
+      ...(await seed(live, source, 1, { closedAt: '2025-01-01' })),
+    ]
+    const [a, b, c, d] = ids
+    await putPrice(source, 3, 5n)
+    await workAll(2)
+    const span = [at + 3 * hour, at + 4 * hour]
+    expect(await priceUpdatesOf(ids)).toEqual([
+      [a, 'IMPORT', ...span],
+      [b, 'IMPORT', ...span],
+      [c, 'EXPORT', ...span],
+      [d, 'IMPORT', ...span],
+      [d, 'EXPORT', ...span],
+    ])
+    await putPrice(source, 3, 5n)
+    await workAll(2)
+    expect(await priceUpdatesOf(ids)).toHaveLength(5)
+    expect(await eventsOf(ids)).toEqual(ids.toSorted())
   })
 })

@@ -30,7 +30,8 @@ describe('the tariff that a location shows of a kind', () => {
 })
 
 describe('the status of a kind', () => {
-  const withStatus = (status: 'CONNECTED' | 'ERROR', ...contracts: Contract[]) => contracts.map(contract => ({ ...contract, status }))
+  const withStatus = (status: 'CONNECTED' | 'ERROR', ...contracts: Contract[]) =>
+    contracts.map(contract => ({ ...contract, status, marketRates: false }))
   const tariffs = withStatus('CONNECTED', tariff('a', 2024, 2025), tariff('b', 2026, null))
   const coming = [{ direction: 'IMPORT', type: 'COMMODITY', failingSince: null } as const]
 

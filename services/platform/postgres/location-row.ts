@@ -32,6 +32,8 @@ export type LocationTariff = {
   readonly direction: TariffDirection
   readonly type: TariffType
   readonly status: 'CONNECTED' | 'ERROR'
+  /** Whether its prices follow the market source of the location. */
+  readonly marketRates: boolean
   readonly contractStart: number | null
   readonly contractEnd: number | null
 }
@@ -78,6 +80,7 @@ export const epochMs = (column: string) => sql`(extract(epoch from ${sql.ref(col
 export const locationColumns = sql`id, account_id, live_mode, reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude,
   overrides, import_market_source_id, export_market_source_id, metadata, pricing_revision, time_created,
   (select coalesce(json_agg(json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'status', t.status,
+      'marketRates', t.market_rates,
       'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}) order by t.id), '[]')
    from tariffs t
    where t.account_id = locations.account_id and t.live_mode = locations.live_mode and t.location_id = locations.id

@@ -13,6 +13,7 @@ import {
 } from './location-row.ts'
 import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
 import { all, isLiving, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { writeMovedPrices } from './price-events.ts'
 import type { LocationKey } from './pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from './transaction.ts'
 
@@ -90,6 +91,7 @@ export const updateLocation = async (
     .execute()
   const checked = await checkReferences(transaction, draft)
   if (!checked.ok) return checked
+  if (repriced) await writeMovedPrices(transaction, before, draft, at)
   const order = newOrder({ accountId, liveMode, locations: [id], revision, from: null, to: null })
   const [message = null] = repriced ? await writeOrders(query, [order], at) : []
   return accepted({ location: { ...before, ...draft, pricingRevision: revision }, order: message })

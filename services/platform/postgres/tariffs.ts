@@ -5,8 +5,10 @@ import { changedSpan, type OpenSpan, overlappingTariff } from '../../domain/tari
 import { withVersion } from '../../domain/tariff/tariff-version.ts'
 import { mint } from '../mint.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
+import { writeEvents } from './events.ts'
 import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
 import { all, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { priceEvent } from './price-events.ts'
 import {
   type StoredTariff,
   type TariffDraft,
@@ -223,7 +225,7 @@ const lockTariff = async (transaction: TenantTransaction, id: string): Promise<L
 /** Raise the pricing revision of a tariff's location, and owe its lane the order over a span; without a span no price changes. */
 const owe = async (
   transaction: TenantTransaction,
-  { locationId }: StoredTariff,
+  { locationId, direction }: StoredTariff,
   span: OpenSpan | null,
   at: number,
 ): Promise<OutboxMessage | null> => {
@@ -233,6 +235,7 @@ const owe = async (
     update locations set pricing_revision = pricing_revision + 1
     where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`.execute(query)
   if (rows[0] === undefined) throw new Error('a location that is locked is gone')
+  await writeEvents(transaction, [priceEvent(transaction, { locationId, direction, ...span })], at)
   const order = newOrder({ accountId, liveMode, locations: [locationId], revision: rows[0].revision, ...span })
   return (await writeOrders(query, [order], at))[0] ?? null
 }

@@ -4,6 +4,7 @@ import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
 import { holdsLease, type Lease } from '../../platform/postgres/leases.ts'
 import { lockLocations } from '../../platform/postgres/locations.ts'
+import { directionsOfSource, priceEvent } from '../../platform/postgres/price-events.ts'
 import { movePriceFanOut, nextPriceFanOut, type PriceFanOut } from '../../platform/postgres/price-fan-outs.ts'
 import { countLocationsPricedBy, type LocationKey, locationsPricedBy } from '../../platform/postgres/pricing-input.ts'
 import { type OperatorTransaction, withOperator } from '../../platform/postgres/transaction.ts'
@@ -29,14 +30,20 @@ const putOrders = async (lanes: OrderLanes, { sourceId, revision, from, to }: Pr
   await Promise.all(orders.map(order => putRePrice(lanes, order)))
 }
 
-/** Tell subscribers of each location of a page. */
-const writeUpdates = async (transaction: OperatorTransaction, keys: readonly LocationKey[], at: number): Promise<void> => {
+/** Write the events of each location of a page: `location.update`, and `price.update` for each direction. */
+const writeUpdates = async (
+  transaction: OperatorTransaction,
+  keys: readonly LocationKey[],
+  { sourceId, from, to }: PriceFanOut,
+  at: number,
+): Promise<void> => {
   for (const [{ accountId, liveMode }, locations] of ofTenants(await lockLocations(transaction, keys))) {
-    const events = locations.map(location => ({
-      type: 'location.update',
-      objectId: location.id,
-      data: locationToWire(locationView(location, at)),
-    }))
+    const events = locations.flatMap(location => [
+      { type: 'location.update', objectId: location.id, data: locationToWire(locationView(location, at)) },
+      ...directionsOfSource(location, sourceId).map(direction =>
+        priceEvent({ accountId, liveMode }, { locationId: location.id, direction, from, to }),
+      ),
+    ])
     await writeEvents({ accountId, liveMode, query: transaction.query }, events, at)
   }
 }
@@ -45,7 +52,7 @@ const overtaken = (): Failure => new Failure('lease_lost', 'another process goes
 
 /**
  * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
- * `location.update` for each (but for forecasts, whose cause has told it) and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
+ * `location.update` and `price.update` for each (but for forecasts, whose cause has told it) and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
  * repeated: orders may come twice, which does no harm, events do not, for they stand with the move or not at all. Throws Failure `lease_lost` where `lease` no longer holds.
  * Source: design 4; contract decisions 12 and 14.
  */
@@ -59,7 +66,7 @@ export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize 
   const step = { locations: locations.length, cursor, total, isLast }
   await withOperator(options.database, async transaction => {
     if (!(await holdsLease(transaction.query, lease))) throw overtaken()
-    if (fanOut.tells) await writeUpdates(transaction, locations, options.at())
+    if (fanOut.tells) await writeUpdates(transaction, locations, fanOut, options.at())
     if (!(await movePriceFanOut(transaction.query, fanOut, step))) throw overtaken()
   })
   const { sourceId, revision, page, done } = fanOut

@@ -1,4 +1,5 @@
 import { submissionLimits } from '../../contract/account.ts'
+import { eventTypes } from '../../contract/event-type.ts'
 import { versionOf } from '../../contract/layout.ts'
 import { thousands } from '../../contract/thousands.ts'
 import type { Reference } from './document.ts'
@@ -97,6 +98,14 @@ const values: Chapter = {
   examples: null,
 }
 
+const events: Chapter = {
+  id: 'event-types',
+  title: 'Event types',
+  text: html`<p>An event is written with each change, listed at <a href="#event_list"><code>/events</code></a> and sent to <a href="#webhook_create">webhook endpoints</a>. Choose events by type, by group such as <code>customer.*</code>, or by <code>*</code>.</p>
+<dl class="errors">${eventTypes.map(({ type, occurs }) => html`<div><dt><code>${type}</code></dt><dd>${occurs}</dd></div>`)}</dl>`,
+  examples: null,
+}
+
 /** The chapters that come before the operations of a layout. */
 export const guide = (reference: Reference): readonly Chapter[] => [
   overview(reference),
@@ -105,5 +114,6 @@ export const guide = (reference: Reference): readonly Chapter[] => [
   errors(reference),
   idempotency,
   lists,
+  events,
   values,
 ]
