@@ -96,21 +96,30 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
     expect(sumOf(found)).toEqual(whole)
   })
 
-  it('days and months answer in the offset of their place at each instant, hours in that of the request', async () => {
+  it('buckets answer in the offset of their place at each instant; a span too, unless the request is in Z', async () => {
     const offsetOf = (written: string) => {
       const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)$/.exec(written) ?? []
       return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0))
     }
-    const days = await costOfSpan(client, home, span, 'aggregation=DAY')
-    for (const { start_time, end_time } of days.data) {
-      for (const written of [start_time, end_time]) {
-        // Offsets of the wall clock are found on whole minutes
-        expect(offsetOf(written)).toBe(offsetMinutesAt(zone, Math.floor(Date.parse(written) / 60_000) * 60_000))
+    const requested: TextSpan = [iso(from).replace('Z', '+00:00'), iso(to + 5.5 * hourMs).replace('Z', '+05:30')]
+    for (const [of, query] of [
+      [span, 'aggregation=DAY'],
+      [span, 'aggregation=HOUR'],
+      [requested, 'aggregation=HOUR'],
+      [requested, ''],
+    ] as const) {
+      for (const { start_time, end_time } of (await costOfSpan(client, home, of, query)).data) {
+        for (const written of [start_time, end_time]) {
+          // Offsets of the wall clock are found on whole minutes
+          expect(offsetOf(written)).toBe(offsetMinutesAt(zone, Math.floor(Date.parse(written) / 60_000) * 60_000))
+        }
       }
     }
-    const asked: TextSpan = [iso(from).replace('Z', '+00:00'), iso(to + 5.5 * hourMs).replace('Z', '+05:30')]
-    const hours = await costOfSpan(client, home, asked, 'aggregation=HOUR')
-    expect(new Set(hours.data.flatMap(({ start_time, end_time }) => [offsetOf(start_time), offsetOf(end_time)]))).toEqual(new Set([330]))
+    const [whole] = (await costOfSpan(client, home, [iso(from), iso(to)])).data
+    expect([whole?.start_time, whole?.end_time]).toEqual([from, to].map(at => iso(at).replace('.000Z', 'Z')))
+    // The offset of end_time decides.
+    const [other] = (await costOfSpan(client, home, [requested[1], iso(to + 12 * hourMs)].toSorted() as unknown as TextSpan)).data
+    expect(other?.end_time).toMatch(/Z$/)
   })
 })
 

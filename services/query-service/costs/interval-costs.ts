@@ -137,6 +137,17 @@ const deviceNoteOf = async ({ clickHouse }: CostReads, request: Asked, { locatio
   return { isIncluded: devices.isIncluded, isMixed: devices.isMixed, excludedEnergy: excluded }
 }
 
+/**
+ * Tell the offset (minutes) in which each instant of an answer is written: that of the location then for buckets, and where the request
+ * used an offset other than Z. Locations of several zones have none in common.
+ * Source: contract decisions 2 and 18.
+ */
+const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number) => {
+  const isOneZone = new Set(locations.map(({ timezone }) => timezone)).size === 1
+  const isLocal = isBucket || (requested !== 0 && isOneZone)
+  return (at: number): number => (isLocal ? offsetAt(zone, at) / 60_000 : requested)
+}
+
 /** The code of ISO 4217 for no currency: a customer or account without locations has cost nothing, in none. */
 const noCurrency = 'XXX'
 
@@ -154,7 +165,6 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
     elementsOf(reads, request, scope.value, edges.value),
     deviceNoteOf(reads, request, scope.value),
   ])
-  const isCalendar = aggregation === 'DAY' || aggregation === 'MONTH'
   return accepted(
     energyCostToWire(
       {
@@ -171,7 +181,7 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
         deviceRecords,
         createdAt: request.at,
       },
-      at => (isCalendar ? offsetAt(zone.value, at) / 60_000 : end.offsetMinutes),
+      writtenIn(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes),
     ),
   )
 }
