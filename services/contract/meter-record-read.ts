@@ -213,13 +213,16 @@ export const meterRecordRetrieve = defineOperation({
   examples: { answer: example },
 })
 
+/** The most pieces of the records of a page: one that would have more ends sooner, with at least one record. */
+export const recordListLimits = { pieces: 100_000 } as const
+
 const selectors = ['location_id', 'device_id', 'session_reference_id', 'record_reference_id', 'batch_id'] as const
 
 export const meterRecordList = defineOperation({
   id: 'meter_record_list',
   summary: 'List records',
   description:
-    'Gives the records of a location (those of its devices too), a device, a session, a reference of the caller or a batch, newest start first. One of the five is required; start_time and end_time narrow it to records that start in that span.',
+    'Gives the records of a location (those of its devices too), a device, a session, a reference of the caller or a batch, newest start first. One of the five is required; start_time and end_time narrow it to records that start in that span. A page ends sooner than asked for where its records would have more than 100,000 pieces together; has_more tells.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/records'),

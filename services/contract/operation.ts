@@ -157,6 +157,8 @@ export type RequestOf<O extends Operation> = {
   readonly body: BodyOf<O>
   /** Names this request under its Idempotency-Key; an operation may finish the key in the transaction of its change. */
   readonly idempotency: IdempotencyClaim | null
+  /** The answer is asked for as a table, and the operation has one. */
+  readonly wantsCsv?: boolean
   /** Aborted when the request has run out of time, or its client has gone. */
   readonly signal: AbortSignal
 }

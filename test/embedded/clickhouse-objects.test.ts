@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { estimatedObjects } from '../../services/platform/clickhouse/meter-cost-counts.ts'
-import { pageOfRows, placesOfSession, rowOfRecord, rowsOfSession, rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import { pageOfRows } from '../../services/platform/clickhouse/meter-cost-pages.ts'
+import { placesOfSession, rowOfRecord, rowsOfSession, rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import {
   lastSeenOfDevices,

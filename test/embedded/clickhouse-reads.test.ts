@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { pageOfRows } from '../../services/platform/clickhouse/meter-cost-pages.ts'
 import {
-  pageOfRows,
   placesOfSession,
   type RowFilter,
   rowOfRecord,

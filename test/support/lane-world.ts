@@ -31,6 +31,7 @@ import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
+import { openWorkThread } from '../../services/platform/work-thread/work-thread.ts'
 import { costOperations } from '../../services/query-service/costs/cost-operations.ts'
 import { meteringFacts } from '../../services/query-service/costs/metering-facts.ts'
 import { deadLetterOperations } from '../../services/query-service/lanes/dead-letters.ts'
@@ -38,6 +39,7 @@ import { startErasureRelay } from '../../services/query-service/lanes/erasure-re
 import { putRePrice } from '../../services/query-service/lanes/order-lanes.ts'
 import { startOrderRelay } from '../../services/query-service/lanes/order-relay.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
+import { workThreadOptions } from '../../services/query-service/work/work-thread-options.ts'
 import { prepareSandbox } from '../../services/sandbox.ts'
 import { type Client, login } from './client.ts'
 import { gatedClickHouse, gatedLog, gatedPricing, gates } from './gates.ts'
@@ -204,7 +206,7 @@ const openHttp = async (
   })
   const operations = [
     ...ingestGatewayOperations({ ...lanes, takes: () => true, pricing: pricingBook(database, timeZone), secret, counts }),
-    ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone }),
+    ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone, thread: stack.use(openWorkThread(workThreadOptions)) }),
     ...registries,
     ...deadLetterOperations({ ...lanes, logger }),
   ]

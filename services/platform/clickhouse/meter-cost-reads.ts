@@ -1,6 +1,6 @@
 import type { MeterRecord } from '../../domain/record/record.ts'
 import type { ClickHouse } from './clickhouse.ts'
-import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from './literals.ts'
+import { idLiteral, instantLiteral, listLiteral, textLiteral } from './literals.ts'
 import type { CostStatus, MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 
@@ -27,7 +27,7 @@ export type Span = { readonly from: number; readonly to: number }
 const day = 86_400_000
 // Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
 export const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
-const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
+export const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
 export const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
@@ -36,7 +36,7 @@ export const meterCost = (tenant: Tenant, condition: string): string => `FROM me
 
 const noDevice = '0'.repeat(24)
 /** Whether a column of ids is one of some; the engine plans an equation faster than a set. */
-const isAmong = (column: string, all: readonly (string | null)[]): string => {
+export const isAmong = (column: string, all: readonly (string | null)[]): string => {
   const literals = all.map(id => idLiteral(id ?? noDevice))
   return literals.length === 1 ? `${column} = ${literals[0]}` : `${column} IN ${listLiteral(literals)}`
 }
@@ -155,52 +155,13 @@ export const rowsOfSession = (
 
 // A record's id is part of the key, so all versions of its row carry it, and what the index leaves out holds none of them: the engine
 // need not look for more of them in the other parts.
-const byRecordId = `${readSettings}, use_skip_indexes_if_final_exact_mode=0`
+export const byRecordId = `${readSettings}, use_skip_indexes_if_final_exact_mode=0`
 
 /** Read the row of a record by its digits, from the parts that its id is in; null where there is none. */
 export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<MeterCostRow | null> => {
   const statement = `SELECT ${allColumns} ${meterCost(tenant, `record_id = ${idLiteral(recordId)}`)} ${byRecordId}`
   for await (const block of db.stream(statement)) for (const row of decodeMeterCostRows(block)) return row
   return null
-}
-
-/** Which rows a list is of; null is not asked for. The span bounds the starts, half-open, in ms. */
-export type RowSelection = {
-  readonly locationIds: readonly string[] | null
-  readonly deviceIds: readonly string[] | null
-  readonly sessionReferenceId: string | null
-  readonly recordReferenceId: string | null
-  readonly batchId: string | null
-  readonly from: number | null
-  readonly to: number | null
-}
-
-/** A page of a list that begins behind a row (null: at the newest), going back to newer rows or on to older ones. */
-export type RowPage = { readonly after: Pick<MeterCostRow, 'start' | 'recordId'> | null; readonly isBack: boolean; readonly limit: number }
-
-/** Read a page of rows, newest start first, then by record id; a page that goes back comes nearest first. */
-export const pageOfRows = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  selection: RowSelection,
-  { after, isBack, limit }: RowPage,
-): Promise<readonly MeterCostRow[]> => {
-  const { locationIds, deviceIds, sessionReferenceId, recordReferenceId, batchId, from, to } = selection
-  const order = isBack ? 'ASC' : 'DESC'
-  const conditions = [
-    locationIds === null ? null : isAmong('location_id', locationIds),
-    deviceIds === null ? null : isAmong('device_id', deviceIds),
-    sessionReferenceId === null ? null : `session_reference_id = ${textLiteral(sessionReferenceId)}`,
-    recordReferenceId === null ? null : `record_reference_id = ${textLiteral(recordReferenceId)}`,
-    batchId === null ? null : `batch_id = ${idLiteral(batchId)}`,
-    from === null ? null : `start_time >= ${instantLiteral(from)}`,
-    to === null ? null : `start_time < ${instantLiteral(to)}`,
-    after === null ? null : `(start_time, record_id) ${isBack ? '>' : '<'} (${instantLiteral(after.start)}, ${idLiteral(after.recordId)})`,
-  ].filter(condition => condition !== null)
-  const statement = `${meterCost(tenant, conditions.join(' AND '))} ORDER BY start_time ${order}, record_id ${order} LIMIT ${wholeLiteral(limit)}`
-  const rows: MeterCostRow[] = []
-  for await (const block of rowsOf(db, statement)) for (const row of block) rows.push(row)
-  return rows
 }
 
 const placeOf = (location: unknown, device: unknown): { readonly locationId: string; readonly deviceId: string | null } => ({

@@ -86,6 +86,14 @@ export const meterCostColumns: readonly string[] = [
 /** Decode rows selected as `meterCostColumns`. */
 export const decodeMeterCostRows = (bytes: Buffer): MeterCostRow[] => decodeBlocks(bytes, readRows)
 
+/** Decode rows selected as `meterCostColumns` and, behind them, how many pieces each has. */
+export const decodeListedRows = (bytes: Buffer): (MeterCostRow & { readonly pieceCount: number })[] =>
+  decodeBlocks(bytes, (from, count) => {
+    const rows = readRows(from, count)
+    const counts = readColumn(from, rowKinds.uint64, count)
+    return rows.map((row, index) => ({ ...row, pieceCount: Number(counts[index] ?? 0n) }))
+  })
+
 const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => {
   const accountIds = readColumn(from, rowKinds.account, count)
   const liveModes = readColumn(from, rowKinds.bool, count)

@@ -138,7 +138,8 @@ const readFor = async (passage: Passage, trace: Trace, idempotency: IdempotencyC
   const read = await inSlices(readRequest(operation, wire))
   if (!read.ok) return read
   const { query, body: shaped, parameters: all } = read.value
-  const common = { caller, at: trace.at, requestId: trace.requestId, layout: trace.layout, signal, idempotency }
+  const wantsCsv = entry.binding.csv !== undefined && takes(passage.request.headers.get('accept'), 'text/csv')
+  const common = { wantsCsv, caller, at: trace.at, requestId: trace.requestId, layout: trace.layout, signal, idempotency }
   // The operation's own shapes have read query and body; the table of routes does not know their types.
   return accepted({ ...common, parameters: all, id: all['id'] ?? '', query, body: shaped } as RequestOf<Operation>)
 }
@@ -193,15 +194,13 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
   if (claim.value !== null && !changesNothing(read.value.query)) return performOnce(passage, trace, ports, read.value, claim.value)
   const outcome = await answerWith(passage, trace, read.value)
   if (!outcome.ok) return outcome
+  if (entry.binding.csv !== undefined) trace.headers['Vary'] = 'Accept'
   if (outcome.written !== undefined) return accepted(jsonAnswer(trace, bodyWritten(outcome.written), operation.status))
-  if (entry.binding.csv !== undefined) {
-    trace.headers['Vary'] = 'Accept'
-    if (takes(request.headers.get('accept'), 'text/csv')) {
-      return accepted({
-        ...jsonAnswer(trace, entry.binding.csv(outcome.value, trace.layout), operation.status),
-        mediaType: 'text/csv; charset=utf-8; header=present',
-      })
-    }
+  if (entry.binding.csv !== undefined && read.value.wantsCsv === true) {
+    return accepted({
+      ...jsonAnswer(trace, entry.binding.csv(outcome.value, trace.layout), operation.status),
+      mediaType: 'text/csv; charset=utf-8; header=present',
+    })
   }
   return accepted(jsonAnswer(trace, JSON.stringify(answerInLayout(operation, outcome.value, trace.layout)), operation.status))
 }

@@ -2,6 +2,7 @@ import type { TimeZone } from '../../domain/civil-time.ts'
 import type { BatchIds } from '../../platform/batch-id.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import type { Database } from '../../platform/postgres/database.ts'
+import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 
 /** What the readings of costs, records and receipts are made from. */
 export type CostReads = {
@@ -10,4 +11,6 @@ export type CostReads = {
   readonly batchIds: BatchIds
   /** Find a zone by its IANA name; null when none has it. */
   readonly timeZone: (name: string) => TimeZone | null
+  /** Does what takes long. */
+  readonly thread: Pick<WorkThread, 'begin'>
 }

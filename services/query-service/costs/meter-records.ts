@@ -1,50 +1,47 @@
 import { pageRequest } from '../../contract/list.ts'
-import {
-  type meterRecordList,
-  type meterRecordRetrieve,
-  type StoredRecordView,
-  storedRecordToWire,
-} from '../../contract/meter-record-read.ts'
+import { type meterRecordList, type meterRecordRetrieve, recordListLimits, storedRecordToWire } from '../../contract/meter-record-read.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { pageOfRows, placesOfSession, type RowSelection, rowOfRecord } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { blocksOfRows, type ListedRow, listedRowOf, pageOfRows, type RowSelection } from '../../platform/clickhouse/meter-cost-pages.ts'
+import { placesOfSession, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
 import { placesOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
 import { costTarget } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
+import { runWork } from '../work/run-work.ts'
 import type { CostReads } from './cost-reads.ts'
-import { piecesOf } from './cost-row.ts'
-
-const prefix = 'mre_'
-
-const viewOf = (row: MeterCostRow): StoredRecordView => ({
-  id: prefix + row.recordId,
-  accountId: row.accountId,
-  liveMode: row.liveMode,
-  currencyCode: row.currency,
-  record: { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence },
-  price: { energy: row.energy, cost: row.cost, confidence: Math.round((row.recordConfidence * row.confidence) / 100_000_000) },
-  batchId: row.batchId,
-  tariffIds: row.tariffIds,
-  pricingRevision: row.pricingRevision,
-  priceRevision: row.marketSourceIds.length === 0 ? null : Number(row.priceRevision),
-  // The parts of an unpriced estimate have no price to explain.
-  pieces: row.cost === null ? [] : piecesOf(row),
-  receivedAt: row.receivedAt,
-})
+import { recordPrefix, recordViewOf } from './record-view.ts'
 
 const noRecord = refused('not_found', 'No record has this id')
 
+/** So many pieces are written at once, in some ms. */
+const fewPieces = 1_500
+
+/** How many pieces of a row are answered that its own columns do not tell. */
+const furtherPieces = ({ cost, pieceCount }: ListedRow): number => (cost === null || pieceCount < 2 ? 0 : pieceCount)
+
+/** Read the pieces of those rows that have several. */
+const blocksFor = async ({ clickHouse }: CostReads, tenant: Tenant, rows: readonly ListedRow[]): Promise<readonly Buffer[]> => {
+  const cut = rows.filter(row => furtherPieces(row) > 0)
+  return cut.length === 0 ? [] : blocksOfRows(clickHouse, tenant, cut)
+}
+
 /** Give a stored record and why it cost what it cost. Source: contract decisions 8. */
 export const retrieveRecord = async (
-  { clickHouse }: CostReads,
+  reads: CostReads,
   request: RequestOf<typeof meterRecordRetrieve>,
 ): Promise<Outcome<AnswerOf<typeof meterRecordRetrieve>>> => {
   if (!isId('meterRecord', request.id)) return noRecord
-  const row = await rowOfRecord(clickHouse, tenantOf(request), request.id.slice(prefix.length))
-  return row === null ? noRecord : accepted(storedRecordToWire(viewOf(row)))
+  const tenant = tenantOf(request)
+  const row = await listedRowOf(reads.clickHouse, tenant, request.id.slice(recordPrefix.length))
+  if (row === null) return noRecord
+  const input = { rows: [row], blocks: await blocksFor(reads, tenant, [row]), layout: request.layout }
+  const { signal } = request
+  const isSmall = furtherPieces(row) <= fewPieces
+  const begun = await runWork(reads.thread, { name: 'record', input, isSmall, account: tenant.accountId, signal })
+  return begun.ok ? { ok: true, written: begun.value.answer } : begun
 }
 
 type Asked = RequestOf<typeof meterRecordList>
@@ -87,9 +84,19 @@ const cursorOf = async ({ clickHouse }: CostReads, request: Asked): Promise<Resu
   const { starting_after, ending_before } = request.query
   const id = starting_after ?? ending_before
   if (id === undefined) return accepted(null)
-  const row = isId('meterRecord', id) ? await rowOfRecord(clickHouse, tenantOf(request), id.slice(prefix.length)) : null
+  const row = isId('meterRecord', id) ? await listedRowOf(clickHouse, tenantOf(request), id.slice(recordPrefix.length)) : null
   const field = starting_after === undefined ? 'ending_before' : 'starting_after'
   return row === null ? refused('cursor_not_found', `${field} must be the id of a record`, field) : accepted(row)
+}
+
+/** The rows of a page that have no more pieces together than a page may have; the first one in any case. */
+const withinPieces = (rows: readonly ListedRow[]): readonly ListedRow[] => {
+  let pieces = 0
+  const beyond = rows.findIndex((row, index) => {
+    pieces += furtherPieces(row)
+    return index > 0 && pieces > recordListLimits.pieces
+  })
+  return beyond === -1 ? rows : rows.slice(0, beyond)
 }
 
 /** List records, newest start first. Source: contract decisions 7 and 8. */
@@ -98,14 +105,24 @@ export const listRecords = async (reads: CostReads, request: Asked): Promise<Out
   if (!selection.ok) return selection
   const cursor = await cursorOf(reads, request)
   if (!cursor.ok) return cursor
+  const tenant = tenantOf(request)
   const { limit, endingBefore } = pageRequest(request.query)
   const isBack = endingBefore !== null
-  const rows =
+  const listed =
     selection.value === null
       ? []
-      : await pageOfRows(reads.clickHouse, tenantOf(request), selection.value, { after: cursor.value, isBack, limit: limit + 1 })
-  const page = rows.slice(0, limit)
+      : await pageOfRows(reads.clickHouse, tenant, selection.value, { after: cursor.value, isBack, limit: limit + 1 })
+  const page = [...withinPieces(listed.slice(0, limit))]
+  const hasMore = listed.length > page.length
   if (isBack) page.reverse()
-  const data = page.map(row => storedRecordToWire(viewOf(row)))
-  return accepted({ object: 'list', url: '/meters/records', has_more: rows.length > limit, data })
+  if (request.wantsCsv === true) {
+    // A table has no pieces.
+    const data = page.map(row => storedRecordToWire(recordViewOf(row)))
+    return accepted({ object: 'list', url: '/meters/records', has_more: hasMore, data })
+  }
+  const input = { rows: page, blocks: await blocksFor(reads, tenant, page), layout: request.layout, hasMore }
+  const isSmall = page.reduce((sum, row) => sum + furtherPieces(row), 0) <= fewPieces
+  const { signal } = request
+  const begun = await runWork(reads.thread, { name: 'recordList', input, isSmall, account: tenant.accountId, signal })
+  return begun.ok ? { ok: true, written: begun.value.answer } : begun
 }

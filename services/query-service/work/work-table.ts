@@ -1,6 +1,7 @@
 import type { WorkTable } from '../../platform/work-thread/work-messages.ts'
 import { amountWork } from './amount-work.ts'
 import { auditWork, durationWork, limitWork, priceWork } from './price-work.ts'
+import { recordListWork, recordWork } from './record-work.ts'
 
 /** The long work of the query service. */
 export const workTable = {
@@ -9,4 +10,6 @@ export const workTable = {
   duration: durationWork,
   limit: limitWork,
   price: priceWork,
+  record: recordWork,
+  recordList: recordListWork,
 } as const satisfies WorkTable

@@ -1,11 +1,11 @@
 import type { WorkThreadOptions } from '../../platform/work-thread/work-thread.ts'
 
 /**
- * The thread of the query service. An account has two works under way at the most and sixteen that wait, so that it can neither fill the thread
- * nor the memory. Source: promises S6.
+ * The thread of the query service. An account has two works under way at the most, and as many as reads that it may ask for at once wait: it can fill neither
+ * the thread nor the memory. Source: promises S6.
  */
 export const workThreadOptions: WorkThreadOptions = {
   script: new URL('./work-process.ts', import.meta.url),
-  limits: { atOnce: 6, ofAccount: 2, waiting: 16 },
+  limits: { atOnce: 6, ofAccount: 2, waiting: 62 },
   memoryMiB: 1_024,
 }

@@ -1,0 +1,23 @@
+import type { StoredRecordView } from '../../contract/meter-record-read.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
+import { piecesOf } from './cost-row.ts'
+
+/** What stands before the digits of a record's id. */
+export const recordPrefix = 'mre_'
+
+/** See a stored row as the record that is answered. */
+export const recordViewOf = (row: MeterCostRow): StoredRecordView => ({
+  id: recordPrefix + row.recordId,
+  accountId: row.accountId,
+  liveMode: row.liveMode,
+  currencyCode: row.currency,
+  record: { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence },
+  price: { energy: row.energy, cost: row.cost, confidence: Math.round((row.recordConfidence * row.confidence) / 100_000_000) },
+  batchId: row.batchId,
+  tariffIds: row.tariffIds,
+  pricingRevision: row.pricingRevision,
+  priceRevision: row.marketSourceIds.length === 0 ? null : Number(row.priceRevision),
+  // The parts of an unpriced estimate have no price to explain.
+  pieces: row.cost === null ? [] : piecesOf(row),
+  receivedAt: row.receivedAt,
+})
