@@ -10,7 +10,7 @@ import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
 import { pricingBook } from './platform/pricing-book.ts'
 import { loadCredentialsKey } from './platform/secrets.ts'
 import { timeZone } from './platform/time-zone.ts'
-import { openWorkThread } from './platform/work-thread/work-thread.ts'
+import { openWorkThread, type WorkThread } from './platform/work-thread/work-thread.ts'
 import { openConnect } from './query-service/connect/open-connect.ts'
 import { mountConsole } from './query-service/console/mount.ts'
 import { costOperations } from './query-service/costs/cost-operations.ts'
@@ -48,7 +48,8 @@ const openRelays = (shared: Shared, opening: AsyncDisposableStack): OrderRelay =
   return relay
 }
 
-const dependenciesOf = (shared: Shared, relay: OrderRelay): QueryServiceDependencies => ({
+const dependenciesOf = (shared: Shared, relay: OrderRelay, thread: WorkThread): QueryServiceDependencies => ({
+  thread,
   database: shared.database,
   metering: meteringFacts(shared.clickHouse),
   providersOf: ids => findProviders(shared.database.operator, ids),
@@ -69,12 +70,12 @@ const dependenciesOf = (shared: Shared, relay: OrderRelay): QueryServiceDependen
 export const openQueryService = async (shared: Shared, opening: AsyncDisposableStack): Promise<Part> => {
   const { config, database, clickHouse, metrics, logger, secrets } = shared
   const relay = openRelays(shared, opening)
-  const dependencies = dependenciesOf(shared, relay)
+  const thread = opening.use(openWorkThread(workThreadOptions))
+  const dependencies = dependenciesOf(shared, relay, thread)
   const feeds = { database, choice: config.marketFeeds, fetch, timeZone, areasOf: marketAreasOf, at, metrics, logger }
   const markets = { ...feeds, publishOrders: relay.publish, announcePrices: relay.announce }
   opening.use(await openMarketFeeds(markets))
   const pricing = pricingBook(database, timeZone)
-  const thread = opening.use(openWorkThread(workThreadOptions))
   const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
   const loaded = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
   const credentialsKey = loaded.value

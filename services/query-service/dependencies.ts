@@ -8,6 +8,7 @@ import type { OutboxMessage } from '../platform/postgres/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { Secret } from '../platform/secrets.ts'
+import type { WorkThread } from '../platform/work-thread/work-thread.ts'
 
 /** What the metering rows tell of a location or device. */
 export type MeteringFacts = {
@@ -40,6 +41,8 @@ export type QueryServiceDependencies = {
   readonly announcePrices: (change: SourceRevision) => Promise<void>
   /** Judge the address of a webhook endpoint; gives it in its plain form, or refuses `webhook_url_refused`. */
   readonly judgeWebhookUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
+  /** Does what takes long. */
+  readonly thread: Pick<WorkThread, 'begin'>
   readonly bearerTokens: BearerTokens
   readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
   /** Secret under which API keys are hashed. */

@@ -12,6 +12,7 @@ import {
 import { raiseLaneGeneration, readLaneGeneration } from '../../services/platform/postgres/lane-generation.ts'
 import { holdsLease, releaseLease, takeLease } from '../../services/platform/postgres/leases.ts'
 import { deleteOutbox, newOrder, takeOutbox, writeOrders } from '../../services/platform/postgres/outbox.ts'
+import type { Paging } from '../../services/platform/postgres/page.ts'
 import { type TenantTransaction, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
@@ -57,6 +58,38 @@ describe('events', () => {
     const exact = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('12345678901234567.123456789')
     const [event] = await inLive(tx => writeEvents(tx, [{ type: 'schedule.created', objectId: 'sae_1', data: { cost: exact } }], at))
     expect((await inLive(tx => retrieveEvent(tx, event?.id ?? '')))?.data).toBe('{"cost":12345678901234567.123456789}')
+  })
+
+  it('are listed in pages of bounded data, the nearest to the cursor first, and all of them in turn', async () => {
+    // Digits of a sequence: what hardly shrinks when it is stored.
+    const text = (seed: number): string =>
+      Array.from({ length: 150_000 }, (_, index) => Math.imul(index + seed, 2_654_435_761) >>> 0).join('')
+    const drafts = [1, 2, 3, 4, 5, 6].map(seed => ({
+      type: 'schedule.created',
+      objectId: 'sae_large',
+      text: JSON.stringify({ text: text(seed) }),
+    }))
+    const written = await inLive(tx => writeEvents(tx, drafts, at))
+    const ids = written.map(({ id }) => id).toReversed()
+    const page = async (paging: Partial<Paging>) => {
+      const filter = { types: null, objectId: 'sae_large', from: null, to: null }
+      const listed = await inLive(tx => listEvents(tx, filter, { ...newest, ...paging }))
+      if (!listed.ok) throw new Error(listed.refusal.message)
+      return { ids: listed.value.items.map(({ id }) => id), hasMore: listed.value.hasMore, items: listed.value.items }
+    }
+    const first = await page({})
+    expect(first.ids.length).toBeGreaterThan(1)
+    expect(first.ids.length).toBeLessThan(6)
+    expect([first.ids, first.hasMore]).toEqual([ids.slice(0, first.ids.length), true])
+    expect(first.items[0]).toEqual(written.at(-1))
+    const all = [...first.ids]
+    for (let last = first; last.hasMore; ) {
+      last = await page({ startingAfter: all.at(-1) ?? null })
+      all.push(...last.ids)
+    }
+    expect(all).toEqual(ids)
+    const back = await page({ endingBefore: ids.at(-1) ?? null })
+    expect([back.ids, back.hasMore]).toEqual([ids.slice(-1 - back.ids.length, -1), true])
   })
 
   it('are listed by type and by object, and go after 90 days', async () => {

@@ -14,8 +14,10 @@ import { findProviders } from '../../services/platform/postgres/providers.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
+import { openWorkThread } from '../../services/platform/work-thread/work-thread.ts'
 import { openConnect } from '../../services/query-service/connect/open-connect.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
+import { workThreadOptions } from '../../services/query-service/work/work-thread-options.ts'
 import { type Answer, type Call, caller } from './service.ts'
 
 const secret = 'a secret of at least thirty-two characters'
@@ -41,6 +43,7 @@ export const openConnectService = async (database: Database, askProvider: typeof
   const idempotency = idempotencyKeys(database)
   const logger = { warn: (fields: unknown) => logged.push(fields), error: (fields: unknown) => logged.push(fields) }
   const dependencies = {
+    thread: openWorkThread(workThreadOptions),
     database,
     metering: { lastSeen: async () => new Map<string, number>(), hasRecords: async () => false },
     providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),

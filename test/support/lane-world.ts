@@ -186,7 +186,9 @@ const openHttp = async (
   const counts = { accepted, refused: () => undefined, bytes: () => undefined }
   const idempotency = idempotencyKeys(database)
   const tokens = bearerTokens(secret)
+  const thread = stack.use(openWorkThread(workThreadOptions))
   const registries = queryServiceOperations({
+    thread,
     judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
     ...{
       database,
@@ -206,7 +208,7 @@ const openHttp = async (
   })
   const operations = [
     ...ingestGatewayOperations({ ...lanes, takes: () => true, pricing: pricingBook(database, timeZone), secret, counts }),
-    ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone, thread: stack.use(openWorkThread(workThreadOptions)) }),
+    ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone, thread }),
     ...registries,
     ...deadLetterOperations({ ...lanes, logger }),
   ]

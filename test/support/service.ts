@@ -15,9 +15,11 @@ import type { OutboxMessage } from '../../services/platform/postgres/outbox.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
+import { openWorkThread } from '../../services/platform/work-thread/work-thread.ts'
 import type { Provider, QueryServiceDependencies } from '../../services/query-service/dependencies.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
 import { refusalEvents } from '../../services/query-service/refusal-events.ts'
+import { workThreadOptions } from '../../services/query-service/work/work-thread-options.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 export const operatorKey = 'ok_operator_key_of_the_tests'
@@ -46,6 +48,7 @@ export const openService = (
   const tokens = bearerTokens(secret)
   const idempotency = idempotencyKeys(database)
   const dependencies: QueryServiceDependencies = {
+    thread: openWorkThread(workThreadOptions),
     database,
     metering: {
       lastSeen: async (_, ids) => new Map([...facts.lastSeen].filter(([id]) => ids.includes(id))),

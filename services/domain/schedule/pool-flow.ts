@@ -6,19 +6,20 @@ import { offerTo, type PoolNetwork, type Queue } from './pool-network.ts'
 
 /**
  * Send as much as possible to jobs at the least cost. The cheapest ways come first, and of those the ones of the fewest steps, each with as
- * much as it holds. The network has no cycle of negative cost. Yields between searches, so that a caller may pause.
+ * much as it holds. Gives how many searches that took. The network has no cycle of negative cost. Yields between searches, so that a caller
+ * may pause.
  * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), chapter 9.8.
  */
-export function* fillFromPools(network: PoolNetwork): Generator<undefined, void> {
-  for (;;) {
+export function* fillFromPools(network: PoolNetwork): Generator<undefined, number> {
+  for (let searches = 1; ; searches += 1) {
     yield undefined
     const distances = distancesOf(network)
-    if (distances.nearest === Number.POSITIVE_INFINITY) return
+    if (distances.nearest === Number.POSITIVE_INFINITY) return searches
     yield undefined
     const layers = layersOf(network, distances)
     const isAny = sendAll({ network, at: distances.at, distances, layers, tried: new Int32Array(network.pools.length) })
     // Beyond 2^53 a cost is not exact, and a way of it may not be found again.
-    if (!isAny) return
+    if (!isAny) return searches
   }
 }
 

@@ -151,11 +151,17 @@ const unmet = (groups: TierBounds, slots: number): TierLimits =>
   new Map([...groups].map(([name, bounds]) => [name, bounds.map(() => ({ from: slots, to: slots }))]))
 
 /**
- * So much work is done for one plan, which takes some 5 s; it bounds the time, and is the same for the same request. A network is as much
- * work as it has arcs, and besides as `fixedWork` of them.
+ * So much work is done for one plan; it bounds the time, and is the same for the same request. A network is as much work as it has arcs, and
+ * besides as `fixedWork` of them.
  */
 const mostWork = 10_000_000
 const fixedWork = 20_000
+/**
+ * Large networks are gone through a thousand times and more: each time is as much work as they have arcs, and besides as `fixedSearch` of
+ * them. So much takes some 15 s.
+ */
+const mostSearching = 4_000_000_000
+const fixedSearch = 200_000
 
 /** How near (in the units of a flow's cost) the best flow must come to what is possible. Source: contract decisions 13. */
 const nearness = ({ scale }: FlowInput, cost: number): number =>
@@ -173,17 +179,19 @@ type Open = { readonly limits: TierLimits; readonly found: TieredFlow; readonly 
  * A network in which slots choose their tiers freely costs no more than any plan; where it costs as much as the plan that it gives, that
  * plan is the best. It is so at once for imports whose tiers lift all prices of an accumulator alike. Elsewhere the time in which a bound is
  * met is parted, and each part searched that may still hold a cheaper plan: the likeliest first and, each third time, the one of the cheapest
- * plan. The best plan is improved at once where it meets its bounds: the cheaper it is, the fewer parts are left. Beyond `mostWork` the best
- * plan found is given. Yields between short pieces of work.
+ * plan. The best plan is improved at once where it meets its bounds: the cheaper it is, the fewer parts are left. Beyond `mostWork` and `mostSearching` the
+ * best plan found is given. Yields between short pieces of work.
  * Source: Land and Doig, An automatic method of solving discrete programming problems (1960).
  */
 export function* searchTiers(input: FlowInput, groups: TierBounds): Generator<undefined, AmountFlow> {
   const count = input.slots.length
   const stretches = stretchesOf(input, groups)
-  let spent = 0
+  let [spent, searching] = [0, 0]
+  const isSpent = (): boolean => spent > mostWork || searching > mostSearching
   const relax = function* (limits: TierLimits): Generator<undefined, Open> {
     const found = yield* tieredFlow(input, groups, limits)
     spent += found.arcs + fixedWork
+    searching += found.searches * (found.arcs + fixedSearch)
     return { limits, found, counted: countInOrder(input, groups, found) }
   }
   const root = yield* relax(widest(input, groups))
@@ -192,6 +200,7 @@ export function* searchTiers(input: FlowInput, groups: TierBounds): Generator<un
   const polish = function* (one: Open): Generator<undefined, void> {
     for (let next = one; next.counted.isAllowed && isBetter(next, best); ) {
       best = next
+      if (isSpent()) return
       next = yield* relax(asMet(next.counted, stretches))
     }
   }
@@ -202,10 +211,10 @@ export function* searchTiers(input: FlowInput, groups: TierBounds): Generator<un
     open = bar === null ? open : open.filter(one => isPromising(input, one, bar))
     const isSooner = turn % 3 === 0 ? isBetter : isLikelier
     const next = open.reduce<Open | null>((first, one) => (first === null || isSooner(one, first) ? one : first), null)
-    if (next === null || spent > mostWork) return (best ?? (yield* relax(unmet(groups, count)))).found
+    if (next === null || isSpent()) return (best ?? (yield* relax(unmet(groups, count)))).found
     open = open.filter(one => one !== next)
     for (const limits of partsOf(next.limits, next.counted, stretches)) {
-      if (spent > mostWork) break
+      if (isSpent()) break
       const part = yield* relax(limits)
       if (part.found.isKept) open.push(part)
     }

@@ -16,7 +16,7 @@ export type TierLimits = ReadonlyMap<string, readonly { readonly from: number; r
 
 /**
  * A flow in which slots draw on tiers as limits let them. `drawn` is what each slot draws from each tier of its accumulator, `cost` what all
- * of it costs; `isKept`: tiers whose bound must be met are full. `arcs` is how large its network is.
+ * of it costs; `isKept`: tiers whose bound must be met are full. `arcs` is how large its network is, `searches` how often it was gone through.
  */
 export type TieredFlow = AmountFlow & {
   readonly drawn: readonly (readonly number[])[]
@@ -24,6 +24,7 @@ export type TieredFlow = AmountFlow & {
   readonly energy: number
   readonly isKept: boolean
   readonly arcs: number
+  readonly searches: number
 }
 
 /** Gather the bounds of all spans that share an accumulator. */
@@ -99,7 +100,7 @@ export function* tieredFlow(input: FlowInput, groups: TierBounds, limits: TierLi
   const offers = offersOf(input, groups, limits, first)
   const supply = supplyOf(input)
   const network = openNetwork(problem, pools, offers, supply)
-  yield* fillFromPools(network)
+  const searches = yield* fillFromPools(network)
   const { poolRoom, ownRoom, moves } = network
   const drawn = slots.map(() => [] as number[])
   const generated = supply.own.map((own, slot) => own - (ownRoom[slot] as number))
@@ -110,7 +111,7 @@ export function* tieredFlow(input: FlowInput, groups: TierBounds, limits: TierLi
     ;(drawn[slot] as number[])[tier] = amount
   }
   return {
-    ...{ flow: moves.flow, drawn, cost, generated, arcs: moves.flow.energy.length + offers.length },
+    ...{ flow: moves.flow, drawn, cost, generated, arcs: moves.flow.energy.length + offers.length, searches },
     energy: problem.demand.reduce((sum, demand, job) => sum + demand - (moves.flow.unmet[job] as number), 0),
     isKept: pools.every(({ isDue }, pool) => !isDue || (poolRoom[pool] as number) <= 0),
   }

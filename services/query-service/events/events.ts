@@ -1,33 +1,49 @@
-import { eventList, eventRetrieve, eventToWire } from '../../contract/event.ts'
+import { type Event, eventList, eventRetrieve } from '../../contract/event.ts'
 import { typesOfFilter } from '../../contract/event-type.ts'
-import { accepted, refused } from '../../domain/refusal.ts'
+import { pageRequest } from '../../contract/list.ts'
+import type { AnswerOf, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
+import { refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { listEvents, retrieveEvent } from '../../platform/postgres/events.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerList } from '../list.ts'
+import { runWork } from '../work/run-work.ts'
+
+/** Data of so many characters is read and written at once, in some ms. */
+const shortData = 65_536
+
+const answerEvents = async (
+  { thread }: QueryServiceDependencies,
+  { caller, layout, signal }: RequestOf<Operation>,
+  events: readonly Event[],
+  hasMore: boolean | null,
+): Promise<Outcome<never>> => {
+  const isSmall = events.reduce((length, { data }) => length + data.length, 0) <= shortData
+  const input = { events, layout, hasMore }
+  const begun = await runWork(thread, { name: 'events', input, isSmall, account: caller.accountId, signal })
+  return begun.ok ? { ok: true, written: begun.value.answer } : begun
+}
+
+const answerEventList = async (
+  dependencies: QueryServiceDependencies,
+  request: RequestOf<typeof eventList>,
+): Promise<Outcome<AnswerOf<typeof eventList>>> => {
+  const { event_type: type, object_id: objectId = null, start_time: start, end_time: end } = request.query
+  // A type that no event has now may be one that events had before.
+  const isGroup = type === '*' || type?.endsWith('.*') === true
+  const types = type === undefined || type === '*' ? null : isGroup ? typesOfFilter(type) : [type]
+  const filter = { types, objectId, from: start?.at ?? null, to: end?.at ?? null }
+  const paging = pageRequest(request.query)
+  const page = await withTenant(dependencies.database, tenantOf(request), transaction => listEvents(transaction, filter, paging))
+  return page.ok ? answerEvents(dependencies, request, page.value.items, page.value.hasMore) : page
+}
 
 /** Bind the operations on events. */
 export const eventOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
-  bind(eventList, request =>
-    answerList(
-      dependencies,
-      request,
-      request.query,
-      '/events',
-      (transaction, page) => {
-        const { event_type: type, object_id: objectId = null, start_time: start, end_time: end } = request.query
-        // A type that no event has now may be one that events had before.
-        const isGroup = type === '*' || type?.endsWith('.*') === true
-        const types = type === undefined || type === '*' ? null : isGroup ? typesOfFilter(type) : [type]
-        return listEvents(transaction, { types, objectId, from: start?.at ?? null, to: end?.at ?? null }, page)
-      },
-      events => events.map(event => eventToWire(event, request.layout)),
-    ),
-  ),
+  bind(eventList, request => answerEventList(dependencies, request)),
   bind(eventRetrieve, async request => {
     const event = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveEvent(transaction, request.id))
-    return event === null ? refused('not_found', 'No event has this id') : accepted(eventToWire(event, request.layout))
+    return event === null ? refused('not_found', 'No event has this id') : answerEvents(dependencies, request, [event], null)
   }),
 ]

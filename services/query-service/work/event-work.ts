@@ -1,0 +1,20 @@
+import { type Event, eventToWire } from '../../contract/event.ts'
+import type { Layout } from '../../contract/layout.ts'
+import { listAnswer } from '../../contract/list.ts'
+import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import { bytesOf, objectTexts } from './answer-bytes.ts'
+
+/** Events to be written: a page of a list, or one alone (`hasMore` null). */
+export type EventsInput = { readonly events: readonly Event[]; readonly layout: Layout; readonly hasMore: boolean | null }
+
+/** Write events, of which each may tell of a plan of megabytes. */
+export function* eventsWork({ events, layout, hasMore }: EventsInput): PausableWork {
+  yield { head: null }
+  if (hasMore === null) {
+    for (const event of events) yield* bytesOf([JSON.stringify(eventToWire(event, layout))])
+    return
+  }
+  const write = (from: number, to: number) =>
+    listAnswer('/events', { items: events.slice(from, to).map(event => eventToWire(event, layout)), hasMore })
+  yield* bytesOf(objectTexts({ member: 'data', count: events.length, atATime: 1, write, translate: whole => whole }))
+}
