@@ -11,6 +11,7 @@ import type { KeptAnswer, Limits, Ports } from './binding.ts'
 import { isChunks, leaveChunks, whenOver } from './chunks.ts'
 import { type Gate, passRate } from './gate.ts'
 import { claimOf, runOnce } from './idempotency.ts'
+import { jsonText } from './object-texts.ts'
 import { busy, readRequestBody } from './request-body.ts'
 import { allowedMethods, type Entry, entriesFor, type PathEntries } from './route-table.ts'
 import { tellRefusal } from './tell-refusal.ts'
@@ -173,8 +174,8 @@ type Performed = { readonly ok: true; readonly value: Answer } | Fault
 const bodyWritten = (written: WrittenAnswer): Answer['body'] =>
   'text' in written ? written.text : 'bytes' in written ? written.bytes : written.chunks
 
-const textOf = ({ written, value }: Answered, operation: Operation, layout: Layout): string => {
-  if (written === undefined) return JSON.stringify(answerInLayout(operation, value, layout))
+const textOf = async ({ written, value }: Answered, operation: Operation, layout: Layout): Promise<string> => {
+  if (written === undefined) return jsonText(value, whole => answerInLayout(operation, whole, layout))
   if ('text' in written) return written.text
   throw new Error(`an answer of ${operation.id} cannot be kept: it is no text`)
 }
@@ -202,7 +203,7 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
       mediaType: 'text/csv; charset=utf-8; header=present',
     })
   }
-  return accepted(jsonAnswer(trace, JSON.stringify(answerInLayout(operation, outcome.value, trace.layout)), operation.status))
+  return accepted(jsonAnswer(trace, await textOf(outcome, operation, trace.layout), operation.status))
 }
 
 const performOnce = async (
@@ -216,7 +217,7 @@ const performOnce = async (
   const run = async (): Promise<{ readonly ok: true; readonly value: KeptAnswer } | Fault> => {
     const outcome = await answerWith(passage, trace, read)
     if (!outcome.ok) return outcome
-    const body = textOf(outcome, operation, trace.layout)
+    const body = await textOf(outcome, operation, trace.layout)
     return { ok: true, value: { status: operation.status, layout: trace.layout, body } }
   }
   const once = await runOnce<Fault>(claim, ports, run)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defaultFlow, type EnergyCostEntry, energyCostToWire, type sessionCost as operation } from '../../contract/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { sessionCost } from '../../domain/cost/energy-cost.ts'
@@ -54,6 +55,10 @@ export const calculateSessionCost = async (
     for (const row of block) if (row.tariffDirection === tariffDirection && row.energyFlowDirection === flow) rows.push(row)
   }
   const { accountId, liveMode } = tenant
+  // Thousands of rows were read in one turn; what is made of them takes another.
+  await nextTurn()
+  const entries = entriesOf(rows, request)
+  await nextTurn()
   return accepted(
     energyCostToWire({
       id: mint('energyCost', request.at),
@@ -64,7 +69,7 @@ export const calculateSessionCost = async (
       tariffDirection,
       timezone: location.timezone,
       currencyCode: location.currencyCode,
-      entries: entriesOf(rows, request),
+      entries,
       includeTariff: request.query.include_tariff,
       createdAt: request.at,
     }),

@@ -1,8 +1,9 @@
 import { type Event, eventToWire } from '../../contract/event.ts'
 import type { Layout } from '../../contract/layout.ts'
 import { listAnswer } from '../../contract/list.ts'
+import { objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
-import { bytesOf, objectTexts } from './answer-bytes.ts'
+import { bytesOf } from './answer-bytes.ts'
 
 /** Events to be written: a page of a list, or one alone (`hasMore` null). */
 export type EventsInput = { readonly events: readonly Event[]; readonly layout: Layout; readonly hasMore: boolean | null }

@@ -3,9 +3,10 @@ import type { Layout } from '../../contract/layout.ts'
 import { meterRecordList, meterRecordRetrieve, storedRecordToWire } from '../../contract/meter-record-read.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost-rows.ts'
+import { objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../costs/record-view.ts'
-import { bytesOf, objectTexts } from './answer-bytes.ts'
+import { bytesOf } from './answer-bytes.ts'
 
 /** Rows to be written in order; those with many pieces stand in `blocks` too, as the engine gave them. */
 type RowsInput = { readonly rows: readonly MeterCostRow[]; readonly blocks: readonly Uint8Array[]; readonly layout: Layout }
