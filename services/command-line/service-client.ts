@@ -41,7 +41,13 @@ export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, 
     const signal = AbortSignal.timeout(timeoutMs)
     const text = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
     try {
-      const response = await fetch(new URL(path, baseUrl), { method, headers: { ...headers, ...content }, signal, body: text })
+      const response = await fetch(new URL(path, baseUrl), {
+        method,
+        headers: { ...headers, ...content },
+        signal,
+        body: text,
+        redirect: 'manual',
+      })
       const isJson = response.headers.get('Content-Type')?.includes('json') ?? false
       const read = await response.text()
       const retryAfterMs = secondsIn(response.headers.get('Retry-After'))

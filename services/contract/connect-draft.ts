@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ConnectAddress, ConnectRequest } from '../domain/connect/session.ts'
 import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
-import { connectUrl } from './connect-url.ts'
+import { callbackUrl, connectUrl } from './connect-url.ts'
 import type { Rename } from './earlier.ts'
 import { fields, identifier, optional, referenceId, refuseField, text, word } from './field.ts'
 import { countryCode } from './postal-address.ts'
@@ -30,7 +30,7 @@ const addressDescription = 'Complete: its page is skipped. With country_code alo
 /** The members of a session as a caller asks for it, in the names of the current layout. */
 const sessionFields = {
   connect_url: optional(connectUrl).describe('Where the browser returns after a login at a provider; required in the current layout.'),
-  callback_url: connectUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
+  callback_url: callbackUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
   customer_id: optional(identifier('cus')).describe(choice),
   customer_reference_id: optional(referenceId).describe('The customer that has it, else the one to create.'),
   location_id: optional(identifier('loc')).describe(choice),

@@ -6,17 +6,36 @@ const { begin, service, visitAs, keepFixed } = connectWorld()
 const good = { connect_url: 'https://a.example.com/back', callback_url: 'https://a.example.com/done' }
 
 describe('a token', () => {
-  it.each([['javascript:alert(1)'], ['data:text/html,x'], ['file:///etc/passwd'], ['blob:https://a/b'], ['ftp://a/b'], ['nothing']])(
-    'is refused for %s, in either address and layout',
+  it.each([
+    ...[['javascript:alert(1)'], ['data:text/html,x'], ['file:///etc/passwd'], ['blob:https://a/b'], ['ftp://a/b'], ['nothing']],
+    ...[['jar:https://a.example.com/x.jar!/'], ['ws://a.example.com/'], ['wss://a.example.com/'], ['view-source:https://a.example.com/']],
+    ...[['intent://scan/#Intent;scheme=zxing;end'], ['about:blank'], ['filesystem:https://a.example.com/x'], ['chrome://settings/']],
+    ...[['JAVASCRIPT:alert(1)'], ['Intent:x'], ['android-app://a.b'], ['mailto:a@example.com']],
+  ])('is refused for %s, in either address and layout', async address => {
+    const { call } = await connectAccount(service(), 'current')
+    const { call: earlier } = await connectAccount(service(), 'earlier')
+    for (const name of ['connect_url', 'callback_url'])
+      expect(await call('POST', '/connect/token', { ...good, [name]: address })).toMatchObject({ status: 400, body: { field: name } })
+    for (const name of ['connect_web_url', 'connect_web_uri', 'callback_uri']) {
+      const body = { callback_uri: good.callback_url, [name]: address }
+      expect((await earlier('POST', '/connect/tariff/token', body)).status, name).toBe(409)
+    }
+  })
+
+  it.each(['http://app.example.com/', 'http://127.0.0.1.example.com/', 'http://10.0.0.1/', 'myapp://done', 'com.example.app:/done'])(
+    'is refused for a connect_url that is not https, nor http on loopback: %s',
     async address => {
       const { call } = await connectAccount(service(), 'current')
-      const { call: earlier } = await connectAccount(service(), 'earlier')
-      for (const name of ['connect_url', 'callback_url'])
-        expect(await call('POST', '/connect/token', { ...good, [name]: address })).toMatchObject({ status: 400, body: { field: name } })
-      for (const name of ['connect_web_url', 'connect_web_uri', 'callback_uri']) {
-        const body = { callback_uri: good.callback_url, [name]: address }
-        expect((await earlier('POST', '/connect/tariff/token', body)).status, name).toBe(409)
-      }
+      const refused = await call('POST', '/connect/token', { ...good, connect_url: address })
+      expect(refused).toMatchObject({ status: 400, body: { field: 'connect_url' } })
+    },
+  )
+
+  it.each(['https://app.example.com/', 'http://127.0.0.1:8080/', 'http://localhost/x', 'http://[::1]:1/'])(
+    'is given for a connect_url that is https, or http on loopback: %s',
+    async address => {
+      const { call } = await connectAccount(service(), 'current')
+      expect((await call('POST', '/connect/token', { ...good, connect_url: address })).body['connect_url']).toBe(address)
     },
   )
 
@@ -24,7 +43,7 @@ describe('a token', () => {
     'is given for %s',
     async address => {
       const { call } = await connectAccount(service(), 'current')
-      const { status, body } = await call('POST', '/connect/token', { connect_url: address, callback_url: address })
+      const { status, body } = await call('POST', '/connect/token', { ...good, callback_url: address })
       expect([status, body['callback_url']]).toEqual([200, address])
       const end = await visit(service(), String(body['connect_token'])).act('CLOSE')
       expect(end.data['redirect_url']).toBe(`${address}${address.includes('?') ? '&' : '?'}fp_cot=${body['connect_token']}`)

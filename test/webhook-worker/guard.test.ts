@@ -170,6 +170,41 @@ describe('the address of a webhook', () => {
     await dialler[Symbol.asyncDispose]()
   })
 
+  it.each([
+    'localhost',
+    'a.localhost',
+    'printer.local',
+    'metadata.google.internal',
+    'intranet',
+    'host.localdomain',
+    'nas.home.arpa',
+    'LOCAL.LOCAL.',
+  ])('is refused at once for a reserved name: %s', async host => {
+    const url = `https://${host}/`
+    const dialler = openWebhookDialler({ allowedNetworks: [], resolve: nothing })
+    expect(await dialler.judge(url, true)).toMatchObject({ ok: false, refusal: { code: 'webhook_url_refused', field: 'url' } })
+    expect(await dialler.post({ url, liveMode: true, headers: {}, body: '' })).toMatchObject({ status: null, error: 'address_forbidden' })
+    await dialler[Symbol.asyncDispose]()
+    // An operator who allows networks may have such names in them: what they resolve to is judged.
+    const allowing = openWebhookDialler({ allowedNetworks: ['10.0.0.0/8'], resolve: async () => ['10.0.0.1'] })
+    expect((await allowing.judge('https://receiver/', true)).ok).toBe(true)
+    await allowing[Symbol.asyncDispose]()
+  })
+
+  it('has labels of at most 63 characters and 253 in all: n passes, n + 1 is refused', async () => {
+    const dialler = openWebhookDialler({ allowedNetworks: [], resolve: async () => ['93.184.216.34'] })
+    const ok = async (host: string) => (await dialler.judge(`https://${host}/`, true)).ok
+    const label = 'a'.repeat(63)
+    expect([await ok(`${label}.example.com`), await ok(`${label}a.example.com`)]).toEqual([true, false])
+    const long = `${label}.${label}.${label}.`
+    expect([await ok(`${long}${'a'.repeat(57)}.com`), await ok(`${long}${'a'.repeat(58)}.com`), await ok('a..example.com')]).toEqual([
+      true,
+      false,
+      false,
+    ])
+    await dialler[Symbol.asyncDispose]()
+  })
+
   it('is https in live mode', async () => {
     const dialler = openWebhookDialler({ allowedNetworks: [], resolve: async () => ['93.184.216.34'] })
     expect((await dialler.judge('http://example.com/', true)).ok).toBe(false)

@@ -56,7 +56,7 @@ const ask = async ({ feed }: OpenFeed, address: string, options: FetchOptions): 
   const host = hostOf(address)
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)])
   try {
-    const response = await options.fetch(address, { signal, headers: { Accept: '*/*', 'User-Agent': 'wattledger' } })
+    const response = await options.fetch(address, { signal, redirect: 'manual', headers: { Accept: '*/*', 'User-Agent': 'wattledger' } })
     const { status } = response
     if (status === 200 || feed.readable?.includes(status) === true) return await readBody(response, mostBytes, host)
     await response.body?.cancel()
@@ -77,7 +77,7 @@ const nextAddress = (next: string, from: string): string => {
 /**
  * Ask a feed for the prices of a span that one request may cover, page by page.
  * Each answer is bounded: 20 s and 8 MiB where the options say nothing else. Throws Failure `feed_away`, `feed_refused`, `feed_too_large`,
- * `feed_unreadable`, all retriable; their messages name the host and hold no secret.
+ * `feed_unreadable`, all retriable; a redirect is refused, because it could lead anywhere; their messages name the host and hold no secret.
  */
 export const fetchPrices = async (open: OpenFeed, series: FeedSeries, span: Span, options: FetchOptions): Promise<Fetched> => {
   const { feed, settings } = open

@@ -108,9 +108,10 @@ const makeAgent = async (resolve: ResolveHost, mayDial: AddressRule, timeoutMs: 
 export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDialler => {
   const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs, onForbidden = () => undefined } = options
   const mayDial = addressRule(options.allowedNetworks)
+  const rule = { mayDial, allowsNetworks: options.allowedNetworks.length > 0 }
   let agent: Promise<Agent> | null = null
   const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
-    const judged = judgeUrlText(request.url, request.liveMode, mayDial)
+    const judged = judgeUrlText(request.url, request.liveMode, rule)
     if (!judged.ok) throw new Failure('address_forbidden', judged.refusal.message, { retriable: false })
     const { origin, pathname, search } = judged.value
     agent ??= makeAgent(resolve, mayDial, timeoutMs)
@@ -122,7 +123,7 @@ export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDiall
   }
   return {
     judge: async (text, liveMode) => {
-      const judged = judgeUrlText(text, liveMode, mayDial)
+      const judged = judgeUrlText(text, liveMode, rule)
       if (judged === forbiddenHost) onForbidden(hostOf(new URL(text)))
       if (!judged.ok) return judged
       const host = hostOf(judged.value)

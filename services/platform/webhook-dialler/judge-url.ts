@@ -24,12 +24,29 @@ export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '
 
 export const forbiddenHost = refuse('url must have a host with public addresses; private and special ones are never called')
 
+/** Names that no public name server answers: of this machine, of a local network, without a domain. Source: RFC 6761, 6762, 8375. */
+const isReserved = (host: string): boolean => !host.includes('.') || /\.(?:localhost|local|internal|localdomain|home\.arpa)$/.test(host)
+
+const maxLabel = 63
+
+/** Refuse a host name that cannot be public; an operator who allows networks of its own may have names for them. */
+const judgeName = (host: string, allowsNetworks: boolean): Result<null> => {
+  if (host.length > 253 || host.split('.').some(label => label === '' || label.length > maxLabel)) {
+    return refuse(`url must have a host of at most 253 characters, with 1 to ${maxLabel} between its dots`)
+  }
+  return isReserved(host) && !allowsNetworks ? forbiddenHost : accepted(null)
+}
+
 /**
  * Judge the address of a webhook by its text: https (http in test mode), no credentials, no fragment, no port of another protocol, and no
- * IP address that may not be dialled, in whatever base it is written. Gives it in its plain form. What a name resolves to is judged apart.
+ * IP address that may not be dialled, in whatever base it is written, and no name that cannot be public, unless networks are allowed. Gives it in its plain form. What a name resolves to is judged apart.
  * Source: contract decisions 14.
  */
-export const judgeUrlText = (text: string, liveMode: boolean, mayDial: AddressRule): Result<URL> => {
+export const judgeUrlText = (
+  text: string,
+  liveMode: boolean,
+  { mayDial, allowsNetworks }: { readonly mayDial: AddressRule; readonly allowsNetworks: boolean },
+): Result<URL> => {
   if (text.length > longestUrl) return refuse(`url must have at most ${longestUrl} characters`)
   if (!plainUrl.test(text) || unsafe.test(text) || !URL.canParse(text)) {
     return refuse('url must be an absolute address such as https://example.com/webhooks')
@@ -43,5 +60,6 @@ export const judgeUrlText = (text: string, liveMode: boolean, mayDial: AddressRu
     return refuse(`url must not name port ${url.port}, which belongs to another protocol`)
   const host = hostOf(url)
   if (host === '' || (isIP(host) !== 0 && !mayDial(host))) return forbiddenHost
-  return accepted(url)
+  const named = isIP(host) === 0 ? judgeName(host, allowsNetworks) : accepted(null)
+  return named.ok ? accepted(url) : named
 }
