@@ -13,16 +13,18 @@ import type { PoisonRecord } from './dead-letter.ts'
 import type { StepAccount } from './step.ts'
 
 const refusedOf = ({ submissions }: StepAccount): readonly BatchFailureRow[] =>
-  submissions.flatMap(({ refused, ...batch }) => refused.map(record => ({ ...batch, ...record, foundLater: false })))
+  submissions.flatMap(({ refused, ...batch }) =>
+    refused.map(({ locationId = null, deviceId = null, ...record }) => ({ ...batch, ...record, locationId, deviceId, foundLater: false })),
+  )
 
 /** A record that was put aside counts as handled and as failed. */
 const failedLater = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[] =>
   poison.flatMap(({ entry: { part, record }, reason }) => {
-    const { recordNumber, recordReferenceId } = record
+    const { recordNumber, recordReferenceId, locationId, deviceId } = record
     const { accountId, liveMode, batchId } = part
     return batchId === null || recordNumber === undefined
       ? []
-      : [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, foundLater: true, error: reason }]
+      : [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId, foundLater: true, error: reason }]
   })
 
 /** The records of chunks that could not be read at all; their numbers stand in the message's headers. */
@@ -33,6 +35,8 @@ const failedWhole = ({ unreadable }: StepAccount): readonly BatchFailureRow[] =>
         ...batch,
         recordNumber,
         recordReferenceId: null,
+        locationId: null,
+        deviceId: null,
         foundLater: true,
         error: 'the record could not be read back from the log; it is kept aside and can be replayed',
       })),

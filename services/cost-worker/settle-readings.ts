@@ -132,6 +132,7 @@ const laneIntervalOf = (
 }
 
 const failureOf = (reading: MeterReadingRow, error: string): readonly BatchFailureRow[] => {
-  const { accountId, liveMode, batchId, recordNumber, recordReferenceId } = reading
-  return batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, foundLater: true, error }]
+  const { accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId } = reading
+  if (batchId === null) return []
+  return [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId, foundLater: true, error }]
 }

@@ -4,6 +4,7 @@ import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts
 import type { Codec } from '../platform/log/codec.ts'
 import type { Lane, StoredMessage } from '../platform/log/log.ts'
 import type { AcceptedRecord, DeadLetter, ReadingChunk, RecordChunk, Submission } from '../platform/log/messages.ts'
+import { withObjects } from '../platform/log/refused-objects.ts'
 import { fromReplayHeader } from '../platform/log/replay-header.ts'
 import { versionOf } from '../platform/log/version.ts'
 import { deadLetterOf } from './dead-letter.ts'
@@ -140,7 +141,7 @@ const takeMessage = async (step: Building, lane: Lane, message: StoredMessage, c
   const headers = fromHeaders(message.headers)
   const content = await codec.decodeLane(message.value)
   const origin = { lane, message }
-  if (content.kind === 'submission') step.submissions.push(content)
+  if (content.kind === 'submission') step.submissions.push(withObjects(content, message.headers))
   else if (content.kind === 'order') {
     if (content.orderKind === 'UNKNOWN')
       throw new Failure('kind_unknown', 'the order is of a kind that a later release writes', { retriable: false })

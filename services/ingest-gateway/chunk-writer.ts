@@ -7,6 +7,7 @@ import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { laneKey, partitionOf } from '../platform/log/partition.ts'
 import { encodeParts } from '../platform/log/record-chunk.ts'
 import { type EncodedPart, mostBytes, mostRecords } from '../platform/log/record-part.ts'
+import { refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
 import { type ChunkPace, chunkPace } from './chunk-pace.ts'
 import type { LanePressure } from './lane-pressure.ts'
 
@@ -132,7 +133,11 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
       const partition = partitionOf(submission.batchId, partitions.length)
       const headers = (): ReturnType<typeof toHeaders> => toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
       const append = (refused: Submission['refused']) =>
-        log.append(topic, partition, { key: submission.batchId, value: codec.encodeLane({ ...submission, refused }), headers: headers() })
+        log.append(topic, partition, {
+          key: submission.batchId,
+          value: codec.encodeLane({ ...submission, refused }),
+          headers: { ...headers(), ...toObjectsHeader(refused) },
+        })
       await settleAll(headerSlices(submission.refused).map(append))
     },
   }
@@ -188,7 +193,7 @@ const headerSlices = (refused: Submission['refused']): Submission['refused'][] =
   const slices: Submission['refused'][number][][] = [[]]
   let bytes = 0
   for (const record of refused) {
-    const size = 16 + 3 * (record.error.length + (record.recordReferenceId?.length ?? 0))
+    const size = 16 + refusedObjectBytes + 3 * (record.error.length + (record.recordReferenceId?.length ?? 0))
     if (bytes + size > mostHeaderBytes) {
       slices.push([])
       bytes = 0

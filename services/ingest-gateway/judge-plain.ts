@@ -116,7 +116,13 @@ const admit = (walk: Walk): void => {
 }
 
 const refuse = ({ reader: { record, from }, refused, records }: Walk, error: string): void => {
-  refused.push({ recordNumber: records, recordReferenceId: textAt(from, record.recordReference), error })
+  refused.push({
+    recordNumber: records,
+    recordReferenceId: textAt(from, record.recordReference),
+    error,
+    locationId: idOf(false, record.location.bits),
+    deviceId: record.device.at >= 0 ? idOf(true, record.device.bits) : null,
+  })
 }
 
 const textAt = ({ bytes }: JsonCursor, { at, length }: TextPlace): string | null =>

@@ -1,5 +1,5 @@
 import type { Layout } from '../contract/layout.ts'
-import { oversizedRecord, referenceOf } from '../contract/meter-batch.ts'
+import { objectsOf, oversizedRecord, referenceOf } from '../contract/meter-batch.ts'
 import { readMeterRecord } from '../contract/meter-record.ts'
 import { beginSlices, type Slices } from '../contract/slices.ts'
 import type { Submission } from '../contract/strict-json.ts'
@@ -41,7 +41,7 @@ export const judgeSubmission = async (submission: Submission, judgement: Judgeme
     if (recordNumber % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
     const result = oversized.has(recordNumber - 1) ? tooLong : readMeterRecord(element, layout, at)
     if (!result.ok) {
-      refused.push({ recordNumber, recordReferenceId: referenceOf(element), error: result.refusal.message })
+      refused.push({ recordNumber, recordReferenceId: referenceOf(element), error: result.refusal.message, ...objectsOf(element) })
       continue
     }
     const { locationId, deviceId } = result.value
@@ -92,7 +92,8 @@ const admit = async (
     const recordId = missing === null ? recordIdDigits(part, record) : ''
     const twin = missing === null ? numbers.get(recordId) : undefined
     if (lane === undefined || missing !== null || twin !== undefined) {
-      refused.push({ recordNumber, recordReferenceId: record.recordReferenceId, error: missing ?? duplicateOf(twin) })
+      const { recordReferenceId, locationId, deviceId } = record
+      refused.push({ recordNumber, recordReferenceId, error: missing ?? duplicateOf(twin), locationId, deviceId })
       continue
     }
     numbers.set(recordId, recordNumber)

@@ -40,12 +40,13 @@ export const submitCumulative =
     if (!lane.ok) return lane
     const { readings, refused: failed } = await inSlices(judgeReadings(parsed.value, tenant, at))
     const batchId = batchIds.mint(tenant, at)
+    const { locationId, deviceId } = register
     const batch = { ...tenant, batchId, receivedAt: at }
     const tally = { recordsSubmitted: elements.length, recordsAccepted: readings.length }
     // Both are waited for, whichever fails: nothing of this submission may still be under way when it is answered.
     const written = await Promise.allSettled([
       writer.write(lane.value, { ...batch, ...register, readings }),
-      headers.writeHeader({ kind: 'submission', ...batch, ...tally, refused: failed }),
+      headers.writeHeader({ kind: 'submission', ...batch, ...tally, refused: failed.map(one => ({ ...one, locationId, deviceId })) }),
     ])
     for (const one of written) if (one.status === 'rejected') throw one.reason
     counts.refused(failed.length)

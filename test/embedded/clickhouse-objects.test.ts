@@ -99,9 +99,10 @@ describe('receipts', () => {
     expect(await receiptOfBatch(db, tenant, batch.batchId)).toBeNull()
     const header = { ...batch, recordsSubmitted: 10, recordsAccepted: 9, receivedAt: base }
     const parts = [3, 5].map((recordsHandled, i) => ({ ...batch, chunkId: `chunk ${i}`, recordsHandled }))
+    const nobody = { locationId: null, deviceId: null }
     const failures = [
-      { ...batch, recordNumber: 4, foundLater: false, recordReferenceId: 'r', error: 'end_time must not be before start_time' },
-      { ...batch, recordNumber: 2, foundLater: true, recordReferenceId: null, error: 'falls' },
+      { ...batch, recordNumber: 4, foundLater: false, recordReferenceId: 'r', error: 'end_time must not be before start_time', ...nobody },
+      { ...batch, recordNumber: 2, foundLater: true, recordReferenceId: null, error: 'falls', ...nobody },
     ]
     for (let i = 0; i < 3; i += 1) {
       await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBatches([header]) })

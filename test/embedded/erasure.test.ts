@@ -5,6 +5,8 @@ import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEraser, type LostEnergy } from '../../services/cost-worker/erase.ts'
 import { batchIds } from '../../services/platform/batch-id.ts'
+import { eraseRows } from '../../services/platform/clickhouse/erase-rows.ts'
+import { idLiteral } from '../../services/platform/clickhouse/literals.ts'
 import { batchColumns, batchFailureColumns, encodeBatches, encodeBatchFailures } from '../../services/platform/clickhouse/receipts.ts'
 import { presentInstant } from '../../services/platform/clock.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
@@ -213,13 +215,32 @@ describe('the worker', () => {
     expect(eraser.living(rows)).toEqual([rows[1]])
   })
 
+  it('blots out failures of before, which name no object, by the stored records of their batch', async () => {
+    const batchId = batchIds('a secret of the installation').mint(tenant, presentInstant() + 2 * day)
+    const failure = { foundLater: false, error: 'value must be a number', locationId: null, deviceId: null }
+    const failures = [
+      { ...tenant, batchId, ...failure, recordNumber: 1, recordReferenceId: 'of before' },
+      { ...tenant, batchId, ...failure, recordNumber: 2, recordReferenceId: 'of another', locationId: world.other },
+    ]
+    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures(failures) })
+    await insert([metered(world.home, null, 12, { batchId })])
+    await eraseRows(db, { ...tenant, locationIds: [world.home], deviceIds: [], receiptsBefore: null }, { keepPlaces: false })
+    const found = await db.rows(
+      `SELECT record_number, record_reference_id, error FROM meter_batch_failures FINAL WHERE batch_id = ${idLiteral(batchId)} ORDER BY record_number`,
+    )
+    expect(found).toEqual([
+      [1, '', 'erased'],
+      [2, 'of another', 'value must be a number'],
+    ])
+  })
+
   it('deletes an account whole, and the receipts of before; words in later ones that name it are blotted out', async () => {
     const ids = batchIds('a secret of the installation')
     const [before, after] = [presentInstant() - day, presentInstant() + day].map(at => ids.mint(tenant, at)) as [string, string]
     const counts = { recordsSubmitted: 1, recordsAccepted: 1, receivedAt: start }
     const failure = { recordNumber: 1, foundLater: true, recordReferenceId: 'reading', error: `${world.home} is not in the registry` }
     const batches = [before, after].map(batchId => ({ ...tenant, batchId, ...counts }))
-    const failures = [before, after].map(batchId => ({ ...tenant, batchId, ...failure }))
+    const failures = [before, after].map(batchId => ({ ...tenant, batchId, ...failure, locationId: null, deviceId: null }))
     await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBatches(batches) })
     await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures(failures) })
     await erased(tenant.accountId)

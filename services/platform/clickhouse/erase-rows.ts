@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, listLiteral, textLiteral } from './literals.ts'
-import { type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { meterCost, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** Objects of one account and mode of which no row may stay. `receiptsBefore` (ms): receipts of submissions before go too. */
 export type RowsToErase = Tenant & {
@@ -18,6 +18,9 @@ const idsAtOnce = 1_000
 const places = 'meter_device_locations'
 
 type Table = { readonly name: string; readonly columns: ReadonlySet<string> }
+
+/** The table whose rows stay, without their words: receipts count them. */
+const isFailures = (columns: Table['columns']): boolean => columns.has('error') && columns.has('record_reference_id')
 
 const quoted = (name: string): string => `\`${name}\``
 
@@ -85,16 +88,52 @@ const mintedBefore = (at: number): string => {
   return `batch_id < ${idLiteral(lead.padEnd(24, '0'))}`
 }
 
-/** What receipts say: all of before an instant goes, or the words that name an object; how many records failed stays true. */
+const noObject = `toFixedString(unhex('${'0'.repeat(24)}'), 12)`
+
+/** Batches that have stored records of these objects: a failure of theirs that names no object may be about them. */
+const batchesOf = async (db: ClickHouse, rows: RowsToErase, objects: string): Promise<readonly string[]> => {
+  const found = await db.rows(`SELECT DISTINCT lower(hex(batch_id)) FROM meter_batch_failures
+    WHERE ${tenantIs(rows)} AND location_id = ${noObject} AND error != 'erased'
+      AND batch_id IN (SELECT batch_id ${meterCost(rows, `(${objects})`)})`)
+  return found.map(([batch]) => String(batch))
+}
+
+/** Conditions that find rows by location or device, some ids at a time. */
+const objectConditions = (rows: RowsToErase): readonly string[] => {
+  const ids = [...rows.locationIds.map(id => ({ column: 'location_id', id })), ...rows.deviceIds.map(id => ({ column: 'device_id', id }))]
+  return groupsOf(ids).map(group =>
+    [...Map.groupBy(group, ({ column }) => column)]
+      .map(([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`)
+      .join(' OR '),
+  )
+}
+
+/**
+ * Blot out what failures say of some objects; how many records failed stays true. A failure names its objects; one of an earlier version,
+ * or of a record that named none, is found by the ids in its text, and by the stored records of its batch.
+ */
+const blotFailures = async (db: ClickHouse, name: string, rows: RowsToErase): Promise<void> => {
+  const blotted = `UPDATE error = 'erased', record_reference_id = '', location_id = ${noObject}, device_id = ${noObject}`
+  for (const objects of objectConditions(rows)) {
+    const batches = await batchesOf(db, rows, objects)
+    await mutate(db, name, blotted, `${tenantIs(rows)} AND (${objects})`)
+    for (const group of groupsOf(batches)) {
+      const isOfBatch = `batch_id IN ${listLiteral(group.map(idLiteral))} AND location_id = ${noObject}`
+      await mutate(db, name, blotted, `${tenantIs(rows)} AND ${isOfBatch}`)
+    }
+  }
+  for (const group of groupsOf([...rows.locationIds, ...rows.deviceIds])) {
+    const names = `arrayExists(id -> position(error, id) > 0, [${group.map(textLiteral).join(', ')}])`
+    await mutate(db, name, blotted, `${tenantIs(rows)} AND ${names}`)
+  }
+}
+
+/** What receipts say: all of before an instant goes, or the words about an object. */
 const eraseReceipts = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
   if (rows.receiptsBefore !== null && columns.has('batch_id')) {
     await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND ${mintedBefore(rows.receiptsBefore)}`)
   }
-  if (!columns.has('error') || !columns.has('record_reference_id')) return
-  for (const group of groupsOf([...rows.locationIds, ...rows.deviceIds])) {
-    const names = `arrayExists(id -> position(error, id) > 0, [${group.map(textLiteral).join(', ')}])`
-    await mutate(db, name, "UPDATE error = 'erased', record_reference_id = ''", `${tenantIs(rows)} AND ${names}`)
-  }
+  if (isFailures(columns)) await blotFailures(db, name, rows)
 }
 
 export type EraseOptions = {
@@ -110,8 +149,9 @@ export type EraseOptions = {
  */
 export const eraseRows = async (db: ClickHouse, rows: RowsToErase, options: EraseOptions): Promise<void> => {
   const tables = (await accountTables(db)).filter(({ name }) => !(options.keepPlaces && name === places))
-  for (const table of tables) {
-    if (table.columns.has('location_id')) await eraseObjectRows(db, table, rows)
+  // Failures first: the stored records tell which batches are about the objects.
+  for (const table of tables.toSorted((a, b) => Number(isFailures(b.columns)) - Number(isFailures(a.columns)))) {
+    if (table.columns.has('location_id') && !isFailures(table.columns)) await eraseObjectRows(db, table, rows)
     else await eraseReceipts(db, table, rows)
   }
   await mutated(db, tables, options.onProgress ?? (() => undefined))

@@ -13,6 +13,9 @@ export type BatchFailureRow = Batch & {
   readonly foundLater: boolean
   readonly recordReferenceId: string | null
   readonly error: string
+  /** Whose record it is, as far as it says; an erasure finds it by these. */
+  readonly locationId: string | null
+  readonly deviceId: string | null
 }
 
 const of =
@@ -40,6 +43,8 @@ export const batchPartColumns: readonly BlockColumn<BatchPartRow>[] = [
   part('records_handled', uint32, row => row.recordsHandled),
 ]
 
+const none = '0'.repeat(24)
+
 const failure = of<BatchFailureRow>()
 export const batchFailureColumns: readonly BlockColumn<BatchFailureRow>[] = [
   ...key<BatchFailureRow>(),
@@ -47,6 +52,8 @@ export const batchFailureColumns: readonly BlockColumn<BatchFailureRow>[] = [
   failure('found_later', bool, row => row.foundLater),
   failure('record_reference_id', text, row => row.recordReferenceId ?? ''),
   failure('error', text, row => row.error),
+  failure('location_id', id('loc_'), row => row.locationId ?? `loc_${none}`),
+  failure('device_id', id('dev_'), row => row.deviceId ?? `dev_${none}`),
 ]
 
 export const encodeBatches = (rows: readonly BatchRow[]): Buffer => encodeBlock(batchColumns, rows)

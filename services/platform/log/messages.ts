@@ -34,7 +34,14 @@ export type Submission = {
   readonly refused: readonly RefusedRecord[]
 }
 
-export type RefusedRecord = { readonly recordNumber: number; readonly recordReferenceId: string | null; readonly error: string }
+/** A record that was refused as it arrived; location and device as far as it names them, for erasures. */
+export type RefusedRecord = {
+  readonly recordNumber: number
+  readonly recordReferenceId: string | null
+  readonly error: string
+  readonly locationId?: string | null
+  readonly deviceId?: string | null
+}
 
 /** Work on stored rows. `from` and `to` bound a half-open span, null is open; `accountId` null: locations of many accounts. */
 export type Order = {
