@@ -55,7 +55,7 @@ export const openDatabase = (options: DatabaseOptions): Database => {
 
 const openPool = ({ address, statementTimeoutMs = 25_000 }: DatabaseOptions, breaks: Breaks, role: string, max: number) => {
   const pool = new pg.Pool({
-    ...connectionOptions(address, `-c role=${role} -c timezone=UTC -c datestyle=ISO -c jit=off`),
+    ...loginAs(role, address),
     max,
     types: columnTypes,
     application_name: role,
@@ -88,6 +88,17 @@ const closing = (pool: pg.Pool, end: () => Promise<void>): (() => Promise<void>)
     await end().finally(() => clearTimeout(cut))
   }
 }
+
+const sessionSettings = '-c timezone=UTC -c datestyle=ISO -c jit=off'
+
+/**
+ * Log in as a role that has no more rights than its pool needs. On the packaged server the role itself logs in, so nothing is left to go
+ * back to; at a configured address its login takes the role for the session.
+ */
+const loginAs = (role: string, address: PostgresAddress): pg.ClientConfig =>
+  'url' in address
+    ? connectionOptions(address, `-c role=${role} ${sessionSettings}`)
+    : connectionOptions({ ...address, user: role }, sessionSettings)
 
 /** Add our session settings to an address; those that it carries itself come first, so ours hold. */
 export const connectionOptions = (address: PostgresAddress, settings: string): pg.ClientConfig => {

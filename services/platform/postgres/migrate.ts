@@ -25,6 +25,7 @@ export const migrate = async (address: PostgresAddress, folder: string = migrati
   return withClient(address, async client => {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
     await ensureRoles(client)
+    if (!('url' in address)) await letRolesLogIn(client)
     return applyMissing(client, migrations)
   })
 }
@@ -74,6 +75,15 @@ const ensureRoles = async (client: pg.Client): Promise<void> => {
     if (found === undefined) await client.query(`create role ${role} nologin`)
     if (found?.member !== true) await client.query(`grant ${role} to current_user`)
   }
+}
+
+/** On the packaged server, whose socket nobody else reaches, the pools log in as their roles. They are no superusers and may make no roles. */
+const letRolesLogIn = async (client: pg.Client): Promise<void> => {
+  const { rows } = await client.query<{ name: string }>(
+    'select rolname as name from pg_roles where rolname = any($1) and not rolcanlogin',
+    [roles],
+  )
+  for (const { name } of rows) await client.query(`alter role ${name} login`)
 }
 
 const applyMissing = async (client: pg.Client, migrations: readonly Migration[]): Promise<readonly string[]> => {
