@@ -30,14 +30,20 @@ export type CorpusRun = AsyncDisposable & { readonly play: (input: HostileInput)
 /** Start a service for a run of inputs. An input that misses is measured once more: a fault misses again, a noisy machine may not. */
 export const openCorpusRun = async (effort: Effort, open: () => Promise<Target & AsyncDisposable> = openTarget): Promise<CorpusRun> => {
   let bench = await openBench(open)
+  const replace = async (): Promise<void> => {
+    await bench[Symbol.asyncDispose]()
+    bench = await openBench(open)
+  }
   const once = async (input: HostileInput): Promise<Outcome> => {
     const { target, probe, idle } = bench
-    const measured = await measure(target, probe, input, idle, effort)
-    if (measured.endedMs === null || performance.now() - bench.openedAt > oldMs) {
-      await bench[Symbol.asyncDispose]()
-      bench = await openBench(open)
+    try {
+      const measured = await measure(target, probe, input, idle, effort)
+      if (measured.endedMs === null || performance.now() - bench.openedAt > oldMs) await replace()
+      return { measured, verdict: judge(measured, idle) }
+    } catch (error) {
+      await replace()
+      throw error
     }
-    return { measured, verdict: judge(measured, idle) }
   }
   return {
     play: async input => {

@@ -14,7 +14,7 @@ import { openTarget } from './target.ts'
 
 const usage = `Play hostile inputs against a service of its own, with probes beside them.
 
-  node test/hostile/run.ts [--only TEXT] [--short] [--no-growth] [--shares] [--list]
+  npm run hostile -- [--only TEXT] [--short] [--no-growth] [--shares] [--list]
 
   --only TEXT   inputs whose subject or name contains TEXT
   --short       the inputs of the suite alone

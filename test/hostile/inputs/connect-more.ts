@@ -42,7 +42,7 @@ export const moreConnect: readonly HostileInput[] = [
     size: mebi - room,
     unit: 'bytes',
     statuses: taken,
-    open: addressOf('city', size => times(Math.floor(size / 3), 'é́')),
+    open: addressOf('city', size => times(Math.floor(size / 4), 'é́')),
   },
   {
     subject,

@@ -78,7 +78,7 @@ export const consolePages: readonly HostileInput[] = [
     statuses: [200, 400, 403, 409, 422],
     open: async (target, size) => {
       const { cookie, csrf } = await signIn(target)
-      const types = times(Math.floor(size / 6), 'a.b,  ')
+      const types = times(Math.floor(size / 8), 'a.b,  ')
       return () => {
         const form = new URLSearchParams({ csrf, form: crypto.randomUUID(), url: 'https://1.1.1.1/', event_types: types }).toString()
         return sends(() => target.hostile.send('POST', '/console/webhooks', form, formHeaders(target, cookie)))()
