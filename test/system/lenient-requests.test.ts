@@ -195,17 +195,12 @@ describe('the message of a refusal', () => {
       { data: [{ device_id: 'dev_1', ...span, energy: { units: 'WH', value: 1 } }] },
       'max_power is required: give it here, or beside data for all windows.',
     ],
-    [
-      'POST',
-      '/locations',
-      { postal_address: { city: 'Xyzzyville', country_code: 'BR' } },
-      'The city "Xyzzyville" cannot be placed in BR, which has several time zones; check the spelling, add the state, or give timezone and currency_code.',
-    ],
+    ['POST', '/locations', { postal_address: { city: 'Xyzzyville', country_code: 'CA' } }, 'state is required in CA.'],
     [
       'POST',
       '/locations',
       { postal_address: { city: 'Xyzzyville', state: 'Nowhere', country_code: 'BR' } },
-      'The city "Xyzzyville" cannot be placed in BR, which has several time zones; check the spelling or give timezone and currency_code.',
+      'The city "Xyzzyville" cannot be placed in BR, which has several time zones or market areas; check the spelling and the post code or give timezone and currency_code.',
     ],
   ])('to %s %s with %j says what to change', async (method, path, body, message) => {
     const filled = path.replace('{location}', world.location).replace('{market}', world.market)
