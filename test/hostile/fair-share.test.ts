@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => bench?.[Symbol.asyncDispose]())
 
-describe('an account that does as much as it may', { timeout: 120_000 }, () => {
+describe('an account that does as much as it may', { timeout: 300_000 }, () => {
   for (const input of shares) {
     it(`leaves others their share: ${input.name}`, async () => {
       const { target, probe } = bench ?? expect.fail()

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => run?.[Symbol.asyncDispose]())
 
-describe('while an input is worked on, others wait at most 100 ms longer', () => {
+describe('while an input is worked on, others wait at most 100 ms longer', { timeout: 300_000 }, () => {
   for (const input of chosen.filter(({ name }) => !isOpen(name))) {
     it(`${input.subject}: ${input.name}`, async () => {
       const { measured, verdict } = (await run?.play(input)) ?? expect.fail()
