@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type ProviderFile, readProviderFile } from '../contract/provider-file.ts'
+import { summaryNames } from '../domain/connect/page.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { listTariffReports, setSummaryName } from '../platform/postgres/connect-sessions.ts'
 import { countLibraryTariffs, type LibraryTariff, putLibraryTariffs } from '../platform/postgres/library-tariffs.ts'
@@ -138,13 +139,12 @@ const reports: Command = {
     }),
 }
 
-const summaryNames = ['tariffs_summary', 'tariff_summary'] as const
-
 const summaryName: Command = {
   name: 'providers summary-route',
   operands: ['ACCOUNT', 'NAME'],
   summary: 'Set how an account wants the summary page of Connect to be called.',
-  details: 'NAME is tariffs_summary (the default) or tariff_summary. It holds for tokens that are made from now on, in the current layout.',
+  details:
+    'NAME is tariffs_summary (the default) or tariff_summary. It holds for tokens that are made from now on, in the current layout. A token may choose for itself: route_options.summary_route of POST /connect/token.',
   options: {},
   run: input => {
     const [account = '', name = ''] = input.operands

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type SummaryName, summaryNames } from '../domain/connect/page.ts'
 import type { ConnectAddress, ConnectRequest } from '../domain/connect/session.ts'
 import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
 import { callbackUrl, connectUrl } from './connect-url.ts'
@@ -39,7 +40,16 @@ const sessionFields = {
   tariff_type: optional(word(...tariffTypes)),
   tariff_id: optional(identifier('trf')).describe('A tariff to renew: its values are filled in, and it ends where the new one starts.'),
   actions: optional(flagged('disconnect_tariff', 'edit_tariff')),
-  route_options: optional(flagged('advanced_tariff_capture', 'tariff_name_capture', 'contract_term_capture')),
+  route_options: optional(
+    fields({
+      advanced_tariff_capture: optional(z.boolean()),
+      tariff_name_capture: optional(z.boolean()),
+      contract_term_capture: optional(z.boolean()),
+      summary_route: optional(word(...summaryNames)).describe(
+        'The route of the summary page in the current layout, for clients that know only one; left out: the setting of the account.',
+      ),
+    }),
+  ),
   postal_address_type: optional(word('RESIDENTIAL', 'COMMERCIAL')),
   postal_address: optional(addressFields).describe(addressDescription),
 }
@@ -50,6 +60,8 @@ export type ConnectDraft = {
   readonly direction: TariffDirection | null
   readonly type: TariffType | null
   readonly options: Readonly<Record<ConnectOption, boolean>>
+  /** Null: that of the account. */
+  readonly summaryName: SummaryName | null
   readonly address: ConnectAddress
 }
 
@@ -72,7 +84,7 @@ const toDraft = (wire: SessionOnWire, context: z.core.$RefinementCtx<unknown>): 
   if (type === 'NON_COMMODITY' && direction !== null && direction !== 'IMPORT') {
     return refuseField(context, 'field_invalid', 'must be IMPORT for a NON_COMMODITY tariff', ['tariff_direction'])
   }
-  const flags = { ...wire.actions, ...wire.route_options } as Readonly<Record<string, boolean | undefined>>
+  const flags = { ...wire.actions, ...wire.route_options } as Readonly<Record<string, unknown>>
   const isSet = (name: ConnectOption): boolean => flags[name] === true
   return {
     request: {
@@ -94,6 +106,7 @@ const toDraft = (wire: SessionOnWire, context: z.core.$RefinementCtx<unknown>): 
       tariff_name_capture: isSet('tariff_name_capture'),
       contract_term_capture: isSet('contract_term_capture'),
     },
+    summaryName: wire.route_options?.summary_route ?? null,
     address: knownAddress(wire.postal_address),
   }
 }

@@ -132,7 +132,7 @@ export const connectTokenCreate = defineOperation({
   id: 'connect_token_create',
   summary: 'Create a Connect token',
   description:
-    'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request. Once the session is complete the token can only be read, unless actions.edit_tariff was set.',
+    'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request. Once the session is complete the token can only be read, unless actions.edit_tariff was set. If a Connect page ends on “Unknown route: tariffs_summary”, set route_options.summary_route to tariff_summary.',
   tag: connectTag,
   access: 'all',
   routes: { current: [{ method: 'POST', path: '/connect/token' }], earlier: [{ method: 'POST', path: '/connect/tariff/token' }] },

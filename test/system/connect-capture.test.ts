@@ -45,7 +45,7 @@ describe.each(layouts)('what a person types in the %s layout', layout => {
     })
     expect(shown.data['tariff']).toMatchObject({
       contract_term_type: 'UNTIL_TERMINATED',
-      contract_start_date: '2026-01-01T00:00:00Z',
+      contract_start_date: '2026-01-01T00:00:00+00:00',
     })
     const { today } = shown.data['rates'] as unknown as { today: { valid_from: string; valid_to: string; tariff: object }[] }
     expect(today.map(({ tariff }) => tariff)).toEqual([0.0999, 0.2455, 0.0999].map(cost => ({ cost, confidence: 1 })))
@@ -161,7 +161,7 @@ describe.each(layouts)('what a person types in the %s layout', layout => {
     expect(named).toMatchObject({ route: 'provider_name_capture', data: { provider: { name: '' }, postal_address: londonAddress } })
     const structure = await toStructure(flow)
     expect(structure.data).toMatchObject({
-      provider: { display_name: 'Ecotricity', logo_url: null },
+      provider: { display_name: 'Ecotricity', logo_url: expect.stringMatching(/^data:image/) },
       options: ['FIXED', 'TIME_OF_DAY', 'MARKET', 'ADVANCED'],
     })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })

@@ -21,7 +21,10 @@ describe('the login at a provider', () => {
     const about = await post({ connect_token: token, route: 'start_tariff_integration' })
     expect(about).toMatchObject({
       route: 'auth_metadata_capture',
-      data: { provider: { display_name: 'Direct Energy', logo_url: null, accent_color: '#112233' }, account: { display_name: 'Volt Ltd' } },
+      data: {
+        provider: { display_name: 'Direct Energy', logo_url: expect.stringMatching(/^data:image/), accent_color: '#112233' },
+        account: { display_name: 'Volt Ltd' },
+      },
     })
     const back = await logIn(token)
     const address = `https://app.example.com/back?fp_cot=${token}`

@@ -80,6 +80,79 @@ describe('a token', () => {
     }
   })
 
+  it('chooses the route of its summary, else the account does', async () => {
+    const { call } = await connectAccount(service(), 'current')
+    const summaryOf = async (route_options: object | undefined) => {
+      const flow = await visitAs(call, 'current', { postal_address: londonAddress, route_options })
+      await flow.submit('session_start')
+      await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+      await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+      const shown = await flow.submit('rate_fixed_capture', { cost: 0.3 })
+      expect((await flow.act('CLOSE', shown.route)).route).toBe('session_redirect')
+      return shown.route
+    }
+    expect(await summaryOf({})).toBe('tariffs_summary')
+    expect(await summaryOf({ summary_route: null })).toBe('tariffs_summary')
+    expect(await summaryOf({ summary_route: 'tariff_summary' })).toBe('tariff_summary')
+    expect(await summaryOf({ summary_route: 'tariffs_summary' })).toBe('tariffs_summary')
+    expect(await call('POST', '/connect/token', { ...good, route_options: { summary_route: 'summary' } })).toMatchObject({
+      status: 400,
+      body: { code: 'field_invalid', field: 'route_options.summary_route' },
+    })
+  })
+
+  it('of a location that is there knows its customer', async () => {
+    const { call } = await connectAccount(service(), 'current')
+    const made = async (path: string, body: object) => String((await call('POST', path, body)).body['id'])
+    const customer = await made('/customers', { reference_id: 'household-3' })
+    const other = await made('/customers', {})
+    const place = { timezone: 'Europe/Berlin', currency_code: 'EUR' }
+    const home = await made('/locations', { ...place, reference_id: 'home-3', customer_id: customer })
+    const alone = await made('/locations', place)
+    const customerOf = async (more: object) => {
+      const { status, body } = await call('POST', '/connect/token', { ...good, ...more })
+      return [status, body['customer_id'], body['customer_reference_id']]
+    }
+    expect(await customerOf({ location_id: home })).toEqual([200, customer, 'household-3'])
+    expect(await customerOf({ location_reference_id: 'home-3' })).toEqual([200, customer, 'household-3'])
+    expect(await customerOf({ location_id: home, customer_id: other })).toEqual([200, other, null])
+    expect(await customerOf({ location_id: alone })).toEqual([200, null, null])
+    expect(await customerOf({ location_reference_id: 'home-4' })).toEqual([200, null, null])
+  })
+
+  it('shows the dates of a contract in the offset of its location, and names its zone', async () => {
+    const { call } = await connectAccount(service(), 'current')
+    const berlin = { address_line1: 'Rathausstraße 15', city: 'Berlin', post_code: '10178', country_code: 'DE' }
+    const flow = await visitAs(call, 'current', { postal_address: berlin, route_options: { contract_term_capture: true } })
+    await flow.submit('session_start')
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    const term = await flow.submit('rate_fixed_capture', { cost: 0.3 })
+    expect(term).toMatchObject({ route: 'contract_term_capture', data: { location_timezone: 'Europe/Berlin', contract_start_date: null } })
+    const dates = { contract_start_date: '2026-06-30T22:00:00Z', contract_end_date: '2026-12-31T23:00:00Z', contract_term_type: 'FIXED' }
+    const local = { contract_start_date: '2026-07-01T00:00:00+02:00', contract_end_date: '2027-01-01T00:00:00+01:00' }
+    const shown = await flow.submit('contract_term_capture', dates)
+    expect(shown.data['tariff']).toMatchObject(local)
+    expect((await flow.act('BACK')).data).toMatchObject(local)
+  })
+
+  it('shows suppliers without a logo by their initials, as a picture', async () => {
+    const { call } = await connectAccount(service(), 'current')
+    const flow = await visitAs(call, 'current', { postal_address: londonAddress })
+    const list = await flow.submit('session_start')
+    const providers = list.data['providers'] as unknown as readonly { display_name: string; logo_url: string }[]
+    const pictureOf = (name: string) => {
+      const { logo_url: logo = '' } = providers.find(one => one.display_name === name) ?? {}
+      expect(logo.startsWith('data:image/svg+xml,')).toBe(true)
+      return decodeURIComponent(logo.slice(logo.indexOf(',') + 1))
+    }
+    expect(pictureOf('Ecotricity')).toMatch(/>E<\/text><\/svg>$/)
+    for (const { display_name: name } of providers) expect(pictureOf(name)).toMatch(/^<svg .*>[\p{L}\p{N}]{1,2}<\/text><\/svg>$/u)
+    const named = await flow.submit('provider_name_capture', { provider: { name: 'Ümit & <b>Söhne</b>' } })
+    const { logo_url: logo } = named.data['provider'] as unknown as { logo_url: string }
+    expect(decodeURIComponent(logo)).toContain('>ÜB</text>')
+  })
+
   it('is at least 128 random bits, and one session', async () => {
     const { call } = await connectAccount(service(), 'current')
     const tokens = await Promise.all([1, 2, 3].map(async () => String((await call('POST', '/connect/token', good)).body['connect_token'])))

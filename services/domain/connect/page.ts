@@ -23,7 +23,8 @@ export type Page = (typeof pages)[number]
 export type ConnectLayout = 'current' | 'earlier'
 
 /** How an account wants the summary to be called in the current layout. */
-export type SummaryName = 'tariffs_summary' | 'tariff_summary'
+export const summaryNames = ['tariffs_summary', 'tariff_summary'] as const
+export type SummaryName = (typeof summaryNames)[number]
 
 export const actions = [
   'BACK',

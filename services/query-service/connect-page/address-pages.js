@@ -38,11 +38,14 @@ const addressPage = ({ postal_address: known = {} }) => {
   }
 }
 
-const initialOf = name => element('span', { class: 'sign', 'aria-hidden': 'true' }, [...name.trim()][0] ?? '?')
+const initialsOf = name => {
+  const letters = (name.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, 2).map(word => [...word][0])
+  return element('span', { class: 'sign', 'aria-hidden': 'true' }, letters.join('').toLocaleUpperCase() || '?')
+}
 
-/** A provider's sign: its logo where we serve one ourselves, else its first letter. */
+/** A provider's sign: the picture that came with the page, else its initials. */
 export const providerSign = ({ display_name: name, logo_url: logo }) =>
-  logo?.startsWith('data:image/') ? element('img', { class: 'sign', src: logo, alt: '' }) : initialOf(name)
+  logo?.startsWith('data:image/') ? element('img', { class: 'sign', src: logo, alt: '' }) : initialsOf(name)
 
 const mostShown = 60
 

@@ -12,6 +12,7 @@ const modules = [
   'money.js',
   'chart.js',
   'areas.js',
+  'dates.js',
   'address-pages.js',
   'tariff-pages.js',
   'advanced-page.js',

@@ -1,5 +1,6 @@
 import { providerSign } from './address-pages.js'
 import { priceChart } from './chart.js'
+import { dateOf } from './dates.js'
 import { element } from './element.js'
 import { priceLabel } from './money.js'
 
@@ -9,8 +10,6 @@ const structureTitles = {
   MARKET: 'Follows the market',
   DYNAMIC: 'Changes with time',
 }
-
-const dateOf = text => new Date(text).toLocaleDateString(undefined, { dateStyle: 'long' })
 
 const facts = ({ tariff = {}, currency_code: currency, cost }) => {
   const rows = [

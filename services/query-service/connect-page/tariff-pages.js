@@ -1,5 +1,6 @@
 import { advancedPage } from './advanced-page.js'
 import { areaOptions } from './areas.js'
+import { dayOf, midnightIn } from './dates.js'
 import { choice, chosenIn, element, field, numberInput, textInput } from './element.js'
 import { priceText, priceUnit, readNumber, readPrice } from './money.js'
 
@@ -122,17 +123,7 @@ const namePage = ({ tariff = {} }) => {
   }
 }
 
-/** The day of an instant where the person is, for a date input. */
-const dayOf = text => {
-  if (!text) return ''
-  const at = new Date(text)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 10)
-}
-
-/** Midnight where the person is; null for no date. */
-const midnight = text => (text === '' ? null : new Date(`${text}T00:00:00`).toISOString())
-
-const termPage = ({ contract_start_date: start, contract_end_date: end, contract_term_type: type }) => {
+const termPage = ({ contract_start_date: start, contract_end_date: end, contract_term_type: type, location_timezone: zone }) => {
   const first = element('input', { type: 'date', value: dayOf(start) })
   const last = element('input', { type: 'date', value: dayOf(end) })
   const lastField = field('Contract ends on', last, { name: 'contract_end_date' })
@@ -157,8 +148,8 @@ const termPage = ({ contract_start_date: start, contract_end_date: end, contract
     read: form => {
       const chosen = chosenIn(form, 'term')
       return {
-        contract_start_date: midnight(first.value),
-        contract_end_date: chosen === 'FIXED' ? midnight(last.value) : null,
+        contract_start_date: midnightIn(zone, first.value),
+        contract_end_date: chosen === 'FIXED' ? midnightIn(zone, last.value) : null,
         contract_term_type: chosen,
       }
     },

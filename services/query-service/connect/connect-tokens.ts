@@ -19,13 +19,14 @@ import {
   type StoredSession,
   summaryNameOf,
 } from '../../platform/postgres/connect-sessions.ts'
-import { retrieveCustomer } from '../../platform/postgres/customers.ts'
+import { retrieveCustomer, type StoredCustomer } from '../../platform/postgres/customers.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { sessionIdsOf } from './finish-session.ts'
+import { locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
 /** How long a token holds, in ms. */
@@ -53,6 +54,16 @@ const judgeNames = async (
   return accepted({ direction: tariff.direction, type: tariff.type })
 }
 
+/** Find the customer of a session's location; null where the location is new or has none, or where the caller names a customer. */
+const customerOfLocation = async (
+  transaction: TenantTransaction,
+  request: Omit<StoredSession['request'], 'callbackUrl'>,
+): Promise<StoredCustomer | null> => {
+  if (request.customerId !== null || request.customerReferenceId !== null) return null
+  const location = await locationOf(transaction, { locationId: null, request })
+  return location?.customerId === null || location === null ? null : retrieveCustomer(transaction, location.customerId)
+}
+
 /** Make a session for a draft: its token is given here and kept nowhere in clear. Refuses what the draft names and is not there. */
 export const makeSession = async (
   dependencies: ConnectDependencies,
@@ -64,12 +75,13 @@ export const makeSession = async (
   if (!renewed.ok) return renewed
   const { options, address, request } = draft
   const tariff = request.tariffId === null ? null : await retrieveTariff(transaction, request.tariffId)
+  const customer = await customerOfLocation(transaction, { ...request, locationId: tariff?.locationId ?? request.locationId })
   const token = mintConnectToken()
   const [id] = sessionIdsOf(dependencies, token)
   const type = renewed.value?.type ?? draft.type ?? 'COMMODITY'
   const config: ConnectConfig = {
     layout,
-    summaryName: await summaryNameOf(transaction),
+    summaryName: draft.summaryName ?? (await summaryNameOf(transaction)),
     direction: renewed.value?.direction ?? draft.direction ?? 'IMPORT',
     type,
     disconnect: options.disconnect_tariff,
@@ -87,9 +99,14 @@ export const makeSession = async (
     sessionId: mint('connectSessionName', at),
     keyId,
     config,
-    request: { ...request, callbackUrl: request.callbackUrl ?? '', locationId: tariff?.locationId ?? request.locationId },
+    request: {
+      ...request,
+      customerReferenceId: customer?.referenceId ?? request.customerReferenceId,
+      callbackUrl: request.callbackUrl ?? '',
+      locationId: tariff?.locationId ?? request.locationId,
+    },
     state: { ...newState, address },
-    customerId: null,
+    customerId: customer?.id ?? null,
     locationId: null,
     tariffId: null,
     savedPrint: null,

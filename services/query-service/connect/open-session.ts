@@ -21,7 +21,10 @@ const every = { limit: 10_000, startingAfter: null, endingBefore: null }
 /** Find the location of a session: the one it has kept, the one that was named, or the one that has the reference; null for none yet. */
 export const locationOf = async (
   transaction: TenantTransaction,
-  { locationId, request }: Pick<StoredSession, 'locationId' | 'request'>,
+  {
+    locationId,
+    request,
+  }: { readonly locationId: string | null; readonly request: Pick<StoredSession['request'], 'locationId' | 'locationReferenceId'> },
 ): Promise<StoredLocation | null> => {
   const id = locationId ?? request.locationId
   if (id !== null) return retrieveLocation(transaction, id)

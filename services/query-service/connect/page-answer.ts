@@ -1,12 +1,13 @@
 import type { ConnectPage } from '../../contract/connect-call.ts'
 import { withToken } from '../../contract/connect-url.ts'
 import { exactNumber, isNumberText, scaledNumber } from '../../contract/exact-number.ts'
+import { logoOf } from '../../contract/provider-logo.ts'
 import { scheduleToWire } from '../../contract/tariff-schedule.ts'
+import type { TimeZone } from '../../domain/civil-time.ts'
 import { isReadOnly } from '../../domain/connect/completed.ts'
 import { type Action, actionsOf, type Page, routeOf } from '../../domain/connect/page.ts'
 import { type ChosenProvider, type ConnectState, structuresOf } from '../../domain/connect/session.ts'
 import { termsOf } from '../../domain/connect/tariff-of.ts'
-import { writeInstant } from '../../domain/instant.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
@@ -19,7 +20,7 @@ import { structureType } from '../registry/location-tariffs.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { wishOf } from './keep-tariff.ts'
 import { currentTariff, libraryOf } from './open-session.ts'
-import { ratesBefore, ratesKept, type SummaryTariff, summaryTariffToWire } from './summary.ts'
+import { dateOrNull, ratesBefore, ratesKept, type SummaryTariff, summaryTariffToWire, zoneOfSession } from './summary.ts'
 
 /** What a page is drawn from. */
 export type Drawn = {
@@ -34,13 +35,12 @@ export type Drawn = {
 type Data = Readonly<Record<string, unknown>>
 
 const headerOf = (provider: ChosenProvider | null): Data =>
-  provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: provider.logoUrl } }
+  provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: logoOf(provider) } }
 
 /** The country is shown in any case, for lists to stand on. */
 const addressOf = ({ address }: ConnectState): Data => ({ country_code: '', ...address })
 
 const numberOf = (text: string | null) => (text !== null && isNumberText(text) ? exactNumber(text) : 0)
-const dateOrNull = (at: number | null | undefined): string | null => (at === null || at === undefined ? null : writeInstant(at))
 
 const providersData = async ({ transaction, session }: Drawn): Promise<Data> => {
   const { state, request } = session
@@ -49,11 +49,7 @@ const providersData = async ({ transaction, session }: Drawn): Promise<Data> => 
     addressType: request.addressType,
   })
   return {
-    providers: providers.map(({ id, displayName, logoUrl }) => ({
-      id,
-      display_name: displayName,
-      ...(logoUrl === null ? {} : { logo_url: logoUrl }),
-    })),
+    providers: providers.map(provider => ({ id: provider.id, display_name: provider.displayName, logo_url: logoOf(provider) })),
     postal_address: addressOf(state),
   }
 }
@@ -73,13 +69,13 @@ const wholeDay = [
   { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [] }] }] },
 ]
 
-const advancedData = ({ config, state }: StoredSession): Data => {
+const advancedData = ({ config, state }: StoredSession, zone: TimeZone | null): Data => {
   const terms = state.advanced === null ? null : termsOf(config, { ...state, structure: 'ADVANCED' }, { start: null, end: null })
   return {
     tariff: {
       market_rates: state.advanced?.marketRates ?? false,
-      contract_start_date: dateOrNull(state.term?.start),
-      contract_end_date: dateOrNull(state.term?.end),
+      contract_start_date: dateOrNull(zone, state.term?.start),
+      contract_end_date: dateOrNull(zone, state.term?.end),
       schedule: terms?.ok === true ? scheduleToWire(terms.value.schedule, true) : wholeDay,
     },
   }
@@ -94,10 +90,11 @@ const surchargeData = ({ config, state }: StoredSession): Data => {
 }
 
 /** In the earlier layout an end that is open may be left out; here it is null in both. */
-const termData = ({ term }: ConnectState): Data => ({
-  contract_start_date: dateOrNull(term?.start),
-  contract_end_date: dateOrNull(term?.end),
+const termData = ({ term }: ConnectState, zone: TimeZone | null): Data => ({
+  contract_start_date: dateOrNull(zone, term?.start),
+  contract_end_date: dateOrNull(zone, term?.end),
   contract_term_type: term?.type ?? '',
+  ...(zone === null ? {} : { location_timezone: zone.name }),
 })
 
 /** The tariff of the summary: the kept one, or what would be kept. */
@@ -119,7 +116,7 @@ const providerOf = async ({ transaction, session }: Drawn, tariff: StoredTariff 
   if (session.state.provider !== null) return headerOf(session.state.provider)
   const [found] = isKept(tariff) && tariff.providerId !== null ? await findProviders(transaction.query, [tariff.providerId]) : []
   const { id = null, displayName = tariff.displayName ?? '', logoUrl = null } = found ?? {}
-  return { provider: { id, display_name: displayName, logo_url: logoUrl } }
+  return { provider: { id, display_name: displayName, logo_url: logoOf({ displayName, logoUrl }) } }
 }
 
 const summaryData = async (drawn: Drawn): Promise<Data> => {
@@ -128,7 +125,9 @@ const summaryData = async (drawn: Drawn): Promise<Data> => {
   if (tariff === null) return { ...headerOf(session.state.provider), rates: { yesterday: [], today: [], tomorrow: [] } }
   const currency = location?.currencyCode ?? session.state.currencyCode
   const provider = await providerOf(drawn, tariff)
-  const wire = summaryTariffToWire(tariff, session.state.term?.type === '' ? null : (session.state.term?.type ?? null), at)
+  const { term } = session.state
+  const zone = zoneOfSession(dependencies, session, location)
+  const wire = summaryTariffToWire(tariff, { termType: term === null || term.type === '' ? null : term.type, zone, at })
   if (isFixedSummary(session, tariff, at)) {
     const price = scheduleAt(tariff, at)[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
     return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: wire }
@@ -154,6 +153,7 @@ const isFixedSummary = ({ config }: StoredSession, tariff: StoredTariff | Summar
 const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
   const { session, token } = drawn
   const { state } = session
+  const zone = zoneOfSession(drawn.dependencies, session, drawn.location)
   const currency = { currency_code: state.currencyCode }
   switch (page) {
     case 'address':
@@ -171,7 +171,7 @@ const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
     case 'time_of_day':
       return { ...currency, ...hoursData(state) }
     case 'advanced':
-      return { ...currency, ...advancedData(session) }
+      return { ...currency, ...advancedData(session, zone) }
     case 'region':
       return { regions: state.regions, region: state.region }
     case 'surcharge':
@@ -179,7 +179,7 @@ const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
     case 'name':
       return { tariff: { name: state.name ?? '' } }
     case 'term':
-      return termData(state)
+      return termData(state, zone)
     case 'pending':
     case 'failed':
       return { connection_type: 'DIRECT' }

@@ -1,5 +1,6 @@
 import type { ConnectPage } from '../../contract/connect-call.ts'
 import { withToken } from '../../contract/connect-url.ts'
+import { logoOf } from '../../contract/provider-logo.ts'
 import { retrieveAccount } from '../../platform/postgres/accounts.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import type { StoredProvider } from '../../platform/postgres/providers.ts'
@@ -44,7 +45,7 @@ export const aboutBoth = async ({ dependencies, found, provider }: Leg): Promise
   const account = await withTenant(dependencies.database, found.tenant, ({ query }) => retrieveAccount(query, found.tenant.accountId))
   const accent = provider.direct?.accentColor ?? null
   return {
-    provider: { display_name: provider.displayName, logo_url: provider.logoUrl, ...(accent === null ? {} : { accent_color: accent }) },
+    provider: { display_name: provider.displayName, logo_url: logoOf(provider), ...(accent === null ? {} : { accent_color: accent }) },
     account: { display_name: account?.displayName ?? '', privacy_url: null, terms_url: null },
   }
 }

@@ -25,7 +25,7 @@ export type SummaryTariff = Pick<StoredTariff, 'direction' | 'type' | 'connectio
   Pick<StoredTariff, 'contractStart' | 'contractEnd' | 'versions'>
 
 /** Write an instant in the location's offset; clients read the offset, so that of UTC is written out too. */
-const inOffset = (zone: TimeZone, at: number): string => writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
+export const inOffset = (zone: TimeZone, at: number): string => writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
 
 /** The prices of a local day, in the location's offset. */
 const ratesOf = (snapshot: PricingSnapshot, direction: TariffDirection, start: number) => {
@@ -75,6 +75,17 @@ const snapshotOf = async (
   const shown = { ...tariff, id: 'shown', type: 'COMMODITY' as const, contractStart: null, contractEnd: null, closedAt: null }
   const input = { locationId: '', currencyCode, timeZone, tariffs: [shown], importMarket: market, exportMarket: market }
   return compileSnapshot(input, pricingPool())
+}
+
+/** The zone of a session's location, or where the location would be; null before the address is known. */
+export const zoneOfSession = (
+  dependencies: Pick<ConnectDependencies, 'placeOf' | 'timeZone'>,
+  { state }: Pick<StoredSession, 'state'>,
+  location: { readonly timezone: string } | null,
+): TimeZone | null => {
+  if (location !== null) return dependencies.timeZone(location.timezone)
+  const place = dependencies.placeOf(postalOf(state.address))
+  return place.ok ? dependencies.timeZone(place.value.timeZone) : null
 }
 
 /** Where the tariff of a session would be, before its location is there. */
@@ -141,15 +152,22 @@ export const isPriced = async (
 const isTiered = (tariff: SummaryTariff, at: number): boolean =>
   scheduleAt(tariff, at).some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)))
 
-const dateOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
+/** Write the date of a contract in the location's offset; in UTC where no location is known yet. */
+export const dateOrNull = (zone: TimeZone | null, at: number | null | undefined): string | null => {
+  if (at === null || at === undefined) return null
+  return zone === null ? writeInstant(at) : inOffset(zone, at)
+}
 
-/** Write the tariff of a summary as of `at` (ms). Source: Connect reference 4. */
-export const summaryTariffToWire = (tariff: SummaryTariff, termType: string | null, at: number) => ({
+/** Write the tariff of a summary in `zone` as of `at` (ms). Source: Connect reference 4. */
+export const summaryTariffToWire = (
+  tariff: SummaryTariff,
+  { termType, zone, at }: { readonly termType: string | null; readonly zone: TimeZone | null; readonly at: number },
+) => ({
   status: 'CONNECTED',
   name: tariff.displayName ?? '',
   structure_type: structureType(tariff, at),
-  contract_start_date: dateOrNull(tariff.contractStart),
-  contract_end_date: dateOrNull(tariff.contractEnd),
+  contract_start_date: dateOrNull(zone, tariff.contractStart),
+  contract_end_date: dateOrNull(zone, tariff.contractEnd),
   contract_term_type: termType ?? (tariff.contractEnd === null ? 'UNTIL_TERMINATED' : 'FIXED'),
   tiered: isTiered(tariff, at),
 })

@@ -1,0 +1,26 @@
+/** The day of an instant that is written in the offset of the location, for a date input. */
+export const dayOf = text => (text ? text.slice(0, 10) : '')
+
+/** How far a zone is ahead of UTC at an instant, in minutes. */
+const offsetIn = (zone, at) => {
+  const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
+  const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT'
+  const [, sign = '+', hours = '0', minutes = '0'] = /GMT([+-])(\d{2}):(\d{2})/.exec(name) ?? []
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+}
+
+const two = value => String(value).padStart(2, '0')
+const offsetText = minutes => `${minutes < 0 ? '-' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`
+
+/** Midnight of a day where the location is, with its offset; null for no date. Without a zone it is midnight in UTC. */
+export const midnightIn = (zone, day) => {
+  if (day === '') return null
+  const wall = Date.parse(`${day}T00:00:00Z`)
+  if (!zone) return `${day}T00:00:00Z`
+  // The offset of the day before, unless the clock changes between: then that of midnight itself.
+  const first = offsetIn(zone, wall - offsetIn(zone, wall) * 60_000)
+  return `${day}T00:00:00${offsetText(offsetIn(zone, wall - first * 60_000))}`
+}
+
+/** The day of an instant in words; the instant is written in the offset of the location. */
+export const dateOf = text => new Date(`${dayOf(text)}T00:00:00`).toLocaleDateString(undefined, { dateStyle: 'long' })
