@@ -123,7 +123,8 @@ describe('a token', () => {
   it('shows the dates of a contract in the offset of its location, and names its zone', async () => {
     const { call } = await connectAccount(service(), 'current')
     const berlin = { address_line1: 'Rathausstraße 15', city: 'Berlin', post_code: '10178', country_code: 'DE' }
-    const flow = await visitAs(call, 'current', { postal_address: berlin, route_options: { contract_term_capture: true } })
+    const options = { actions: { edit_tariff: true }, route_options: { contract_term_capture: true } }
+    const flow = await visitAs(call, 'current', { postal_address: berlin, ...options })
     await flow.submit('session_start')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })

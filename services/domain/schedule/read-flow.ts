@@ -82,6 +82,20 @@ export const usesOf = (
   return uses
 }
 
+const secondMs = 1000
+
+/**
+ * Lengthen what runs in a slot (ms), from its start or to its end, until its inner edge lies on a whole second; the power falls to the mean.
+ * Within a slot the price does not change, so the cost stays. The exact length stays where the slot ends before that second.
+ * Source: contract decisions 18.
+ */
+const toWholeSecond = ({ start, end }: { readonly start: number; readonly end: number }, length: number, isAtEnd: boolean): number => {
+  const longer = isAtEnd
+    ? end - Math.floor((end - length) / secondMs) * secondMs
+    : Math.ceil((start + length) / secondMs) * secondMs - start
+  return longer <= end - start ? longer : length
+}
+
 /**
  * Find how long (ms) what runs in each slot runs there; 0: each as long as it needs at its full power. Where their full powers are too much together
  * all run as fast as the cap and their powers let them, side by side; generation is used as it comes, over the whole slot.
@@ -104,14 +118,14 @@ export const runningTimes = (input: FlowInput, flow: Flow, generated: Float64Arr
   for (const [index, { start, end }] of slots.entries()) {
     if ((rates[index] as number) <= cap || times[index] !== 0) continue
     const share = Math.max(shares[index] as number, (amounts[index] as number) / cap / (problem.length[index] as number))
-    times[index] = Math.min(end - start, Math.ceil((end - start) * share))
+    times[index] = toWholeSecond({ start, end }, Math.min(end - start, Math.ceil((end - start) * share)), false)
   }
   return times
 }
 
 /**
  * Write what a job gets as stretches of constant power; neighbours of equal power are one. At full power it runs beside what it does before or
- * after, else from the slot's start. `times` are those of `runningTimes`.
+ * after, else from the slot's start. Edges within a slot lie on whole seconds. `times` are those of `runningTimes`.
  */
 export const piecesOf = (input: FlowInput, flow: Flow, device: AmountDevice, job: number, times: Float64Array): PlanPiece[] => {
   const { slots, problem } = input
@@ -142,10 +156,11 @@ const pieceIn = (
   const energy = BigInt(Math.round(amount)) * scale.unit
   // Whole milliseconds, rounded up: the power may be a hair below the full one, never above.
   const neededMs = runningMs === 0 ? Number((energy + device.power - 1n) / device.power) : runningMs
-  const length = Math.min(Math.max(neededMs, 1), end - start)
-  // Beyond 2^53 an amount may be a hair more than the device can take.
-  const power = least(divideHalfEven(energy, BigInt(length)), device.power)
   const isBefore = slots[index - 1]?.end === start && runsIn(problem, flow, job, index - 1)
   const isAfter = slots[index + 1]?.start === end && runsIn(problem, flow, job, index + 1)
-  return runningMs === 0 && !isBefore && isAfter ? { start: end - length, end, power } : { start, end: start + length, power }
+  const isAtEnd = runningMs === 0 && !isBefore && isAfter
+  const length = toWholeSecond({ start, end }, Math.min(Math.max(neededMs, 1), end - start), isAtEnd)
+  // Beyond 2^53 an amount may be a hair more than the device can take.
+  const power = least(divideHalfEven(energy, BigInt(length)), device.power)
+  return isAtEnd ? { start: end - length, end, power } : { start, end: start + length, power }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AmountDevice } from '../../../services/domain/schedule/amount-request.ts'
-import { money, plan, planned } from './plan.ts'
+import { expectFeasible, money, plan, planned } from './plan.ts'
 import { hourMs, type Site, siteHours, siteStart, sites } from './site.ts'
 
 const runs = { numRuns: 60 }
@@ -127,6 +127,42 @@ describe('a device', () => {
         }
       }),
       { numRuns: 150 },
+    )
+  })
+})
+
+describe('the edges of pieces', () => {
+  const edgesOf = (site: Site): readonly number[] => {
+    const made = plan(site)
+    if (!made.ok) return []
+    expectFeasible(site, made.value)
+    return made.value.devices.flatMap(({ pieces }) => pieces.flatMap(({ start, end }) => [start, end]))
+  }
+
+  it('lie on whole seconds where windows and prices do; energy, powers and the cap hold', () => {
+    fc.assert(
+      fc.property(sites(options), site => {
+        expect(edgesOf(site).filter(at => at % 1000 !== 0)).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('stay exact only at a window that begins or ends within a second', () => {
+    const odd = fc.array(fc.integer({ min: 0, max: 2500 }), { minLength: 8, maxLength: 8 })
+    fc.assert(
+      fc.property(sites(options), odd, (whole, shifts) => {
+        const devices = whole.devices.map((device, index) => ({
+          ...device,
+          start: device.start + (shifts[index] ?? 0),
+          end: device.end - (shifts[7 - index] ?? 0),
+        }))
+        const windows = devices.flatMap(({ start, end }) => [start, end])
+        for (const at of edgesOf({ ...whole, devices })) {
+          if (at % 1000 !== 0) expect(windows.some(edge => Math.abs(edge - at) < 1000)).toBe(true)
+        }
+      }),
+      { numRuns: 200 },
     )
   })
 })

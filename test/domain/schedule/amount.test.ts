@@ -18,9 +18,9 @@ describe('a plan', () => {
     const half = device('a', 2000, [0, 4], 3000)
     expect(shown(site({ devices: [half], imports: hours(20, 10, 40) }))).toEqual([['a', [0.5, 2, 2000]]])
     expect(shown(site({ devices: [{ ...half, energy: watts(500) }] }))).toEqual([['a', [1, 1.25, 2000]]])
-    // A kWh at 3,700 W lasts 972,972.97… ms: one more than can be written, and a power that holds just that energy
+    // A kWh at 3,700 W lasts 972,972.97… ms: a whole second ends it, and the power holds just that energy: 1000 × 3600 / 973
     const [[, piece] = []] = shown(site({ devices: [device('a', 3700, [0, 4], 1000)] }))
-    expect(piece).toEqual([1, 1 + 972_973 / hourMs, 3699.999897])
+    expect(piece).toEqual([1, 1 + 973_000 / hourMs, 3699.897225])
   })
 
   it('runs side by side as fast as the cap lets it where full power is too much', () => {
