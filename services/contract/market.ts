@@ -88,7 +88,7 @@ export const marketList = defineOperation({
   access: 'read',
   operator: true,
   routes: sameRoute('GET', '/markets'),
-  query: listParameters({}),
+  query: listParameters({ area: text().optional().describe('Only sources of this market area, such as DE-LU.') }),
   answer: { name: 'MarketSourceList', shape: listEnvelope(marketShape) },
   status: 200,
   refusals: ['cursor_not_found'],

@@ -179,12 +179,16 @@ export const tariffCreate = defineOperation({
 
 export const tariffList = defineOperation({
   id: 'tariff_list',
-  summary: 'List the tariffs of a location',
-  description: 'Newest first; tariffs that were deleted are left out.',
+  summary: 'List tariffs',
+  description: 'Newest first, of one location or of all; tariffs that were deleted are left out.',
   tag,
   access: 'read',
   routes: routes('GET'),
-  query: listParameters({ location_id: text(), direction: word(...tariffDirections).optional(), type: word(...tariffTypes).optional() }),
+  query: listParameters({
+    location_id: text().optional().describe('Only the tariffs of this location.'),
+    direction: word(...tariffDirections).optional(),
+    type: word(...tariffTypes).optional(),
+  }),
   answer: { name: 'TariffList', shape: listEnvelope(tariffShape) },
   status: 200,
   refusals: ['location_not_found', 'cursor_not_found'],

@@ -124,7 +124,7 @@ describe('market sources', () => {
       own: await retrieveMarket(tx, own.id),
       shared: await retrieveMarket(tx, shared.id),
       ofArea: await marketOfArea(tx, 'DE-LU', 'EUR'),
-      listed: await listMarkets(tx, { limit: 100, startingAfter: null, endingBefore: null }),
+      listed: await listMarkets(tx, null, { limit: 100, startingAfter: null, endingBefore: null }),
       prices: await tx.query.selectFrom('market_prices').select(['source_id', 'value']).execute(),
     }))
     expect(others.own).toBeNull()

@@ -116,3 +116,15 @@ const anOldObject = async (client: Client): Promise<string> => {
   await client.call('DELETE', `/devices/${id}`)
   return id
 }
+
+it('tariffs are listed across locations, markets by area', async () => {
+  const { live: own } = await makeAccount(service)
+  const ids: string[] = []
+  for (const location of [await makeLocation(own), await makeLocation(own)]) ids.unshift(await make(own, '/tariffs', flatTariff(location)))
+  expect(listed(await own.call('GET', '/tariffs')).map(({ id }) => id)).toEqual(ids)
+  expect(listed(await own.call('GET', '/tariffs?direction=EXPORT'))).toEqual([])
+  const draft = { display_name: 'Own', currency_code: 'EUR' }
+  const market = await make(own, '/markets', { ...draft, area: 'AT' })
+  await make(own, '/markets', { ...draft, area: 'DE-LU' })
+  expect(listed(await own.call('GET', '/markets?area=AT')).map(({ id }) => id)).toEqual([market])
+})

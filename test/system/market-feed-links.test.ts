@@ -76,7 +76,9 @@ describe('shared sources', () => {
   })
 
   it('are seen by accounts beside their own', async () => {
-    const page = await withTenant(database, test, keeper => listMarkets(keeper, { limit: 100, startingAfter: null, endingBefore: null }))
+    const page = await withTenant(database, test, keeper =>
+      listMarkets(keeper, null, { limit: 100, startingAfter: null, endingBefore: null }),
+    )
     if (!page.ok) throw new Error(page.refusal.message)
     expect(page.value.items.length).toBe(sharedSources.length - 1)
     expect(new Set(page.value.items.map(({ accountId }) => accountId))).toEqual(new Set([null]))

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { mint } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { all, isLiving, type Page, type Paging, readPage } from './page.ts'
+import { all, isLiving, matching, type Page, type Paging, readPage } from './page.ts'
 import type { OperatorTransaction, TenantTransaction } from './transaction.ts'
 
 /** A market source as it is kept; without an account it is shared. `createdAt` in ms. */
@@ -90,10 +90,16 @@ export const marketOfArea = async (keeper: MarketKeeper, area: string, currencyC
 }
 
 /** List the sources that the keeper may use, newest first. Refuses `cursor_not_found`. */
-export const listMarkets = (keeper: MarketKeeper, paging: Paging): Promise<Result<Page<StoredMarket>>> =>
+export const listMarkets = (keeper: MarketKeeper, area: string | null, paging: Paging): Promise<Result<Page<StoredMarket>>> =>
   readPage(
     keeper.query,
-    { table: 'market_sources', columns: marketColumns, scope: usableBy(keeper), filter: all(isLiving), fromRow: marketFromRow },
+    {
+      table: 'market_sources',
+      columns: marketColumns,
+      scope: usableBy(keeper),
+      filter: all(isLiving, matching('area', area)),
+      fromRow: marketFromRow,
+    },
     paging,
   )
 

@@ -163,10 +163,10 @@ export const retrieveTariff = async (transaction: TenantTransaction, id: string)
   return rows[0] === undefined ? null : tariffFromRow(rows[0])
 }
 
-/** List the tariffs of a location, newest first. Refuses `cursor_not_found`. */
+/** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
 export const listTariffs = (
   transaction: TenantTransaction,
-  filter: { readonly locationId: string; readonly direction: TariffDirection | null; readonly type: TariffType | null },
+  filter: { readonly locationId: string | null; readonly direction: TariffDirection | null; readonly type: TariffType | null },
   paging: Paging,
 ): Promise<Result<Page<StoredTariff>>> =>
   readPage(

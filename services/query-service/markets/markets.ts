@@ -61,7 +61,9 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
     }),
   ),
   bind(marketList, async request => {
-    const page = await asKeeper(dependencies, request, keeper => listMarkets(keeper, pageRequest(request.query)))
+    const page = await asKeeper(dependencies, request, keeper =>
+      listMarkets(keeper, request.query.area ?? null, pageRequest(request.query)),
+    )
     if (!page.ok) return page
     const items = page.value.items.map(market => toWire(market, request))
     return accepted(listAnswer('/markets', { items, hasMore: page.value.hasMore }))

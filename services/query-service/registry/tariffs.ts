@@ -113,14 +113,14 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
     }),
   ),
   bind(tariffList, request => {
-    const { location_id: locationId, direction = null, type = null } = request.query
+    const { location_id: locationId = null, direction = null, type = null } = request.query
     return answerList(
       dependencies,
       request,
       request.query,
       tariffListUrl(request.layout),
       async (transaction, page) =>
-        (await retrieveLocation(transaction, locationId)) === null
+        locationId !== null && (await retrieveLocation(transaction, locationId)) === null
           ? refused('location_not_found', 'No location has this id', 'location_id')
           : listTariffs(transaction, { locationId, direction, type }, page),
       tariffs => tariffs.map(tariff => tariffToWire(tariff, request.at, { inList: true })),
