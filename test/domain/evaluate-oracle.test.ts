@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costRecord, type RecordCost } from '../../services/domain/cost/cost-record.ts'
-import { energyCost } from '../../services/domain/cost/energy-cost.ts'
+import { energyCost, type StoredPiece } from '../../services/domain/cost/energy-cost.ts'
 import type { Energy } from '../../services/domain/quantity.ts'
 import { evaluate } from '../../services/domain/tariff/evaluate.ts'
 import { judgeCoverage } from '../../services/domain/tariff/judge-coverage.ts'
@@ -53,7 +53,14 @@ const spanOf = (records: readonly IdentifiedRecord[]): { start: number; end: num
 
 const sameBuckets = ({ input, records }: Scenario, found: readonly RecordCost[], expected: readonly OracleCost[]) => {
   const { start, end } = spanOf(records)
-  const rows = found.map((cost, index) => ({ ...cost, start: 0, end: 0, recordConfidence: 0, ...rowOf(records[index]) }))
+  const rows = found.map((cost, index) => ({
+    ...cost,
+    start: 0,
+    end: 0,
+    recordConfidence: 0,
+    ...rowOf(records[index]),
+    pieces: keptOf(cost),
+  }))
   for (const aggregation of ['DAY', 'MONTH'] as const) {
     const elements = energyCost({ start, end, timeZone: input.timeZone, aggregation }, rows)
     const buckets = bucketsOf(input.timeZone.name, expected, start, end, aggregation)
@@ -66,6 +73,10 @@ const sameBuckets = ({ input, records }: Scenario, found: readonly RecordCost[],
 
 const rowOf = (identified: IdentifiedRecord | undefined) =>
   identified && { start: identified.record.start, end: identified.record.end, recordConfidence: identified.record.confidence }
+
+/** The pieces that a row keeps: those of an UNPRICED one tell where actuals leave its energy. */
+const keptOf = ({ status, pieces, cuts }: RecordCost): readonly StoredPiece[] =>
+  status === 'UNPRICED' ? cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 })) : pieces
 
 const minuteMs = 60_000
 
