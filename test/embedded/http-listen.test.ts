@@ -250,6 +250,37 @@ describe('the end of the server', () => {
     expect((await fresh.ended).match(/HTTP\/1\.1 200|connection: close/gi)).toEqual(['HTTP/1.1 200', 'Connection: close'])
   })
 
+  it('answers what came while the process had no time to look, until its grace was over', async () => {
+    const listener = await start()
+    const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
+    const idle = openExchange(listener.port, request)
+    await until(idle.received, text => text.includes('200 OK'))
+    const closing = listener.close(25_000)
+    const fresh = Array.from({ length: 20 }, () => openExchange(listener.port, request))
+    await new Promise(resolve => process.nextTick(resolve))
+    idle.socket.write(request)
+    // Longer than the grace: its end is due before anything that came is looked at.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+    const [answers] = await Promise.all([Promise.all([idle, ...fresh].map(({ ended }) => ended)), closing])
+    expect(answers.map(answer => answer.match(/HTTP\/1\.1 200/g)?.length)).toEqual([2, ...fresh.map(() => 1)])
+  })
+
+  it('lets a client take slowly all of an answer that was written whole before', async () => {
+    const { app, ports } = testApp()
+    const bytes = 32 * 2 ** 20
+    app.get('/large', () => new Response(Buffer.alloc(bytes, 'x')))
+    const listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    const { socket, ended } = openExchange(listener.port, 'GET /large HTTP/1.1\r\nHost: a\r\n\r\n')
+    await new Promise(resolve => socket.once('data', resolve))
+    socket.pause()
+    await sleep(100)
+    const closing = listener.close(25_000)
+    await sleep(500)
+    socket.resume()
+    expect((await ended).split('\r\n\r\n', 2)[1]).toHaveLength(bytes)
+    await closing
+  })
+
   it('cuts what has not ended within the time limit', async () => {
     const listener = await start()
     const running = fetch(`http://127.0.0.1:${listener.port}/trouble/slow`, { headers: { authorization: 'Bearer all' } })

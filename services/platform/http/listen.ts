@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { errorObject, statusOf } from '../../contract/error.ts'
@@ -170,13 +170,43 @@ const refuseLongTargets =
 const closed = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => server.close(error => (error === undefined ? resolve() : reject(error))))
 
+/** Let everything that waits for this process now be looked at: the event loop takes one new connection in each of its turns. */
+const takeWaiting = async (server: Server, until: number): Promise<void> => {
+  let taken = 0
+  const count = (): void => {
+    taken += 1
+  }
+  server.on('connection', count)
+  for (let before = -1; taken !== before && (before < 0 || performance.now() < until); ) {
+    before = taken
+    await nextTurn()
+  }
+  server.off('connection', count)
+}
+
+/** Close no connection as idle while an answer was written whole and is still being sent: the server takes that one for idle too. */
+const sendWhole = (server: Server): void => {
+  const underWay = new Set<ServerResponse>()
+  server.prependListener('request', (_, outgoing) => {
+    underWay.add(outgoing)
+    outgoing.once('close', () => underWay.delete(outgoing))
+  })
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => {
+    for (const { writableEnded, writableFinished } of underWay) if (writableEnded && !writableFinished) return
+    closeIdle()
+  }
+}
+
 const closeWithin = async (server: Server, limitMs: number): Promise<void> => {
+  const until = performance.now() + limitMs
   server.prependListener('request', (_, outgoing) => outgoing.setHeader('Connection', 'close'))
-  const waitMs = Math.min(graceMs, limitMs)
-  await sleep(waitMs)
+  await sleep(Math.min(graceMs, limitMs))
+  // On a busy machine the time may be over before this process has looked once at what came meanwhile.
+  await takeWaiting(server, until)
   const done = closed(server)
   const idle = setInterval(() => server.closeIdleConnections(), drainStepMs)
-  const cut = setTimeout(() => server.closeAllConnections(), limitMs - waitMs)
+  const cut = setTimeout(() => server.closeAllConnections(), Math.max(1, until - performance.now()))
   try {
     await done
   } finally {
@@ -214,6 +244,7 @@ export const listen = async (
   const server = createServer(serverLimits, refuseLongTargets(requestListener(app, errorHandler, means), means))
   // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  sendWhole(server)
   server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))
   const address = await bound(server, host, port)
   let closing: Promise<void> | undefined
