@@ -97,9 +97,23 @@ describe('market prices', () => {
       status: 409,
       code: 'market_region_invalid',
     })
+    // A page that shows the choice posts null until a person has chosen; nothing is chosen for that person.
+    for (const open of [null, ''])
+      expect(await flow.submit('market_surcharge_capture', { surcharge, region: open })).toMatchObject({
+        status: 409,
+        code: 'market_region_invalid',
+      })
     expect((await flow.submit('market_surcharge_capture', { surcharge, region })).route).toBe('summary_tou_confirm')
     await flow.act('SAVE')
     expect(await sourcesOf(call)).toMatchObject({ import: chosen })
+
+    // Programs of the earlier layout that post no region mean the whole too.
+    const older = await begin('earlier')
+    await older.flow.submit('tariff_structure_select', { options: ['MARKET'] })
+    expect((await older.flow.submit('market_surcharge_capture', { surcharge })).route).toBe('summary_tou_confirm')
+    await older.flow.act('SAVE')
+    const { import: id } = (await sourcesOf(older.call)) as unknown as { import: string }
+    expect((await older.call('GET', `/markets/${id}`)).body).toMatchObject({ area: whole })
   })
 })
 

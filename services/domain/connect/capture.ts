@@ -34,7 +34,8 @@ export type Captured =
   | { readonly page: 'time_of_day'; readonly hours: readonly CostPeriod[] }
   | { readonly page: 'advanced'; readonly advanced: AdvancedTariff; readonly term: ContractTerm }
   | { readonly page: 'region'; readonly region: string | null }
-  | { readonly page: 'surcharge'; readonly surcharge: Surcharge; readonly region: string | null }
+  // A region that is null was asked for and is still open; one that is absent was left to us.
+  | { readonly page: 'surcharge'; readonly surcharge: Surcharge; readonly region?: string | null }
   | { readonly page: 'name'; readonly name: string | null }
   | { readonly page: 'term'; readonly term: ContractTerm | null }
   | { readonly page: 'login'; readonly outcome: LoginOutcome }
@@ -102,8 +103,10 @@ const takeSurcharge = (
   if (state.structure !== 'MARKET' && !state.trail.includes('surcharge')) return accepted(state)
   if (!mayFollowMarket(config, state)) return notOffered('MARKET')
   const isAsked = !state.hasMarketSource && state.regions.length > 1
-  // A program that posts the surcharge without a choice means the whole of a country, where there is one.
-  const region = isAsked ? (captured.region ?? state.region ?? wholeRegion(state.regions)) : state.region
+  // A program that posts no region means the whole of a country, where there is one. A page that shows the choice posts null until a person
+  // has chosen: nothing is chosen for that person. Source: contract decisions 18.
+  const untold = captured.region === undefined ? wholeRegion(state.regions) : null
+  const region = isAsked ? (captured.region ?? state.region ?? untold) : state.region
   if (isAsked && (region === null || !state.regions.includes(region))) return wrongRegion(state)
   return accepted({ ...state, source: 'captured', structure: 'MARKET', region, surcharge: captured.surcharge })
 }

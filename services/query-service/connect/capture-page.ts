@@ -85,7 +85,8 @@ const captureAdvanced = ({ session, data }: Capture): Result<Captured> => {
 const captureSurcharge = ({ data }: Capture): Result<Captured> => {
   const surcharge = readSurcharge(data)
   if (!surcharge.ok) return surcharge
-  return captured(readRegion(data), region => ({ page: 'surcharge', surcharge: surcharge.value, region }))
+  const base = { page: 'surcharge', surcharge: surcharge.value } as const
+  return data['region'] === undefined ? accepted(base) : captured(readRegion(data), region => ({ ...base, region }))
 }
 
 /** A name is asked for only where the session captures names; elsewhere its page may be posted empty. */
