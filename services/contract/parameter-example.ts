@@ -11,6 +11,7 @@ const prefixes: Readonly<Record<string, string>> = {
   tariffs: 'trf',
   elements: 'trf',
   records: 'mre',
+  batch: 'bat',
   batch_id: 'bat',
   markets: 'mrs',
   events: 'evt',

@@ -71,7 +71,7 @@ describe('a list', () => {
     for (let i = 0; i < 32; i++) await make(client, '/customers', {})
     expect(listed(await client.call('GET', '/customers'))).toHaveLength(30)
     expect(listed(await client.call('GET', '/customers?limit=100'))).toHaveLength(32)
-    for (const limit of ['0', '101', '1.5', 'x', '']) {
+    for (const limit of ['0', '101', '1.5', 'x']) {
       expect(await client.call('GET', `/customers?limit=${limit}`), limit).toMatchObject({ status: 400, body: { field: 'limit' } })
     }
   })

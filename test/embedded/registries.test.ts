@@ -157,7 +157,7 @@ describe('deleting', () => {
     for (const path of [`/customers/${customer}`, `/locations/${location}`, `/locations/${location}/status`, `/tariffs/${id}`]) {
       expect((await live.call('GET', path)).status).toBe(404)
     }
-    expect(await eventsOf(live, location)).toEqual(['location.create', 'location.update', 'location.delete'])
+    expect(await eventsOf(live, location)).toEqual(['location.create', 'price.update', 'location.update', 'location.delete'])
     expect(await eventsOf(live, customer)).toEqual(['customer.create', 'customer.delete'])
     expect(service.published).toEqual([])
     const last = listed(await live.call('GET', `/events?object_id=${location}&event_type=location.delete`))[0]

@@ -54,6 +54,20 @@ const webhookIds = async (client: Client): Promise<Ids> => {
   return { whe, whd, whr, wha: given(data[0]).id, evt }
 }
 
+/** A completed Connect session, imported without pages. */
+const sessionIds = async (earlier: Client): Promise<Ids> => {
+  const tariff = {
+    type: 'FIXED',
+    name: 'Imported',
+    contract: { start_date: '2026-01-01T00:00:00Z', end_date: '2031-01-01T00:00:00Z' },
+    data: flatSchedule,
+  }
+  const postal_address = { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' }
+  const body = { session: { direction: 'IMPORT', type: 'COMMODITY' }, postal_address, tariff }
+  const { session_id: fps } = (await earlier.ask('POST', '/connect/tariff/batch', body)) as { readonly session_id: string }
+  return { fps }
+}
+
 let spares = 0
 
 /** A reference that was never used before. */
@@ -110,13 +124,17 @@ export const useWorlds = (): void => {
     const client = await login(sandbox, 'test')
     callers.current = client
     callers.earlier = await login(sandbox, 'test', 'earlier')
-    const worldOf = async (caller: Client, session: string, account: string) => ({
-      ...idsOf(await makeSmallWorld(caller, session), account),
-      ...(await webhookIds(caller)),
-    })
-    const own = await worldOf(client, 'session-own', sandbox.account_id)
-    const otherAccount = await worldOf(await login(stranger, 'test'), 'session-stranger', stranger.account_id)
-    const { acc: _, ...otherMode } = await worldOf(await login(sandbox, 'live'), 'session-live', sandbox.account_id)
+    const worldOf = async (account: typeof sandbox, mode: 'test' | 'live', session: string) => {
+      const caller = await login(account, mode)
+      return {
+        ...idsOf(await makeSmallWorld(caller, session), account.account_id),
+        ...(await webhookIds(caller)),
+        ...(await sessionIds(await login(account, mode, 'earlier'))),
+      }
+    }
+    const own = await worldOf(sandbox, 'test', 'session-own')
+    const otherAccount = await worldOf(stranger, 'test', 'session-stranger')
+    const { acc: _, ...otherMode } = await worldOf(sandbox, 'live', 'session-live')
     const never = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
     worlds = { own, otherAccount, otherMode, deleted: await deletedIds(client), never: { ...never, session: 'session-never' } }
     for (const layout of ['current', 'earlier'] as const) documents[layout] = operationsOf(await readDocument(sandbox.base_url, layout))
