@@ -108,7 +108,7 @@ describe('the command', () => {
       { id: other, reference_id: 'other', lives: true },
     ])
     const events = await sql<{ object_id: string }>`
-      select object_id from events where account_id = ${tenant.accountId} order by object_id`.execute(database.operator)
+      select distinct object_id from events where account_id = ${tenant.accountId} order by object_id`.execute(database.operator)
     expect(events.rows.map(row => row.object_id).toSorted()).toEqual([other, device].toSorted())
     const [entry] = await withTenant(database, tenant, transaction => readAudit(transaction, 1))
     expect(entry).toMatchObject({ actor: 'operator', action: 'customer.erase', objectId: customer, detail: { locations: 1, devices: 0 } })

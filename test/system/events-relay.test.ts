@@ -123,7 +123,7 @@ describe('the relay of events', () => {
     expect(JSON.parse(event?.data ?? '')).toEqual({ id: 'sae_large', object: 'schedule_amount', live_mode: true, truncated: true })
   })
 
-  it('brings one location.update to each of 10,000 locations on one source', { timeout: 60_000 }, async () => {
+  it('brings one location.update and one price.update to each of 10,000 locations on one source', { timeout: 60_000 }, async () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => `loc_${n.toString(16).padStart(24, '0')}`)
     const source = await withOperator(database, async keeper => {
       const draft = { displayName: 'shared', currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
@@ -143,9 +143,12 @@ describe('the relay of events', () => {
     published = 0
     while ((await fanOutPage({ ...lanes, database, at: () => at }, lease)) !== null) while (await publishEvents(means));
     while (await publishEvents(means));
-    const told = (await inLog()).filter(({ type }) => type === 'location.update')
-    expect(published).toBe(10_000)
-    expect(told.map(({ objectId }) => objectId ?? '').toSorted()).toEqual(ids)
-    expect(new Set(told.map(({ eventId }) => eventId)).size).toBe(10_000)
+    expect(published).toBe(20_000)
+    const events = await inLog()
+    for (const name of ['location.update', 'price.update']) {
+      const told = events.filter(({ type }) => type === name)
+      expect(told.map(({ objectId }) => objectId ?? '').toSorted()).toEqual(ids)
+      expect(new Set(told.map(({ eventId }) => eventId)).size).toBe(10_000)
+    }
   })
 })
