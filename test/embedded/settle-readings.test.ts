@@ -80,7 +80,8 @@ describe('the readings of a step', () => {
     ])
     const { version: _, sourceVersion: __, ...named } = later
     const error = 'register_decreased: value must not be below that of the reading before it'
-    expect(failures).toEqual([{ ...tenant, ...named, foundLater: true, error }])
+    const { locationId, deviceId } = readingOf(base)
+    expect(failures).toEqual([{ ...tenant, ...named, locationId, deviceId, foundLater: true, error }])
   })
 
   it('of nothing ask nothing', async () => {
