@@ -1,8 +1,7 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
-import { piecesAbout } from '../domain/cost/cost-record.ts'
 import { countsEnergy } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { type LongRows, longRowsWithin, type MonthCount, rowsByMonth, startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
+import { type MonthCount, rowsByMonth, startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
 import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { Order } from '../platform/log/messages.ts'
 import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
@@ -32,12 +31,7 @@ export type OrderPlan = {
   readonly portions: readonly Portion[]
   readonly rest: readonly LaneOrder[]
   readonly failed: readonly FailedOrder[]
-  /** For locations whose rows take long to cost again: to be done beside the steps. */
-  readonly slow: readonly LaneOrder[]
 }
-
-/** Rows of a location that have more pieces together are costed again beside the steps, about so many at a time. */
-const maxPieces = 50_000
 
 /**
  * How much a step does of its orders at a time: location-months until about so many rows, of so many locations at most. Fresh records wait
@@ -79,20 +73,13 @@ const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly Cou
 }
 
 /** What is taken of a span at a time: all of it where it has few rows. */
-const sliceOf = async (
-  db: ClickHouse,
-  { one, tenant }: Look,
-  { locationId, held }: Target,
-  span: Counted,
-  most: number,
-  isCut: boolean,
-) => {
+const sliceOf = async (db: ClickHouse, { one, tenant }: Look, { locationId, held }: Target, span: Counted, most: number) => {
   const isTiered = directions.some(direction => countsEnergy(held.snapshot, direction))
-  const isSlice = isTierOrder(one) || isCut || (isTiered && span.rows > most)
+  const isSlice = isTierOrder(one) || (isTiered && span.rows > most)
   const flows = isSlice && !isTierOrder(one) ? directions.map(direction => ({ tenant, locationId, direction })) : []
   // Rows that share time with the start of a span may begin before it.
   const from = Math.min(span.from, ...(await Promise.all(flows.map(flow => startAcross(db, flow, span.from)))))
-  if (span.rows <= most && !(isCut && from < span.from)) return { isSlice, from, to: span.to }
+  if (span.rows <= most) return { isSlice, from, to: span.to }
   const start = await startOfRow(db, tenant, locationId, { from, to: span.to }, most)
   return { isSlice, from, to: start === null ? span.to : Math.max(start, from + 1) }
 }
@@ -163,28 +150,6 @@ const countMonths = async (db: ClickHouse, looks: readonly Look[]): Promise<Read
   return Map.groupBy(counts, ({ locationId }) => locationId)
 }
 
-/** The long rows of all locations that are looked at, in the spans of their orders. */
-const longRowsOf = async (db: ClickHouse, looks: readonly Look[]): Promise<ReadonlyMap<string, LongRows>> => {
-  const found: LongRows[] = []
-  for (const own of Map.groupBy(looks, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
-    const from = earliest(own.map(({ one }) => one.order.from))
-    const to = latest(own.map(({ one }) => one.order.to))
-    found.push(...(await longRowsWithin(db, (own[0] as Look).tenant, [...new Set(own.flatMap(look => look.ids))], from, to)))
-  }
-  return new Map(found.map(one => [one.locationId, one]))
-}
-
-/** About how many pieces the long rows of a location have by its present prices, all together and one of them. */
-const piecesOf = (
-  long: LongRows | undefined,
-  { snapshot }: HeldPricing,
-  from: number,
-): { readonly all: number; readonly ofRow: number } => {
-  if (long === undefined) return { all: 0, ofRow: 1 }
-  const all = Math.max(...directions.map(direction => piecesAbout(snapshot, direction, from, long.lengthMs)))
-  return { all, ofRow: all / long.rows }
-}
-
 /** The prices of all locations that are looked at, each from the earliest start of its orders on. */
 const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look[]): ReturnType<PricingBook['gather']> => {
   const asks = new Map<string, PricingAsk>()
@@ -199,22 +164,19 @@ const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look
 
 /**
  * Plan what a step does of its orders: location-months until the budget is used up, at least one; the rest goes back to the end of the
- * lane, so that fresh records never wait for long. Locations with many long rows are left to slow work, which comes here with `isBeside`
- * and takes some rows of one month at a time.
+ * lane, so that fresh records never wait for long.
  */
 export const planOrders = async (
   db: ClickHouse,
   pricing: Pick<PricingBook, 'gather' | 'faultOf'>,
   orders: readonly LaneOrder[],
   bounds: SliceBounds,
-  isBeside = false,
 ): Promise<OrderPlan> => {
   const looks = lookAt(orders, orderBudget.locations)
-  const [held, counts, long] = [await gatherPrices(pricing, looks), await countMonths(db, looks), await longRowsOf(db, looks)]
+  const [held, counts] = [await gatherPrices(pricing, looks), await countMonths(db, looks)]
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
   const failed: FailedOrder[] = []
-  const slow: LaneOrder[] = []
   const months = new Set<string>()
   let left = orderBudget.rows
 
@@ -226,26 +188,13 @@ export const planOrders = async (
   const take = async (look: Look, target: Target): Promise<void> => {
     const { one, tenant } = look
     const { locationId, held } = target
-    const pieces = piecesOf(long.get(locationId), held, one.order.from ?? 0)
-    const most = pieces.all <= maxPieces ? bounds.rows : Math.max(1, Math.min(bounds.rows, Math.floor(maxPieces / pieces.ofRow)))
-    const isCut = most < bounds.rows
-    if (isCut && !isBeside) {
-      slow.push({ ...one, order: { ...one.order, locationIds: [locationId] } })
-      return
-    }
-    const spans = monthSpans(one.order, target)
-    for (const span of spans) {
+    for (const span of monthSpans(one.order, target)) {
       if (left <= 0) return put(one, [locationId], { from: span.from })
-      const { isSlice, from, to } = await sliceOf(db, look, target, span, most, isCut)
+      const { isSlice, from, to } = await sliceOf(db, look, target, span, bounds.rows)
       portions.push({ tenant, locationId, held, cause: { from, to, version: one.version }, of: one, isSlice })
       const month = monthOf(tenant, span)
-      left -= isCut ? left : Math.min(span.rows, bounds.rows) + portionRows + (months.has(month) ? 0 : newMonthRows)
+      left -= Math.min(span.rows, bounds.rows) + portionRows + (months.has(month) ? 0 : newMonthRows)
       months.add(month)
-      if (isCut && !isTierOrder(one)) {
-        // Each long row once, however many months it lies in: what follows is done for rows that start there.
-        if (to < span.to || span !== spans.at(-1)) put(one, [locationId], { orderKind: 'TIER', from: to })
-        return
-      }
       if (to === span.to) continue
       if (!isSlice || isTierOrder(one)) return put(one, [locationId], { from: to })
       put(one, [locationId], { orderKind: 'TIER', from: to, to: span.to })
@@ -266,5 +215,5 @@ export const planOrders = async (
     }
     put(one, one.order.locationIds.slice(done), {})
   }
-  return { portions, rest: joined(rest), failed, slow }
+  return { portions, rest: joined(rest), failed }
 }

@@ -27,8 +27,6 @@ export type Settled = {
   readonly failures: readonly BatchFailureRow[]
   /** What is left of the step's orders. */
   readonly rest: readonly LaneOrder[]
-  /** Orders that take long, of one location each: to be done beside the steps. */
-  readonly slow: readonly LaneOrder[]
   readonly failedOrders: readonly FailedOrder[]
 }
 
@@ -47,15 +45,11 @@ export type SettleMeans = {
   readonly stored: Promise<void>
   readonly store: (rows: readonly MeterCostRow[]) => Promise<void>
   readonly canPutBack: boolean
-  /** It is slow work, and does the orders that take long. */
-  readonly isBeside?: boolean
 }
 
-/** Settles steps. Several may be under way if no location is in two of them. */
+/** Settles steps one after the other. */
 export type Settler = {
   readonly settle: (arrived: Arrived, means: SettleMeans) => Promise<Settled>
-  /** The newest readings that it knows of. */
-  readonly newest: NewestReadings
   /** Forget what was gathered: the last step did not reach the store. */
   readonly drop: () => void
 }
@@ -68,8 +62,6 @@ type Building = {
   readonly poison: PoisonRecord[]
   readonly failedOrders: FailedOrder[]
   readonly owed: LaneOrder[]
-  readonly slow: LaneOrder[]
-  readonly isBeside: boolean
 }
 
 /** Cost a record that stands alone; null, and it is poison, where that throws. Of a long one others run meanwhile. */
@@ -208,10 +200,10 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
     }
   }
 
-  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, isBeside: boolean): Promise<OrderPlan> => {
-    if (orders.length === 0) return { portions: [], rest: [], failed: [], slow: [] }
+  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups): Promise<OrderPlan> => {
+    if (orders.length === 0) return { portions: [], rest: [], failed: [] }
     await stored
-    const planned = await planOrders(db, pricing, orders, bounds, isBeside)
+    const planned = await planOrders(db, pricing, orders, bounds)
     for (const { tenant, locationId, held, cause, isSlice } of planned.portions) {
       if (isSlice) continue
       for (const direction of directions) groupOf(groups, { tenant, locationId, direction, held }).causes.push(cause)
@@ -237,17 +229,15 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
     groups: Groups,
     settled: Building,
   ): Promise<readonly LaneOrder[]> => {
-    const { portions, rest, failed, slow } = await plan(orders, stored, groups, settled.isBeside)
+    const { portions, rest, failed } = await plan(orders, stored, groups)
     settled.failedOrders.push(...failed)
-    settled.slow.push(...slow)
     await settleGroups(groups, portions, stored, settled)
     await settleOrderedSlices(portions, settled)
     return shareOrders([...rest, ...settled.owed.splice(0)])
   }
 
   return {
-    newest,
-    settle: async ({ records, readings, orders }, { stored, store, canPutBack, isBeside = false }) => {
+    settle: async ({ records, readings, orders }, { stored, store, canPutBack }) => {
       if (readings.length > 0) await stored
       const metered = await settleReadings(db, readings, newest)
       const all = withIntervals(records, metered.intervals)
@@ -257,7 +247,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
         await stored
         await store(rows)
       })
-      const settled: Building = { hold, poison: [], failedOrders: [], owed: [], slow: [], isBeside }
+      const settled: Building = { hold, poison: [], failedOrders: [], owed: [] }
       const groups: Groups = new Map()
       await settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
       let rest = await settleOrders(orders, stored, groups, settled)
@@ -266,9 +256,9 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
         await hold.store()
         rest = await settleOrders(rest, stored, new Map(), settled)
       }
-      const { poison, failedOrders, slow } = settled
+      const { poison, failedOrders } = settled
       const { readings: held, failures } = metered
-      return { rows: hold.rows(), costed: hold.added(), poison, failedOrders, readings: held, failures, rest, slow }
+      return { rows: hold.rows(), costed: hold.added(), poison, failedOrders, readings: held, failures, rest }
     },
     drop: () => {
       counts.drop()

@@ -95,7 +95,7 @@ export const settleAlone = (entry: LaneRecord, held: HeldPricing): MeterCostRow 
   rowOf(entry, costRecord(held.snapshot, entry.record), held)
 
 /** A longer record is costed day by day, because it may have very many pieces. */
-export const longMs = 2 * 86_400_000
+const longMs = 2 * 86_400_000
 /** More pieces than this are packed as they come. */
 const maxUnpacked = 2_000
 

@@ -4,7 +4,6 @@ import type { MeterRecord } from '../record/record.ts'
 import { confidenceOf } from '../tariff/evaluate.ts'
 import { atMarket, type PriceStretch, planDay, stretchIndex } from '../tariff/price-plan.ts'
 import { type DirectionPrices, eraIndex, type PriceEra, type PricingSnapshot } from '../tariff/snapshot.ts'
-import type { TariffDirection } from '../tariff/tariff.ts'
 import type { TierCounts, TierMove } from '../tariff/tier-count.ts'
 import { addToMean, meanOf, startMean } from './confidence.ts'
 import type { Interval } from './record-segments.ts'
@@ -180,20 +179,4 @@ export function* costByDay(
     yield pieces
   }
   return costOfSlices(slicing)
-}
-
-/** So many price periods are looked at, of which one day each. */
-const maxErasLookedAt = 8
-
-/** Tell about how many pieces a record of a length (ms) has that starts at a time, from a day of each price period that it may touch. */
-export const piecesAbout = (snapshot: PricingSnapshot, direction: TariffDirection, start: number, lengthMs: number): number => {
-  let perDay = 1
-  const touched = snapshot.directions[direction].eras.filter(({ from, to }) => from <= start + lengthMs && to > start)
-  for (const { from, plan } of touched.slice(-maxErasLookedAt)) {
-    const { market } = plan
-    const step = market === null ? dayMs : (market.ends[0] ?? dayMs) - (market.starts[0] ?? 0)
-    const { stretches } = planDay(plan, Math.floor(Math.max(from, start) / dayMs))
-    perDay = Math.max(perDay, stretches.length + dayMs / Math.max(1, step))
-  }
-  return 1 + (lengthMs / dayMs) * perDay
 }
