@@ -16,6 +16,7 @@ export type Told = {
   readonly type: string
   readonly data: {
     readonly id?: string | null
+    readonly location_id?: string | null
     readonly request_id?: string
     readonly metadata?: { readonly n?: string } | null
     readonly tariff_elements?: readonly string[]
@@ -25,6 +26,7 @@ export type Told = {
 /** Name what an event tells of: a refusal by its request, an update by what the object then shows, all else by the object. */
 export const labelOf = ({ type, data }: Pick<Told, 'type' | 'data'>): string => {
   if (type.endsWith('.failed')) return `${type} ${data.request_id}`
+  if (type === 'price.update') return `${type} ${data.location_id}`
   if (!type.endsWith('.update')) return `${type} ${data.id}`
   return `${type} ${data.id} ${data.metadata?.n ?? 'as made'}, ${data.tariff_elements?.length ?? 0} tariffs`
 }
@@ -108,6 +110,7 @@ const askTwice = async (means: Means, kind: Kind, body: object, deeds: Deed[]): 
 
 const connectTariff = async (means: Means, id: string, name: string, deeds: Deed[]): Promise<void> => {
   await create(means, '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule }, `${name} tariff`)
+  means.note(deeds, { label: `price.update ${id}`, isCertain: true })
   means.note(deeds, { label: `location.update ${id} as made, 1 tariffs`, isCertain: true })
 }
 
