@@ -9,15 +9,13 @@ export type TwinTable = {
 /** High, middle and low word of an id, and the number of its record. */
 const stride = 4
 
-/** The memory of the last table, for the next one: new memory costs more than to clear this. */
-let memory = new Int32Array(0)
-
-/** Make a table for at most so many records, which is never more than half full; the table made before it is of no use any more. */
+/**
+ * Create a table for at most so many records; it is never more than half full. Each table has memory of its own, because submissions are read
+ * in turns, beside each other.
+ */
 export const twinTable = (most: number): TwinTable => {
   const slots = 2 ** Math.ceil(Math.log2(most * 2 + 2))
-  if (memory.length < slots * stride) memory = new Int32Array(slots * stride)
-  else memory.fill(0, 0, slots * stride)
-  const table = memory
+  const table = new Int32Array(slots * stride)
   return {
     note: ({ high, middle, low }, recordNumber) => {
       for (let slot = high & (slots - 1); ; slot = (slot + 1) & (slots - 1)) {
