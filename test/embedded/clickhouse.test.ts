@@ -27,6 +27,16 @@ afterEach(async () => {
   for (const { folder } of all) rmSync(folder, { recursive: true, force: true })
 })
 
+/** An engine that does nothing more after some commands, as after a crash. */
+const endingAfter = (db: ClickHouse, commands: number): ClickHouse => {
+  let left = commands
+  const command = (sql: string): Promise<void> => {
+    left -= 1
+    return left < 0 ? Promise.reject(new Error('The process crashed.')) : db.command(sql)
+  }
+  return { ...db, command }
+}
+
 const insertRows = (db: ClickHouse, ids: readonly number[]): Promise<void> =>
   db.insert(meterCostBlock(ids.map(number => costRow({ recordId: hexId('', number), start: 1_600_000_000_000 + number * 86_400_000 }))))
 
@@ -52,7 +62,7 @@ describe('embedded engine', () => {
     db = openEngine(folder)
     await applySchemas(db, schemaFiles())
     expect(await db.rows('SELECT toUInt32(count()) FROM meter_cost FINAL')).toEqual([[3]])
-    expect(await db.rows('SELECT toUInt32(count()) FROM schema_history')).toEqual([[schemaFiles().length]])
+    expect(await db.rows('SELECT toUInt32(count()) FROM schema_history')).toEqual([[2 * schemaFiles().length]])
   })
 
   it('inserts rows of many months in one statement, and repeated blocks as often as they are sent', async () => {
@@ -127,16 +137,27 @@ describe('schema files', () => {
     await expect(applySchemas(db, schemaFiles())).rejects.toMatchObject({ code: 'schema_drift' })
   })
 
-  it('go on where a crash ended them', async () => {
+  it('go on where a crash ended them, after whichever statement', { timeout: 120_000 }, async () => {
+    const names = schemaFiles().map(({ name }) => name)
+    for (let statements = 0, isWhole = false; !isWhole; statements += 1) {
+      const db = openEngine()
+      const done = await applySchemas(endingAfter(db, statements), schemaFiles()).catch(() => null)
+      isWhole = done !== null
+      const later = await applySchemas(db, schemaFiles())
+      expect(later, `after ${statements} statements`).toEqual(names.slice(names.length - later.length))
+      expect(isWhole ? later : await applySchemas(db, schemaFiles())).toEqual([])
+      await db.close()
+    }
+  })
+
+  it('refuse a table that was changed beside a file that a crash ended', async () => {
     const db = openEngine()
-    await applySchemas(db, schemaFiles().slice(0, 1))
-    const half = schemaFiles()[1]?.sql.split(/;\s*$/m)[0] ?? ''
-    await db.command(half)
-    expect(await applySchemas(db, schemaFiles())).toEqual(
-      schemaFiles()
-        .slice(1)
-        .map(({ name }) => name),
-    )
+    const files = schemaFiles().filter(({ name }) => name < '007')
+    const begun = { name: '900-later.sql', sql: 'ALTER TABLE meter_cost ADD COLUMN IF NOT EXISTS later UInt8' }
+    await applySchemas(db, files)
+    await applySchemas(endingAfter(db, 3), [...files, begun]).catch(() => null)
+    await db.command('ALTER TABLE meter_batches ADD COLUMN extra UInt8')
+    await expect(applySchemas(db, [...files, begun])).rejects.toMatchObject({ code: 'schema_drift' })
   })
 
   it('tell of rows stored before them which flows locations have records of', async () => {

@@ -19,36 +19,49 @@ const historyTable = `CREATE TABLE IF NOT EXISTS schema_history
 (
     name String COMMENT 'of the file',
     hash String COMMENT 'SHA-256 of the file',
-    tables String COMMENT 'JSON: SHA-256 of each table definition after it',
+    tables String COMMENT 'JSON: SHA-256 of each table definition after it; empty: the file was begun',
     applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
 ORDER BY name`
 
 /**
- * Bring the tables up to date: apply the files that were not applied yet, in order, each once. Statements are safe to
- * repeat, so a crash in between is repaired by the next call. `replicated` makes replicated tables of the same files.
- * Gives the names of the files that were applied. Throws `schema_drift` where an applied file, or a table since, was changed.
+ * Bring the tables up to date: apply the files that were not applied yet, in order, each once. Each file is noted before its first statement
+ * and after its last one. Statements are safe to repeat, so the next call repairs what a crash left between the two. `replicated` makes
+ * replicated tables of the same files. Return the names of the files that were applied. Throws `schema_drift` where an applied file, or a table
+ * since, was changed.
  */
 export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[], replicated = false): Promise<readonly string[]> => {
   const done: string[] = []
   for (const statement of statementsOf(historyTable, replicated)) await db.command(statement)
-  const applied = await db.rows('SELECT name, hash, tables FROM schema_history ORDER BY name')
-  const known = new Map(applied.map(([name, hash]) => [String(name), String(hash)]))
-  await refuseDrift(db, String(applied.at(-1)?.[2] ?? '{}'))
-  for (const { name, sql } of files) {
-    const hash = sha256(sql)
-    const before = known.get(name)
+  const history = await readHistory(db)
+  const applied = new Map(history.filter(({ tables }) => tables !== '').map(entry => [entry.name, entry]))
+  const cutShort = files.filter(({ name }) => !applied.has(name) && history.some(begun => begun.name === name))
+  await refuseDrift(db, [...applied.values()].at(-1)?.tables ?? '{}', cutShort)
+  for (const file of files) {
+    const hash = sha256(file.sql)
+    const before = applied.get(file.name)?.hash
     if (before === hash) continue
     if (before !== undefined)
-      throw new Failure('schema_drift', `${name} was changed after it was applied; add a new file`, { retriable: false })
-    for (const statement of statementsOf(sql, replicated)) await db.command(statement)
-    const values = [name, hash, JSON.stringify(await tableHashes(db))].map(textLiteral).join(', ')
-    await db.command(`INSERT INTO schema_history (name, hash, tables) VALUES (${values})`)
-    done.push(name)
+      throw new Failure('schema_drift', `${file.name} was changed after it was applied; add a new file`, { retriable: false })
+    await note(db, { name: file.name, hash, tables: '' })
+    for (const statement of statementsOf(file.sql, replicated)) await db.command(statement)
+    await note(db, { name: file.name, hash, tables: JSON.stringify(await tableHashes(db)) })
+    done.push(file.name)
   }
   return done
 }
+
+type HistoryEntry = { readonly name: string; readonly hash: string; readonly tables: string }
+
+/** The noted files in their order, the begun ones too. */
+const readHistory = async (db: ClickHouse): Promise<readonly HistoryEntry[]> => {
+  const rows = await db.rows('SELECT name, hash, tables FROM schema_history ORDER BY name')
+  return rows.map(([name, hash, tables]) => ({ name: String(name), hash: String(hash), tables: String(tables) }))
+}
+
+const note = ({ command }: ClickHouse, { name, hash, tables }: HistoryEntry): Promise<void> =>
+  command(`INSERT INTO schema_history (name, hash, tables) VALUES (${[name, hash, tables].map(textLiteral).join(', ')})`)
 
 /** The statements of a schema file; `replicated` turns its engines into those that copy themselves over a cluster. */
 export const statementsOf = (sql: string, replicated: boolean): readonly string[] =>
@@ -57,11 +70,13 @@ export const statementsOf = (sql: string, replicated: boolean): readonly string[
     .map(statement => (replicated ? statement.replaceAll(/^ENGINE = (\w*MergeTree)/gm, 'ENGINE = Replicated$1') : statement).trim())
     .filter(statement => statement !== '')
 
-/** Tables of a file that a crash cut short are not known yet and do not count. */
-const refuseDrift = async (db: ClickHouse, tables: string): Promise<void> => {
+/** Tables that the applied files do not know do not count, nor do those that a file names which a crash cut short. */
+const refuseDrift = async (db: ClickHouse, tables: string, cutShort: readonly SchemaFile[]): Promise<void> => {
   const now = await tableHashes(db)
-  for (const [name, hash] of Object.entries(JSON.parse(tables) as Record<string, string>))
-    if (now[name] !== hash) throw new Failure('schema_drift', `${name} is not as the applied files made it`, { retriable: false })
+  for (const [name, hash] of Object.entries(JSON.parse(tables) as Record<string, string>)) {
+    if (now[name] === hash || cutShort.some(({ sql }) => sql.includes(name))) continue
+    throw new Failure('schema_drift', `${name} is not as the applied files made it`, { retriable: false })
+  }
 }
 
 const tableHashes = async (db: ClickHouse): Promise<Readonly<Record<string, string>>> => {

@@ -45,7 +45,14 @@ const wholeYear = fc
       { days: ['Weekdays'], hours: weekdays },
       { days: ['Weekend'], hours: weekend },
     ]
-    return [{ months, dates: [], daysAndHours }, of(rest, [], monthNames.filter(name => !months.includes(name)))]
+    return [
+      { months, dates: [], daysAndHours },
+      of(
+        rest,
+        [],
+        monthNames.filter(name => !months.includes(name)),
+      ),
+    ]
   })
 /** With a whole day or year below them schedules are without gaps, and fail, if at all, late in the calendar. */
 const anySchedule = fc.oneof(
