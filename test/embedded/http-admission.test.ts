@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { admission } from '../../services/platform/http/admission.ts'
+import type { Operation } from '../../services/contract/operation.ts'
+import { admission, type Ticket } from '../../services/platform/http/admission.ts'
 import { remove, retrieve, send, submit, testApp } from '../support/http-app.ts'
 
 const least = 16_384
@@ -37,23 +38,66 @@ const statuses = async (app: App) => ({
 const all = { testMode: 200, live: 200, read: 200, testRead: 200, other: 202 }
 
 describe('more work than a process can do', () => {
-  it('is refused in an order: test mode first, then reads, submissions of live mode last; all come in again', async () => {
-    const { app } = testApp({ underWay: { submissionBytes: 8 * least, reads: 8 } })
-    const ends = Array.from({ length: 4 }, () => held(app, 'all'))
-    expect(await statuses(app)).toEqual({ ...all, testMode: 503, testRead: 503 })
-    ends.push(held(app, 'live'), held(app, 'live'))
-    expect(await statuses(app)).toEqual({ ...all, testMode: 503, testRead: 503 })
-    ends.push(held(app, 'live-other'))
-    expect(await statuses(app)).toEqual({ ...all, testMode: 503, testRead: 503, read: 503 })
-    ends.push(held(app, 'live-other'))
-    expect(await statuses(app)).toEqual({ testMode: 503, testRead: 503, read: 503, live: 503, other: 202 })
-    const refused = await send(app, 'PUT', path, { token: 'live', ...short })
-    expect(refused).toMatchObject({
-      status: 503,
-      json: { code: 'unavailable', message: 'The service is busy; send the request again later.' },
+  it('is refused in an order: test mode first, then reads, submissions of live mode last; all come in again', () => {
+    const gate = admission({ submissionBytes: 16 * least, reads: 8 })
+    const headers = new Headers({ 'content-length': '1' })
+    const ask = (operation: Operation, accountId: string, liveMode: boolean) =>
+      gate.enter({ operation, caller: { accountId, liveMode }, headers })
+    const entered: Ticket[] = []
+    const work = (accountId: string, liveMode: boolean, count: number): void => {
+      for (let at = 0; at < count; at += 1) {
+        const ticket = ask(submit, accountId, liveMode) ?? expect.fail()
+        ticket.arrive()
+        entered.push(ticket)
+      }
+    }
+    const takes = (operation: Operation, accountId: string, liveMode: boolean): boolean => {
+      const ticket = ask(operation, accountId, liveMode)
+      ticket?.leave()
+      return ticket !== null
+    }
+    const now = () => ({
+      testMode: takes(submit, 'z', false),
+      testRead: takes(retrieve, 'z', false),
+      read: takes(retrieve, 'z', true),
+      live: takes(submit, 'z', true),
+      other: takes(remove, 'z', true),
     })
-    expect(refused.headers.get('retry-after')).toBe('5')
-    expect(await Promise.all(ends.map(end => end()))).toEqual(ends.map(() => 200))
+    const open = { testMode: true, testRead: true, read: true, live: true, other: true }
+    // An account counts an eighth of the room: two of them keep reads of others out of nothing, three do.
+    work('a', true, 4)
+    expect(now()).toEqual(open)
+    expect(takes(retrieve, 'a', true)).toBe(true)
+    work('a', true, 1)
+    expect(takes(retrieve, 'a', true)).toBe(false)
+    work('b', false, 3)
+    expect(now()).toEqual(open)
+    work('c', false, 2)
+    expect(now()).toEqual({ ...open, testRead: false })
+    work('c', false, 1)
+    work('d', true, 1)
+    expect(now()).toEqual({ ...open, testMode: false, testRead: false })
+    work('d', true, 1)
+    work('e', true, 1)
+    expect(now()).toEqual({ ...open, testMode: false, testRead: false, read: false })
+    work('e', true, 2)
+    expect(now()).toEqual({ testMode: false, testRead: false, read: false, live: false, other: true })
+    for (const { leave } of entered) leave()
+    expect(now()).toEqual(open)
+  })
+
+  it('takes nothing from other accounts while bodies of one account come slowly, in both of its modes', async () => {
+    const { app } = testApp({ underWay: { submissionBytes: 64 * least, reads: 8 } })
+    const ends = Array.from({ length: 300 }, (_, at) => held(app, at % 2 === 0 ? 'live' : 'all', 8 * least))
+    const others = async () => ({
+      live: (await send(app, 'PUT', path, { token: 'live-other', ...short })).status,
+      testMode: (await send(app, 'PUT', path, { token: 'all-twice', ...short })).status,
+      read: (await send(app, 'GET', '/things/a', { token: 'live-other' })).status,
+      testRead: (await send(app, 'GET', '/things/a', { token: 'all-twice' })).status,
+    })
+    expect(await others()).toEqual({ live: 200, testMode: 200, read: 200, testRead: 200 })
+    const answered = await Promise.all(ends.map(end => end()))
+    expect(answered.filter(status => status === 200).length).toBe(4 + 2)
     expect(await statuses(app)).toEqual(all)
   })
 

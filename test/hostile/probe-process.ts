@@ -21,17 +21,27 @@ const threadTimes = (pid: number): { readonly ranMs: number; readonly queuedMs: 
   }
 }
 
-/** Send a request. Resolves with its status after the last byte of the answer; 0 if there is none. */
-const send = (url: string, { method, path, headers, body }: Omit<ProbeRequest, 'kind'>): Promise<number> =>
+type Answered = Pick<Wait, 'status' | 'code'>
+
+const unanswered: Answered = { status: 0, code: '' }
+
+/** Return the error code that an answer has in its body; empty if there is none. */
+const codeOf = (text: string): string => /"code":"(\w+)"/.exec(text)?.[1] ?? ''
+
+/** Send a request. Resolves after the last byte of the answer. */
+const send = (url: string, { method, path, headers, body }: Omit<ProbeRequest, 'kind'>): Promise<Answered> =>
   new Promise(resolve => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     const sent = request(new URL(path, url), { agent, method, headers: { ...headers, ...length }, timeout: timeoutMs }, response => {
-      response.resume()
-      response.on('end', () => resolve(response.statusCode ?? 0))
-      response.on('error', () => resolve(0))
+      const status = response.statusCode ?? 0
+      let text = ''
+      if (status === 200) response.resume()
+      else response.on('data', bytes => (text += bytes))
+      response.on('end', () => resolve({ status, code: codeOf(text) }))
+      response.on('error', () => resolve(unanswered))
     })
     sent.on('timeout', () => sent.destroy())
-    sent.on('error', () => resolve(0))
+    sent.on('error', () => resolve(unanswered))
     sent.end(body)
   })
 
@@ -45,10 +55,10 @@ const startRound = ({ serviceUrl, referenceUrl, pid, requests }: Extract<ProbeMe
   const pending: Promise<void>[] = []
   const probe = async (probed: ProbeRequest, dueAt: number): Promise<void> => {
     const before = threadTimes(pid)
-    const status = await send(serviceUrl, probed)
+    const answered = await send(serviceUrl, probed)
     const [ms, after] = [performance.now() - dueAt, threadTimes(pid)]
     const times = { ranMs: after.ranMs - before.ranMs, queuedMs: after.queuedMs - before.queuedMs }
-    waits.push({ kind: probed.kind, ms, status, ...times })
+    waits.push({ kind: probed.kind, ms, ...answered, ...times })
   }
   const compare = async (dueAt: number): Promise<void> => {
     await send(referenceUrl, reference)

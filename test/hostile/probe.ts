@@ -17,12 +17,13 @@ export type ProbeKind = (typeof probeKinds)[number]
 
 /**
  * One probe: how long it waited from when it was due, and for how much of that the service's first thread ran, and was ready to run and had no
- * CPU. Status 0: no answer.
+ * CPU. Status 0: no answer. `code`: error code of an answer other than 200.
  */
 export type Wait = {
   readonly kind: ProbeKind
   readonly ms: number
   readonly status: number
+  readonly code: string
   readonly ranMs: number
   readonly queuedMs: number
 }

@@ -37,15 +37,26 @@ export const quantile = (values: readonly number[], share: number): number => {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
 }
 
+/** From this share of the probes of a kind on, refused ones are the service's also on a busy machine, whose stores may not answer in time. */
+const excusedShare = 0.1
+
+/** Name the kinds of probes that were refused, each with its number, status and error code. */
+const refusedKinds = (waits: readonly Wait[], isMachineBusy: boolean): readonly string[] =>
+  probeKinds.flatMap(kind => {
+    const probes = waits.filter(wait => wait.kind === kind)
+    const refused = probes.filter(({ status }) => status !== 200)
+    if (isMachineBusy && refused.length <= probes.length * excusedShare) return []
+    const byAnswer = Map.groupBy(refused, ({ status, code }) => `${kind} probes answered ${status} ${code}`.trim())
+    return [...byAnswer].map(([answered, same]) => `${same.length} ${answered}`)
+  })
+
 const statusMisses = ({ input, statuses, endedMs, round }: Measurement, isMachineBusy: boolean): readonly string[] => {
   const wrong = [...new Set(statuses)].filter(status => !input.statuses.includes(status))
-  // The stores of a busy machine may not answer in time.
-  const refused = isMachineBusy ? [] : round.waits.filter(({ status }) => status !== 200)
   const endsWithinS = boundOf(input, 'end') ?? input.endsWithinS ?? usualEndS
   const isLate = endedMs === null || (!isMachineBusy && endedMs > endsWithinS * 1_000)
   return [
     ...(wrong.length === 0 ? [] : [`status ${wrong.join(', ')}`]),
-    ...(refused.length === 0 ? [] : [`${refused.length} probes answered ${[...new Set(refused.map(({ status }) => status))].join(', ')}`]),
+    ...refusedKinds(round.waits, isMachineBusy),
     ...(isLate ? [`not done within ${endsWithinS} s`] : []),
   ]
 }

@@ -13,8 +13,10 @@ type Asked = {
 
 /** The room that a request has until it leaves. */
 export type Ticket = {
-  /** Tell how many bytes the body has by now, inflated. False: there is no room for so many, and the request must come again later. */
+  /** Report how many bytes the body has so far, inflated. Returns false if there is no room for them: the client must retry later. */
   readonly weigh: (bytes: number) => boolean
+  /** Report that the whole body has arrived: from now on the request ends by itself. */
+  readonly arrive: () => void
   readonly leave: () => void
 }
 
@@ -36,43 +38,57 @@ const announcedBytes = (operation: Operation, headers: Headers): number => {
   return Math.min(announced, operation.bodyLimit ?? defaultBodyLimit)
 }
 
-/** Counts what is under way: in all, in test mode, and of each account in each mode. */
-const counter = () => {
+/** Counts amounts: of each account in each mode, in all, and in test mode. In the sums each account and mode counts `cap` at most. */
+const counter = (cap = Number.POSITIVE_INFINITY) => {
   const own = new Map<string, number>()
   const under = { all: 0, test: 0 }
+  const ownOf = (name: string): number => own.get(name) ?? 0
   return {
     under,
-    ownOf: (name: string): number => own.get(name) ?? 0,
+    ownOf,
+    /** Return how much an amount of an account and mode is above the cap. */
+    aboveCap: (name: string): number => Math.max(0, ownOf(name) - cap),
     add: (name: string, liveMode: boolean, amount: number): void => {
-      under.all += amount
-      if (!liveMode) under.test += amount
-      const left = (own.get(name) ?? 0) + amount
-      if (left === 0) own.delete(name)
-      else own.set(name, left)
+      const before = ownOf(name)
+      const counted = Math.min(cap, before + amount) - Math.min(cap, before)
+      under.all += counted
+      if (!liveMode) under.test += counted
+      if (before + amount === 0) own.delete(name)
+      else own.set(name, before + amount)
     },
   }
 }
 
-const free: Ticket = { weigh: () => true, leave: () => undefined }
+const free: Ticket = { weigh: () => true, arrive: () => undefined, leave: () => undefined }
+
+/** Share of the room that an account has in a mode: the two modes together leave a quarter to others. */
+const ownShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
 
 /**
- * Make the admission of a process. Test mode and reads are the first to be refused, submissions of readings in live mode the last: those
- * of test mode come in while half of the room for submissions is free, an account in a mode has a half of it at the most, and of the reads;
- * live reads wait outside while live submissions take more than a quarter, those of test mode while any do. A submission is let in however
- * large it is where none of its kind is under way. What is neither reading nor submitting is never refused here. Source: promises I7.
+ * Create the admission of a process. The order of refusal is: test mode first, then reads, submissions of readings in live mode last.
+ * Submissions of test mode need half of the room to be free of work. Live reads wait while live submissions that have arrived take more
+ * than a quarter of the room, reads of test mode while all do. Submissions of another account count an eighth there at most, and a body
+ * that is still on its way does not count, so that slow clients take nothing from others. The first submission always enters.
+ * Operations that neither read nor submit are never refused here. Source: promises I7 and S6.
  */
 export const admission = (limits: AdmissionLimits): Admission => {
+  const room = limits.submissionBytes
+  /** Bodies on their way, and the whole ones. */
   const bytes = counter()
+  /** Bodies that have arrived. */
+  const arrived = counter(room / 8)
   const reads = counter()
 
   const fits = (name: string, liveMode: boolean, weight: number): boolean => {
-    const within = (used: number, room: number): boolean => used === 0 || used + weight <= room
-    const room = limits.submissionBytes
-    return within(bytes.under.all, liveMode ? room : room / 2) && within(bytes.ownOf(name), room / 2)
+    const within = (used: number, most: number): boolean => used === 0 || used + weight <= most
+    const isWithinOwn = within(bytes.ownOf(name), room * ownShare(liveMode))
+    const working = bytes.under.test + arrived.under.all - arrived.under.test
+    return isWithinOwn && within(bytes.under.all, room) && (liveMode || within(working, room / 2))
   }
 
   const enterSubmission = (name: string, { operation, caller: { liveMode }, headers }: Asked): Ticket | null => {
     let weight = Math.max(leastBytes, announcedBytes(operation, headers))
+    let arrivedWeight = 0
     if (!fits(name, liveMode, weight)) return null
     bytes.add(name, liveMode, weight)
     return {
@@ -84,15 +100,23 @@ export const admission = (limits: AdmissionLimits): Admission => {
         bytes.add(name, liveMode, weight)
         return isIn
       },
-      leave: () => bytes.add(name, liveMode, -weight),
+      arrive: () => {
+        arrived.add(name, liveMode, weight - arrivedWeight)
+        arrivedWeight = weight
+      },
+      leave: () => {
+        bytes.add(name, liveMode, -weight)
+        arrived.add(name, liveMode, -arrivedWeight)
+      },
     }
   }
 
   const enterRead = (name: string, liveMode: boolean): Ticket | null => {
     const { all, test } = reads.under
-    const isFull = all >= limits.reads || reads.ownOf(name) >= limits.reads / 2 || (!liveMode && test >= limits.reads / 2)
-    const submitting = liveMode ? bytes.under.all - bytes.under.test : bytes.under.all
-    if (isFull || submitting > limits.submissionBytes / 4) return null
+    const isOwnFull = reads.ownOf(name) >= limits.reads * ownShare(liveMode)
+    const isFull = isOwnFull || all >= limits.reads || (!liveMode && test >= limits.reads / 2)
+    const submitting = (liveMode ? arrived.under.all - arrived.under.test : arrived.under.all) + arrived.aboveCap(name)
+    if (isFull || submitting > room / 4) return null
     reads.add(name, liveMode, 1)
     return { ...free, leave: () => reads.add(name, liveMode, -1) }
   }

@@ -253,6 +253,7 @@ export const dispatch = async (
   let isLeft = true
   try {
     const passage = await enter(request, chosen.value, parameters, trace, { ...means, ticket })
+    if (passage.ok) ticket.arrive()
     const outcome = passage.ok ? await perform(passage.value, trace, means.ports) : passage
     if (!outcome.ok || !isChunks(outcome.value.body)) return outcome
     isLeft = false
