@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AnswerOffset } from '../domain/answer-offset.ts'
 import { yearsLater } from '../domain/civil-date.ts'
 import type { EnergyCostElement } from '../domain/cost/energy-cost.ts'
 import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
@@ -93,11 +94,8 @@ export type EnergyCostView = {
   readonly createdAt: number
 }
 
-/** Write an energy cost for the wire; `offsetMinutes` gives the offset in which an instant is written. */
-export const energyCostToWire = (
-  view: EnergyCostView,
-  offsetMinutes: (at: number) => number = () => 0,
-): z.output<typeof energyCostShape> => ({
+/** Write an energy cost for the wire; `offsetOf` gives the offset (minutes) in which an instant is written. */
+export const energyCostToWire = (view: EnergyCostView, offsetOf: AnswerOffset = () => 0): z.output<typeof energyCostShape> => ({
   id: view.id,
   object: 'energy_cost',
   object_id: view.objectId,
@@ -108,7 +106,7 @@ export const energyCostToWire = (
   currency_code: view.currencyCode,
   energy_units: 'WH',
   ...deviceNoteToWire(view.deviceRecords ?? null),
-  data: view.entries.map(entry => entryToWire(entry, view.includeTariff, offsetMinutes)),
+  data: view.entries.map(entry => entryToWire(entry, view.includeTariff, offsetOf)),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
 })
@@ -122,9 +120,9 @@ const deviceNoteToWire = (of: NonNullable<EnergyCostView['deviceRecords']> | nul
         ...(of.isMixed ? { warning: 'own_and_device_records' as const } : {}),
       }
 
-const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetMinutes: (at: number) => number) => ({
-  start_time: writeInstant(entry.start, offsetMinutes(entry.start)),
-  end_time: writeInstant(entry.end, offsetMinutes(entry.end)),
+const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetOf: AnswerOffset) => ({
+  start_time: writeInstant(entry.start, offsetOf(entry.start)),
+  end_time: writeInstant(entry.end, offsetOf(entry.end)),
   session_reference_id: entry.sessionReferenceId,
   record_reference_id: entry.recordReferenceId,
   records: entry.records,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AnswerOffset } from '../domain/answer-offset.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
@@ -53,9 +54,9 @@ export const meterRecordAnswerRenames: readonly Rename[] = [
 ]
 
 /** Write the data of a record's object. */
-export const meterRecordDataToWire = (record: MeterRecord, price: RecordPrice, offsetMinutes: number) => ({
-  start_time: writeInstant(record.start, offsetMinutes),
-  end_time: writeInstant(record.end, offsetMinutes),
+export const meterRecordDataToWire = (record: MeterRecord, price: RecordPrice, offsetOf: AnswerOffset) => ({
+  start_time: writeInstant(record.start, offsetOf(record.start)),
+  end_time: writeInstant(record.end, offsetOf(record.end)),
   session_reference_id: record.sessionReferenceId,
   record_reference_id: record.recordReferenceId,
   energy: { value: scaledNumber(price.energy, energyScale) },
@@ -110,7 +111,7 @@ export type InstantCost = {
   readonly element: unknown
   readonly layout: Layout
   readonly choice: InstantCostChoice
-  readonly offsetMinutes: number
+  readonly offsetOf: AnswerOffset
   readonly createdAt: number
 }
 
@@ -137,7 +138,7 @@ const echo = ({ element, record, layout, choice }: InstantCost): InstantCostWire
 
 /** Write an instant cost for the wire. */
 export const instantCostToWire = (cost: InstantCost): InstantCostWire => {
-  const { tariff, ...data } = meterRecordDataToWire(cost.record, cost.price, cost.offsetMinutes)
+  const { tariff, ...data } = meterRecordDataToWire(cost.record, cost.price, cost.offsetOf)
   return {
     id: cost.id,
     object: 'meter_record',
@@ -223,7 +224,7 @@ export const instantCost = defineOperation({
       element: exampleBody,
       layout: 'current',
       choice: { nonPersistent: false, includeTariff: true, includeCarbon: false },
-      offsetMinutes: 0,
+      offsetOf: () => 0,
       createdAt: 1_757_845_000_000,
     }),
   },

@@ -80,8 +80,10 @@ export type StoredRecordView = {
   readonly receivedAt: number
 }
 
-/** Write a stored record for the wire, times at an offset. */
-export const storedRecordToWire = (view: StoredRecordView, offsetMinutes = 0): z.output<typeof storedRecordShape> => ({
+const inUtc = (): number => 0
+
+/** Write a stored record for the wire, times in UTC. Source: contract decisions 2. */
+export const storedRecordToWire = (view: StoredRecordView): z.output<typeof storedRecordShape> => ({
   id: view.id,
   object: 'meter_record',
   live_mode: view.liveMode,
@@ -93,20 +95,20 @@ export const storedRecordToWire = (view: StoredRecordView, offsetMinutes = 0): z
   device_id: view.record.deviceId,
   status: view.price.cost === null ? 'UNPRICED' : 'PRICED',
   confidence: scaledNumber(BigInt(view.record.confidence), recordConfidenceScale),
-  data: meterRecordDataToWire(view.record, view.price, offsetMinutes),
+  data: meterRecordDataToWire(view.record, view.price, inUtc),
   energy_submitted: scaledNumber(view.record.energy, energyScale),
   batch_id: view.batchId,
   tariff_ids: [...view.tariffIds],
   pricing_revision: view.pricingRevision,
   price_revision: view.priceRevision,
-  pieces: view.pieces.map(piece => pieceToWire(piece, offsetMinutes)),
+  pieces: view.pieces.map(pieceToWire),
   time_created: writeInstant(view.receivedAt),
   account_id: view.accountId,
 })
 
-const pieceToWire = (piece: StoredPieceView, offsetMinutes: number) => ({
-  start_time: writeInstant(piece.start, offsetMinutes),
-  end_time: writeInstant(piece.end, offsetMinutes),
+const pieceToWire = (piece: StoredPieceView) => ({
+  start_time: writeInstant(piece.start),
+  end_time: writeInstant(piece.end),
   energy: scaledNumber(piece.energy, energyScale),
   price: scaledNumber(piece.price, moneyScale),
   tier: scaledNumber(piece.tier, kilowattHourScale),

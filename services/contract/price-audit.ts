@@ -60,7 +60,7 @@ const elementIn: Readonly<Record<Layout, (valid_from: string, valid_to: string, 
 
 /** Write the prices of a span with their parts, its elements in the names of their layout. */
 export const priceAuditToWire = (view: AuditAnswer): z.input<typeof priceAuditShape> => {
-  const write = priceWriter(view.span.endOffset)
+  const write = priceWriter(view.offsetOf)
   const element = elementIn[view.layout]
   return {
     id: view.id,
@@ -85,6 +85,7 @@ const example = priceAuditToWire({
   timezone: 'Europe/Berlin',
   currencyCode: 'EUR',
   span: { start, end: start + 3_600_000, startOffset: 0, endOffset: 0, direction: 'IMPORT' },
+  offsetOf: () => 0,
   lastUpdated: 1_757_765_000_000,
   marketSourceIds: ['mrs_0198c0ffee00112233445566'],
   elements: [

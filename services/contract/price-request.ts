@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AnswerOffset } from '../domain/answer-offset.ts'
 import type { TimeZone } from '../domain/civil-time.ts'
 import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
 import { isLongerThanDays } from '../domain/price/day-limit.ts'
@@ -21,7 +22,7 @@ export const priceBody = fields({
   tariff_direction: optional(word(...directions)).describe('IMPORT when left out.'),
 })
 
-/** A half-open span (ms) that is asked for, with the offsets (minutes) in which its ends are written; answers are in that of the end. */
+/** A half-open span (ms) that is asked for, with the offsets (minutes) in which its ends are written; that of the end decides on the answer's. */
 export type PriceSpan = {
   readonly start: number
   readonly end: number
@@ -82,6 +83,7 @@ export type PriceView<Element> = {
   readonly timezone: string
   readonly currencyCode: string
   readonly span: PriceSpan
+  readonly offsetOf: AnswerOffset
   readonly lastUpdated: number
   readonly elements: readonly Element[]
   readonly createdAt: number

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AnswerOffset } from '../domain/answer-offset.ts'
 import { dayMs } from '../domain/civil-date.ts'
 import { writeInstant } from '../domain/instant.ts'
 import type { Energy, Price } from '../domain/quantity.ts'
@@ -10,7 +11,7 @@ export const seriesNumber = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'num
 
 /** Writes a long series: what neighbours have in common is made once. */
 export type PriceWriter = {
-  /** Write an instant in the offset of the answer. */
+  /** Write an instant in the offset that the answer has then. */
   readonly instant: (at: number) => string
   /** Write a price in major units per kWh. */
   readonly price: (price: Price) => JsonNumber
@@ -32,12 +33,23 @@ const isPlain = (value: bigint): boolean =>
 
 const decimal = (value: bigint): JsonNumber => (isPlain(value) ? Number(value) / 1e9 : scaledNumber(value, scale))
 
-/** Date and clock of neighbours recur, so each is written once for the whole series. */
-const instantWriter = (offsetMinutes: number): ((at: number) => string) => {
-  const clocks = new Map<number, string>()
+/**
+ * Date and clock of neighbours recur, so each is written once for the whole series; a clock of an offset ends with the offset. The end of
+ * an element is the start of the next.
+ */
+const instantWriter = (offsetOf: AnswerOffset): ((at: number) => string) => {
+  let clocks = new Map<number, string>()
+  let clocksOffset = Number.NaN
   let lastDay = Number.NaN
   let date = ''
-  return at => {
+  let lastAt = Number.NaN
+  let lastText = ''
+  const write = (at: number): string => {
+    const offsetMinutes = offsetOf(at)
+    if (offsetMinutes !== clocksOffset) {
+      clocks = new Map()
+      clocksOffset = offsetMinutes
+    }
     const local = at + offsetMinutes * 60_000
     const day = Math.floor(local / dayMs)
     const clock = clocks.get(local - day * dayMs)
@@ -49,11 +61,18 @@ const instantWriter = (offsetMinutes: number): ((at: number) => string) => {
     clocks.set(local - day * dayMs, text.slice(place))
     return text
   }
+  return at => {
+    if (at !== lastAt) {
+      lastText = write(at)
+      lastAt = at
+    }
+    return lastText
+  }
 }
 
 /** Make a writer for one answer. */
-export const priceWriter = (offsetMinutes: number): PriceWriter => ({
-  instant: instantWriter(offsetMinutes),
+export const priceWriter = (offsetOf: AnswerOffset): PriceWriter => ({
+  instant: instantWriter(offsetOf),
   price: decimal,
   confidence: confidence => (confidence >= 1 ? confidence / 10 ** confidenceScale : 0),
   kwh: decimal,

@@ -52,7 +52,7 @@ const elementIn: Readonly<Record<Layout, ElementWriter>> = {
 /** Write the prices of a span, its elements in the names of their layout. */
 export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
   const { earlier, span } = view
-  const write = priceWriter(span.endOffset)
+  const write = priceWriter(view.offsetOf)
   const hasPrice = earlier?.includeTariff !== false
   const element = elementIn[earlier === null ? 'current' : 'earlier']
   return {
@@ -95,6 +95,7 @@ const example = priceToWire({
   timezone: 'Europe/Berlin',
   currencyCode: 'EUR',
   span: { start: midnight, end: midnight + 24 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
+  offsetOf: () => 120,
   lastUpdated: 1_757_765_000_000,
   earlier: null,
   elements: exampleHours.map(([until, price], index) => ({

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { type AnswerOffset, answerOffset } from '../domain/answer-offset.ts'
+import type { TimeZone } from '../domain/civil-time.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { divideHalfEven, energyScale, type Money, moneyScale } from '../domain/quantity.ts'
 import type { AmountPlan, DevicePlan } from '../domain/schedule/amount.ts'
@@ -7,7 +9,7 @@ import { scaledNumber } from './exact-number.ts'
 import { costShape, costToWire } from './instant-cost.ts'
 import { defineOperation } from './operation.ts'
 import { type AmountBody, amountBody, type WrittenEnergy, type WrittenPower } from './schedule-amount-request.ts'
-import { boundShape, boundToWire, exampleView, type ScheduleView, spansToWire, unpricedShape } from './schedule-window.ts'
+import { boundShape, boundToWire, exampleView, type ScheduleView, spansToWire, spanToWire, unpricedShape } from './schedule-window.ts'
 
 const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exact }).meta({ component: 'Power' })
 
@@ -48,8 +50,8 @@ const amountShape = z.object({
   account_id: stored.account_id,
 })
 
-/** A schedule by amount as it is answered; `body` is what was asked for, element by element of the plan. */
-type AmountView = ScheduleView & { readonly body: AmountBody; readonly plan: AmountPlan }
+/** A schedule by amount as it is answered; `body` is what was asked for, element by element of the plan. `zone` is that of the location. */
+type AmountView = ScheduleView & { readonly body: AmountBody; readonly plan: AmountPlan; readonly zone: TimeZone }
 
 const percentScale = 4
 
@@ -68,29 +70,25 @@ const energyToWire = (energy: bigint, units: WrittenEnergy['units']) => ({
   value: scaledNumber(energy, units === 'KWH' ? energyScale + 3 : energyScale),
 })
 
-const elementToWire = (plan: DevicePlan, asked: AmountBody['data'][number], site: WrittenPower | undefined) => {
-  const { offsetMinutes } = asked.end_time
+const elementToWire = (plan: DevicePlan, asked: AmountBody['data'][number], site: WrittenPower | undefined, offsetOf: AnswerOffset) => {
   const units = (asked.max_power ?? site)?.units ?? 'W'
-  const write = (at: number): string => writeInstant(at, offsetMinutes)
   return {
     device_id: plan.device.deviceId,
     tariff_direction: plan.device.direction,
-    start_time: write(plan.device.start),
-    end_time: write(plan.device.end),
+    ...spanToWire(plan.device, offsetOf),
     max_power: powerToWire(plan.device.power, units),
     energy: energyToWire(plan.energy, asked.energy.units),
     cost: costToWire(plan),
     savings: savingsToWire(plan.baseline, plan.cost),
     schedule: plan.pieces.map(({ start, end, power }) => ({
-      start_time: write(start),
-      end_time: write(end),
+      ...spanToWire({ start, end }, offsetOf),
       power: powerToWire(power, units),
     })),
   }
 }
 
-/** Write a schedule by amount: elements in the order of the request, each in the offset of its own end_time. */
-export const scheduleAmountToWire = ({ body, plan, ...view }: AmountView): z.input<typeof amountShape> => ({
+/** Write a schedule by amount: elements in the order of the request, each in the offsets that its own end_time asks for. */
+export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView): z.input<typeof amountShape> => ({
   id: view.id,
   object: 'schedule_amount',
   live_mode: view.liveMode,
@@ -106,9 +104,9 @@ export const scheduleAmountToWire = ({ body, plan, ...view }: AmountView): z.inp
   savings: savingsToWire(plan.baseline, plan.cost),
   data: body.data.flatMap((asked, index) => {
     const planned = plan.devices[index]
-    return planned === undefined ? [] : [elementToWire(planned, asked, body.max_power)]
+    return planned === undefined ? [] : [elementToWire(planned, asked, body.max_power, answerOffset(zone, asked.end_time.offsetMinutes))]
   }),
-  unpriced: spansToWire(view.unpriced, body.data[0]?.end_time.offsetMinutes ?? 0),
+  unpriced: spansToWire(view.unpriced, answerOffset(zone, body.data[0]?.end_time.offsetMinutes ?? 0)),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
 })
@@ -138,6 +136,8 @@ const exampleRuns = [
   { from: 3, to: 5, price: 950n, atOnce: 2_400n },
 ]
 
+const exampleZone = { name: 'Europe/Berlin', changes: [], offsets: [7_200_000] }
+
 const example = (): z.input<typeof amountShape> => {
   const body = amountBody.parse(exampleBody)
   const devices = body.data.map((asked, index): DevicePlan => {
@@ -156,7 +156,7 @@ const example = (): z.input<typeof amountShape> => {
   })
   const sumOf = (name: 'cost' | 'baseline'): Money => devices.reduce((sum, one) => sum + one[name], 0n)
   const plan = { devices, cost: sumOf('cost'), baseline: sumOf('baseline'), confidence: 10_000, unpriced: [] }
-  return scheduleAmountToWire({ ...exampleView, id: 'sae_0198c0ffee00112233445566', body, plan })
+  return scheduleAmountToWire({ ...exampleView, id: 'sae_0198c0ffee00112233445566', zone: exampleZone, body, plan })
 }
 
 export const scheduleAmount = defineOperation({

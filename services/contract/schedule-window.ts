@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AnswerOffset } from '../domain/answer-offset.ts'
 import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { PriceBound } from '../domain/schedule/limit.ts'
@@ -101,9 +102,14 @@ const joined = (spans: readonly Span[]): readonly Span[] => {
   return all
 }
 
-/** Write the time that spans cover in an offset, each moment of it once. */
-export const spansToWire = (spans: readonly Span[], offsetMinutes: number) =>
-  joined(spans).map(({ start, end }) => ({ start_time: writeInstant(start, offsetMinutes), end_time: writeInstant(end, offsetMinutes) }))
+/** Write a span in the offsets of an answer. */
+export const spanToWire = ({ start, end }: Span, offsetOf: AnswerOffset) => ({
+  start_time: writeInstant(start, offsetOf(start)),
+  end_time: writeInstant(end, offsetOf(end)),
+})
+
+/** Write the time that spans cover, each moment of it once. */
+export const spansToWire = (spans: readonly Span[], offsetOf: AnswerOffset) => joined(spans).map(span => spanToWire(span, offsetOf))
 
 /** What every schedule is answered with; times in ms. */
 export type ScheduleView = {
@@ -120,6 +126,7 @@ export type ScheduleView = {
 /** A schedule of a window; `nextUpdate` (ms) is null in the current layout. */
 export type WindowView = ScheduleView & {
   readonly span: PriceSpan
+  readonly offsetOf: AnswerOffset
   readonly segment: 'LOW' | 'HIGH'
   readonly nextUpdate: number | null
 }

@@ -38,6 +38,12 @@ const changeAfter = (zone: TimeZone, index: number): number => zone.changes[inde
 /** Give the offset (ms, local = instant + offset) in force at an instant. */
 export const offsetAt = (zone: TimeZone, at: number): number => offsetOf(zone, offsetIndex(zone, at))
 
+/** Return the span of equal offset around an instant; infinite before the first change and after the last. */
+export const offsetSegmentAt = (zone: TimeZone, at: number): OffsetSegment => {
+  const index = offsetIndex(zone, at)
+  return { start: zone.changes[index - 1] ?? Number.NEGATIVE_INFINITY, end: changeAfter(zone, index), offset: offsetOf(zone, index) }
+}
+
 /** Give what wall clock and calendar show at an instant. */
 export const localFields = (zone: TimeZone, at: number): LocalFields => {
   const local = at + offsetAt(zone, at)

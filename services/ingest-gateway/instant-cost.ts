@@ -5,6 +5,7 @@ import { readMeterRecord } from '../contract/meter-record.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { parseJson } from '../contract/strict-json.ts'
 import { tariffListUrl } from '../contract/tariff.ts'
+import { type AnswerOffset, answerOffset } from '../domain/answer-offset.ts'
 import { costByDay } from '../domain/cost/cost-record.ts'
 import { readInstant, writeInstant } from '../domain/instant.ts'
 import { divideHalfEven } from '../domain/quantity.ts'
@@ -81,7 +82,8 @@ export const calculateInstantCost =
     const ask = { ...tenant, locationId: record.locationId, from: record.start }
     const held = (await parts.pricing.gatherNewest([ask])).get(record.locationId)
     if (held === undefined) return { ok: false, refusal: noLocation }
-    const unpriced = await refuseUnpriced(held.snapshot, record, layout)
+    const offsetOf = answerOffset(held.snapshot.timeZone, requestedOffset(element.value))
+    const unpriced = await refuseUnpriced(held.snapshot, record, layout, offsetOf)
     if (unpriced !== null) return { ok: false, refusal: await orPending(parts, unpriced, tenant, record, at) }
     const recordId = recordIdDigits(tenant, record)
     const asked: Asked = { tenant, record, recordId, lane, held, at, signal }
@@ -98,7 +100,7 @@ export const calculateInstantCost =
       element: element.value,
       layout,
       choice,
-      offsetMinutes: offsetOf(element.value),
+      offsetOf,
       createdAt: at,
     }
     return { ok: true, value: instantCostToWire(answer) }
@@ -123,13 +125,18 @@ const findLane = async (
 }
 
 /** Say what a record lacks to have a price; null when it has one. Tiers have no say in this. */
-const refuseUnpriced = async (snapshot: PricingSnapshot, record: MeterRecord, layout: Layout): Promise<Refusal | null> => {
+const refuseUnpriced = async (
+  snapshot: PricingSnapshot,
+  record: MeterRecord,
+  layout: Layout,
+  offsetOf: AnswerOffset,
+): Promise<Refusal | null> => {
   const { start, end, tariffDirection } = record
   const gap = await inTurns(firstUnpriced(snapshot, tariffDirection, start, end))
   if (gap === null) return null
-  const at = writeInstant(gap.start)
+  const at = writeInstant(gap.start, offsetOf(gap.start))
   if (gap.missing === 'MARKET_PRICE') return refused('no_price_data', `There is no market price for ${tariffDirection} at ${at}`).refusal
-  return noTariffConnected(snapshot, tariffDirection, gap.start, { path: tariffListUrl(layout) })
+  return noTariffConnected(snapshot, tariffDirection, gap.start, { path: tariffListUrl(layout), offsetOf })
 }
 
 /** A tariff that is missing may be on its way from its provider: then its prices are waited for. */
@@ -196,8 +203,8 @@ const priceOf = ({ energy, cost, recordConfidence, confidence }: MeterCostRow): 
 const laneBehind = (advice: string): Failure =>
   new Failure('lane_behind', `the records before this one are not stored yet; ${advice}`, { retriable: true })
 
-/** The offset in which the caller wrote end_time: answers are in it. */
-const offsetOf = (element: unknown): number => {
+/** Offset (minutes) in which the caller wrote end_time. */
+const requestedOffset = (element: unknown): number => {
   const written = isMembers(element) ? element['end_time'] : undefined
   const read = typeof written === 'string' ? readInstant(written, 'end_time') : null
   return read?.ok === true ? read.value.offsetMinutes : 0

@@ -3,6 +3,7 @@ import type { Layout } from '../../services/contract/layout.ts'
 import type { Operation } from '../../services/contract/operation.ts'
 import { priceRetrieve, priceToWire } from '../../services/contract/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../services/contract/price-audit.ts'
+import { answerOffset } from '../../services/domain/answer-offset.ts'
 import { priceAudit, priceSeries } from '../../services/domain/price/price-series.ts'
 import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
@@ -57,6 +58,7 @@ const head = {
   ...{ id: 'prs_0198c0ffee00112233445566', accountId: 'acc_0198c0ffee00112233445566', liveMode: true, timezone: 'Europe/Berlin' },
   ...{ locationId: input.locationId, currencyCode: 'EUR', lastUpdated: start, createdAt: start },
   span: { ...request, startOffset: 0, endOffset: 120 },
+  offsetOf: answerOffset(input.timeZone, 120),
 }
 
 const earlierPrice = { includeTariff: true, includeCarbon: false, nextUpdate: end }

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readPriceSpan, refuseLongSpan } from '../../services/contract/price-request.ts'
 import { priceWriter } from '../../services/contract/price-writer.ts'
+import { answerOffset } from '../../services/domain/answer-offset.ts'
+import { offsetAt } from '../../services/domain/civil-time.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
 import { formatDecimal } from '../../services/domain/quantity.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
@@ -20,8 +22,8 @@ describe('a series', () => {
     )
     fc.assert(
       fc.property(prices, price => {
-        expect(JSON.stringify(priceWriter(0).price(price))).toBe(formatDecimal(price, 9))
-        expect(JSON.stringify(priceWriter(0).kwh(price))).toBe(formatDecimal(price, 9))
+        expect(JSON.stringify(priceWriter(() => 0).price(price))).toBe(formatDecimal(price, 9))
+        expect(JSON.stringify(priceWriter(() => 0).kwh(price))).toBe(formatDecimal(price, 9))
       }),
       { numRuns: 2_000 },
     )
@@ -29,7 +31,7 @@ describe('a series', () => {
 
   it('has confidences to four places', () => {
     for (let confidence = 0; confidence <= 10_000; confidence += 1)
-      expect(JSON.stringify(priceWriter(0).confidence(confidence))).toBe(formatDecimal(BigInt(confidence), 4))
+      expect(JSON.stringify(priceWriter(() => 0).confidence(confidence))).toBe(formatDecimal(BigInt(confidence), 4))
   })
 
   it('has every instant as it is written alone', () => {
@@ -42,8 +44,25 @@ describe('a series', () => {
     )
     fc.assert(
       fc.property(instants, fc.integer({ min: -1439, max: 1439 }), (found, offset) => {
-        const write = priceWriter(offset)
+        const write = priceWriter(() => offset)
         expect(found.map(write.instant)).toEqual(found.map(one => writeInstant(one, offset)))
+      }),
+    )
+  })
+
+  it.each(['America/Denver', 'Europe/London', 'Australia/Lord_Howe'])('has the offset of %s at each instant, in any order', name => {
+    const zone = zoneOf(name)
+    const changes = zone.changes.filter(change => change > Date.UTC(2024, 0, 1) && change < Date.UTC(2028, 0, 1))
+    expect(changes.length).toBeGreaterThanOrEqual(8)
+    const near = fc.tuple(fc.constantFrom(...changes), fc.integer({ min: -100, max: 100 }), fc.constantFrom(0, -1, 1, 450_000))
+    const instants = fc.array(near, { minLength: 1, maxLength: 30 })
+    fc.assert(
+      fc.property(instants, list => {
+        const found = list.map(([change, quarters, more]) => change + quarters * 900_000 + more)
+        const write = priceWriter(answerOffset(zone, 60))
+        expect(found.map(write.instant)).toEqual(found.map(one => writeInstant(one, offsetAt(zone, one) / 60_000)))
+        const inUtc = priceWriter(answerOffset(zone, 0))
+        expect(found.map(inUtc.instant)).toEqual(found.map(one => writeInstant(one)))
       }),
     )
   })

@@ -4,15 +4,17 @@ import { answerInLayout } from '../../services/contract/exchange.ts'
 import { layouts } from '../../services/contract/layout.ts'
 import { priceRetrieve, priceToWire } from '../../services/contract/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../services/contract/price-audit.ts'
+import { answerOffset } from '../../services/domain/answer-offset.ts'
 import type { PriceAuditElement } from '../../services/domain/price/price-series.ts'
 import { answerTexts, bytesOf } from '../../services/query-service/work/answer-bytes.ts'
+import { zoneOf } from '../support/oracle/zone.ts'
 
 const minute = 60_000
 const start = Date.UTC(2026, 2, 28, 20)
 const span = { start, end: start + 1_000 * minute, startOffset: 60, endOffset: 120, direction: 'IMPORT' } as const
 const view = {
   ...{ id: 'prs_1', accountId: 'acc_1', liveMode: true, locationId: 'loc_1', timezone: 'Europe/Berlin', currencyCode: 'EUR', span },
-  ...{ lastUpdated: start, createdAt: start },
+  ...{ lastUpdated: start, createdAt: start, offsetOf: answerOffset(zoneOf('Europe/Berlin'), span.endOffset) },
 }
 
 /** Elements of all kinds of digits. */

@@ -21,7 +21,7 @@ const location = (more: Partial<StoredLocation>): StoredLocation => ({
 
 /** Why the prices of the span are refused, by the tariffs that the location has or had. */
 const refusalOf = (tariffs: readonly Tariff[], more: Partial<StoredLocation> = {}, layout: 'current' | 'earlier' = 'current') => {
-  const snapshot = compileSnapshot(pricing('UTC', [...tariffs]), pricingPool())
+  const snapshot = compileSnapshot(pricing('Europe/Berlin', [...tariffs]), pricingPool())
   const request = { direction: span.direction, start: span.start, end: span.end }
   const held = { snapshot, accountId: 'acc_1', revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null }
   const gathered = { location: location(more), held }
@@ -39,7 +39,7 @@ describe('a series of prices', () => {
     expect(refusalOf([{ ...always, contractEnd: noon }])).toBe(null)
   })
 
-  it('is refused where a tariff is missing, naming the first such instant in the offset of the request', () => {
+  it('is refused where a tariff is missing, naming the first such instant in the offset of the location', () => {
     const path = (layout: 'current' | 'earlier') => refusalOf([], {}, layout)?.message ?? ''
     expect(path('current')).toContain('post one to /tariffs with direction IMPORT')
     expect(path('earlier')).toContain('post one to /tariffs/elements with direction IMPORT')

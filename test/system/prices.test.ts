@@ -134,12 +134,12 @@ describe('the span of prices', () => {
     }
   })
 
-  it('is up to 90 days, in the past or from the present on, and answered in the offset of its end', async () => {
+  it('is up to 90 days, in the past or from the present on, and answered in the offsets of the location', async () => {
     const home = await makeHome(clients().client, { import: 0.3 })
     const whole = { start_time: '2025-01-01T00:00:00Z', end_time: '2025-04-01T02:00:00+02:00' }
     const answer = await prices(home, whole)
     expect(answer.request).toEqual({ ...whole, tariff_direction: 'IMPORT' })
-    expect(shown(answer)).toEqual([['2025-01-01T02:00:00+02:00', '2025-04-01T02:00:00+02:00', 0.3]])
+    expect(shown(answer)).toEqual([['2025-01-01T01:00:00+01:00', '2025-04-01T02:00:00+02:00', 0.3]])
     const [status, { code, field }] = await refused(home, { ...whole, end_time: '2025-04-01T02:00:00.001+02:00' })
     expect([status, code, field]).toEqual([400, 'interval_too_long', 'end_time'])
     const before = Date.now()

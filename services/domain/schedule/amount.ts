@@ -1,3 +1,4 @@
+import { type AnswerOffset, answerOffset } from '../answer-offset.ts'
 import { divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import { accepted, type Result } from '../refusal.ts'
 import type { CountedEnergy } from '../tariff/evaluate.ts'
@@ -50,17 +51,22 @@ type Direction = AmountDevice['direction']
  *
  * The cost is that of the linear program over all devices under their powers and windows and the location's cap on imports; the same
  * request gives the same plan. With a threshold nothing is planned beyond it: first the most energy, then the least cost, then the
- * order of the request. Own generation supplies imports outside the cap. Yields between short pieces of work. `offsetMinutes` is for the
- * instants of refusals. Refuses `schedule_infeasible` with the devices and hours that bind, and `no_price_data` or `no_tariff_connected`
+ * order of the request. Own generation supplies imports outside the cap. Yields between short pieces of work. `requestedOffset` (minutes)
+ * decides on the offsets of instants in refusals. Refuses `schedule_infeasible` with the devices and hours that bind, and `no_price_data` or `no_tariff_connected`
  * where time without a price would be needed. Source: contract decisions 13.
  */
-export function* planAmount(request: AmountRequest, market: AmountMarket, offsetMinutes: number): Generator<undefined, Result<AmountPlan>> {
+export function* planAmount(
+  request: AmountRequest,
+  market: AmountMarket,
+  requestedOffset: number,
+): Generator<undefined, Result<AmountPlan>> {
+  const offsetOf = answerOffset(market.snapshot.timeZone, requestedOffset)
   const plans: DevicePlan[] = []
   const unpriced: UnpricedTime[] = []
   for (const direction of ['IMPORT', 'EXPORT'] as const) {
     const devices = request.devices.filter(device => device.direction === direction)
     if (devices.length === 0) continue
-    const planned = yield* planDirection(direction, devices, request, market, offsetMinutes)
+    const planned = yield* planDirection(direction, devices, request, market, offsetOf)
     if (!planned.ok) return planned
     plans.push(...planned.value.devices)
     unpriced.push(...planned.value.unpriced)
@@ -94,7 +100,7 @@ function* planDirection(
   devices: readonly AmountDevice[],
   request: AmountRequest,
   { snapshot, counted, generation, isPending = () => false }: AmountMarket,
-  offsetMinutes: number,
+  offsetOf: AnswerOffset,
 ): Generator<undefined, Result<Planned>> {
   const span = spanOf(devices)
   const prices = planPrices(snapshot, direction, span, counted)
@@ -110,7 +116,7 @@ function* planDirection(
   const input = inputFor(prices.priced, thresholdOf(direction, request, prices))
   const [firstUnpriced] = unpriced
   if (input.slots.length === 0 && firstUnpriced !== undefined) {
-    return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetMinutes, isPending(direction)) }
+    return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetOf, isPending(direction)) }
   }
   const found = yield* amountFlow(input)
   if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, found.flow)
@@ -119,9 +125,9 @@ function* planDirection(
       const whole = inputFor(withPretendedPrices(prices), () => true)
       const { flow } = yield* amountFlow(whole)
       const isOnlyPrice = !devices.some((_, job) => isShort(whole.problem, flow, job))
-      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetMinutes, isPending(direction)) }
+      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetOf, isPending(direction)) }
     }
-    return { ok: false, refusal: infeasible(shortageOf(input, found, devices), offsetMinutes) }
+    return { ok: false, refusal: infeasible(shortageOf(input, found, devices), offsetOf) }
   }
   return accepted({ devices: yield* plansOf(input, found, devices), unpriced })
 }

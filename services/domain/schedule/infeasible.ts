@@ -1,3 +1,4 @@
+import type { AnswerOffset } from '../answer-offset.ts'
 import { writeInstant } from '../instant.ts'
 import { formatDecimal } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -38,10 +39,10 @@ const kilowattHours = (energy: bigint, isUp: boolean): string => {
   return `${formatDecimal(wattHours, 3)} kWh`
 }
 
-/** Put a plan that cannot be into words; instants are written in an offset (minutes). Source: contract decisions 13. */
-export const infeasible = ({ devices, hours, possible }: Shortage, offsetMinutes: number): Refusal => {
+/** Put a plan that cannot be into words; instants are written in the offsets of the answer. Source: contract decisions 13. */
+export const infeasible = ({ devices, hours, possible }: Shortage, offsetOf: AnswerOffset): Refusal => {
   const timesOf = (spans: readonly Span[]): string =>
-    listed(joined(spans).map(({ start, end }) => `from ${writeInstant(start, offsetMinutes)} to ${writeInstant(end, offsetMinutes)}`))
+    listed(joined(spans).map(({ start, end }) => `from ${writeInstant(start, offsetOf(start))} to ${writeInstant(end, offsetOf(end))}`))
   const asked = devices.reduce((sum, { energy }) => sum + energy, 0n)
   const ids = [...new Set(devices.map(({ deviceId }) => deviceId))]
   const wants = `${listed(ids)} ${ids.length === 1 ? 'asks' : 'together ask'} for ${kilowattHours(asked, true)}`
@@ -55,12 +56,12 @@ export const withoutPrice = (
   snapshot: PricingSnapshot,
   { start, missing }: UnpricedTime,
   direction: TariffDirection,
-  offsetMinutes: number,
+  offsetOf: AnswerOffset,
   isPending = false,
 ): Refusal => {
   if (isPending && missing === 'TARIFF') return pendingTariff(direction)
-  const at = writeInstant(start, offsetMinutes)
+  const at = writeInstant(start, offsetOf(start))
   return missing === 'MARKET_PRICE'
     ? refused('no_price_data', `There is no price for ${direction} from ${at}; choose other times, or wait until prices are known`).refusal
-    : noTariffConnected(snapshot, direction, start, { path: '/tariffs', offsetMinutes })
+    : noTariffConnected(snapshot, direction, start, { path: '/tariffs', offsetOf })
 }

@@ -1,3 +1,4 @@
+import type { AnswerOffset } from '../answer-offset.ts'
 import { writeInstant } from '../instant.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { eraIndex, type PriceEra, type PricingSnapshot } from './snapshot.ts'
@@ -19,8 +20,8 @@ const gapAt = (eras: readonly PriceEra[], at: number): Gap => {
   }
 }
 
-const neighbours = ({ start, end, before, after }: Gap, offsetMinutes: number): string => {
-  const [from, to] = [start, end].map(at => (Number.isFinite(at) ? writeInstant(at, offsetMinutes) : ''))
+const neighbours = ({ start, end, before, after }: Gap, offsetOf: AnswerOffset): string => {
+  const [from, to] = [start, end].map(at => (Number.isFinite(at) ? writeInstant(at, offsetOf(at)) : ''))
   if (before !== null && after !== null) return `: ${before} ended at ${from} and ${after} starts at ${to}`
   if (after !== null) return `: the first one, ${after}, starts at ${to}`
   return before === null ? '' : `: the last one, ${before}, ended at ${from}`
@@ -28,18 +29,18 @@ const neighbours = ({ start, end, before, after }: Gap, offsetMinutes: number): 
 
 /**
  * Refuse a direction for which a location has no commodity tariff at `at` (ms): `no_tariff_connected`. The message names the gap, the
- * tariffs beside it, and what to post to `path`. Instants are written in an offset (minutes). Source: contract decisions 3 and 18.
+ * tariffs beside it, and what to post to `path`. Instants are written in the offsets of the answer, in UTC by default. Source: contract decisions 3 and 18.
  */
 export const noTariffConnected = (
   snapshot: PricingSnapshot,
   direction: TariffDirection,
   at: number,
-  { path, offsetMinutes = 0 }: { readonly path: string; readonly offsetMinutes?: number },
+  { path, offsetOf = () => 0 }: { readonly path: string; readonly offsetOf?: AnswerOffset },
 ): Refusal => {
-  const beside = neighbours(gapAt(snapshot.directions[direction].eras, at), offsetMinutes)
+  const beside = neighbours(gapAt(snapshot.directions[direction].eras, at), offsetOf)
   const advice = `post one to ${path} with direction ${direction} and type COMMODITY`
   return refused(
     'no_tariff_connected',
-    `The location has no tariff for ${direction} at ${writeInstant(at, offsetMinutes)}${beside}; ${advice}.`,
+    `The location has no tariff for ${direction} at ${writeInstant(at, offsetOf(at))}${beside}; ${advice}.`,
   ).refusal
 }

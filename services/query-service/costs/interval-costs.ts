@@ -1,6 +1,7 @@
 import { costLimits, defaultFlow, energyCostToWire, type intervalCost } from '../../contract/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type CalendarUnit, calendarEdges, offsetAt, type TimeZone } from '../../domain/civil-time.ts'
+import { type AnswerOffset, answerOffset, zoneOffset } from '../../domain/answer-offset.ts'
+import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { FlowPair } from '../../platform/clickhouse/location-flows.ts'
@@ -138,14 +139,13 @@ const deviceNoteOf = async ({ clickHouse }: CostReads, request: Asked, { locatio
 }
 
 /**
- * Tell the offset (minutes) in which each instant of an answer is written: that of the location then for buckets, and where the request
- * used an offset other than Z. Locations of several zones have none in common.
- * Source: contract decisions 2 and 18.
+ * Return the offsets of an answer: buckets in the zone of the location, a whole span as `answerOffset` says. Locations of several zones
+ * have no zone in common. Source: contract decisions 2 and 18.
  */
-const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number) => {
+const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number): AnswerOffset => {
+  if (isBucket) return zoneOffset(zone)
   const isOneZone = new Set(locations.map(({ timezone }) => timezone)).size === 1
-  const isLocal = isBucket || (requested !== 0 && isOneZone)
-  return (at: number): number => (isLocal ? offsetAt(zone, at) / 60_000 : requested)
+  return answerOffset(isOneZone ? zone : null, requested)
 }
 
 /** The code of ISO 4217 for no currency: a customer or account without locations has cost nothing, in none. */

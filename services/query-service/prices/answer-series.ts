@@ -1,5 +1,6 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { PriceSpan } from '../../contract/price-request.ts'
+import { answerOffset } from '../../domain/answer-offset.ts'
 import { copyPricing, mostPieces } from '../../domain/price/pricing-copy.ts'
 import { withoutPrice } from '../../domain/schedule/infeasible.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
@@ -40,5 +41,7 @@ export const answerSeries = async <Name extends SeriesName>(
   await leaveWork(begun.value)
   const first = unpriced[0] ?? { start: span.start, end: span.end, missing: 'TARIFF' }
   const refusal = refuseSeries(gathered, { elements, unpriced }, { span, layout, at })
-  return { ok: false, refusal: refusal ?? withoutPrice(gathered.held.snapshot, first, span.direction, span.endOffset) }
+  const { snapshot } = gathered.held
+  const offsetOf = answerOffset(snapshot.timeZone, span.endOffset)
+  return { ok: false, refusal: refusal ?? withoutPrice(snapshot, first, span.direction, offsetOf) }
 }

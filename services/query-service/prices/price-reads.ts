@@ -1,6 +1,7 @@
 import type { Layout } from '../../contract/layout.ts'
 import type { PriceSpan } from '../../contract/price-request.ts'
 import { tariffListUrl } from '../../contract/tariff.ts'
+import { answerOffset } from '../../domain/answer-offset.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { nextUpdate } from '../../domain/price/next-update.ts'
@@ -119,9 +120,9 @@ export const refuseSeries = (
   const gap = unpriced.find(isMissed(first))
   if (elements > 0 && gap === undefined) return null
   const { missing, start } = gap ?? { missing: 'TARIFF', start: span.start }
-  const instant = writeInstant(start, span.endOffset)
-  if (missing === 'MARKET_PRICE') return noPrice(span.direction, instant)
-  if (isOnItsWay(gathered.location, span.direction, at)) return pendingTariff(span.direction)
   const { snapshot } = gathered.held
-  return noTariffConnected(snapshot, span.direction, start, { path: tariffListUrl(layout), offsetMinutes: span.endOffset })
+  const offsetOf = answerOffset(snapshot.timeZone, span.endOffset)
+  if (missing === 'MARKET_PRICE') return noPrice(span.direction, writeInstant(start, offsetOf(start)))
+  if (isOnItsWay(gathered.location, span.direction, at)) return pendingTariff(span.direction)
+  return noTariffConnected(snapshot, span.direction, start, { path: tariffListUrl(layout), offsetOf })
 }

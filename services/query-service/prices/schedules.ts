@@ -37,7 +37,7 @@ const viewOf = async (
   kind: 'scheduleDuration' | 'scheduleLimit',
   { caller, at, layout, body }: Asked,
   { span, gathered }: Window,
-): Promise<Omit<WindowView, 'unpriced'>> => ({
+): Promise<Omit<WindowView, 'unpriced' | 'offsetOf'>> => ({
   id: mint(kind, at),
   accountId: caller.accountId,
   liveMode: caller.liveMode,

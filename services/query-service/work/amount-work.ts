@@ -31,10 +31,11 @@ export type AmountHead = { readonly refusal: Refusal | null }
 export const textEnd = '\n'
 
 const writerOf =
-  ({ view, body }: AmountInput, plan: AmountPlan): LongAnswer['write'] =>
+  ({ view, body, pricing }: AmountInput, plan: AmountPlan): LongAnswer['write'] =>
   (from, to) =>
     scheduleAmountToWire({
       ...view,
+      zone: pricing.timeZone,
       unpriced: to === 0 ? plan.unpriced : [],
       body: to === 0 ? body : { ...body, data: body.data.slice(from, to) },
       plan: { ...plan, devices: plan.devices.slice(from, to) },

@@ -1,10 +1,11 @@
 import type { Layout } from '../../contract/layout.ts'
 import { type EarlierPrice, priceRetrieve, priceToWire } from '../../contract/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../contract/price-audit.ts'
-import type { PriceView } from '../../contract/price-request.ts'
+import type { PriceSpan, PriceView } from '../../contract/price-request.ts'
 import { scheduleDuration, scheduleDurationToWire } from '../../contract/schedule-duration.ts'
 import { scheduleLimit, scheduleLimitToWire } from '../../contract/schedule-limit.ts'
 import type { WindowView } from '../../contract/schedule-window.ts'
+import { answerOffset } from '../../domain/answer-offset.ts'
 import {
   type PriceRequest,
   type PriceSeries,
@@ -48,13 +49,20 @@ const requestOf = ({ request, counted }: PricedInput): PriceRequest => ({
   counted: (type, direction, countingStart) => counted.get(tierKey(type, direction, countingStart)) ?? [],
 })
 
-type View = Omit<PriceView<never>, 'elements'>
+type View = Omit<PriceView<never>, 'elements' | 'offsetOf'>
 
 export type PriceInput = PricedInput & { readonly view: View; readonly layout: Layout; readonly earlier: EarlierPrice | null }
 
+/** The view of an answer with the offsets of its instants. */
+const inOffsets = <V extends { readonly span: PriceSpan }>({ pricing, view }: { readonly pricing: PricingCopy; readonly view: V }) => ({
+  ...view,
+  offsetOf: answerOffset(pricing.timeZone, view.span.endOffset),
+})
+
 /** Price a span and write the answer. */
 export function* priceWork(input: PriceInput): PausableWork {
-  const { view, layout, earlier, firstContract } = input
+  const { layout, earlier, firstContract } = input
+  const view = inOffsets(input)
   const series = yield* priceSeriesByDay(openPricingCopy(input.pricing), requestOf(input))
   yield { head: headOf(series, firstContract) }
   const write: LongAnswer['write'] = (from, to) => priceToWire({ ...view, earlier, elements: series.elements.slice(from, to) })
@@ -63,7 +71,8 @@ export function* priceWork(input: PriceInput): PausableWork {
 
 /** Price a span with the parts of its prices and write the answer. */
 export function* auditWork(input: Omit<PriceInput, 'earlier'>): PausableWork {
-  const { view, layout, firstContract } = input
+  const { layout, firstContract } = input
+  const view = inOffsets(input)
   const series = yield* priceAuditByDay(openPricingCopy(input.pricing), requestOf(input))
   yield { head: headOf(series, firstContract) }
   const { elements, marketSourceIds } = series
@@ -72,7 +81,7 @@ export function* auditWork(input: Omit<PriceInput, 'earlier'>): PausableWork {
   yield* bytesOf(answerTexts({ operation: priceAuditRetrieve, layout, count: elements.length, write }))
 }
 
-type Window = Omit<WindowView, 'unpriced'>
+type Window = Omit<WindowView, 'unpriced' | 'offsetOf'>
 
 /** `duration` in minutes. */
 export type DurationInput = PricedInput & {
@@ -89,7 +98,8 @@ const unpricedOf = ({ unpriced }: PriceSeries<unknown>, to: number) => ({ unpric
 
 /** Choose the cheapest or dearest time of a duration and write the answer. */
 export function* durationWork(input: DurationInput): PausableWork {
-  const { view, layout, duration, contiguous, firstContract } = input
+  const { layout, duration, contiguous, firstContract } = input
+  const view = inOffsets(input)
   const series = yield* priceSeriesByDay(openPricingCopy(input.pricing), requestOf(input))
   const slots = chooseDuration(series.elements, { segment: view.segment, duration: duration * minuteMs, contiguous })
   yield { head: headOf(series, firstContract, slots !== null) }
@@ -102,7 +112,8 @@ export type LimitInput = PricedInput & { readonly view: Window; readonly layout:
 
 /** Choose all time on one side of a price and write the answer. */
 export function* limitWork(input: LimitInput): PausableWork {
-  const { view, layout, bound, firstContract } = input
+  const { layout, bound, firstContract } = input
+  const view = inOffsets(input)
   const series = yield* priceSeriesByDay(openPricingCopy(input.pricing), requestOf(input))
   yield { head: headOf(series, firstContract, series.elements.length > 0) }
   const slots = chooseLimit(series.elements, view.segment, bound)

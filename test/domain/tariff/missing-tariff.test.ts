@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { answerOffset } from '../../../services/domain/answer-offset.ts'
 import { noTariffConnected } from '../../../services/domain/tariff/missing-tariff.ts'
 import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
@@ -20,7 +21,10 @@ it.each<[string, Tariff[], string]>([
   ['after the last', [closed('trf_a', 1, 10)], ': the last one, trf_a, ended at 2026-06-10T02:00:00+02:00; '],
 ])('a missing tariff is named with the gap and the tariffs beside it: %s', (_, tariffs, text) => {
   const snapshot = compileSnapshot(pricing('Europe/Berlin', tariffs), pricingPool())
-  const { code, message } = noTariffConnected(snapshot, 'IMPORT', on(15), { path: '/tariffs', offsetMinutes: 120 })
+  const { code, message } = noTariffConnected(snapshot, 'IMPORT', on(15), {
+    path: '/tariffs',
+    offsetOf: answerOffset(snapshot.timeZone, 120),
+  })
   expect(code).toBe('no_tariff_connected')
   expect(message).toContain(text)
   expect(message).toMatch(/; post one to \/tariffs with direction IMPORT and type COMMODITY\.$/)

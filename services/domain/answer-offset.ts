@@ -1,0 +1,30 @@
+import { offsetSegmentAt, type TimeZone } from './civil-time.ts'
+
+/** Offset (minutes) in which an answer writes an instant (ms). */
+export type AnswerOffset = (at: number) => number
+
+/**
+ * Return the offsets of an answer to a request in the offset `requested` (minutes): the offset of the zone at each instant, or UTC if the
+ * request is in UTC. `zone` is null if the places of an answer have no zone in common; then the requested offset applies.
+ * Neighbouring instants are cheap: the zone is searched only after a clock change.
+ * Source: contract decisions 2 and 18.
+ */
+export const answerOffset = (zone: TimeZone | null, requested: number): AnswerOffset => {
+  if (requested === 0 || zone === null) return () => requested
+  return zoneOffset(zone)
+}
+
+/** Return the offset (minutes) of a zone at each instant, whatever the request used. */
+export const zoneOffset = (zone: TimeZone): AnswerOffset => {
+  let start = Number.NaN
+  let end = Number.NaN
+  let minutes = 0
+  return at => {
+    if (at >= start && at < end) return minutes
+    const segment = offsetSegmentAt(zone, at)
+    start = segment.start
+    end = segment.end
+    minutes = segment.offset / 60_000
+    return minutes
+  }
+}
