@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
+import { fairReads } from './platform/clickhouse/fair-reads.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
 import { presentInstant } from './platform/clock.ts'
 import { type Config, type Role, roles } from './platform/config.ts'
@@ -54,12 +55,12 @@ const openPostgres = async (config: Config, stack: AsyncDisposableStack, report:
 
 const openEngine = async ({ clickHouse, dataFolder }: Config, told: Report): Promise<ClickHouse> => {
   if (clickHouse === null) {
-    const { openChdb } = await import('./platform/clickhouse/chdb.ts')
-    return openChdb({ folder: join(dataFolder, 'clickhouse'), told })
+    const { openChdb, readLimits } = await import('./platform/clickhouse/chdb.ts')
+    return fairReads(openChdb({ folder: join(dataFolder, 'clickhouse'), told }), readLimits)
   }
-  const { openClickHouseHttp } = await import('./platform/clickhouse/clickhouse-http.ts')
+  const { openClickHouseHttp, readLimits } = await import('./platform/clickhouse/clickhouse-http.ts')
   const { caFile, ...server } = clickHouse
-  return openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') })
+  return fairReads(openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') }), readLimits)
 }
 
 const storeNames = ['postgres', 'clickhouse', 'log'] as const

@@ -1,6 +1,9 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 
-/** The engine with `onProgress` called for each answer: a read, a block of a long one, an insert that is stored, a command that is done. */
+/**
+ * The engine with `onProgress` called for each answer: a read, a block of a long one, an insert that is stored, a command that is done. The worker
+ * reads in the service's own turn: a step is for many accounts.
+ */
 export const watchedClickHouse = (clickHouse: ClickHouse, onProgress: () => void): ClickHouse => {
   const told = async <T>(answer: Promise<T>): Promise<T> => {
     const value = await answer

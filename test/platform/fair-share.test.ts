@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fairShare } from '../../services/platform/work-thread/fair-share.ts'
+import { fairShare } from '../../services/platform/fair-share.ts'
 
 const never = new AbortController().signal
 const settle = async (): Promise<void> => {

@@ -24,6 +24,8 @@ export type ChdbOptions = {
 const spoiledCode = 'clickhouse_spoiled'
 /** A table is attached again in some ten milliseconds, once no statement holds it. */
 const attachMs = 30_000
+/** One session more than an account may use at once, so that the next account need not wait for a long read to end. */
+export const readLimits = { atOnce: 3, ofAccount: 2 } as const
 const defaultMemoryBytes = 1024 * 1_048_576
 
 /**
@@ -38,7 +40,7 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
     const config = join(options.folder, 'engine.xml')
     writeFileSync(config, engineConfig(options.memoryBytes ?? defaultMemoryBytes))
     const writer = serial(new Session(path, { connectionArgs: [`--config-file=${config}`] }))
-    const readers = Array.from({ length: options.readers ?? 2 }, () => serial(new Session(path)))
+    const readers = Array.from({ length: options.readers ?? readLimits.atOnce }, () => serial(new Session(path)))
     releaseSignals()
     return clickHouseOf(writer, readers, { folder: options.folder, unlock, told: options.told ?? (() => undefined) })
   } catch (cause) {

@@ -20,6 +20,9 @@ export type ClickHouseHttpOptions = {
 }
 
 const requestMs = 30_000
+/** Connections to the server: what inserts and statements without an answer use is left to them. */
+const mostConnections = 24
+export const readLimits = { atOnce: mostConnections - 4, ofAccount: 10 } as const
 /** At its end an insert that is under way has so long; one that is cut off then is repeated by whoever has its messages next. */
 const closeMs = 3_000
 
@@ -45,6 +48,7 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     password: options.password,
     database: options.database,
     request_timeout: patienceMs,
+    max_open_connections: mostConnections,
     // Whoever called is told, and tells.
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorumSettings(patienceMs) : {}) },

@@ -9,15 +9,18 @@ export type ClickHouse = {
   readonly command: (sql: string) => Promise<void>
   /** Insert a block of rows; resolves once they are stored to last. Inserts go one at a time, and a repeated one adds the same rows again. */
   readonly insert: (rows: NativeRows) => Promise<void>
-  /** Read a small answer whole: rows of values as JSON has them. */
-  readonly rows: (sql: string) => Promise<readonly (readonly unknown[])[]>
+  /** Read a small answer whole: rows of values as JSON has them. `of`: the tenant whose turn it takes; the service's own if absent. */
+  readonly rows: (sql: string, of?: Reader) => Promise<readonly (readonly unknown[])[]>
   /** Read an answer of any size in the Native format, in whole blocks; leaving the loop early ends the read. */
-  readonly stream: (sql: string) => AsyncIterable<Buffer>
+  readonly stream: (sql: string, of?: Reader) => AsyncIterable<Buffer>
   /** Wait until reads see all that was inserted before the call, by whatever process through whatever server; at once on an engine without copies. */
   readonly catchUp: () => Promise<void>
   /** Finish what is under way and let go of the engine. Idempotent. */
   readonly close: () => Promise<void>
 }
+
+/** The account that a read is made for. */
+export type Reader = { readonly accountId: string }
 
 /** Rows of a table in Native; `columns` names the columns in the order of the bytes, with their types. */
 export type NativeRows = { readonly table: string; readonly columns: readonly Column[]; readonly bytes: Buffer }

@@ -37,22 +37,28 @@ const helper = (tenant: Tenant, flow: FlowPair, ids: readonly string[] | null): 
 /** Read which kinds of records locations have or had. */
 const readNoted = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[]): Promise<readonly Kind[]> =>
   kindsOf(
-    await db.rows(`SELECT lower(hex(location_id)), is_device ${helper(tenant, flow, ids)} GROUP BY location_id, is_device ${readSettings}`),
+    await db.rows(
+      `SELECT lower(hex(location_id)), is_device ${helper(tenant, flow, ids)} GROUP BY location_id, is_device ${readSettings}`,
+      tenant,
+    ),
   )
 
 /** Read of which kinds a record that was noted last is left: it lies on one of few days. */
 const readLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   const lastDays = `SELECT toDate(max(last_start)) ${helper(tenant, flow, ids)} GROUP BY location_id, is_device`
   const condition = `${locationsAre(ids)} AND toDate(start_time) IN (${lastDays}) AND ${flowIs(flow)} AND ${isLeft}`
-  const answer = await db.rows(`SELECT lower(hex(location_id)), ${isOf(true)} AS is_device ${meterCost(tenant, condition)}
-    GROUP BY location_id, is_device ${readSettings}`)
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), ${isOf(true)} AS is_device ${meterCost(tenant, condition)}
+    GROUP BY location_id, is_device ${readSettings}`,
+    tenant,
+  )
   return new Set(kindsOf(answer).map(keyOf))
 }
 
 /** Look for any record of a kind that is left, where the one that was noted last is cancelled. */
 const isAnyLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, { locationId, isDevice }: Kind): Promise<boolean> => {
   const condition = `${locationsAre([locationId])} AND ${isOf(isDevice)} AND ${flowIs(flow)} AND ${isLeft}`
-  const rows = await db.rows(`SELECT 1 ${meterCost(tenant, condition)} LIMIT 1 ${readSettings}`)
+  const rows = await db.rows(`SELECT 1 ${meterCost(tenant, condition)} LIMIT 1 ${readSettings}`, tenant)
   return rows.length > 0
 }
 
@@ -87,14 +93,20 @@ export const locationsOfBothKinds = async (
   flow: FlowPair,
   ids: readonly string[] | null,
 ): Promise<readonly string[]> => {
-  const answer = await db.rows(`SELECT lower(hex(location_id)) ${helper(tenant, flow, ids)}
-    GROUP BY location_id HAVING min(is_device) != max(is_device) ORDER BY location_id ${readSettings}`)
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)) ${helper(tenant, flow, ids)}
+    GROUP BY location_id HAVING min(is_device) != max(is_device) ORDER BY location_id ${readSettings}`,
+    tenant,
+  )
   return answer.map(([location]) => `loc_${location}`)
 }
 
 /** Tell whether some location has or had records of devices in one flow, and none of its own; `ids` null: of all locations. */
 export const hasDevicesAlone = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[] | null): Promise<boolean> => {
-  const rows = await db.rows(`SELECT location_id ${helper(tenant, flow, ids)}
-    GROUP BY location_id HAVING min(is_device) = true LIMIT 1 ${readSettings}`)
+  const rows = await db.rows(
+    `SELECT location_id ${helper(tenant, flow, ids)}
+    GROUP BY location_id HAVING min(is_device) = true LIMIT 1 ${readSettings}`,
+    tenant,
+  )
   return rows.length > 0
 }

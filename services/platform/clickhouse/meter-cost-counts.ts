@@ -19,8 +19,11 @@ export const rowsByMonth = async (
     to === null ? 'true' : `start_time < ${instantLiteral(to)}`,
   ].join(' AND ')
   const condition = `location_id IN ${listLiteral(locationIds.map(idLiteral))} AND ${bounds}`
-  const answer = await db.rows(`SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count()
-    ${meterCost(tenant, condition)} GROUP BY location_id, month ORDER BY location_id, month ${readSettings}`)
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count()
+    ${meterCost(tenant, condition)} GROUP BY location_id, month ORDER BY location_id, month ${readSettings}`,
+    tenant,
+  )
   return answer.map(([location, month, rows]) => ({ locationId: `loc_${location}`, month: Number(month) * 1000, rows: Number(rows) }))
 }
 
@@ -33,8 +36,11 @@ export const startOfRow = async (
   count: number,
 ): Promise<number | null> => {
   const condition = `location_id = ${idLiteral(locationId)} AND start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)}`
-  const [row] = await db.rows(`SELECT toUnixTimestamp64Milli(start_time) ${meterCost(tenant, condition)}
-    ORDER BY start_time LIMIT 1 OFFSET ${wholeLiteral(count)} ${readSettings}`)
+  const [row] = await db.rows(
+    `SELECT toUnixTimestamp64Milli(start_time) ${meterCost(tenant, condition)}
+    ORDER BY start_time LIMIT 1 OFFSET ${wholeLiteral(count)} ${readSettings}`,
+    tenant,
+  )
   return row === undefined ? null : Number(row[0])
 }
 

@@ -38,9 +38,12 @@ export const energyByStart = async (
   const last = 'toUnixTimestamp64Milli(greatest(start_time, end_time - INTERVAL 1 MILLISECOND))'
   const within = spans.map(({ from, to }) => `(start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)})`)
   const isWhole = `${start} >= ${wholeLiteral(cells[0] ?? 0)} AND roundDown(${start}, cells) = roundDown(${last}, cells)`
-  const answer = await db.rows(`WITH ${wholeNumbers('cells', cells)}${edges === null ? '' : `, ${wholeNumbers('edges', edges)}`}
+  const answer = await db.rows(
+    `WITH ${wholeNumbers('cells', cells)}${edges === null ? '' : `, ${wholeNumbers('edges', edges)}`}
     SELECT ${edges === null ? start : `roundDown(${start}, edges)`} AS started, count(), toString(sum(toInt128(reinterpretAsInt64(energy))))
-    ${meterCost(tenant, `${counts(of)} AND (${within.join(' OR ')}) AND ${isWhole}`)} GROUP BY started ORDER BY started ${readSettings}`)
+    ${meterCost(tenant, `${counts(of)} AND (${within.join(' OR ')}) AND ${isWhole}`)} GROUP BY started ORDER BY started ${readSettings}`,
+    tenant,
+  )
   return answer.map(([from, records, energy]) => ({ from: Number(from), records: Number(records), energy: BigInt(String(energy)) }))
 }
 
@@ -56,5 +59,5 @@ export const rowsAcross = (
     const near = `(start_time >= ${instantLiteral(at - day)} OR toDate(start_time) IN (${long}))`
     return `(start_time < ${instantLiteral(at)} AND end_time > ${instantLiteral(at)} AND ${near})`
   })
-  return rowsOf(db, meterCost(tenant, `${counts(of)} AND (${across.join(' OR ')})`))
+  return rowsOf(db, tenant, meterCost(tenant, `${counts(of)} AND (${across.join(' OR ')})`))
 }

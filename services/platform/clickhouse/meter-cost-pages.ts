@@ -24,13 +24,13 @@ export type ListedRow = MeterCostRow & { readonly pieceCount: number }
 
 const listedColumns = `${columnsWithoutPieces}, length(\`pieces.start_time\`)`
 
-async function* listedRows(db: ClickHouse, fromAndWhere: string, settings: string): AsyncIterable<readonly ListedRow[]> {
-  for await (const block of db.stream(`SELECT ${listedColumns} ${fromAndWhere} ${settings}`)) yield decodeListedRows(block)
+async function* listedRows(db: ClickHouse, tenant: Tenant, fromAndWhere: string, settings: string): AsyncIterable<readonly ListedRow[]> {
+  for await (const block of db.stream(`SELECT ${listedColumns} ${fromAndWhere} ${settings}`, tenant)) yield decodeListedRows(block)
 }
 
 /** Read the row of a record by its digits, without its pieces; null where there is none. */
 export const listedRowOf = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<ListedRow | null> => {
-  for await (const block of listedRows(db, meterCost(tenant, `record_id = ${idLiteral(recordId)}`), byRecordId)) {
+  for await (const block of listedRows(db, tenant, meterCost(tenant, `record_id = ${idLiteral(recordId)}`), byRecordId)) {
     for (const row of block) return row
   }
   return null
@@ -43,7 +43,7 @@ export const blocksOfRows = async (db: ClickHouse, tenant: Tenant, rows: readonl
   const condition = `${isAmong('location_id', locationIds)} AND start_time >= ${instantLiteral(Math.min(...starts))}
     AND start_time <= ${instantLiteral(Math.max(...starts))} AND record_id IN ${listLiteral(rows.map(({ recordId }) => idLiteral(recordId)))}`
   const blocks: Buffer[] = []
-  for await (const block of db.stream(`SELECT ${allColumns} ${meterCost(tenant, condition)} ${readSettings}`)) blocks.push(block)
+  for await (const block of db.stream(`SELECT ${allColumns} ${meterCost(tenant, condition)} ${readSettings}`, tenant)) blocks.push(block)
   return blocks
 }
 
@@ -68,6 +68,6 @@ export const pageOfRows = async (
   ].filter(condition => condition !== null)
   const statement = `${meterCost(tenant, conditions.join(' AND '))} ORDER BY start_time ${order}, record_id ${order} LIMIT ${wholeLiteral(limit)}`
   const rows: ListedRow[] = []
-  for await (const block of listedRows(db, statement, readSettings)) for (const row of block) rows.push(row)
+  for await (const block of listedRows(db, tenant, statement, readSettings)) for (const row of block) rows.push(row)
   return rows
 }

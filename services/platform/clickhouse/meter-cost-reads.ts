@@ -71,8 +71,9 @@ const sharesTime = (tenant: Tenant, filter: RowFilter, span: Span): string =>
   `${mayShareTime(tenant, filter, span)} AND (end_time > ${instantLiteral(span.from)} OR start_time >= ${instantLiteral(span.from)})`
 
 /** Read what a statement selects, block by block. */
-export async function* rowsOf(db: ClickHouse, fromAndWhere: string, prologue = ''): AsyncIterable<readonly MeterCostRow[]> {
-  for await (const block of db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${readSettings}`)) yield decodeMeterCostRows(block)
+export async function* rowsOf(db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<readonly MeterCostRow[]> {
+  for await (const block of db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${readSettings}`, tenant))
+    yield decodeMeterCostRows(block)
 }
 
 /** Read the rows of locations that share time with a span, ordered by start, end and record id. */
@@ -81,6 +82,7 @@ export const rowsOfSpan = (db: ClickHouse, tenant: Tenant, filter: RowFilter, sp
     ? nothing()
     : rowsOf(
         db,
+        tenant,
         `${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, span)}`)} ORDER BY start_time, end_time, record_id`,
       )
 
@@ -98,7 +100,7 @@ export const rowsAcrossBuckets = (
   const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND NOT ${isWhole(edges)}`
   return isEmpty(filter)
     ? nothing()
-    : rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
+    : rowsOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
 }
 
 export const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
@@ -123,10 +125,12 @@ const isWhole = (edges: readonly number[]): string => {
 export type SessionPlace = { readonly locationId: string; readonly deviceId: string | null; readonly from: number; readonly to: number }
 
 export const placesOfSession = async (db: ClickHouse, tenant: Tenant, sessionReferenceId: string): Promise<readonly SessionPlace[]> => {
-  const answer =
-    await db.rows(`SELECT lower(hex(location_id)), lower(hex(device_id)), toUnixTimestamp64Milli(min(first_start)), toUnixTimestamp64Milli(max(last_end))
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), lower(hex(device_id)), toUnixTimestamp64Milli(min(first_start)), toUnixTimestamp64Milli(max(last_end))
     FROM meter_sessions WHERE ${tenantIs(tenant)} AND session_reference_id = ${textLiteral(sessionReferenceId)}
-    GROUP BY location_id, device_id ORDER BY location_id, device_id ${readSettings}`)
+    GROUP BY location_id, device_id ORDER BY location_id, device_id ${readSettings}`,
+    tenant,
+  )
   return answer.map(([location, device, from, to]) => ({ ...placeOf(location, device), from: Number(from), to: Number(to) }))
 }
 
@@ -150,7 +154,7 @@ export const rowsOfSession = (
   )
   const condition = `${locationIs} AND ${deviceIs}
     AND start_time >= ${instantLiteral(from)} AND start_time <= ${instantLiteral(to)} AND session_reference_id = ${textLiteral(sessionReferenceId)}`
-  return rowsOf(db, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
+  return rowsOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
 }
 
 // A record's id is part of the key, so all versions of its row carry it, and what the index leaves out holds none of them: the engine
@@ -160,7 +164,7 @@ export const byRecordId = `${readSettings}, use_skip_indexes_if_final_exact_mode
 /** Read the row of a record by its digits, from the parts that its id is in; null where there is none. */
 export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<MeterCostRow | null> => {
   const statement = `SELECT ${allColumns} ${meterCost(tenant, `record_id = ${idLiteral(recordId)}`)} ${byRecordId}`
-  for await (const block of db.stream(statement)) for (const row of decodeMeterCostRows(block)) return row
+  for await (const block of db.stream(statement, tenant)) for (const row of decodeMeterCostRows(block)) return row
   return null
 }
 

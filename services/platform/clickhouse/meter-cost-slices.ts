@@ -30,7 +30,7 @@ const isAcross = ({ tenant, locationId }: Flow, at: number): string => {
 
 async function* read(db: ClickHouse, flow: Flow, condition: string): AsyncIterable<readonly MeterCostRow[]> {
   const statement = `SELECT ${columnsWithoutPieces} ${meterCost(flow.tenant, `${isOf(flow)} AND (${condition})`)} ${readSettings}`
-  for await (const block of db.stream(statement)) yield decodeMeterCostRows(block)
+  for await (const block of db.stream(statement, flow.tenant)) yield decodeMeterCostRows(block)
 }
 
 /** Read the rows of a slice, in any order, each once. Of several pieces a row has one, or none. */
@@ -57,16 +57,22 @@ export const rowsOfObjects = (
 
 /** Tell when the earliest of the rows starts that begin before an instant and end behind it; null where there is none. */
 export const firstAcross = async (db: ClickHouse, flow: Flow, at: number): Promise<number | null> => {
-  const [row] = await db.rows(`SELECT toUnixTimestamp64Milli(min(start_time)), toUInt32(count())
-    ${meterCost(flow.tenant, `${isOf(flow)} AND ${isAcross(flow, at)}`)} ${readSettings}`)
+  const [row] = await db.rows(
+    `SELECT toUnixTimestamp64Milli(min(start_time)), toUInt32(count())
+    ${meterCost(flow.tenant, `${isOf(flow)} AND ${isAcross(flow, at)}`)} ${readSettings}`,
+    flow.tenant,
+  )
   return Number(row?.[1] ?? 0) === 0 ? null : Number(row?.[0])
 }
 
 /** Tell when the last of the rows ends that start at some instants; null where there is none. Of at most a thousand instants. */
 export const lastEnd = async (db: ClickHouse, flow: Flow, starts: readonly number[]): Promise<number | null> => {
   const isStart = `start_time IN ${listLiteral(starts.map(instantLiteral))}`
-  const [row] = await db.rows(`SELECT toUnixTimestamp64Milli(max(end_time)), toUInt32(count())
-    ${meterCost(flow.tenant, `${isOf(flow)} AND ${isStart}`)} ${readSettings}`)
+  const [row] = await db.rows(
+    `SELECT toUnixTimestamp64Milli(max(end_time)), toUInt32(count())
+    ${meterCost(flow.tenant, `${isOf(flow)} AND ${isStart}`)} ${readSettings}`,
+    flow.tenant,
+  )
   return Number(row?.[1] ?? 0) === 0 ? null : Number(row?.[0])
 }
 
@@ -79,8 +85,11 @@ export const energyWithin = async (db: ClickHouse, flow: Flow, spans: readonly S
       `toString(sumIf(toInt128(reinterpretAsInt64(energy)), start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)} AND end_time <= ${instantLiteral(to)}))`,
   )
   const within = `start_time >= ${instantLiteral(first.from)} AND start_time < ${instantLiteral(last.to)}`
-  const answer = await db.rows(`SELECT energy_flow_direction, ${sums.join(', ')}
-    ${meterCost(flow.tenant, `${isOf(flow)} AND ${within}`)} GROUP BY energy_flow_direction ${readSettings}`)
+  const answer = await db.rows(
+    `SELECT energy_flow_direction, ${sums.join(', ')}
+    ${meterCost(flow.tenant, `${isOf(flow)} AND ${within}`)} GROUP BY energy_flow_direction ${readSettings}`,
+    flow.tenant,
+  )
   return answer.flatMap(([energyFlowDirection, ...energies]) =>
     spans.map((span, index) => ({
       ...span,

@@ -33,5 +33,5 @@ export async function* rowsOfSpans(db: ClickHouse, tenant: Tenant, spans: readon
   const long = `toDate(start_time) IN (SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${all})`
   const rows = meterCost(tenant, `location_id IN ${all} AND (${[...each, long].join(' OR ')})`)
   const statement = `SELECT ${columnsWithoutPieces} ${rows} ORDER BY start_time, end_time, record_id ${readSettings}`
-  for await (const block of db.stream(statement)) yield decodeMeterCostRows(block)
+  for await (const block of db.stream(statement, tenant)) yield decodeMeterCostRows(block)
 }

@@ -46,12 +46,15 @@ export const sumsOfBuckets = async (db: ClickHouse, tenant: Tenant, filter: RowF
   // The engine takes longer to plan this than to add up a day of it, so that every function counts: what is constant in a group is a key
   // of it, and what ended before the span is a group that is left out. Integers of the smallest units, wide enough to add up: decimals
   // would be checked for overflow row by row.
-  const answer = await db.rows(`${withEdges([before, ...edges])}SELECT if(
+  const answer = await db.rows(
+    `${withEdges([before, ...edges])}SELECT if(
       (roundDown(toUnixTimestamp64Milli(start_time) AS s, edges) AS bucket_of_start) = roundDown(greatest(s, (toUnixTimestamp64Milli(end_time) AS t) - 1), edges),
       bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
     sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w)
     ${meterCost(tenant, condition)} GROUP BY bucket, currency, is_unpriced
-    ${readSettings}, output_format_json_quote_64bit_integers=1`)
+    ${readSettings}, output_format_json_quote_64bit_integers=1`,
+    tenant,
+  )
   const groups = answer.map(([start, ...group]) => ({ start: Number(start), group })).filter(({ start }) => start !== before)
   const bucketAt = new Map(edges.map((edge, index) => [edge, index]))
   const sums = groups.flatMap(({ start, group }) => (start === crossing ? [] : [costSumOf(bucketAt.get(start) ?? -1, group)]))

@@ -47,10 +47,13 @@ export const spanOfLocation = async (
 }
 
 const meteredObjects = async (db: ClickHouse, tenant: Tenant, condition: string): Promise<readonly MeteredObject[]> => {
-  const answer = await db.rows(`SELECT lower(hex(device_id)), lower(hex(location_id)), toUnixTimestamp64Milli(min(first_start)),
+  const answer = await db.rows(
+    `SELECT lower(hex(device_id)), lower(hex(location_id)), toUnixTimestamp64Milli(min(first_start)),
     toUnixTimestamp64Milli(max(last_end)), toUnixTimestamp64Milli(max(last_received))
     FROM meter_device_locations WHERE ${tenantIs(tenant)} AND ${condition}
-    GROUP BY device_id, location_id ORDER BY device_id, location_id ${settings}`)
+    GROUP BY device_id, location_id ORDER BY device_id, location_id ${settings}`,
+    tenant,
+  )
   return answer.map(([device, location, firstStart, lastEnd, lastReceived]) => ({
     deviceId: deviceOf(device),
     locationId: `loc_${location}`,
@@ -76,10 +79,12 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
   const [headers, parts, failures] = await Promise.all([
     db.rows(
       `SELECT records_submitted, records_accepted, toUnixTimestamp64Milli(received_at) FROM meter_batches FINAL WHERE ${batchIs} ${settings}`,
+      tenant,
     ),
-    db.rows(`SELECT toUInt32(sum(records_handled)) FROM meter_batch_parts FINAL WHERE ${batchIs} ${settings}`),
+    db.rows(`SELECT toUInt32(sum(records_handled)) FROM meter_batch_parts FINAL WHERE ${batchIs} ${settings}`, tenant),
     db.rows(
       `SELECT record_number, found_later, record_reference_id, error FROM meter_batch_failures FINAL WHERE ${batchIs} ORDER BY record_number ${settings}`,
+      tenant,
     ),
   ])
   const header = headers[0]

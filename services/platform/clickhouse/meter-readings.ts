@@ -142,7 +142,7 @@ const nearest = async (db: ClickHouse, tenant: Tenant, asks: readonly ReadingAsk
       GROUP BY ${key}, gap, is_asked
     ) ${readSettings}`
   const rows: MeterReadingRow[] = []
-  for await (const block of db.stream(statement)) for (const row of decodeBlocks(block, readRows)) rows.push(row)
+  for await (const block of db.stream(statement, tenant)) for (const row of decodeBlocks(block, readRows)) rows.push(row)
   return rows
 }
 

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
+import { type FairShare, fairShare, type ShareLimits } from '../fair-share.ts'
 import { type Chunks, whenOver } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
-import { type FairShare, fairShare, type ShareLimits } from './fair-share.ts'
 import type { FromThread, ToThread } from './work-messages.ts'
 
 /** Who asks for which work. `input` is plain data; it is copied. */

@@ -1,5 +1,8 @@
-/** How much may be under way at once: in all, and of each account. `waiting`: how many of an account may wait for it. */
-export type ShareLimits = { readonly atOnce: number; readonly ofAccount: number; readonly waiting: number }
+/**
+ * How much may be under way at once: in all, and of each account. `waiting`: how many of an account may wait for it. `unbounded`: an account that
+ * has neither bound of its own.
+ */
+export type ShareLimits = { readonly atOnce: number; readonly ofAccount: number; readonly waiting: number; readonly unbounded?: string }
 
 /** A bounded number of places that accounts take in turn. */
 export type FairShare = {
@@ -18,13 +21,15 @@ type Queue = { running: number; readonly waiting: Waiter[] }
  * Make a share. A free place goes to the account that was served the longest time ago, and within an account to who waits longest: one that
  * asks for much waits behind itself. Source: promises S6.
  */
-export const fairShare = ({ atOnce, ofAccount, waiting }: ShareLimits): FairShare => {
+export const fairShare = ({ atOnce, ofAccount, waiting, unbounded }: ShareLimits): FairShare => {
   /** Accounts in the order in which they were served last. */
   const queues = new Map<string, Queue>()
   let running = 0
 
+  const isFull = (account: string, queue: Queue): boolean => queue.running >= ofAccount && account !== unbounded
+
   const nextAccount = (): string | null => {
-    for (const [account, queue] of queues) if (queue.waiting.length > 0 && queue.running < ofAccount) return account
+    for (const [account, queue] of queues) if (queue.waiting.length > 0 && !isFull(account, queue)) return account
     return null
   }
 
@@ -64,8 +69,8 @@ export const fairShare = ({ atOnce, ofAccount, waiting }: ShareLimits): FairShar
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason)
         const queue = queues.get(account) ?? { running: 0, waiting: [] }
-        const mustWait = running >= atOnce || queue.running >= ofAccount
-        if (mustWait && queue.waiting.length >= waiting) return resolve(null)
+        const mustWait = running >= atOnce || isFull(account, queue)
+        if (mustWait && queue.waiting.length >= waiting && account !== unbounded) return resolve(null)
         queues.set(account, queue)
         const waiter: Waiter = {
           start: () => {

@@ -1,0 +1,49 @@
+import { Failure } from '../failure.ts'
+import { type FairShare, fairShare } from '../fair-share.ts'
+import type { ClickHouse } from './clickhouse.ts'
+
+/** How many reads an engine answers at once, and how many of them may be of one account. */
+export type ReadLimits = { readonly atOnce: number; readonly ofAccount: number }
+
+/** So many reads of one account may wait. The admission of requests lets an account ask for fewer. */
+const waiting = 256
+
+/** Stands for reads of the service itself, which have no bound of their own. */
+const service = ''
+
+const never = new AbortController().signal
+
+const tooMany = (): Failure => new Failure('clickhouse_busy', 'too many reads of the account wait for the engine', { retriable: true })
+
+/**
+ * Let accounts read from an engine in turn: a free place goes to the account that was served the longest time ago, so that an account that asks
+ * for much waits for itself. Reads without a tenant are the service's and take turns with the accounts.
+ * Throws `clickhouse_busy` if too many reads of the account wait. Source: promises S6.
+ */
+export const fairReads = (clickHouse: ClickHouse, { atOnce, ofAccount }: ReadLimits): ClickHouse => {
+  const share: FairShare = fairShare({ atOnce, ofAccount, waiting, unbounded: service })
+  const enter = async (account = service): Promise<() => void> => {
+    const leave = await share.enter(account, never)
+    if (leave === null) throw tooMany()
+    return leave
+  }
+  return {
+    ...clickHouse,
+    rows: async (sql, of) => {
+      const leave = await enter(of?.accountId)
+      try {
+        return await clickHouse.rows(sql)
+      } finally {
+        leave()
+      }
+    },
+    stream: async function* (sql, of) {
+      const leave = await enter(of?.accountId)
+      try {
+        yield* clickHouse.stream(sql)
+      } finally {
+        leave()
+      }
+    },
+  }
+}
