@@ -1,7 +1,9 @@
+import { type AccountPageName, accountPagesToWire, readAccountPage } from '../contract/account-pages.ts'
 import { layouts, versionOf } from '../contract/layout.ts'
 import { writeInstant } from '../domain/instant.ts'
 import {
   type AccountDraft,
+  type AccountPages,
   createAccount,
   layoutOf,
   listAccounts,
@@ -26,12 +28,23 @@ const versionOption: Option = {
 }
 const rateOption: Option = { value: 'N|none', summary: 'Requests a second in each mode; none: what the installation sets.' }
 
+const pageOption = (what: string): Option => ({
+  value: 'URL|none',
+  summary: `${what}, https; shown by the login of a supplier in Connect. none: remove it.`,
+})
+const pageOptions: Readonly<Record<string, Option>> = {
+  'privacy-url': pageOption('Address of the privacy notice'),
+  'terms-url': pageOption('Address of the terms of use'),
+  'logo-url': pageOption('Address of the logo'),
+}
+
 const toJson = (account: StoredAccount) => ({
   id: account.id,
   object: 'account',
   display_name: account.displayName,
   default_version: versionOf[account.defaultLayout],
   requests_per_second: account.requestsPerSecond,
+  ...accountPagesToWire(account),
   time_disabled: account.disabledAt === null ? null : writeInstant(account.disabledAt),
   time_created: writeInstant(account.createdAt),
 })
@@ -47,6 +60,9 @@ const shown = (account: StoredAccount): Outcome =>
       ['name', account.displayName],
       ['version', versionOf[account.defaultLayout]],
       ['rate limit', rateOf(account)],
+      ['privacy notice', account.privacyUrl ?? 'none'],
+      ['terms of use', account.termsUrl ?? 'none'],
+      ['logo', account.logoUrl ?? 'none'],
       ['state', stateOf(account)],
       ['created', writeInstant(account.createdAt)],
     ]),
@@ -70,6 +86,26 @@ const readRate = (text: string): number | null => {
   const rate = Number(text)
   if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000_000) throw new UsageError('--rate-limit is a whole number from 1 to 1000000, or none')
   return rate
+}
+
+const readPage = ({ options }: Input, name: AccountPageName, option: string): string | null | undefined => {
+  const text = options[option]
+  if (text === undefined) return undefined
+  const read = readAccountPage(name, text === 'none' ? '' : text)
+  if (!read.ok) throw new UsageError(read.refusal.message.replace(name, `--${option}`))
+  return read.value
+}
+
+/** The addresses that the options name. */
+const readPages = (input: Input): Partial<AccountPages> => {
+  const privacyUrl = readPage(input, 'privacy_url', 'privacy-url')
+  const termsUrl = readPage(input, 'terms_url', 'terms-url')
+  const logoUrl = readPage(input, 'logo_url', 'logo-url')
+  return {
+    ...(privacyUrl === undefined ? {} : { privacyUrl }),
+    ...(termsUrl === undefined ? {} : { termsUrl }),
+    ...(logoUrl === undefined ? {} : { logoUrl }),
+  }
 }
 
 /** The settings that the options name. */
@@ -159,9 +195,9 @@ const set: Command = {
   operands: ['ACCOUNT'],
   summary: "Change an account's settings.",
   details: 'What is not named stays as it is. A new version holds for requests that name none, once their key is read again (30 s).',
-  options: { name: nameOption, version: versionOption, 'rate-limit': rateOption },
+  options: { name: nameOption, version: versionOption, 'rate-limit': rateOption, ...pageOptions },
   run: async input => {
-    const named = readChange(input)
+    const named = { ...readChange(input), ...readPages(input) }
     if (Object.keys(named).length === 0) throw new UsageError('name at least one setting to change')
     return change(input, 'account.update', () => named)
   },

@@ -16,7 +16,8 @@ const controlCharacter = /[\p{Cc}\s]/u
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
-const isWeb = ({ protocol, hostname }: URL): boolean => protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+/** Tell whether an address is one of the web: https, or http on this machine. */
+export const isWeb = ({ protocol, hostname }: URL): boolean => protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 
 /** An address that a browser is sent to; `faultOf` says what is wrong with it, null for nothing. */
 const browserUrl = (faultOf: (url: URL) => string | null) =>
@@ -34,8 +35,11 @@ const browserUrl = (faultOf: (url: URL) => string | null) =>
 
 const document = { type: 'string', format: 'uri', maxLength: longest } as const
 
-/** Where the browser returns after a login at a provider: https, or http on this machine. Source: contract decisions 18. */
-export const connectUrl = browserUrl(url => (isWeb(url) ? null : 'must begin with https://, or with http:// and a loopback host')).meta({
+/** An address of the web: https, or http on this machine. */
+export const webAddress = browserUrl(url => (isWeb(url) ? null : 'must begin with https://, or with http:// and a loopback host'))
+
+/** Where the browser returns after a login at a provider. Source: contract decisions 18. */
+export const connectUrl = webAddress.meta({
   ...document,
   examples: ['https://app.example.com/connect'],
 })

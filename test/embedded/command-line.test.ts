@@ -80,6 +80,7 @@ describe('words', () => {
     [['account', 'list', '--json=1'], '--json takes no value'],
     [['account', 'set', 'acc_1'], 'name at least one setting'],
     [['account', 'set', 'acc_1', '--rate-limit', '0'], 'from 1 to 1000000, or none'],
+    [['account', 'set', 'acc_1', '--logo-url', 'http://a.example/logo'], '--logo-url must begin with https://'],
     [['keys', 'create', 'acc_1', '--mode', 'tset'], '--mode is one of live, test'],
     [['keys', 'revoke', 'acc_1'], 'KEY_ID is missing'],
     [['keys', 'revoke'], 'ACCOUNT and KEY_ID are missing'],
@@ -162,6 +163,22 @@ describe('beside a running service', () => {
       for (const entry of entries) expect(entry).toMatchObject({ actor: 'operator', objectId: id })
     }
     expect(await run(folder, ['account', 'show', 'acc_unknown'])).toMatchObject({ code: 1, out: '' })
+  })
+
+  it('the addresses that people see beside an account are set, shown and removed, each with its audit entry', async () => {
+    const { id } = await json<Account>(folder, 'account', 'create', '--name', 'Volt')
+    const none = { privacy_url: null, terms_url: null, logo_url: null }
+    expect(await json(folder, 'account', 'show', id)).toMatchObject(none)
+    const [privacy, terms, logo] = ['https://volt.example/privacy', 'https://volt.example/terms', 'https://cdn.volt.example/logo.svg']
+    const all = { privacy_url: privacy, terms_url: terms, logo_url: logo }
+    const options = ['--privacy-url', privacy, '--terms-url', terms, '--logo-url', logo]
+    expect(await json(folder, 'account', 'set', id, ...options)).toMatchObject(all)
+    expect((await run(folder, ['account', 'show', id])).out).toContain(logo)
+    expect(await json(folder, 'account', 'set', id, '--terms-url', 'none')).toMatchObject({ ...all, terms_url: null })
+    const [removed, set] = await auditOf(folder, id, true)
+    expect(set).toMatchObject({ action: 'account.update', detail: { before: none, after: all } })
+    expect(removed).toMatchObject({ action: 'account.update', detail: { before: all, after: { ...all, terms_url: null } } })
+    expect((await run(folder, ['account', 'set', '--help'])).out).toContain('--privacy-url')
   })
 
   it('a key logs in until it is revoked, is shown once, and leaves its trace in the audit log of its mode', async () => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { apiKeyMode, hashSecret } from '../../services/platform/mint.ts'
-import { createAccount, retrieveAccount, updateAccount } from '../../services/platform/postgres/accounts.ts'
+import { createAccount, retrieveAccount, updateAccount, updateAccountPages } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, findApiKey, listApiKeys, readKeyState, revokeApiKey } from '../../services/platform/postgres/api-keys.ts'
 import { appendAudit, readAudit } from '../../services/platform/postgres/audit-log.ts'
 import { createDevice } from '../../services/platform/postgres/devices.ts'
@@ -41,6 +41,21 @@ describe('the second wall between tenants', () => {
       createDevice({ ...tx, ...theirs.live }, { referenceId: 'smuggled', metadata: {} }, at),
     )
     await expect(foreign).rejects.toMatchObject({ code: 'postgres_refused' })
+  })
+
+  it('lets an account change its own addresses, and nothing else of itself or of another', async () => {
+    const pages = { privacyUrl: 'https://a.example/privacy', termsUrl: null, logoUrl: 'https://a.example/logo' }
+    const [own, other] = [mine.live.accountId, theirs.live.accountId]
+    const before = await retrieveAccount(database.operator, own)
+    await withTenant(database, mine.live, ({ query }) => updateAccountPages(query, own, pages))
+    await withTenant(database, mine.live, ({ query }) => updateAccountPages(query, other, pages))
+    expect(await retrieveAccount(database.operator, own)).toEqual({ ...before, ...pages })
+    expect(await retrieveAccount(database.operator, other)).toMatchObject({ privacyUrl: null, logoUrl: null })
+    for (const change of [{ displayName: 'Mine' }, { requestsPerSecond: 1_000_000 }, { disabledAt: null }]) {
+      const [column = ''] = Object.keys(change)
+      const tried = withTenant(database, mine.live, ({ query }) => updateAccount(query, own, change))
+      await expect(tried, column).rejects.toMatchObject({ code: 'postgres_refused' })
+    }
   })
 
   it('does not leak the tenant of one transaction into the next use of its connection', async () => {

@@ -4,7 +4,7 @@ import type { Browser, Page as Tab } from 'playwright-core'
 /** Where pictures of the pages go, for people to look at: CONNECT_SHOTS=/tmp/shots. */
 const shots = process.env['CONNECT_SHOTS']
 
-const widths = { phone: 390, desktop: 1_280 }
+const widths = { phone: 360, desktop: 1_280 }
 
 /** Take pictures of what a tab shows, as phones and desktops show it by day and by night. */
 export const snap = async (tab: Tab, name: string): Promise<void> => {
@@ -32,7 +32,7 @@ export type Visited = {
 export const openTab = async (
   browser: Browser,
   address: string,
-  { width = 390, colorScheme = 'light' }: { readonly width?: number; readonly colorScheme?: 'light' | 'dark' } = {},
+  { width = 360, colorScheme = 'light' }: { readonly width?: number; readonly colorScheme?: 'light' | 'dark' } = {},
 ): Promise<Visited> => {
   const context = await browser.newContext({
     viewport: { width, height: 844 },

@@ -10,6 +10,17 @@ import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titl
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 
+/** A host of pictures on this machine, with one picture. */
+const startPictures = async (): Promise<{ readonly address: string; readonly close: () => void }> => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
+  const server = createServer((request, response) => {
+    if (request.url === '/logo.svg') response.setHeader('Content-Type', 'image/svg+xml').end(svg)
+    else response.writeHead(404).end('gone')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
+}
+
 type Band = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Readonly<Record<string, number | null>>[] }
 
 describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
@@ -18,6 +29,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   let browser: Browser
   let home: Server
   const visits: string[] = []
+  let closePictures = (): void => undefined
   let references = 0
 
   beforeAll(async () => {
@@ -25,7 +37,13 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     const file = join(folder, 'providers.json')
     const whole = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] }] }]
     const shelf = [{ name: 'Standard', description: 'One price', currency_code: 'GBP', schedule: whole }]
-    const providers = [{ display_name: 'Shelf Power', countries: ['GB'], library_tariffs: shelf }]
+    const pictures = await startPictures()
+    closePictures = pictures.close
+    const providers = [
+      { display_name: 'Shelf Power', countries: ['GB'], library_tariffs: shelf },
+      { display_name: 'Picture Power', countries: ['GB'], logo_url: `${pictures.address}/logo.svg` },
+      { display_name: 'Broken Power', countries: ['GB'], logo_url: `${pictures.address}/gone.svg` },
+    ]
     writeFileSync(file, JSON.stringify({ providers }))
     const { code, err } = await runCommand(['providers', 'import', file], { WATTLEDGER_DATA_DIR: folder })
     expect(code, err).toBe(0)
@@ -39,6 +57,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   afterAll(async () => {
     await browser?.close()
     home?.close()
+    closePictures()
     await system?.[Symbol.asyncDispose]()
     removeData(folder)
   })
@@ -115,6 +134,30 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(await finish(tab, 'Done', 'fixed')).toBe(`/done?x=1&fp_cot=${token}`)
     expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ fixed: 0.2455 }] }])
     expect(faults).toEqual([])
+  }, 60_000)
+
+  it('shows the logo of a supplier from its host, and initials if there is none or it cannot be loaded', async () => {
+    const { tab, faults } = await open('current')
+    await fillAddress(tab)
+    await tab.getByLabel('Find your supplier').fill('power')
+    const pictureOf = async (name: string) => {
+      const option = tab.locator('label.option', { hasText: name })
+      const sign = option.locator('.sign')
+      return [await sign.evaluate((element: unknown) => (element as { readonly tagName: string }).tagName), await sign.textContent()]
+    }
+    await tab.locator('label.option img.sign[src$="/logo.svg"]').waitFor()
+    expect(await pictureOf('Picture Power')).toEqual(['IMG', ''])
+    expect(await pictureOf('Broken Power')).toEqual(['SPAN', 'BP'])
+    expect((await pictureOf('Shelf Power'))[0]).toBe('IMG')
+    await snap(tab, 'logos')
+    await chooseProvider(tab, 'Broken Power')
+    await titled(tab, 'How does your price work?')
+    expect(faults).toEqual([])
+    const answer = await fetch(`${system.sandbox.base_url}/connect`)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    const images = policy.split('; ').find(one => one.startsWith('img-src')) ?? ''
+    expect(images.split(' ').slice(1)).toEqual(["'self'", 'data:', expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)])
+    expect(policy.replace(images, '')).not.toMatch(/https?:/)
   }, 60_000)
 
   it('takes a night that wraps, in the earlier layout on a wide and dark screen', async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { updateAccountPages } from '../../services/platform/postgres/accounts.ts'
 import { dueCredentials } from '../../services/platform/postgres/tariff-credentials.ts'
+import { withTenant } from '../../services/platform/postgres/transaction.ts'
 import { bandsOf, completed, directId, loginWorld, tariffsOf } from '../support/connect-world.ts'
 import { providerPlan } from '../support/provider-app.ts'
 
@@ -23,7 +25,7 @@ describe('the login at a provider', () => {
       route: 'auth_metadata_capture',
       data: {
         provider: { display_name: 'Direct Energy', logo_url: expect.stringMatching(/^data:image/), accent_color: '#112233' },
-        account: { display_name: 'Volt Ltd' },
+        account: { display_name: 'Volt Ltd', privacy_url: null, terms_url: null },
       },
     })
     const back = await logIn(token)
@@ -38,6 +40,24 @@ describe('the login at a provider', () => {
       { connection_type: 'DIRECT', is_linked: true, display_name: 'Direct Green', provider_id: directId },
     ])
     expect(await completed(call)).toHaveLength(1)
+  })
+
+  it('shows the logo of the account and its pages about privacy and terms', async () => {
+    const { token, accountId } = await toLogin()
+    const pages = {
+      privacyUrl: 'https://volt.example/privacy',
+      termsUrl: 'https://volt.example/terms',
+      logoUrl: 'https://cdn.volt.example/logo.svg',
+    }
+    const tenant = { accountId, liveMode: false }
+    await withTenant(service().database, tenant, ({ query }) => updateAccountPages(query, accountId, pages))
+    const about = await post({ connect_token: token, route: 'start_tariff_integration' })
+    expect(about.data['account']).toEqual({
+      display_name: 'Volt Ltd',
+      privacy_url: pages.privacyUrl,
+      terms_url: pages.termsUrl,
+      logo_url: pages.logoUrl,
+    })
   })
 
   it('asks for consent, and for credentials of this session', async () => {

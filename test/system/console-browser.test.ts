@@ -32,6 +32,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   let browser: Browser
   let subscriber: Awaited<ReturnType<typeof startSubscriber>>
   let home = ''
+  /** Another host with a picture, and without one at any other path. */
+  let pictures = ''
+  let pictureServer: Server
   const address = (path: string): string => `${system.sandbox.base_url}${path}`
 
   beforeAll(async () => {
@@ -39,6 +42,13 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     client = await login(system.sandbox)
     subscriber = await startSubscriber()
     browser = await launchBrowser()
+    pictureServer = createServer((request, response) => {
+      const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
+      if (request.url === '/logo.svg') response.setHeader('Content-Type', 'image/svg+xml').end(svg)
+      else response.writeHead(404).end()
+    })
+    await new Promise<void>(resolve => pictureServer.listen(0, '127.0.0.1', resolve))
+    pictures = `http://127.0.0.1:${(pictureServer.address() as AddressInfo).port}/`
     home = await makeHome(client, { import: 0.3125 }, { reference_id: 'Depot Hamburg' })
     const now = Math.floor(Date.now() / hourMs) * hourMs
     const hours = Array.from({ length: 24 * 12 }, (_, n) => now - (n + 1) * hourMs)
@@ -48,6 +58,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   afterAll(async () => {
     await browser?.close()
     subscriber?.server.close()
+    pictureServer?.close()
     await system?.[Symbol.asyncDispose]()
     removeData(folder)
   })
@@ -55,7 +66,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   type Look = { readonly width: number; readonly colorScheme: 'light' | 'dark' }
 
   /** Sign in; `complaints` gathers errors of the pages and every request to another host. */
-  const open = async ({ width, colorScheme }: Look) => {
+  const open = async ({ width, colorScheme }: Look, key = system.sandbox.test_key) => {
     const context: BrowserContext = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' })
     const complaints: string[] = []
     const tab: Tab = await context.newPage()
@@ -63,13 +74,13 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     tab.on('pageerror', error => complaints.push(error.message))
     await tab.route('**', route => {
       const to = route.request().url()
-      if (to.startsWith(address('/')) || to.startsWith('data:')) return route.continue()
+      if (to.startsWith(address('/')) || to.startsWith('data:') || to.startsWith(pictures)) return route.continue()
       complaints.push(to)
       return route.abort()
     })
     await tab.goto(address('/console'))
     await tab.getByLabel('Account id').fill(system.sandbox.account_id)
-    await tab.getByLabel('API key').fill(system.sandbox.test_key)
+    await tab.getByLabel('API key').fill(key)
     await tab.getByRole('button', { name: 'Sign in' }).click()
     await tab.waitForURL('**/console')
     return { context, tab, complaints }
@@ -82,8 +93,8 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   const looks: readonly Look[] = [
     { width: 1280, colorScheme: 'light' },
     { width: 1280, colorScheme: 'dark' },
-    { width: 390, colorScheme: 'light' },
-    { width: 390, colorScheme: 'dark' },
+    { width: 360, colorScheme: 'light' },
+    { width: 360, colorScheme: 'dark' },
   ]
 
   it.each(looks)('fits and complains of nothing at $width px, $colorScheme', { timeout: 60_000 }, async ({ width, colorScheme }) => {
@@ -96,6 +107,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
       '/events',
       '/webhooks',
       '/keys',
+      '/account',
       '/none',
     ]
     for (const path of paths) {
@@ -142,6 +154,30 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     expect(await tab.locator('#tail tbody tr').count()).toBe(rows)
     await tab.getByRole('button', { name: 'Paused: go on' }).click()
     await tab.waitForSelector('#tail tr:first-child:has-text("device.delete")')
+    await context.close()
+  })
+
+  it('shows the logo of the account once it is saved, and initials if it cannot be loaded', { timeout: 60_000 }, async () => {
+    const { context, tab, complaints } = await open({ width: 360, colorScheme: 'light' }, system.sandbox.live_key)
+    await tab.goto(address('/console/account'))
+    const source = () => tab.locator('img.logo').getAttribute('src')
+    const save = async (logo: string) => {
+      await tab.getByLabel('Logo').fill(logo)
+      await tab.getByRole('button', { name: 'Save addresses' }).click()
+      expect(await tab.getByRole('status').textContent()).toBe('The addresses are saved.')
+    }
+    expect(await source()).toMatch(/^data:image/)
+    await save(`${pictures}logo.svg`)
+    await expect.poll(source).toBe(`${pictures}logo.svg`)
+    await look(tab, 'account-logo')
+    const answered = tab.waitForResponse(`${pictures}gone.svg`)
+    await save(`${pictures}gone.svg`)
+    expect((await answered).status()).toBe(404)
+    await tab.waitForTimeout(200)
+    expect(await source()).toMatch(/^data:image/)
+    await save('')
+    expect(await tab.getByLabel('Logo').inputValue()).toBe('')
+    expect(complaints.filter(one => !one.includes('404'))).toEqual([])
     await context.close()
   })
 

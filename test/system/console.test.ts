@@ -81,7 +81,7 @@ const signIn = async (account: string, key: string): Promise<Visitor> => {
 }
 
 const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
-const places = ['/console', '/console/locations', '/console/events', '/console/webhooks', '/console/keys']
+const places = ['/console', '/console/locations', '/console/events', '/console/webhooks', '/console/keys', '/console/account']
 
 describe('the console', () => {
   it('shows nobody anything but the way in, and leads back to where they wanted to go', async () => {
@@ -107,7 +107,8 @@ describe('the console', () => {
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(text).not.toMatch(/<script(?![^>]* src=")[^>]*>|<style|\sstyle="|\son\w+="|undefined|\[object/)
-      for (const [, address = ''] of text.matchAll(/\s(?:src|href|action)="([^"]*)"/g)) expect(address).toMatch(/^(#|\/(?!\/))/)
+      for (const [, address = ''] of text.matchAll(/\s(?:src|href|action)="([^"]*)"/g))
+        expect(address).toMatch(/^(#|\/(?!\/)|data:image\/svg\+xml,)/)
     }
     for (const [name, type] of [
       ['page.css', 'text/css'],
@@ -269,6 +270,62 @@ describe('a form', () => {
     const long = () => make({ form: refused, description: 'x'.repeat(256) })
     expect([(await long()).status, (await long()).status]).toEqual([400, 400])
     expect(await count()).toBe(before + 1)
+  })
+})
+
+describe('the page of the account', () => {
+  const page = '/console/account'
+  const addresses = { privacy_url: 'https://volt.example/privacy', terms_url: '', logo_url: 'https://cdn.volt.example/logo.svg' }
+  const liveVisitor = () => signIn(sandbox().account_id, sandbox().live_key)
+
+  it('saves addresses with an audit entry, lets the host of the logo in and no other, and removes them again', async () => {
+    const one = await liveVisitor()
+    const saved = await one.send(page, page, addresses)
+    expect([saved.status, saved.text.includes('The addresses are saved.')]).toEqual([200, true])
+    expect(saved.headers.get('content-security-policy')).toContain("img-src 'self' data: https://cdn.volt.example;")
+    const { text, headers } = await one.get(page)
+    for (const address of Object.values(addresses)) expect(text).toContain(`value="${address}"`)
+    expect(headers.get('content-security-policy')?.match(/https?:[^ ;]+/g)).toEqual(['https://cdn.volt.example'])
+    expect(text).toMatch(/<img class="logo" src="data:image\/svg[^"]+"[^>]* data-picture="https:\/\/cdn\.volt\.example\/logo\.svg">/)
+    for (const path of places.filter(one => one !== page)) {
+      expect((await one.get(path)).headers.get('content-security-policy')).not.toMatch(/https?:/)
+    }
+    expect((await one.send(page, page, { privacy_url: '', terms_url: ' ', logo_url: '' })).status).toBe(200)
+    const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'live', '--json'], {
+      WATTLEDGER_DATA_DIR: folder,
+    })
+    const entries = (JSON.parse(out) as { action: string; actor: string; detail: unknown }[]).filter(one => one.action === 'account.update')
+    const none = { privacy_url: null, terms_url: null, logo_url: null }
+    const all = { ...addresses, terms_url: null }
+    expect(entries.map(({ detail }) => detail)).toEqual([
+      { before: all, after: none },
+      { before: none, after: all },
+    ])
+    for (const { actor } of entries) expect(actor).toMatch(/^key_/)
+  })
+
+  it('says what is wrong beside the field, keeps what was typed, and saves nothing', async () => {
+    const one = await liveVisitor()
+    const wrong = await one.send(page, page, { ...addresses, terms_url: 'http://volt.example/terms' })
+    expect(wrong.status).toBe(400)
+    expect(wrong.text).toContain('id="terms_url-fault">terms_url must begin with https://')
+    expect(wrong.text).toContain('value="http://volt.example/terms"')
+    expect((await one.get(page)).text).not.toContain('volt.example')
+  })
+
+  it('is only shown to test keys, to keys of other scopes, and takes no form of another site', async () => {
+    const { key } = await makeKey(database(), folder, sandbox(), 'read')
+    for (const one of [await testVisitor(), await signIn(sandbox().account_id, key)]) {
+      const { status, text } = await one.get(page)
+      expect([status, text.includes('Sign in with a live key'), text.includes(`action="${page}"`)]).toEqual([200, true, false])
+      const { text: places } = await one.get('/console')
+      const csrf = /name="csrf" value="(\w+)"/.exec(places)?.[1] ?? ''
+      expect((await one.send(page, page, { ...addresses, csrf, form: crypto.randomUUID() })).status).toBe(403)
+    }
+    const owner = await liveVisitor()
+    expect((await owner.send(page, page, addresses, { origin: 'https://example.com' })).status).toBe(403)
+    expect((await owner.send(page, page, { ...addresses, csrf: 'other' })).status).toBe(403)
+    expect((await owner.get(page)).text).not.toContain('volt.example')
   })
 })
 

@@ -4,8 +4,11 @@ import { mint } from '../mint.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import type { Tables } from './tables.ts'
 
+/** Addresses of an account that people see beside its name; null: none. */
+export type AccountPages = { readonly privacyUrl: string | null; readonly termsUrl: string | null; readonly logoUrl: string | null }
+
 /** An account as it is kept; both modes share it. Instants in ms; `requestsPerSecond` null: the installation's limit. */
-export type StoredAccount = {
+export type StoredAccount = AccountPages & {
   readonly id: string
   readonly displayName: string
   readonly defaultLayout: Layout
@@ -22,10 +25,13 @@ type Row = {
   default_version: string
   requests_per_second: number | null
   disabled_at: number | null
+  privacy_url: string | null
+  terms_url: string | null
+  logo_url: string | null
   time_created: number
 }
 
-const columns = sql`id, display_name, default_version, requests_per_second, disabled_at, time_created`
+const columns = sql`id, display_name, default_version, requests_per_second, disabled_at, privacy_url, terms_url, logo_url, time_created`
 
 const fromRow = (row: Row): StoredAccount => ({
   id: row.id,
@@ -33,6 +39,9 @@ const fromRow = (row: Row): StoredAccount => ({
   defaultLayout: layoutOf(row.default_version),
   requestsPerSecond: row.requests_per_second,
   disabledAt: row.disabled_at,
+  privacyUrl: row.privacy_url,
+  termsUrl: row.terms_url,
+  logoUrl: row.logo_url,
   createdAt: row.time_created,
 })
 
@@ -56,7 +65,7 @@ export const createAccount = async (operator: Kysely<Tables>, draft: AccountDraf
     values (${id}, ${draft.displayName}, ${versionOf[draft.defaultLayout]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`.execute(
     operator,
   )
-  return { ...draft, id, disabledAt: null, createdAt: at }
+  return { ...draft, id, disabledAt: null, privacyUrl: null, termsUrl: null, logoUrl: null, createdAt: at }
 }
 
 /** Retrieve an account; null when there is none. A tenant sees its own. */
@@ -75,15 +84,21 @@ export const listAccounts = async (operator: Kysely<Tables>): Promise<readonly S
 export const updateAccount = async (
   operator: Kysely<Tables>,
   id: string,
-  change: Partial<AccountDraft & Pick<StoredAccount, 'disabledAt'>>,
+  change: Partial<AccountDraft & AccountPages & Pick<StoredAccount, 'disabledAt'>>,
 ): Promise<StoredAccount | null> => {
   const before = await retrieveAccount(operator, id)
   if (before === null) return null
   const after = { ...before, ...change }
   await sql`
     update accounts set display_name = ${after.displayName}, default_version = ${versionOf[after.defaultLayout]},
-      requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)} where id = ${id}`.execute(
-    operator,
-  )
+      requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
+      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`.execute(operator)
   return after
+}
+
+/** Change the addresses that people see beside an account's name. A tenant changes its own. */
+export const updateAccountPages = async (query: Kysely<Tables>, id: string, pages: AccountPages): Promise<void> => {
+  await sql`
+    update accounts set privacy_url = ${pages.privacyUrl}, terms_url = ${pages.termsUrl}, logo_url = ${pages.logoUrl}
+    where id = ${id}`.execute(query)
 }

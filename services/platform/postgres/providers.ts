@@ -36,6 +36,14 @@ export const listProviders = async (
   return rows
 }
 
+/** List the addresses of logos, one for each host, at most 200. */
+export const listLogos = async (query: Kysely<Tables>): Promise<readonly string[]> => {
+  const { rows } = await sql<{ logo: string }>`
+    select min(logo_url) as logo from providers where logo_url is not null
+    group by substring(logo_url from '^[^/]*//[^/?#]*') order by 1 limit 200`.execute(query)
+  return rows.map(({ logo }) => logo)
+}
+
 /** Find providers by their ids; unknown ones are left out. */
 export const findProviders = async (query: Kysely<Tables>, ids: readonly string[]): Promise<readonly StoredProvider[]> => {
   const { rows } = await sql<StoredProvider>`select ${columns} from providers where id = any(${ids}) order by id`.execute(query)

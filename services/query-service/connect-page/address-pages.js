@@ -43,9 +43,15 @@ const initialsOf = name => {
   return element('span', { class: 'sign', 'aria-hidden': 'true' }, letters.join('').toLocaleUpperCase() || '?')
 }
 
-/** A provider's sign: the picture that came with the page, else its initials. */
-export const providerSign = ({ display_name: name, logo_url: logo }) =>
-  logo?.startsWith('data:image/') ? element('img', { class: 'sign', src: logo, alt: '' }) : initialsOf(name)
+/** A provider's sign: its picture, or its initials until the picture is there. */
+export const providerSign = ({ display_name: name, logo_url: logo }) => {
+  if (!logo) return initialsOf(name)
+  const picture = element('img', { class: 'sign', alt: '', referrerpolicy: 'no-referrer' })
+  const initials = initialsOf(name)
+  picture.addEventListener('load', () => initials.replaceWith(picture))
+  picture.src = logo
+  return initials
+}
 
 const mostShown = 60
 

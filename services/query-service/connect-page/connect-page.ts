@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { imageSources } from '../../contract/image-origin.ts'
 import type { Page, PageContent } from '../../platform/http/binding.ts'
 import { countryCodes } from '../../platform/place/country.ts'
 import { asMarkup, html } from '../reference/html.ts'
@@ -19,25 +20,28 @@ const modules = [
   'summary-pages.js',
 ]
 
-/** Nothing but our own files: no script or style in the page, no other address, no frame around it. The data of the page is no script. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Our own files, and pictures of suppliers from their hosts: no script or style in the page, no frame around it. The page's data is no script. */
+const policyOf = (images: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    imageSources(images),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
-const headers = {
-  'Content-Security-Policy': policy,
+const headersOf = (images: readonly string[]) => ({
+  'Content-Security-Policy': policyOf(images),
   'X-Content-Type-Options': 'nosniff',
   // The address holds the token.
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-cache',
-}
+})
+
+const headers = headersOf([])
 
 const file = (path: string, mediaType: string, read: () => string): Page => {
   let content: PageContent | undefined
@@ -46,6 +50,21 @@ const file = (path: string, mediaType: string, read: () => string): Page => {
     read: async () => {
       content ??= { status: 200, mediaType: `${mediaType}; charset=utf-8`, headers, body: read() }
       return content
+    },
+  }
+}
+
+/** Addresses of the pictures of suppliers. */
+type LogoAddresses = () => Promise<readonly string[]>
+
+/** The page itself is made once; its policy names the hosts of the pictures that there are. */
+const shellPage = (path: string, files: string, logos: LogoAddresses): Page => {
+  let body: string | undefined
+  return {
+    path,
+    read: async () => {
+      body ??= shell(files)
+      return { status: 200, mediaType: 'text/html; charset=utf-8', headers: headersOf(await logos()), body }
     },
   }
 }
@@ -77,11 +96,11 @@ const shell = (files: string): string =>
  * Give the page of Connect at a path, with and without a slash at its end, and its files beneath it. The page begins where the session of its address (`fp_cot`) stands and
  * speaks to the path it was opened from, as any other client does.
  */
-export const connectPages = (path: string): readonly Page[] => {
+export const connectPages = (path: string, logos: LogoAddresses): readonly Page[] => {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return [
-    file(path, 'text/html', () => shell(`${name}/page`)),
-    file(`${path}/`, 'text/html', () => shell('page')),
+    shellPage(path, `${name}/page`, logos),
+    shellPage(`${path}/`, 'page', logos),
     ...modules.map(module => file(`${path}/page/${module}`, 'text/javascript', () => textOf(module))),
     file(`${path}/page/connect.css`, 'text/css', () => `${textOf('connect.css')}\n${textOf('buttons.css')}`),
   ]

@@ -1,5 +1,7 @@
+import { isFailure } from '../../platform/failure.ts'
 import type { Binding, Page } from '../../platform/http/binding.ts'
 import { marketAreasOf } from '../../platform/place/market-areas.ts'
+import { listLogos } from '../../platform/postgres/providers.ts'
 import { credentialsPurpose } from '../../platform/postgres/tariff-credentials.ts'
 import { shipSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
 import { sealWith } from '../../platform/seal.ts'
@@ -24,6 +26,25 @@ export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | '
 /** What Connect brings into the process; `work` is what nobody's call does. */
 export type Connect = { readonly operations: readonly Binding[]; readonly pages: readonly Page[]; readonly work: LeasedWork }
 
+const logosFreshMs = 60_000
+
+/** Return the addresses of the suppliers' logos, read at most once a minute; while PostgreSQL is away, those read before. */
+const supplierLogos = ({ database }: QueryServiceDependencies, at: () => number) => {
+  let logos: readonly string[] = []
+  let readAt = Number.NEGATIVE_INFINITY
+  return async (): Promise<readonly string[]> => {
+    if (at() - readAt < logosFreshMs) return logos
+    readAt = at()
+    try {
+      logos = await listLogos(database.operator)
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      readAt = Number.NEGATIVE_INFINITY
+    }
+    return logos
+  }
+}
+
 /** Open Connect: its operations, its page, and its work. Suppliers that the service comes with are written where they are new. */
 export const openConnect = async (
   shared: QueryServiceDependencies,
@@ -37,9 +58,10 @@ export const openConnect = async (
     areasOf: marketAreasOf,
     connectPaths: [...new Set(['/connect', path])],
   }
+  const logos = supplierLogos(shared, at)
   return {
     operations: connectOperations(dependencies),
-    pages: dependencies.connectPaths.flatMap(connectPages),
+    pages: dependencies.connectPaths.flatMap(path => connectPages(path, logos)),
     work: connectWork(dependencies, at),
   }
 }

@@ -46,6 +46,11 @@ export const aboutBoth = async ({ dependencies, found, provider }: Leg): Promise
   const accent = provider.direct?.accentColor ?? null
   return {
     provider: { display_name: provider.displayName, logo_url: logoOf(provider), ...(accent === null ? {} : { accent_color: accent }) },
-    account: { display_name: account?.displayName ?? '', privacy_url: null, terms_url: null },
+    account: {
+      display_name: account?.displayName ?? '',
+      privacy_url: account?.privacyUrl ?? null,
+      terms_url: account?.termsUrl ?? null,
+      ...(account?.logoUrl ? { logo_url: account.logoUrl } : {}),
+    },
   }
 }

@@ -1,9 +1,9 @@
-import { pageOf, policy, type View } from './frame.ts'
+import { pageOf, policyOf, type View } from './frame.ts'
 import type { SignedIn } from './session.ts'
 import type { Shown } from './visit.ts'
 
 const headers = {
-  'Content-Security-Policy': policy,
+  'Content-Security-Policy': policyOf(),
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -16,11 +16,16 @@ export type Audience = { readonly signedIn: SignedIn | null; readonly csrf: stri
 const withCookie = ({ cookie }: Pick<Audience, 'cookie'>): Readonly<Record<string, string>> =>
   cookie === undefined ? {} : { 'Set-Cookie': cookie }
 
-const htmlAnswer = (body: string, status: number, audience: Pick<Audience, 'cookie'>): Response =>
-  new Response(body, { status, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8', ...withCookie(audience) } })
+const htmlAnswer = (body: string, status: number, audience: Pick<Audience, 'cookie'>, images?: View['images']): Response => {
+  const policy = images === undefined ? {} : { 'Content-Security-Policy': policyOf(images) }
+  return new Response(body, {
+    status,
+    headers: { ...headers, ...policy, 'Content-Type': 'text/html; charset=utf-8', ...withCookie(audience) },
+  })
+}
 
 export const pageAnswer = (view: View, path: string, audience: Audience): Response =>
-  htmlAnswer(pageOf(view, path, audience.csrf, audience.signedIn), view.status ?? 200, audience)
+  htmlAnswer(pageOf(view, path, audience.csrf, audience.signedIn), view.status ?? 200, audience, view.images)
 
 /** Lead the browser to another page of the console. */
 export const redirect = (to: string, audience: Pick<Audience, 'cookie'> = {}): Response =>

@@ -4,6 +4,7 @@ import { isFailure } from '../../platform/failure.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import type { Secret } from '../../platform/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
+import { accountRoutes } from './account.ts'
 import { answerOf, fileAnswer, pageAnswer, redirect } from './answer.ts'
 import { apiOf, type FetchApi } from './api.ts'
 import { assetOf, assetPath } from './assets.ts'
@@ -93,7 +94,7 @@ const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: Sent
  * Source: contract decisions 4 and 14.
  */
 export const createConsole = (means: ConsoleMeans): ((request: Request, environment: unknown) => Promise<Response>) => {
-  const routes = [...overviewRoutes, ...locationRoutes, ...eventRoutes, ...webhookRoutes, ...keyRoutes(means)]
+  const routes = [...overviewRoutes, ...locationRoutes, ...eventRoutes, ...webhookRoutes, ...keyRoutes(means), ...accountRoutes(means)]
   const forms = sentForms()
   return async (request, environment) => {
     const { pathname } = new URL(request.url)

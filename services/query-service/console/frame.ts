@@ -1,21 +1,29 @@
+import { imageSources } from '../../contract/image-origin.ts'
 import { brand } from '../reference/frame.ts'
 import { asMarkup, type Content, type Html, html } from '../reference/html.ts'
 import type { SignedIn } from './session.ts'
 
-/** A page of the console, before its frame; with `charts` it loads what draws them. */
-export type View = { readonly title: string; readonly body: Html; readonly status?: number; readonly charts?: boolean }
+/** A page of the console, before its frame; with `charts` it loads what draws them. `images`: addresses of pictures on other hosts. */
+export type View = {
+  readonly title: string
+  readonly body: Html
+  readonly status?: number
+  readonly charts?: boolean
+  readonly images?: readonly (string | null)[]
+}
 
-/** Scripts and styles come from this service alone; nothing stands inline. */
-export const policy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Scripts and styles come from this service alone, pictures also from the hosts that a page names; nothing stands inline. */
+export const policyOf = (images: readonly (string | null)[] = []): string =>
+  [
+    "default-src 'none'",
+    "style-src 'self'",
+    "script-src 'self'",
+    imageSources(images),
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
 const places = [
   ['/console', 'Overview'],
@@ -23,6 +31,7 @@ const places = [
   ['/console/events', 'Events'],
   ['/console/webhooks', 'Webhooks'],
   ['/console/keys', 'Keys'],
+  ['/console/account', 'Account'],
 ] as const
 
 const isHere = (place: string, path: string): boolean =>

@@ -4,6 +4,16 @@
 
   document.querySelector('.places [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 
+  // A picture of another host takes the place of the initials once it is there.
+  for (const image of all('img[data-picture]')) {
+    const picture = new Image()
+    picture.addEventListener('load', () => {
+      image.src = picture.src
+    })
+    picture.referrerPolicy = 'no-referrer'
+    picture.src = image.dataset.picture
+  }
+
   for (const button of all('button.danger')) {
     let asked = false
     button.addEventListener('click', event => {
