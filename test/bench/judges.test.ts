@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import { judge } from './clients/judge.ts'
+import { limitRate, openEmbeddedLimit } from './limit/limit.ts'
+import { medianOf, swingOf } from './quiet.ts'
 import { quantileOf, samplesSince, sumOf } from './samples.ts'
 import { compare } from './shapes/kills.ts'
 import { inBatches } from './shapes/topic-reader.ts'
@@ -57,5 +59,22 @@ describe('the judges of the benches', () => {
       yield* [4]
     }
     expect(await Array.fromAsync(inBatches(items(), 2, 50))).toEqual([[1, 2], [3], [4]])
+  })
+})
+
+describe('the limit of P1', () => {
+  it('stores every record of a load', { timeout: 60_000 }, async () => {
+    expect(await limitRate(openEmbeddedLimit, { seconds: 1, rate: null, locations: 250, connections: 2 })).toBeGreaterThan(0)
+  })
+
+  it('shares no line with the product', () => {
+    const limit = join(import.meta.dirname, 'limit')
+    for (const file of readdirSync(limit)) expect(readFileSync(join(limit, file), 'utf8'), file).not.toContain('/services/')
+  })
+
+  it('is compared by medians, beside how far the rounds lie apart', () => {
+    expect(medianOf([30, 10, 20])).toBe(20)
+    expect(medianOf([10, 40, 20, 30])).toBe(25)
+    expect(swingOf([90, 100, 110])).toBe(20)
   })
 })

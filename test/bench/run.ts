@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs'
-import { cpus, loadavg } from 'node:os'
+import { cpus } from 'node:os'
 import { missingTool } from '../support/kafka/artefacts.ts'
 import { openEmbedded } from './bench-system.ts'
 import { clientsTable } from './clients/run-clients.ts'
 import { distributedOn } from './distributed/distributed-system.ts'
 import { openSharedParts } from './distributed/shared-parts.ts'
 import { closeOnSignals } from './interrupted.ts'
-import { distributedBareOn, openEmbeddedBare } from './limit/bare.ts'
+import { distributedLimitOn, openEmbeddedLimit } from './limit/limit.ts'
 import { type Line, type Measures, tableHead, tableLine } from './line.ts'
 import { partMeasures } from './part-measures.ts'
+import { untilQuiet } from './quiet.ts'
 import { shapesTable } from './shapes/run-shapes.ts'
 import { wholeMeasures } from './whole-measures.ts'
 
@@ -18,7 +19,8 @@ npm run bench -- --shapes [--seconds N] [--kills N] [--locations N] [--only NAME
 npm run bench -- --clients [--kills N]
 
 Measures the promises of performance, each beside its limit in the same run, prints a table and writes bench.json.
-Leave the machine alone meanwhile: every figure is of the whole machine.
+Leave the machine alone meanwhile: every figure is of the whole machine. The bench waits up to a minute until the machine is quiet.
+P1 runs in turns with a plain pipeline of the same task (test/bench/limit), three rounds of a third of --seconds each.
 
 --distributed  on a real broker and registry, PostgreSQL, and the engine behind HTTP, with a process for each role. Broker and registry
                are fetched once and started, or taken from KAFKA_BROKERS and SCHEMA_REGISTRY_URL.
@@ -40,7 +42,10 @@ const seconds = Number(argument('--seconds') ?? (isOfShapes ? 20 : 60))
 
 const run = async (measures: Measures, profile: string): Promise<void> => {
   const lines: Line[] = []
-  process.stdout.write(`${profile}, ${cpus().length} cores, load ${(loadavg()[0] ?? 0).toFixed(1)} at the start\n${tableHead}`)
+  const busyShare = await untilQuiet()
+  process.stdout.write(
+    `${profile}, ${cpus().length} cores, ${(busyShare * 100).toFixed(0)} % of them busy with other work at the start\n${tableHead}`,
+  )
   for (const name of argument('--only')?.split(',') ?? Object.keys(measures)) {
     for (const line of (await measures[name]?.()) ?? []) {
       lines.push(line)
@@ -72,9 +77,9 @@ else if (process.argv.includes('--clients')) {
 } else if (isDistributed) {
   needBroker()
   await using shared = await openSharedParts(Number(argument('--brokers') ?? 1))
-  const parts = { open: distributedOn(shared), openBare: distributedBareOn(shared) }
+  const parts = { open: distributedOn(shared), openLimit: distributedLimitOn(shared) }
   await run(wholeMeasures({ name: 'distributed', ...parts, seconds, locations }), 'distributed')
 } else {
-  const whole = wholeMeasures({ name: 'embedded', open: openEmbedded, openBare: openEmbeddedBare, seconds, locations })
+  const whole = wholeMeasures({ name: 'embedded', open: openEmbedded, openLimit: openEmbeddedLimit, seconds, locations })
   await run({ ...partMeasures, ...whole }, 'embedded')
 }

@@ -1,7 +1,8 @@
 import type { OpenBench } from './bench-system.ts'
 import { type EndToEnd, endToEnd } from './end-to-end.ts'
-import { barePipeline, type OpenBare } from './limit/bare.ts'
+import { limitRate, type OpenLimit } from './limit/limit.ts'
 import { type Line, lineBeside, lineOf, type Measures } from './line.ts'
+import { medianOf, swingOf } from './quiet.ts'
 import { type ReadFigures, readFigures } from './reads.ts'
 import { singleRecords } from './single.ts'
 import { webhookFigures } from './webhooks.ts'
@@ -10,35 +11,79 @@ import { webhookFigures } from './webhooks.ts'
 export type Profile = {
   readonly name: 'embedded' | 'distributed'
   readonly open: OpenBench
-  readonly openBare: OpenBare
+  readonly openLimit: OpenLimit
   readonly seconds: number
   /** Locations of the fleet that sends; each has two devices. */
   readonly locations: number
 }
 
 const loadOf = ({ locations }: Profile) => ({ rate: null, locations, connections: 8 })
-const p1Goals = { embedded: '≥ 120,000 and ≥ 0.6 ×', distributed: '≥ 100,000 and ≥ 0.6 ×' }
+const p1Goals = { embedded: '≥ 120,000 and ≥ 0.75 ×', distributed: '≥ 100,000 and ≥ 0.75 ×' }
+const rounds = 3
 const readGoals = { day: '≤ 30', month: '≤ 60', session: '≤ 60', account: '≤ 600' }
 const kinds = Object.keys(readGoals) as readonly (keyof ReadFigures)[]
 
+const mostOf = (runs: readonly EndToEnd[], of: (run: EndToEnd) => number): number => Math.max(...runs.map(of))
+
+/** The product and its limit run in turns, so that both meet the same machine; the figure is the ratio of their medians. */
 const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
-  const { name, open, openBare, seconds } = profile
-  const load = loadOf(profile)
-  const bare = await barePipeline(openBare, { ...load, seconds })
-  const whole = await endToEnd(open, { ...load, seconds })
-  const tiered = name === 'embedded' ? await endToEnd(open, { ...load, seconds, pricing: 'tiers' }) : null
-  const tieredLine = (value: number): Line =>
-    lineBeside('P1', 'first pricing with tiers', value, whole.recordsPerSecond, 'records/s', '≥ 0.5 × without')
-  const late = (whole.backlog.at(-1) ?? 0) / whole.recordsPerSecond
-  const memoryGoal = name === 'embedded' ? '≤ 1,200' : ''
+  const { name, open, openLimit } = profile
+  const load = { ...loadOf(profile), seconds: profile.seconds / rounds }
+  const limits: number[] = []
+  const runs: EndToEnd[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    limits.push(await limitRate(openLimit, load))
+    runs.push(await endToEnd(open, load))
+  }
+  const rates = runs.map(({ recordsPerSecond }) => recordsPerSecond)
+  const rate = medianOf(rates)
+  const tiered = name === 'embedded' ? await endToEnd(open, { ...load, pricing: 'tiers' }) : null
+  const tieredLine = (value: number): Line => lineBeside('P1', 'first pricing with tiers', value, rate, 'records/s', '≥ 0.5 × without')
+  const behind = (at: (backlog: readonly number[]) => number | undefined) => (run: EndToEnd) =>
+    (at(run.backlog) ?? 0) / run.recordsPerSecond
+  const cpuNames = Object.keys(runs[0]?.cpuMicroseconds ?? {})
   return [
     ...(tiered === null ? [] : [tieredLine(tiered.recordsPerSecond)]),
-    lineBeside('P1', `end to end, ${name}`, whole.recordsPerSecond, bare.recordsPerSecond, 'records/s', p1Goals[name]),
-    lineOf('P1', 'backlog at the end', late, 's', 'not growing'),
-    lineOf('P1', 'backlog at half time', (whole.backlog[whole.backlog.length >> 1] ?? 0) / whole.recordsPerSecond, 's', ''),
-    lineOf('P1', 'lost', whole.lost, 'records', '0'),
-    ...Object.entries(whole.cpuMicroseconds).map(([name, micros]) => lineOf('P1', `CPU, ${name}`, micros, 'µs/record', '')),
-    lineOf('P10', 'memory at P1', whole.rssMb, 'MB', memoryGoal),
+    lineBeside('P1', `end to end, ${name}`, rate, medianOf(limits), 'records/s', p1Goals[name]),
+    lineOf('P1', 'swing of the product over rounds', swingOf(rates), '%', ''),
+    lineOf('P1', 'swing of the limit over rounds', swingOf(limits), '%', ''),
+    lineOf(
+      'P1',
+      'backlog at the end',
+      mostOf(
+        runs,
+        behind(backlog => backlog.at(-1)),
+      ),
+      's',
+      'not growing',
+    ),
+    lineOf(
+      'P1',
+      'backlog at half time',
+      mostOf(
+        runs,
+        behind(backlog => backlog[backlog.length >> 1]),
+      ),
+      's',
+      '',
+    ),
+    lineOf(
+      'P1',
+      'lost',
+      mostOf(runs, ({ lost }) => lost),
+      'records',
+      '0',
+    ),
+    ...cpuNames.map(process =>
+      lineOf('P1', `CPU, ${process}`, medianOf(runs.map(run => run.cpuMicroseconds[process] ?? 0)), 'µs/record', ''),
+    ),
+    lineOf(
+      'P10',
+      'memory at P1',
+      mostOf(runs, ({ rssMb }) => rssMb),
+      'MB',
+      name === 'embedded' ? '≤ 900' : '',
+    ),
   ]
 }
 

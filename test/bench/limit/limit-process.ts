@@ -1,0 +1,65 @@
+/**
+ * The limit of P1: a plain pipeline of the same task that shares no line with the product. It takes submissions over hono, parses them with
+ * `JSON.parse`, logs each as one Avro array, decodes it, multiplies each energy with a price and stores ten columns. It checks nothing, knows
+ * no tariffs and writes no receipts.
+ *
+ * Arguments: a JSON object `{ half, folder, brokers, topic, engineUrl }`. `half` is `all` for both halves in one process, on LMDB and the
+ * engine in this process, or `gateway` or `worker` for one of them on brokers and an engine behind HTTP. Sends `{ port }` once it is ready, and
+ * `{ stored }`, the number of stored rows, for every message that it gets.
+ */
+import { join } from 'node:path'
+import { type ServerType, serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { type LimitEngine, openChdbLimit, openHttpLimit } from './limit-engines.ts'
+import { type LimitLog, openKafkaReader, openKafkaWriter, openLmdbLimit } from './limit-logs.ts'
+import { encodeChunk, rowsOf, type SentRecord } from './limit-records.ts'
+
+export type LimitArguments =
+  | { readonly half: 'all'; readonly folder: string }
+  | { readonly half: 'gateway' | 'worker'; readonly brokers: readonly string[]; readonly topic: string; readonly engineUrl: string }
+
+let stored = 0
+
+/** Take submissions; resolves with the port. */
+const takeSubmissions = (append: LimitLog['append']): Promise<number> => {
+  const app = new Hono()
+  app.put('/meters/interval', async context => {
+    const sent = (await context.req.json()) as readonly SentRecord[]
+    await append(encodeChunk(sent))
+    return context.json({ records_accepted: sent.length })
+  })
+  return new Promise(resolve => {
+    const server: ServerType = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => resolve(port))
+    server.on('error', error => process.stderr.write(`${error.message}\n`))
+  })
+}
+
+/** Store what the log brings, for ever. The next rows are made while the engine stores the ones before. */
+const storeAll = async (log: Pick<LimitLog, 'take' | 'commit'>, engine: LimitEngine): Promise<never> => {
+  let version = 0
+  let storing = Promise.resolve()
+  for (;;) {
+    const rows = rowsOf(await log.take(), version)
+    version += rows.count
+    await storing
+    storing = engine.insert(rows).then(() => {
+      stored += rows.count
+      return log.commit()
+    })
+  }
+}
+
+const start = async (given: LimitArguments): Promise<number> => {
+  if (given.half === 'all') {
+    const log = openLmdbLimit(join(given.folder, 'log'))
+    void storeAll(log, await openChdbLimit(join(given.folder, 'rows')))
+    return takeSubmissions(log.append)
+  }
+  if (given.half === 'gateway') return takeSubmissions(openKafkaWriter(given.brokers, given.topic))
+  void storeAll(await openKafkaReader(given.brokers, given.topic), await openHttpLimit(given.engineUrl))
+  return 0
+}
+
+process.on('message', () => process.send?.({ stored }))
+process.once('disconnect', () => process.exit(0))
+process.send?.({ port: await start(JSON.parse(process.argv[2] ?? '') as LimitArguments) })

@@ -1,0 +1,87 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Admin } from '@platformatic/kafka'
+import { dataFolder } from '../../support/running-system.ts'
+import { released, type SharedParts, startEngine } from '../distributed/shared-parts.ts'
+import type { FleetLoad } from '../end-to-end.ts'
+import { bodiesOf } from '../fleet.ts'
+import { answerOf, forkLoad } from '../fork-load.ts'
+import { removeAfterRun } from '../kept-data.ts'
+import type { LimitArguments } from './limit-process.ts'
+
+/** A running limit. */
+type Limit = AsyncDisposable & { readonly port: number; readonly stored: () => Promise<number> }
+export type OpenLimit = () => Promise<Limit>
+
+const drainMs = 60_000
+const partitions = 8
+
+const startProcess = async (given: LimitArguments): Promise<{ readonly child: ChildProcess; readonly port: number }> => {
+  const child = fork(new URL('./limit-process.ts', import.meta.url), [JSON.stringify(given)], { execArgv: [] })
+  return { child, ...(await answerOf<{ readonly port: number }>(child)) }
+}
+
+const storedOf = async (child: ChildProcess): Promise<number> => {
+  child.send('stored')
+  return (await answerOf<{ readonly stored: number }>(child)).stored
+}
+
+/** Open the limit on embedded parts, in one process. */
+export const openEmbeddedLimit: OpenLimit = async () => {
+  const folder = dataFolder()
+  mkdirSync(folder, { recursive: true })
+  const { child, port } = await startProcess({ half: 'all', folder })
+  return {
+    port,
+    stored: () => storedOf(child),
+    [Symbol.asyncDispose]: async () => {
+      await released(child)
+      removeAfterRun(folder)
+    },
+  }
+}
+
+const createTopic = async (brokers: readonly string[], topic: string, replicas: number): Promise<void> => {
+  const admin = new Admin({ clientId: 'limit', bootstrapBrokers: [...brokers] })
+  await admin.createTopics({ topics: [topic], partitions, replicas })
+  await admin.close()
+}
+
+/** Open the limit on brokers: a process that takes submissions, one that stores them, and one of the engine. */
+export const distributedLimitOn =
+  ({ brokers, replicas }: SharedParts): OpenLimit =>
+  async () => {
+    await using opening = new AsyncDisposableStack()
+    const engine = opening.use(await startEngine())
+    const topic = `limit-${randomUUID()}`
+    await createTopic(brokers, topic, replicas)
+    const parts = { brokers, topic, engineUrl: engine.url }
+    const worker = await startProcess({ half: 'worker', ...parts })
+    opening.adopt(worker.child, released)
+    const gateway = await startProcess({ half: 'gateway', ...parts })
+    opening.adopt(gateway.child, released)
+    const open = opening.move()
+    return { port: gateway.port, stored: () => storedOf(worker.child), [Symbol.asyncDispose]: () => open.disposeAsync() }
+  }
+
+const idsOf = (prefix: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${(index + 1).toString(16).padStart(24, '0')}`)
+
+/** Measure how many records a second the limit stores under the load that the product gets. */
+export const limitRate = async (open: OpenLimit, { seconds, rate, locations, connections }: FleetLoad): Promise<number> => {
+  await using limit = await open()
+  const fleet = { locations: idsOf('loc_', locations), devices: idsOf('dev_', locations * 2) }
+  const startedAt = performance.now()
+  const load = await forkLoad({
+    ...{ host: '127.0.0.1', port: limit.port, path: '/meters/interval', token: 'none' },
+    ...{ bodies: bodiesOf(fleet, 500), recordsPerBody: 500, connections, seconds, rate },
+    ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
+  })
+  let stored = 0
+  for (const end = performance.now() + drainMs; stored < load.records && performance.now() < end; await sleep(50))
+    stored = await limit.stored()
+  if (stored < load.records) throw new Error(`The limit stored ${stored} of ${load.records} records.`)
+  return (stored * 1000) / (performance.now() - startedAt)
+}
