@@ -23,7 +23,7 @@ export const needsOthers = (snapshot: PricingSnapshot, record: MeterRecord): boo
 /** The stored records of the location that share time with a span, as they were submitted. Their pieces are not read. */
 const storedIn = async (clickHouse: ClickHouse, tenant: Tenant, { locationId, tariffDirection }: MeterRecord, span: Span) => {
   const stored: Named[] = []
-  const turns = openTurns()
+  const turns = openTurns(tenant.accountId)
   for await (const rows of rowsOfSpans(clickHouse, tenant, [{ locationId, ...span }])) {
     for (const row of rows) {
       const isWithin = row.start < span.to && (row.end > span.from || row.start >= span.from)
@@ -71,7 +71,7 @@ export const countedBefore = async (
   const coverage = coverageBy(all.map(one => one.record))
   const covered = coverage(record)
   if (!isTiered) return { counted: new Map(), covered }
-  const counted = await inTurns(countBefore(snapshot, all, { ...record, recordId }, coverage))
+  const counted = await inTurns(countBefore(snapshot, all, { ...record, recordId }, coverage), tenant.accountId)
   return { counted, covered }
 }
 

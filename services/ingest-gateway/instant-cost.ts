@@ -152,8 +152,8 @@ const orPending = async (
 }
 
 const simulate = async ({ clickHouse, log, waitMs = defaultWaitMs }: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
-  const { record, lane, held, signal } = asked
-  if (!needsOthers(held.snapshot, record)) return inTurns(costByDay(held.snapshot, record))
+  const { tenant, record, lane, held, signal } = asked
+  if (!needsOthers(held.snapshot, record)) return inTurns(costByDay(held.snapshot, record), tenant.accountId)
   const end = await laneEnd(log, lane)
   const stored = await poll(async () => ((await isStored(log, lane, end)) ? true : null), waitMs, signal)
   if (stored === null) throw laneBehind('ask again')
@@ -163,14 +163,14 @@ const simulate = async ({ clickHouse, log, waitMs = defaultWaitMs }: CalculateIn
 
 const costAmongOthers = async (clickHouse: ClickHouse, { tenant, held, record, recordId }: Asked): Promise<RecordPrice> => {
   const { counted, covered } = await countedBefore(clickHouse, tenant, held.snapshot, record, recordId)
-  return inTurns(costByDay(held.snapshot, record, counted, covered))
+  return inTurns(costByDay(held.snapshot, record, counted, covered), tenant.accountId)
 }
 
 const store = async (parts: CalculateInstantCost, asked: Asked): Promise<RecordPrice> => {
   const { tenant, record, recordId, lane, held, at, signal } = asked
   const part = { ...tenant, batchId: null, receivedAt: at, records: [{ ...record, recordId, recordNumber: 1 }] }
   const place = (await parts.writer.write(new Map([[lane, part]]))).get(lane)
-  if (!needsOthers(held.snapshot, record)) return inTurns(costByDay(held.snapshot, record))
+  if (!needsOthers(held.snapshot, record)) return inTurns(costByDay(held.snapshot, record), tenant.accountId)
   if (place === undefined) throw new Error('a record was written without a place')
   const version = versionOf(place.generation, place.offset, place.position)
   const row = await poll(

@@ -78,8 +78,8 @@ const mostSpare = 64
 const recordsAtOnce = 256
 
 const goOn = async (walk: Walk, from: JsonCursor, most: number): Promise<boolean> => {
-  const { inLines, reader } = walk
-  const slices = beginSlices()
+  const { inLines, reader, part } = walk
+  const slices = beginSlices(part.accountId)
   let ahead = firstElement(from, inLines)
   while (ahead === 'element') {
     const start = from.at

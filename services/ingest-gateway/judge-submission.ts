@@ -34,7 +34,7 @@ export const judgeSubmission = async (submission: Submission, judgement: Judgeme
   const read: Read[] = []
   const locations = new Set<string>()
   const devices = new Set<string>()
-  const slices = beginSlices()
+  const slices = beginSlices(part.accountId)
   let recordNumber = 0
   for (const element of elements) {
     recordNumber += 1

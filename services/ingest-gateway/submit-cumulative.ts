@@ -1,7 +1,7 @@
 import { meterBatchToWire, referenceOf } from '../contract/meter-batch.ts'
 import { type CumulativeSubmission, type meterCumulativeSubmit, readCumulative, readReading } from '../contract/meter-cumulative.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
-import { inSlices } from '../contract/slices.ts'
+import { beginSlices, inSlices } from '../contract/slices.ts'
 import { isId } from '../domain/identifier.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { BatchIds } from '../platform/batch-id.ts'
@@ -33,12 +33,12 @@ export const submitCumulative =
   ({ known, readings: writer, headers, batchIds, counts }: SubmitCumulative) =>
   async ({ at, body, layout, caller }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
-    const parsed = await inSlices(readCumulative(body.bytes, layout))
+    const parsed = await inSlices(readCumulative(body.bytes, layout), beginSlices(caller.accountId))
     if (!parsed.ok) return parsed
     const { elements, units: _, ...register } = parsed.value
     const lane = await findLane(known, tenant, register, at)
     if (!lane.ok) return lane
-    const { readings, refused: failed } = await inSlices(judgeReadings(parsed.value, tenant, at))
+    const { readings, refused: failed } = await inSlices(judgeReadings(parsed.value, tenant, at), beginSlices(caller.accountId))
     const batchId = batchIds.mint(tenant, at)
     const { locationId, deviceId } = register
     const batch = { ...tenant, batchId, receivedAt: at }

@@ -1,6 +1,6 @@
 import { meterBatchToWire, type meterIntervalSubmit, readRecords } from '../contract/meter-batch.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
-import { inSlices } from '../contract/slices.ts'
+import { beginSlices, inSlices } from '../contract/slices.ts'
 import { accepted, type Result } from '../domain/refusal.ts'
 import type { BatchIds } from '../platform/batch-id.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
@@ -60,6 +60,6 @@ export const submitInterval =
 export const judge = async (body: RawBody, judgement: Judgement): Promise<Result<JudgedSubmission>> => {
   const plain = await judgePlain(body, judgement)
   if (plain !== null) return accepted(plain)
-  const parsed = await inSlices(readRecords(body))
+  const parsed = await inSlices(readRecords(body), beginSlices(judgement.part.accountId))
   return parsed.ok ? accepted(await judgeSubmission(parsed.value, judgement)) : parsed
 }

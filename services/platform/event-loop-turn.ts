@@ -1,7 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
-/** Long work lets others run after so many ms: with what a single slice and the collector add, turns stay below 20 ms. */
-const longestTurnMs = 8
+import { beginSlices, inSlices } from '../contract/slices.ts'
 
 /** The turns of the event loop that some long work takes. */
 export type Turns = {
@@ -11,23 +8,11 @@ export type Turns = {
   readonly next: () => Promise<void>
 }
 
-/** Begin the first turn of some work now. */
-export const openTurns = (maxMs = longestTurnMs): Turns => {
-  let since = performance.now()
-  return {
-    isOver: () => performance.now() - since > maxMs,
-    next: async () => {
-      await nextTurn()
-      since = performance.now()
-    },
-  }
+/** Begin the first turn of some work now. `account`: for which account it is done; the service itself if absent. */
+export const openTurns = (account?: string): Turns => {
+  const { isOver, rest } = beginSlices(account)
+  return { isOver, next: rest }
 }
 
 /** Run work to its end that gives `null` wherever it may be interrupted, and let others run meanwhile. */
-export const inTurns = async <T>(work: Generator<unknown, T, undefined>, turns = openTurns()): Promise<T> => {
-  for (;;) {
-    const step = work.next()
-    if (step.done === true) return step.value
-    if (turns.isOver()) await turns.next()
-  }
-}
+export const inTurns = <T>(work: Generator<unknown, T, undefined>, account?: string): Promise<T> => inSlices(work, beginSlices(account))

@@ -2,7 +2,7 @@ import { retryAfterSeconds } from '../../contract/error.ts'
 import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exchange.ts'
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf, WrittenAnswer } from '../../contract/operation.ts'
-import { inSlices } from '../../contract/slices.ts'
+import { beginSlices, inSlices } from '../../contract/slices.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { callerOf, challenge, nobody, permit } from './access.ts'
 import type { Ticket } from './admission.ts'
@@ -113,7 +113,7 @@ const enter = async (
   const permitted = permit(operation, caller)
   const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
   trace.isReadingBody = allowed.ok
-  const body = allowed.ok ? await bodyOf(request, entry, ticket) : allowed
+  const body = allowed.ok ? await bodyOf(request, entry, caller, ticket) : allowed
   trace.isReadingBody = false
   if (body.ok) return accepted({ request, entry, operation, parameters, caller, body: body.value, signal })
   if (body === busy) return body
@@ -125,8 +125,15 @@ const enter = async (
 const isRateLimited = ({ access }: Operation, caller: Caller): boolean =>
   caller !== nobody && caller.scope !== 'operator' && access !== 'metering' && access !== 'login'
 
-const bodyOf = async (request: Request, { binding: { operation }, route }: Entry, { weigh }: Ticket): Promise<Result<RawBody>> =>
-  operation.body !== undefined && route.bodyInQuery === undefined ? readRequestBody(request, operation, weigh) : accepted(emptyBody)
+const bodyOf = async (
+  request: Request,
+  { binding: { operation }, route }: Entry,
+  { accountId: account }: Caller,
+  { weigh: hasRoom }: Ticket,
+): Promise<Result<RawBody>> =>
+  operation.body !== undefined && route.bodyInQuery === undefined
+    ? readRequestBody(request, operation, { account, hasRoom })
+    : accepted(emptyBody)
 
 const searchOf = (url: string): string => {
   const start = url.indexOf('?')
@@ -136,7 +143,7 @@ const searchOf = (url: string): string => {
 const readFor = async (passage: Passage, trace: Trace, idempotency: IdempotencyClaim | null): Promise<Result<RequestOf<Operation>>> => {
   const { entry, operation, caller, body, signal, parameters } = passage
   const wire = { route: entry.route, layout: trace.layout, parameters, search: searchOf(passage.request.url), body }
-  const read = await inSlices(readRequest(operation, wire))
+  const read = await inSlices(readRequest(operation, wire), beginSlices(caller.accountId))
   if (!read.ok) return read
   const { query, body: shaped, parameters: all } = read.value
   const wantsCsv = entry.binding.csv !== undefined && takes(passage.request.headers.get('accept'), 'text/csv')
@@ -174,8 +181,8 @@ type Performed = { readonly ok: true; readonly value: Answer } | Fault
 const bodyWritten = (written: WrittenAnswer): Answer['body'] =>
   'text' in written ? written.text : 'bytes' in written ? written.bytes : written.chunks
 
-const textOf = async ({ written, value }: Answered, operation: Operation, layout: Layout): Promise<string> => {
-  if (written === undefined) return jsonText(value, whole => answerInLayout(operation, whole, layout))
+const textOf = async ({ written, value }: Answered, { operation, caller }: Passage, layout: Layout): Promise<string> => {
+  if (written === undefined) return jsonText(value, whole => answerInLayout(operation, whole, layout), caller.accountId)
   if ('text' in written) return written.text
   throw new Error(`an answer of ${operation.id} cannot be kept: it is no text`)
 }
@@ -203,7 +210,7 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
       mediaType: 'text/csv; charset=utf-8; header=present',
     })
   }
-  return accepted(jsonAnswer(trace, await textOf(outcome, operation, trace.layout), operation.status))
+  return accepted(jsonAnswer(trace, await textOf(outcome, passage, trace.layout), operation.status))
 }
 
 const performOnce = async (
@@ -217,7 +224,7 @@ const performOnce = async (
   const run = async (): Promise<{ readonly ok: true; readonly value: KeptAnswer } | Fault> => {
     const outcome = await answerWith(passage, trace, read)
     if (!outcome.ok) return outcome
-    const body = await textOf(outcome, operation, trace.layout)
+    const body = await textOf(outcome, passage, trace.layout)
     return { ok: true, value: { status: operation.status, layout: trace.layout, body } }
   }
   const once = await runOnce<Fault>(claim, ports, run)

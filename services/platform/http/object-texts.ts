@@ -49,10 +49,10 @@ function* joined(texts: Iterable<string>): Generator<null, string> {
   return text
 }
 
-/** Write an answer as JSON; one with a long list in turns, so that others run in between. */
-export const jsonText = async (value: unknown, translate: (whole: unknown) => unknown): Promise<string> => {
+/** Write an answer of an account as JSON; one with a long list in turns, so that others run in between. */
+export const jsonText = async (value: unknown, translate: (whole: unknown) => unknown, account?: string): Promise<string> => {
   if (!hasLongData(value)) return JSON.stringify(translate(value))
   const { data } = value
   const write = (from: number, to: number) => ({ ...value, data: data.slice(from, to) })
-  return inTurns(joined(objectTexts({ member: 'data', count: data.length, atATime: shortList, write, translate })))
+  return inTurns(joined(objectTexts({ member: 'data', count: data.length, atATime: shortList, write, translate })), account)
 }

@@ -21,8 +21,8 @@ export const busy = refused('unavailable', 'The service is busy; send the reques
 
 const tooLarge = (limit: number) => refused('body_too_large', `Send a body of at most ${limit} bytes`)
 
-/** Tells whether there is room for a body of so many bytes. */
-type HasRoom = (bytes: number) => boolean
+/** Whose body is read. `hasRoom` tells whether there is room for a body of so many bytes. */
+export type BodyReader = { readonly account: string; readonly hasRoom: (bytes: number) => boolean }
 
 /** Chunks that may be of any size; those of a body with more have so many bytes on average, for each costs some microseconds. */
 const chunksOfAnySize = 1_024
@@ -36,9 +36,13 @@ const tinyChunks = refused(
 )
 
 /** Read a body in its chunks, stopping at the limit, where there is no room for more, and at very many tiny chunks. */
-export const readCounted = async (stream: ReadableStream<Uint8Array>, limit: number, hasRoom: HasRoom): Promise<Result<Uint8Array>> => {
+export const readCounted = async (
+  stream: ReadableStream<Uint8Array>,
+  limit: number,
+  { account, hasRoom }: BodyReader,
+): Promise<Result<Uint8Array>> => {
   const chunks: Uint8Array[] = []
-  const slices = beginSlices()
+  const slices = beginSlices(account)
   let length = 0
   for await (const chunk of stream) {
     length += chunk.length
@@ -52,10 +56,10 @@ export const readCounted = async (stream: ReadableStream<Uint8Array>, limit: num
   return accepted(Buffer.concat(chunks, length))
 }
 
-const readBytes = async (request: Request, limit: number, hasRoom: HasRoom): Promise<Result<Uint8Array>> => {
+const readBytes = async (request: Request, limit: number, reader: BodyReader): Promise<Result<Uint8Array>> => {
   const announced = request.headers.get('content-length')
   if (announced !== null) return Number(announced) <= limit ? accepted(new Uint8Array(await request.arrayBuffer())) : tooLarge(limit)
-  return request.body === null ? accepted(new Uint8Array()) : readCounted(request.body, limit, hasRoom)
+  return request.body === null ? accepted(new Uint8Array()) : readCounted(request.body, limit, reader)
 }
 
 /** Bodies that are inflated at once: one for each thread that the engine has for it, so that many bombs take no more memory than a few. */
@@ -97,7 +101,7 @@ const mediaTypeRefusal = (operation: Operation, mediaType: string): Result<never
  * An empty body needs no Content-Type. Refuses other media types and codings, bodies whose compressed or inflated size is above the limit,
  * and those that `hasRoom` has no room for.
  */
-export const readRequestBody = async (request: Request, operation: Operation, hasRoom: HasRoom): Promise<Result<RawBody>> => {
+export const readRequestBody = async (request: Request, operation: Operation, reader: BodyReader): Promise<Result<RawBody>> => {
   const limit = operation.bodyLimit ?? defaultBodyLimit
   const mediaType = mediaTypeOf(request.headers.get('content-type'))
   const coding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
@@ -106,11 +110,11 @@ export const readRequestBody = async (request: Request, operation: Operation, ha
   const wrongCharset = operation.anyMediaType === true ? null : charsetRefusal(request.headers.get('content-type'))
   const wrongType = wrongCharset ?? (mayBeEmpty ? null : mediaTypeRefusal(operation, mediaType))
   if (wrongType !== null) return wrongType
-  const read = await readBytes(request, limit, hasRoom)
+  const read = await readBytes(request, limit, reader)
   if (!read.ok) return read
   const bytes = read.value
   if (mayBeEmpty && bytes.length > 0) return mediaTypeRefusal(operation, mediaType) ?? accepted({ bytes, mediaType })
   const inflated = coding === 'identity' || bytes.length === 0 ? read : await inflateBytes(bytes, limit)
   if (!inflated.ok) return inflated
-  return hasRoom(inflated.value.length) ? accepted({ bytes: inflated.value, mediaType }) : busy
+  return reader.hasRoom(inflated.value.length) ? accepted({ bytes: inflated.value, mediaType }) : busy
 }

@@ -1,6 +1,6 @@
 import { sentBody } from '../../contract/exchange.ts'
 import type { Caller, Operation, RawBody } from '../../contract/operation.ts'
-import { inSlices } from '../../contract/slices.ts'
+import { beginSlices, inSlices } from '../../contract/slices.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
 import { nobody } from './access.ts'
@@ -31,7 +31,7 @@ export const tellRefusal = async (
       refusal,
       caller,
       id: parameters['id'] ?? '',
-      body: await inSlices(sentBody(operation, body)),
+      body: await inSlices(sentBody(operation, body), beginSlices(caller.accountId)),
       requestId,
       at,
     })

@@ -9,7 +9,7 @@ const formLimit = 65_536
 const readForm = async (request: Request): Promise<URLSearchParams | null> => {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded' || request.body === null) return null
-  const read = await readCounted(request.body, formLimit, () => true)
+  const read = await readCounted(request.body, formLimit, { account: '', hasRoom: () => true })
   return read.ok ? new URLSearchParams(Buffer.from(read.value).toString('utf8')) : null
 }
 
