@@ -15,6 +15,6 @@ const cellText = (cell: Cell): string => {
   return quoted.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** Write a table as RFC 4180 text: names first, lines ended by CR LF, numbers with all their digits. */
-export const csvText = (names: readonly string[], rows: readonly (readonly Cell[])[]): string =>
-  [names, ...rows].map(row => `${row.map(cellText).join(',')}\r\n`).join('')
+/** Write a table as RFC 4180 text: names first, lines ended by CR LF, numbers with all their digits. `names` null: a further part of a table. */
+export const csvText = (names: readonly string[] | null, rows: readonly (readonly Cell[])[]): string =>
+  [...(names === null ? [] : [names]), ...rows].map(row => `${row.map(cellText).join(',')}\r\n`).join('')

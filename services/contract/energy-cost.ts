@@ -133,22 +133,26 @@ const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetOf: A
     : { unpriced_records: entry.unpricedRecords, unpriced_energy: { value: scaledNumber(entry.unpricedEnergy, energyScale) } }),
 })
 
-/** Write an energy cost as a table: one row an element. */
-export const energyCostToCsv = (cost: z.output<typeof energyCostShape>): string =>
+const csvNames = [
+  'start_time',
+  'end_time',
+  'session_reference_id',
+  'record_reference_id',
+  'energy_wh',
+  'cost',
+  'currency_code',
+  'confidence',
+  'unpriced_records',
+  'unpriced_energy_wh',
+  'records',
+]
+
+type WrittenCost = z.output<typeof energyCostShape>
+
+/** Write the elements of an energy cost as rows of a table, without its names. */
+export const energyCostRowsToCsv = (cost: WrittenCost): string =>
   csvText(
-    [
-      'start_time',
-      'end_time',
-      'session_reference_id',
-      'record_reference_id',
-      'energy_wh',
-      'cost',
-      'currency_code',
-      'confidence',
-      'unpriced_records',
-      'unpriced_energy_wh',
-      'records',
-    ],
+    null,
     cost.data.map(element => [
       element.start_time,
       element.end_time,
@@ -163,6 +167,9 @@ export const energyCostToCsv = (cost: z.output<typeof energyCostShape>): string 
       element.records,
     ]),
   )
+
+/** Write an energy cost as a table: one row an element. */
+export const energyCostToCsv = (cost: WrittenCost): string => csvText(csvNames, []) + energyCostRowsToCsv(cost)
 
 /** Give the flow of energy that a cost is about when none is named. Source: contract decisions 9. */
 export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>

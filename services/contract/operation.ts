@@ -163,7 +163,7 @@ export type RequestOf<O extends Operation> = {
   readonly signal: AbortSignal
 }
 
-/** An answer that an operation has written itself, in the names of the request's layout: JSON in UTF-8. */
+/** An answer that an operation has written itself, in the names of the request's layout: JSON in UTF-8, or a table if its outcome says so. */
 export type WrittenAnswer =
   | { readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly text: string }
@@ -175,5 +175,5 @@ export type WrittenAnswer =
  */
 export type Outcome<Answer> =
   | { readonly ok: true; readonly value: Answer; readonly written?: never; readonly layout?: Layout }
-  | { readonly ok: true; readonly written: WrittenAnswer; readonly value?: never; readonly layout?: never }
+  | { readonly ok: true; readonly written: WrittenAnswer; readonly isTable?: boolean; readonly value?: never; readonly layout?: never }
   | { readonly ok: false; readonly refusal: Refusal; readonly layout?: Layout; readonly context?: string; readonly connectToken?: string }

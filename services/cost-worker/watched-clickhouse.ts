@@ -15,6 +15,7 @@ export const watchedClickHouse = (clickHouse: ClickHouse, onProgress: () => void
     command: sql => told(clickHouse.command(sql)),
     insert: rows => told(clickHouse.insert(rows)),
     rows: sql => told(clickHouse.rows(sql)),
+    lines: sql => told(clickHouse.lines(sql)),
     stream: async function* (sql) {
       for await (const block of clickHouse.stream(sql)) {
         onProgress()

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { estimatedObjects } from '../../services/platform/clickhouse/meter-cost-counts.ts'
 import { pageOfRows } from '../../services/platform/clickhouse/meter-cost-pages.ts'
-import { placesOfSession, rowOfRecord, rowsOfSession, rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import { blocksOfSession, placesOfSession, rowOfRecord, rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import {
   lastSeenOfDevices,
@@ -27,6 +27,7 @@ import {
   base,
   day,
   db,
+  decoded,
   firstPage,
   hour,
   insert,
@@ -56,7 +57,7 @@ describe('sessions, references and objects', () => {
       [location, null],
       [other, hexId('dev_', 1)],
     ])
-    expect(recordIds(await all(rowsOfSession(db, tenant, session, places)))).toEqual([hexId('', 1), hexId('', 2)])
+    expect(recordIds(await decoded(blocksOfSession(db, tenant, session, places)))).toEqual([hexId('', 1), hexId('', 2)])
     expect(await placesOfSession(db, tenant, 'unknown')).toEqual([])
   })
 

@@ -1,16 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { inSlices } from '../../services/contract/slices.ts'
 import { pageOfRows } from '../../services/platform/clickhouse/meter-cost-pages.ts'
 import {
+  blocksAcrossBuckets,
   placesOfSession,
   type RowFilter,
   rowOfRecord,
-  rowsAcrossBuckets,
   rowsOfSpan,
   type Tenant,
 } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
-import { sumsOfBuckets } from '../../services/platform/clickhouse/meter-cost-sums.ts'
+import { costSumsOf, readBucketSums } from '../../services/platform/clickhouse/meter-cost-sums.ts'
 import { objectsOfLocations } from '../../services/platform/clickhouse/meter-object-reads.ts'
 import { anyCostRows, costRow, hexId } from '../suites/cost-rows.ts'
 import {
@@ -20,6 +21,7 @@ import {
   base,
   day,
   db,
+  decoded,
   firstPage,
   hour,
   insert,
@@ -80,7 +82,7 @@ describe('cost rows', () => {
       expect(await pageOfRows(db, stranger, { ...anything, recordReferenceId: 'r' }, firstPage)).toEqual([])
       expect(await placesOfSession(db, stranger, 's')).toEqual([])
       expect(await objectsOfLocations(db, stranger, [location])).toEqual([])
-      expect(await sumsOfBuckets(db, stranger, { locationIds: [location] }, [0, always.to])).toEqual({ sums: [], isCrossed: false })
+      expect(await sumsOfBuckets(stranger, { locationIds: [location] }, [0, always.to])).toEqual({ sums: [], isCrossed: false })
     }
   })
 })
@@ -152,6 +154,11 @@ describe('rows of a span', () => {
   })
 })
 
+const sumsOfBuckets = async (tenant: Tenant, filter: RowFilter, edges: readonly number[]) => {
+  const { lines, isCrossed } = await readBucketSums(db, tenant, filter, edges)
+  return { sums: await inSlices(costSumsOf(lines, edges)), isCrossed }
+}
+
 describe('sums of buckets', () => {
   it('and the rows across buckets are together every row that shares time, each once', async () => {
     const cuts = fc.uniqueArray(fc.integer({ min: base - day, max: base + 40 * day }), { minLength: 2, maxLength: 6 })
@@ -164,8 +171,8 @@ describe('sums of buckets', () => {
         const inside = rows.filter(row => sharesTime(row, edges[0] ?? 0, edges.at(-1) ?? 0))
         const bucketOf = (row: MeterCostRow): number =>
           edges.findIndex((edge, i) => edge <= row.start && row.start < (edges[i + 1] ?? 0) && row.end <= (edges[i + 1] ?? 0))
-        const { sums, isCrossed } = await sumsOfBuckets(db, mine, { locationIds: [location] }, edges)
-        const across = await all(rowsAcrossBuckets(db, mine, { locationIds: [location] }, edges))
+        const { sums, isCrossed } = await sumsOfBuckets(mine, { locationIds: [location] }, edges)
+        const across = await decoded(blocksAcrossBuckets(db, mine, { locationIds: [location] }, edges))
         expect(isCrossed).toBe(across.length > 0)
         expect(recordIds(across)).toEqual(recordIds(inside.filter(row => bucketOf(row) === -1)))
         const buckets = [...new Set(inside.map(bucketOf))].filter(bucket => bucket !== -1).sort((a, b) => a - b)

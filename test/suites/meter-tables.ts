@@ -7,6 +7,7 @@ import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.t
 import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import type { Tenant } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import { decodeMeterCostRows } from '../../services/platform/clickhouse/meter-cost-rows.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from './cost-rows.ts'
 
@@ -40,6 +41,8 @@ export const nextTenant = (): Tenant => {
 export const insert = (rows: readonly MeterCostRow[]): Promise<void> => db.insert(meterCostBlock(rows))
 export const own = (given: Partial<MeterCostRow>): MeterCostRow => costRow({ ...tenant, ...given })
 export const all = async (blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<MeterCostRow[]> => (await Array.fromAsync(blocks)).flat()
+export const decoded = async (blocks: AsyncIterable<Buffer>): Promise<MeterCostRow[]> =>
+  (await Array.fromAsync(blocks)).flatMap(decodeMeterCostRows)
 export const location = hexId('loc_', 1)
 export const other = hexId('loc_', 2)
 export const hour = 3_600_000

@@ -151,17 +151,34 @@ const addWhole = (buckets: readonly Bucket[], rows: WholeRows): void => {
   bucket.mean.byCount += rows.weightedRecords
 }
 
+/** Run steps to their end without a pause. */
+const atOnce = <T>(steps: Generator<undefined, T>): T => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
 /**
  * Give the elements between edges (ascending, at least two): every one present, empty ones with confidence 1. `whole` adds rows that were
  * summed up already because no edge cuts them. Source: contract decisions 9 and 18.
  */
-export const costBetween = (edges: readonly number[], rows: Iterable<CostRow>, whole: Iterable<WholeRows> = []): EnergyCostElement[] => {
+export const costBetween = (edges: readonly number[], rows: Iterable<CostRow>, whole: Iterable<WholeRows> = []): EnergyCostElement[] =>
+  atOnce(costBetweenInSteps(edges, rows, whole))
+
+/** Calculate the same as `costBetween`, with a pause after each row. */
+export function* costBetweenInSteps(
+  edges: readonly number[],
+  rows: Iterable<CostRow>,
+  whole: Iterable<WholeRows>,
+): Generator<undefined, EnergyCostElement[]> {
   const buckets = edges.slice(1).map((end, index) => emptyBucket(edges[index] as number, end))
   for (const sums of whole) addWhole(buckets, sums)
   for (const row of rows) {
     countRow(buckets, row)
     if (row.cost === null) addUnpriced(buckets, row)
     else addPriced(buckets, row)
+    yield undefined
   }
   return buckets.map(elementOf)
 }

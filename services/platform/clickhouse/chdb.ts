@@ -7,7 +7,7 @@ import { presentInstant } from '../clock.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { lockFolder } from '../log/folder-lock.ts'
 import { guardParts, reservedBytes, spoiledNumbers } from './chdb-parts.ts'
-import { type ClickHouse, clickHouseFailure, insertSettings, type NativeRows } from './clickhouse.ts'
+import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
 import { textLiteral } from './literals.ts'
 
 export type ChdbOptions = {
@@ -146,14 +146,12 @@ const clickHouseOf = (writer: Serial, readers: readonly Serial[], { folder, unlo
     if (closed) throw new Failure('clickhouse_away', 'the engine is closed', { retriable: true })
   }
   const quietest = (): Serial => readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
-  const read = async (sql: string): Promise<readonly (readonly unknown[])[]> => {
+  const readText = async (sql: string): Promise<string> => {
     const answer = await within(quietest(), session => session.queryAsync(sql, { format: 'JSONCompactEachRow' })).catch(suspecting)
-    return answer
-      .text()
-      .split('\n')
-      .filter(line => line !== '')
-      .map(line => JSON.parse(line) as readonly unknown[])
+    return answer.text()
   }
+  const read = async (sql: string): Promise<readonly (readonly unknown[])[]> =>
+    linesOf(await readText(sql)).map(line => JSON.parse(line) as readonly unknown[])
   const guard = guardParts({ folder, rows: read, told, reload: table => reloadTable(writer, readers, table) })
   const suspecting = (error: unknown): never => {
     if (isFailure(error) && error.code === spoiledCode) guard.suspect()
@@ -178,6 +176,10 @@ const clickHouseOf = (writer: Serial, readers: readonly Serial[], { folder, unlo
     rows: async sql => {
       open()
       return read(sql)
+    },
+    lines: async sql => {
+      open()
+      return readText(sql)
     },
     stream: async function* (sql) {
       open()

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Failure } from '../failure.ts'
-import { type ClickHouse, clickHouseFailure, insertSettings, type NativeRows } from './clickhouse.ts'
+import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
 
 export type ClickHouseHttpOptions = {
   /** http or https, with the port. */
@@ -66,15 +66,12 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     }
   }
   const command = (sql: string) => call(async () => void (await client.command({ query: sql })))
-  const rows = (sql: string) =>
-    call(async () => {
-      const answer = await client.query({ query: sql, format: 'JSONCompactEachRow' })
-      const lines = (await answer.text()).split('\n').filter(line => line !== '')
-      return lines.map(line => JSON.parse(line) as readonly unknown[])
-    })
+  const lines = (sql: string) => call(async () => (await client.query({ query: sql, format: 'JSONCompactEachRow' })).text())
+  const rows = async (sql: string) => linesOf(await lines(sql)).map(line => JSON.parse(line) as readonly unknown[])
   return {
     command,
     rows,
+    lines,
     catchUp: async () => {
       if (!options.isReplicated) return
       for (const [table] of await rows(copiedTables)) await command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`)

@@ -11,6 +11,8 @@ export type ClickHouse = {
   readonly insert: (rows: NativeRows) => Promise<void>
   /** Read a small answer whole: rows of values as JSON has them. `of`: the tenant whose turn it takes; the service's own if absent. */
   readonly rows: (sql: string, of?: Reader) => Promise<readonly (readonly unknown[])[]>
+  /** Read an answer of some MB as text: a line of JSON for each row, as `rows` parses it. */
+  readonly lines: (sql: string, of?: Reader) => Promise<string>
   /** Read an answer of any size in the Native format, in whole blocks; leaving the loop early ends the read. */
   readonly stream: (sql: string, of?: Reader) => AsyncIterable<Buffer>
   /** Wait until reads see all that was inserted before the call, by whatever process through whatever server; at once on an engine without copies. */
@@ -31,6 +33,9 @@ export type Column = { readonly name: string; readonly type: string }
  * apart by identity alone), one thread, so that a step becomes few parts.
  */
 export const insertSettings = 'max_partitions_per_insert_block=0, insert_deduplicate=0, max_insert_threads=1, max_threads=1'
+
+/** Return the lines of an answer that is text. */
+export const linesOf = (text: string): readonly string[] => text.split('\n').filter(line => line !== '')
 
 /** Numbers of the engine's errors that pass: time-outs, servers and copies that are away, too much at once, no room. */
 const codeNames: ReadonlyMap<number, string> = new Map([

@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts'
 import { type FairShare, fairShare } from '../fair-share.ts'
-import type { ClickHouse } from './clickhouse.ts'
+import type { ClickHouse, Reader } from './clickhouse.ts'
 
 /** How many reads an engine answers at once, and how many of them may be of one account. */
 export type ReadLimits = { readonly atOnce: number; readonly ofAccount: number }
@@ -27,16 +27,18 @@ export const fairReads = (clickHouse: ClickHouse, { atOnce, ofAccount }: ReadLim
     if (leave === null) throw tooMany()
     return leave
   }
+  const within = async <T>(of: Reader | undefined, read: () => Promise<T>): Promise<T> => {
+    const leave = await enter(of?.accountId)
+    try {
+      return await read()
+    } finally {
+      leave()
+    }
+  }
   return {
     ...clickHouse,
-    rows: async (sql, of) => {
-      const leave = await enter(of?.accountId)
-      try {
-        return await clickHouse.rows(sql)
-      } finally {
-        leave()
-      }
-    },
+    rows: (sql, of) => within(of, () => clickHouse.rows(sql)),
+    lines: (sql, of) => within(of, () => clickHouse.lines(sql)),
     stream: async function* (sql, of) {
       const leave = await enter(of?.accountId)
       try {

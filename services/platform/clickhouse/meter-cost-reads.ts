@@ -71,9 +71,8 @@ const sharesTime = (tenant: Tenant, filter: RowFilter, span: Span): string =>
   `${mayShareTime(tenant, filter, span)} AND (end_time > ${instantLiteral(span.from)} OR start_time >= ${instantLiteral(span.from)})`
 
 /** Read what a statement selects, block by block. */
-export async function* rowsOf(db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<readonly MeterCostRow[]> {
-  for await (const block of db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${readSettings}`, tenant))
-    yield decodeMeterCostRows(block)
+export async function* rowsOf(db: ClickHouse, tenant: Tenant, fromAndWhere: string): AsyncIterable<readonly MeterCostRow[]> {
+  for await (const block of blocksOf(db, tenant, fromAndWhere)) yield decodeMeterCostRows(block)
 }
 
 /** Read the rows of locations that share time with a span, ordered by start, end and record id. */
@@ -86,21 +85,20 @@ export const rowsOfSpan = (db: ClickHouse, tenant: Tenant, filter: RowFilter, sp
         `${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, span)}`)} ORDER BY start_time, end_time, record_id`,
       )
 
+/** Read what a statement selects as blocks for `decodeMeterCostRows`. */
+const blocksOf = (db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<Buffer> =>
+  db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${readSettings}`, tenant)
+
 async function* nothing(): AsyncIterable<never> {
   // Of no location there are no rows.
 }
 
-/** Read the rows that cross an edge of buckets: those that `sumsOfBuckets` leaves out because they are in none as a whole. */
-export const rowsAcrossBuckets = (
-  db: ClickHouse,
-  tenant: Tenant,
-  filter: RowFilter,
-  edges: readonly number[],
-): AsyncIterable<readonly MeterCostRow[]> => {
+/** Read the rows that cross an edge of buckets, as blocks: those that `readBucketSums` leaves out because they are in none as a whole. */
+export const blocksAcrossBuckets = (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): AsyncIterable<Buffer> => {
   const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND NOT ${isWhole(edges)}`
   return isEmpty(filter)
     ? nothing()
-    : rowsOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
+    : blocksOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
 }
 
 export const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
@@ -134,13 +132,13 @@ export const placesOfSession = async (db: ClickHouse, tenant: Tenant, sessionRef
   return answer.map(([location, device, from, to]) => ({ ...placeOf(location, device), from: Number(from), to: Number(to) }))
 }
 
-/** Read the rows of a session at the places found for it, ordered by start, end and record id. */
-export const rowsOfSession = (
+/** Read the rows of a session at the places found for it, as blocks ordered by start, end and record id. */
+export const blocksOfSession = (
   db: ClickHouse,
   tenant: Tenant,
   sessionReferenceId: string,
   places: readonly SessionPlace[],
-): AsyncIterable<readonly MeterCostRow[]> => {
+): AsyncIterable<Buffer> => {
   if (places.length === 0) return nothing()
   const from = Math.min(...places.map(place => place.from))
   const to = Math.max(...places.map(place => place.to))
@@ -154,7 +152,7 @@ export const rowsOfSession = (
   )
   const condition = `${locationIs} AND ${deviceIs}
     AND start_time >= ${instantLiteral(from)} AND start_time <= ${instantLiteral(to)} AND session_reference_id = ${textLiteral(sessionReferenceId)}`
-  return rowsOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
+  return blocksOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
 }
 
 // A record's id is part of the key, so all versions of its row carry it, and what the index leaves out holds none of them: the engine

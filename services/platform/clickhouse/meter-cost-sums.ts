@@ -1,4 +1,4 @@
-import type { ClickHouse } from './clickhouse.ts'
+import { type ClickHouse, linesOf } from './clickhouse.ts'
 import {
   filterIs,
   isEmpty,
@@ -31,22 +31,26 @@ export type CostSum = {
   readonly unpricedEnergy: bigint
 }
 
-/** Sums of buckets, and whether rows cross their edges, which `rowsAcrossBuckets` then reads. */
-export type BucketSums = { readonly sums: readonly CostSum[]; readonly isCrossed: boolean }
+/** Sums of buckets as the engine wrote them, and whether rows cross their edges, which `blocksAcrossBuckets` then reads. */
+export type BucketSums = { readonly lines: string; readonly isCrossed: boolean }
+
+/** Stand for rows that are in no bucket: those that cross an edge, and those that end before the first. Both lie before the first edge. */
+const crossingOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 2
+const beforeOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 1
 
 /**
- * Sum the rows that lie in one bucket as a whole; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
+ * Read the sums of the rows that lie in one bucket as a whole, for `costSumsOf`; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
  * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
  */
-export const sumsOfBuckets = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
-  if (isEmpty(filter)) return { sums: [], isCrossed: false }
+export const readBucketSums = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
+  if (isEmpty(filter)) return { lines: '', isCrossed: false }
   const span = spanOf(edges)
-  const [before, crossing] = [span.from - 1, span.from - 2]
+  const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
   const condition = `${filterIs(filter)} AND ${mayShareTime(tenant, filter, span)}`
   // The engine takes longer to plan this than to add up a day of it, so that every function counts: what is constant in a group is a key
   // of it, and what ended before the span is a group that is left out. Integers of the smallest units, wide enough to add up: decimals
   // would be checked for overflow row by row.
-  const answer = await db.rows(
+  const lines = await db.lines(
     `${withEdges([before, ...edges])}SELECT if(
       (roundDown(toUnixTimestamp64Milli(start_time) AS s, edges) AS bucket_of_start) = roundDown(greatest(s, (toUnixTimestamp64Milli(end_time) AS t) - 1), edges),
       bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
@@ -55,14 +59,33 @@ export const sumsOfBuckets = async (db: ClickHouse, tenant: Tenant, filter: RowF
     ${readSettings}, output_format_json_quote_64bit_integers=1`,
     tenant,
   )
-  const groups = answer.map(([start, ...group]) => ({ start: Number(start), group })).filter(({ start }) => start !== before)
+  return { lines, isCrossed: isAnyOf(lines, crossing) }
+}
+
+/** Tell whether a line begins with a bucket. */
+const isAnyOf = (lines: string, bucket: number): boolean => {
+  const start = `["${bucket}",`
+  return lines.startsWith(start) || lines.includes(`\n${start}`)
+}
+
+/** So many lines are parsed without a pause. */
+const linesAtOnce = 256
+
+/** Parse what `readBucketSums` read, with pauses: ordered by bucket and currency, each once. */
+export function* costSumsOf(lines: string, edges: readonly number[]): Generator<undefined, readonly CostSum[]> {
+  const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
   const bucketAt = new Map(edges.map((edge, index) => [edge, index]))
-  const sums = groups.flatMap(({ start, group }) => (start === crossing ? [] : [costSumOf(bucketAt.get(start) ?? -1, group)]))
-  const byBucket = Map.groupBy(sums, ({ bucket, currency }) => `${bucket} ${currency}`)
-  return {
-    sums: [...byBucket.values()].map(parts => parts.reduce(added)).sort(inOrder),
-    isCrossed: groups.length > sums.length,
+  const found = new Map<string, CostSum>()
+  for (const [index, line] of linesOf(lines).entries()) {
+    if (index % linesAtOnce === 0) yield undefined
+    const [start, ...group] = JSON.parse(line) as readonly unknown[]
+    if (Number(start) === before || Number(start) === crossing) continue
+    const sum = costSumOf(bucketAt.get(Number(start)) ?? -1, group)
+    const key = `${sum.bucket} ${sum.currency}`
+    const other = found.get(key)
+    found.set(key, other === undefined ? sum : added(other, sum))
   }
+  return [...found.values()].sort(inOrder)
 }
 
 const inOrder = (a: CostSum, b: CostSum): number => a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)

@@ -172,6 +172,8 @@ const jsonAnswer = (trace: Trace, body: Answer['body'], status: number): Answer 
   headers: trace.headers,
 })
 
+const csvMediaType = 'text/csv; charset=utf-8; header=present'
+
 /** Simulations change nothing, so a key has nothing to keep for them. */
 const changesNothing = (query: unknown): boolean =>
   typeof query === 'object' && query !== null && 'non_persistent' in query && query.non_persistent === true
@@ -203,11 +205,14 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
   const outcome = await answerWith(passage, trace, read.value)
   if (!outcome.ok) return outcome
   if (entry.binding.csv !== undefined) trace.headers['Vary'] = 'Accept'
-  if (outcome.written !== undefined) return accepted(jsonAnswer(trace, bodyWritten(outcome.written), operation.status))
+  if (outcome.written !== undefined) {
+    const written = jsonAnswer(trace, bodyWritten(outcome.written), operation.status)
+    return accepted(outcome.isTable === true ? { ...written, mediaType: csvMediaType } : written)
+  }
   if (entry.binding.csv !== undefined && read.value.wantsCsv === true) {
     return accepted({
       ...jsonAnswer(trace, entry.binding.csv(outcome.value, trace.layout), operation.status),
-      mediaType: 'text/csv; charset=utf-8; header=present',
+      mediaType: csvMediaType,
     })
   }
   return accepted(jsonAnswer(trace, await textOf(outcome, passage, trace.layout), operation.status))

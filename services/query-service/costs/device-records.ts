@@ -1,10 +1,8 @@
-import { type CostRow, costBetween, type EnergyCostElement } from '../../domain/cost/energy-cost.ts'
-import type { Energy } from '../../domain/quantity.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { type FlowPair, hasDevicesAlone, kindsOfLocations, locationsOfBothKinds } from '../../platform/clickhouse/location-flows.ts'
-import { type RowFilter, rowsAcrossBuckets, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
-import { type CostSum, sumsOfBuckets } from '../../platform/clickhouse/meter-cost-sums.ts'
-import { costRowOf } from './cost-row.ts'
+import { blocksAcrossBuckets, type RowFilter, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { readBucketSums } from '../../platform/clickhouse/meter-cost-sums.ts'
+import type { StoredCosts } from '../work/cost-work.ts'
 
 /** Whether records of devices are added to those of their location: yes, no, or only where the location has none of its own. */
 export type DeviceInclusion = 'auto' | 'true' | 'false'
@@ -84,46 +82,45 @@ const filtersOf = (flow: FlowPair, locations: LocationGroup, { ownOnly }: Device
   ]
 }
 
-/** Add up the rows of some filters between edges. */
-export const addUp = async (
+/** Read what some filters cost between edges, for the work that adds it up. */
+export const readCosts = async (
   db: ClickHouse,
   tenant: Tenant,
   filters: readonly RowFilter[],
   edges: readonly number[],
-): Promise<EnergyCostElement[]> => {
-  const sums: CostSum[] = []
-  const rows: CostRow[] = []
+): Promise<StoredCosts> => {
+  const sums: string[] = []
+  const blocks: Buffer[] = []
   for (const filter of filters) {
-    const whole = await sumsOfBuckets(db, tenant, filter, edges)
-    sums.push(...whole.sums)
-    if (!whole.isCrossed) continue
-    for await (const crossing of rowsAcrossBuckets(db, tenant, filter, edges)) for (const row of crossing) rows.push(costRowOf(row))
+    const { lines, isCrossed } = await readBucketSums(db, tenant, filter, edges)
+    sums.push(lines)
+    if (!isCrossed) continue
+    for await (const block of blocksAcrossBuckets(db, tenant, filter, edges)) blocks.push(block)
   }
-  return costBetween(edges, rows, sums)
+  return { edges, sums, blocks }
 }
 
-/** Add up what locations cost between edges, with the records of devices that were decided on. */
-export const addUpLocations = (
+/** Read what locations cost between edges, with the records of devices that were decided on. */
+export const readLocationCosts = (
   db: ClickHouse,
   tenant: Tenant,
   flow: FlowPair,
   locations: LocationGroup,
   devices: DeviceRecords,
   edges: readonly number[],
-): Promise<EnergyCostElement[]> => addUp(db, tenant, filtersOf(flow, locations, devices), edges)
+): Promise<StoredCosts> => readCosts(db, tenant, filtersOf(flow, locations, devices), edges)
 
-/** Add up the energy of the devices' records that an answer leaves out of a span, priced or not; null where it leaves out none. */
-export const excludedEnergy = async (
+/** Read what the devices' records cost that an answer leaves out of a span; null if it leaves out none. */
+export const readExcludedCosts = async (
   db: ClickHouse,
   tenant: Tenant,
   flow: FlowPair,
   locations: LocationGroup,
   { ownOnly, leavesOut }: DeviceRecords,
-  [from, to]: readonly [number, number],
-): Promise<Energy | null> => {
+  span: readonly [number, number],
+): Promise<StoredCosts | null> => {
   if (!leavesOut) return null
   const all = ownOnly === null ? statementsOf(locations) : groupsOf(ownOnly)
   const filters = all.map((locationIds): RowFilter => ({ ...flow, locationIds, isOfDevices: true }))
-  const [sum] = await addUp(db, tenant, filters, [from, to])
-  return sum === undefined || sum.records === 0 ? null : sum.energy + sum.unpricedEnergy
+  return readCosts(db, tenant, filters, span)
 }

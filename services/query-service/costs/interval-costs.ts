@@ -1,6 +1,5 @@
-import { costLimits, defaultFlow, energyCostToWire, type intervalCost } from '../../contract/energy-cost.ts'
+import { costLimits, defaultFlow, type intervalCost } from '../../contract/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type AnswerOffset, answerOffset, zoneOffset } from '../../domain/answer-offset.ts'
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -10,8 +9,17 @@ import { mint } from '../../platform/mint.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
+import type { WrittenOffsets } from '../work/cost-work.ts'
+import { answerCosts, fewElements, isFew } from './answer-costs.ts'
 import type { CostReads } from './cost-reads.ts'
-import { addUp, addUpLocations, type DeviceRecords, devicesAtLocation, devicesAtLocations, excludedEnergy } from './device-records.ts'
+import {
+  type DeviceRecords,
+  devicesAtLocation,
+  devicesAtLocations,
+  readCosts,
+  readExcludedCosts,
+  readLocationCosts,
+} from './device-records.ts'
 
 type Asked = RequestOf<typeof intervalCost>
 
@@ -123,10 +131,10 @@ const flowOf = ({ query }: Asked): FlowPair => ({
   energyFlowDirection: query.energy_flow_direction ?? defaultFlow(query.tariff_direction),
 })
 
-const elementsOf = ({ clickHouse }: CostReads, request: Asked, { locations, isWhole, devices }: Scope, edges: readonly number[]) => {
+const costsOf = ({ clickHouse }: CostReads, request: Asked, { locations, isWhole, devices }: Scope, edges: readonly number[]) => {
   const [tenant, flow, ids] = [tenantOf(request), flowOf(request), locations.map(({ id }) => id)]
-  if (devices === null) return addUp(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
-  return addUpLocations(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
+  if (devices === null) return readCosts(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
+  return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
 }
 
 /** What an answer about locations says of the records of their devices. */
@@ -134,18 +142,17 @@ const deviceNoteOf = async ({ clickHouse }: CostReads, request: Asked, { locatio
   if (devices === null) return null
   const group = { ids: locations.map(({ id }) => id), isWhole }
   const { start_time: start, end_time: end } = request.body
-  const excluded = await excludedEnergy(clickHouse, tenantOf(request), flowOf(request), group, devices, [start.at, end.at])
-  return { isIncluded: devices.isIncluded, isMixed: devices.isMixed, excludedEnergy: excluded }
+  const excluded = await readExcludedCosts(clickHouse, tenantOf(request), flowOf(request), group, devices, [start.at, end.at])
+  return { isIncluded: devices.isIncluded, isMixed: devices.isMixed, excluded }
 }
 
 /**
  * Return the offsets of an answer: buckets in the zone of the location, a whole span as `answerOffset` says. Locations of several zones
  * have no zone in common. Source: contract decisions 2 and 18.
  */
-const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number): AnswerOffset => {
-  if (isBucket) return zoneOffset(zone)
-  const isOneZone = new Set(locations.map(({ timezone }) => timezone)).size === 1
-  return answerOffset(isOneZone ? zone : null, requested)
+const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number): WrittenOffsets => {
+  const isOneZone = isBucket || new Set(locations.map(({ timezone }) => timezone)).size === 1
+  return { zone: isOneZone ? zone : null, isBucket, requested }
 }
 
 /** The code of ISO 4217 for no currency: a customer or account without locations has cost nothing, in none. */
@@ -161,27 +168,22 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
   if (!zone.ok) return zone
   const edges = edgesOf(zone.value, start.at, end.at, aggregation)
   if (!edges.ok) return edges
-  const [elements, deviceRecords] = await Promise.all([
-    elementsOf(reads, request, scope.value, edges.value),
-    deviceNoteOf(reads, request, scope.value),
-  ])
-  return accepted(
-    energyCostToWire(
-      {
-        id: mint('energyCost', request.at),
-        accountId: request.caller.accountId,
-        liveMode: request.caller.liveMode,
-        objectId: request.id,
-        energyFlowDirection: request.query.energy_flow_direction ?? defaultFlow(tariffDirection),
-        tariffDirection,
-        timezone: zone.value.name,
-        currencyCode: request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency,
-        entries: elements.map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null })),
-        includeTariff: request.query.include_tariff,
-        deviceRecords,
-        createdAt: request.at,
-      },
-      writtenIn(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes),
-    ),
-  )
+  const { accountId, liveMode } = tenantOf(request)
+  const [costs, devices] = await Promise.all([costsOf(reads, request, scope.value, edges.value), deviceNoteOf(reads, request, scope.value)])
+  const view = {
+    id: mint('energyCost', request.at),
+    accountId,
+    liveMode,
+    objectId: request.id,
+    energyFlowDirection: request.query.energy_flow_direction ?? defaultFlow(tariffDirection),
+    tariffDirection,
+    timezone: zone.value.name,
+    currencyCode: request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency,
+    includeTariff: request.query.include_tariff,
+    createdAt: request.at,
+  }
+  const offsets = writtenIn(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes)
+  const input = { view, costs, devices, offsets }
+  const isSmall = edges.value.length <= fewElements && isFew(costs.blocks) && isFew(devices?.excluded?.blocks ?? [])
+  return answerCosts(reads, request, { name: 'intervalCost', input, isSmall })
 }

@@ -1,5 +1,6 @@
 import type { WorkTable } from '../../platform/work-thread/work-messages.ts'
 import { amountWork } from './amount-work.ts'
+import { intervalCostWork, sessionCostWork } from './cost-work.ts'
 import { eventsWork } from './event-work.ts'
 import { auditWork, durationWork, limitWork, priceWork } from './price-work.ts'
 import { recordListWork, recordWork } from './record-work.ts'
@@ -10,8 +11,10 @@ export const workTable = {
   audit: auditWork,
   duration: durationWork,
   events: eventsWork,
+  intervalCost: intervalCostWork,
   limit: limitWork,
   price: priceWork,
   record: recordWork,
   recordList: recordListWork,
+  sessionCost: sessionCostWork,
 } as const satisfies WorkTable
