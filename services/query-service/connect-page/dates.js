@@ -12,14 +12,19 @@ const offsetIn = (zone, at) => {
 const two = value => String(value).padStart(2, '0')
 const offsetText = minutes => `${minutes < 0 ? '-' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`
 
-/** Midnight of a day where the location is, with its offset; null for no date. Without a zone it is midnight in UTC. */
+const dayMs = 86_400_000
+
+/**
+ * Midnight of a day where the location is, with its offset; null for no date. Without a zone it is midnight in UTC. If a clock change skips
+ * midnight, it is the instant of the change, written in the offset before; if midnight comes twice, the first one.
+ */
 export const midnightIn = (zone, day) => {
   if (day === '') return null
   const wall = Date.parse(`${day}T00:00:00Z`)
   if (!zone) return `${day}T00:00:00Z`
-  // The offset of the day before, unless the clock changes between: then that of midnight itself.
-  const first = offsetIn(zone, wall - offsetIn(zone, wall) * 60_000)
-  return `${day}T00:00:00${offsetText(offsetIn(zone, wall - first * 60_000))}`
+  const [before, after] = [offsetIn(zone, wall - dayMs), offsetIn(zone, wall + dayMs)]
+  const isMidnight = offset => offsetIn(zone, wall - offset * 60_000) === offset
+  return `${day}T00:00:00${offsetText(!isMidnight(before) && isMidnight(after) ? after : before)}`
 }
 
 /** The day of an instant in words; the instant is written in the offset of the location. */
