@@ -126,12 +126,23 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.close()
   })
 
-  it('requests name the address that the page came from', async () => {
-    const { tab } = await open('/docs')
+  it.each(['/docs', '/docs/', '/docs/earlier', '/docs/earlier/'])('requests name the address that %s came from', async path => {
+    const { tab } = await open(path)
     expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
     expect(await tab.locator('.base').evaluateAll((places, address) => places.every(place => place.textContent === address), base())).toBe(
       true,
     )
+    await tab.close()
+  })
+
+  it.each([360, 1280])('each event type stands on one line, above what it tells, at %d px', async width => {
+    const { tab } = await open('/docs', width)
+    const names = tab.locator('#event-types dt')
+    expect(await names.count()).toBeGreaterThan(20)
+    for (const { height } of await Promise.all((await names.all()).map(async one => (await one.boundingBox()) ?? { height: 0 }))) {
+      expect(height).toBeGreaterThan(10)
+      expect(height).toBeLessThan(36)
+    }
     await tab.close()
   })
 

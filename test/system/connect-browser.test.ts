@@ -160,6 +160,13 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(policy.replace(images, '')).not.toMatch(/https?:/)
   }, 60_000)
 
+  it('says that a link without a token is not complete, and a short page does not scroll', async () => {
+    const { tab, faults } = await openTab(browser, `${system.sandbox.base_url}/connect`, { width: 1_280 })
+    await tab.getByText('This link is not complete.').waitFor()
+    expect(await tab.evaluate('document.documentElement.scrollHeight - document.documentElement.clientHeight')).toBe(0)
+    expect(faults).toEqual([])
+  })
+
   it('takes a night that wraps, in the earlier layout on a wide and dark screen', async () => {
     const { client, token, tab, faults, path } = await open('earlier', { width: 1_280, colorScheme: 'dark' })
     await toStructure(tab, 'Prices by the time of day')

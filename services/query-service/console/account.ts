@@ -64,7 +64,7 @@ ${facts(['Name', account.displayName], ['Account', html`<code>${account.id}</cod
 <section aria-labelledby="pages"><h2 id="pages">Shown in Connect</h2>
 <p class="lead">The login of a supplier shows your logo and links to these pages before people hand over their tariff.</p>
 ${picture(account)}
-${mayChange(visit) ? editForm(visit, draft ?? stored, fault) : html`${facts(...accountPageNames.map(name => [labels[name], addressOf(stored[name])] as const))}${faultNotice(noRight)}`}</section>`,
+${mayChange(visit) ? editForm(visit, draft ?? stored, fault) : html`${facts(...accountPageNames.map(name => [labels[name], addressOf(stored[name])] as const))}${fault === null ? html`<p class="hint">${noRight.message}</p>` : faultNotice(fault)}`}</section>`,
   }
 }
 

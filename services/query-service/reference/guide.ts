@@ -102,7 +102,7 @@ const events: Chapter = {
   id: 'event-types',
   title: 'Event types',
   text: html`<p>An event is written with each change, listed at <a href="#event_list"><code>/events</code></a> and sent to <a href="#webhook_create">webhook endpoints</a>. Choose events by type, by group such as <code>customer.*</code>, or by <code>*</code>.</p>
-<dl class="errors">${eventTypes.map(({ type, occurs }) => html`<div><dt><code>${type}</code></dt><dd>${occurs}</dd></div>`)}</dl>`,
+<dl class="event-types">${eventTypes.map(({ type, occurs }) => html`<div><dt><code>${type}</code></dt><dd>${occurs}</dd></div>`)}</dl>`,
   examples: null,
 }
 

@@ -4,7 +4,7 @@
   const root = document.documentElement
   root.classList.add('scripted')
 
-  const base = location.origin + location.pathname.replace(/\/docs(\/earlier)?$|\/$/, '')
+  const base = location.origin + location.pathname.replace(/\/docs(\/earlier)?\/?$|\/$/, '')
   for (const place of all('.base')) place.textContent = base
 
   if (navigator.clipboard) {
