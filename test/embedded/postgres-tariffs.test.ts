@@ -1,10 +1,20 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../services/domain/refusal.ts'
+import type { ScheduleEntry } from '../../services/domain/tariff/tariff.ts'
 import { createLocation, deleteLocation, retrieveLocation } from '../../services/platform/postgres/locations.ts'
 import { createMarket } from '../../services/platform/postgres/markets.ts'
 import { takeOutbox } from '../../services/platform/postgres/outbox.ts'
+import type { Paging } from '../../services/platform/postgres/page.ts'
 import { loadLocationPricing } from '../../services/platform/postgres/pricing-input.ts'
-import { createTariff, endTariff, listTariffs, retrieveTariff, updateTariff, voidTariff } from '../../services/platform/postgres/tariffs.ts'
+import {
+  createTariff,
+  endTariff,
+  listTariffPage,
+  listTariffs,
+  retrieveTariff,
+  updateTariff,
+  voidTariff,
+} from '../../services/platform/postgres/tariffs.ts'
 import { changeTenant, type TenantTransaction, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft, tieredSchedule } from '../support/drafts.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
@@ -167,5 +177,43 @@ describe('a changed tariff', () => {
     expect(orderOf(voided)).toMatchObject({ revision: 2, from: at, to: null })
     const [pricing] = await loadLocationPricing(database.operator, [{ ...live, locationId }])
     expect(pricing).toMatchObject({ revision: 2, tariffs: [] })
+  })
+})
+
+/** A price for each minute of the day, of many digits, so that little of them can be compressed. */
+const largeSchedule = (index: number): readonly ScheduleEntry[] => {
+  const [entry] = tieredSchedule(1n)
+  const hours = Array.from({ length: 1_440 }, (_, minute) => {
+    const fixed = (BigInt(index * 1_440 + minute + 1) * 982_451_653_000_003n) % 999_999_999_999_989n
+    return { validFrom: minute * 60, validTo: (minute + 1) * 60, rate: [{ fixed, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] }
+  })
+  return entry === undefined ? [] : [{ ...entry, daysAndHours: [{ days: ['All'], hours }] }]
+}
+
+describe('a page of tariffs that have many prices', () => {
+  it('ends sooner than asked for, in both directions, and pages give each tariff once', async () => {
+    const locationId = await newLocation()
+    const ids: string[] = []
+    for (let index = 0; index < 12; index += 1) {
+      const contract = { contractStart: at + index * day, contractEnd: at + (index + 1) * day }
+      const schedule = largeSchedule(index)
+      ids.unshift(must(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at))).tariff.id)
+    }
+    const filter = { locationId, ...filterAll }
+    const list = (page: Partial<Paging>) => inLive(async tx => must(await listTariffPage(tx, filter, { ...newest, ...page })))
+    const first = await list({})
+    expect(first.hasMore).toBe(true)
+    expect(first.items.length).toBeGreaterThan(0)
+    expect(first.items.length).toBeLessThan(12)
+    expect(must(await inLive(tx => listTariffs(tx, filter, newest))).items.length).toBe(12)
+    const found = first.items.map(({ id }) => id)
+    for (let page = first; page.hasMore; ) {
+      page = await list({ startingAfter: found.at(-1) ?? null })
+      found.push(...page.items.map(({ id }) => id))
+    }
+    expect(found).toEqual(ids)
+    const back = await list({ endingBefore: ids.at(-1) ?? null })
+    expect(back.hasMore).toBe(true)
+    expect(back.items.map(({ id }) => id)).toEqual(ids.slice(11 - back.items.length, 11))
   })
 })

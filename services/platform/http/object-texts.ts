@@ -7,14 +7,17 @@ import { inTurns } from '../event-loop-turn.ts'
 export type LongObject<Member extends string> = {
   readonly member: Member
   readonly count: number
-  /** So many elements are written between pauses. */
+  /** At most so many elements are written between pauses. */
   readonly atATime?: number
   readonly write: (from: number, to: number) => { readonly [_ in Member]: readonly unknown[] }
   readonly translate: (whole: unknown) => unknown
 }
 
-/** Elements between pauses, where an object does not say. */
+/** Most elements between pauses, if an object does not say. */
 const elementsAtATime = 1_024
+const shortList = 256
+/** Characters between pauses: elements may be of any size. */
+const charactersAtATime = 65_536
 /** What stands in a list where its elements go: NUL is in no text that was taken. */
 const marker = '\u0000'
 const markerText = JSON.stringify(marker)
@@ -26,19 +29,30 @@ export function* objectTexts<Member extends string>(of: LongObject<Member>): Gen
   const place = whole.indexOf(markerText)
   if (place === -1) throw new Error(`an object has no ${member}`)
   yield whole.slice(0, place)
-  for (let from = 0; from < count; from += atATime) {
-    const part = translate(write(from, Math.min(from + atATime, count))) as { readonly [_ in Member]: readonly unknown[] }
-    const text = JSON.stringify(part[member]).slice(1, -1)
-    yield from === 0 || text === '' ? text : `,${text}`
+  let size = 1
+  let text = ''
+  for (let from = 0; from < count; ) {
+    const to = Math.min(from + size, count)
+    const part = translate(write(from, to)) as { readonly [_ in Member]: readonly unknown[] }
+    let length = 0
+    for (const [index, element] of part[member].entries()) {
+      const written = JSON.stringify(element)
+      length += written.length
+      text += from + index === 0 ? written : `,${written}`
+      if (text.length < charactersAtATime) continue
+      yield text
+      text = ''
+    }
+    if (text !== '') yield text
+    text = ''
+    size = Math.max(1, Math.min(atATime, 4 * size, Math.floor((charactersAtATime * (to - from)) / Math.max(1, length))))
+    from = to
   }
   yield whole.slice(place + markerText.length)
 }
 
-/** A list of fewer elements is written at once. */
-const shortList = 256
-
-const hasLongData = (value: unknown): value is { readonly data: readonly unknown[] } =>
-  typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) && value.data.length > shortList
+const hasList = (value: unknown): value is { readonly data: readonly unknown[] } =>
+  typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) && value.data.length > 1
 
 function* joined(texts: Iterable<string>): Generator<null, string> {
   let text = ''
@@ -49,9 +63,9 @@ function* joined(texts: Iterable<string>): Generator<null, string> {
   return text
 }
 
-/** Write an answer of an account as JSON; one with a long list in turns, so that others run in between. */
+/** Write an answer of an account as JSON; one with a list in turns, so that others run in between. */
 export const jsonText = async (value: unknown, translate: (whole: unknown) => unknown, account?: string): Promise<string> => {
-  if (!hasLongData(value)) return JSON.stringify(translate(value))
+  if (!hasList(value)) return JSON.stringify(translate(value))
   const { data } = value
   const write = (from: number, to: number) => ({ ...value, data: data.slice(from, to) })
   return inTurns(joined(objectTexts({ member: 'data', count: data.length, atATime: shortList, write, translate })), account)

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
-import { accepted, type Result } from '../../domain/refusal.ts'
+import type { Result } from '../../domain/refusal.ts'
 import type { TopicName } from '../log/log.ts'
 import { mint } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { all, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { all, matching, ownedBy, type Page, type Paging, readBoundedPage } from './page.ts'
 import type { Tables } from './tables.ts'
 import type { TenantTransaction } from './transaction.ts'
 
@@ -92,22 +92,8 @@ export const retrieveEvent = async (transaction: TenantTransaction, id: string):
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
-type ListedEventRow = Row & { size: number }
-
-const listedColumns = sql`id, account_id, live_mode, type, object_id, '' as data, time_created, pg_column_size(data) as size`
-
 /** The data of a page, as it is stored, is at most so many bytes together; that of one event may be more. */
 const mostPageBytes = 4 * 2 ** 20
-
-/** The events of a page that begin it and have no more data together than a page may have; the first one in any case. */
-const withinBytes = <Item extends { readonly size: number }>(items: readonly Item[]): readonly Item[] => {
-  let bytes = 0
-  const beyond = items.findIndex(({ size }, index) => {
-    bytes += size
-    return index > 0 && bytes > mostPageBytes
-  })
-  return beyond === -1 ? items : items.slice(0, beyond)
-}
 
 /** Which events are listed; null for no such condition. [from, to) in ms. */
 export type EventFilter = {
@@ -121,16 +107,12 @@ export type EventFilter = {
  * List events, newest first: of some types, about one object, in a span. A page ends sooner than asked for where its events have much
  * data. Refuses `cursor_not_found`.
  */
-export const listEvents = async (
-  transaction: TenantTransaction,
-  filter: EventFilter,
-  paging: Paging,
-): Promise<Result<Page<StoredEvent>>> => {
-  const listed = await readPage(
+export const listEvents = (transaction: TenantTransaction, filter: EventFilter, paging: Paging): Promise<Result<Page<StoredEvent>>> =>
+  readBoundedPage(
     transaction.query,
     {
       table: 'events',
-      columns: listedColumns,
+      columns,
       scope: ownedBy(transaction),
       filter: all(
         filter.types === null ? sql`true` : sql`type = any(${filter.types})`,
@@ -138,22 +120,12 @@ export const listEvents = async (
         filter.from === null ? sql`true` : sql`time_created >= ${toTimestamp(filter.from)}`,
         filter.to === null ? sql`true` : sql`time_created < ${toTimestamp(filter.to)}`,
       ),
-      fromRow: (row: ListedEventRow) => ({ ...fromRow(row), size: row.size }),
+      fromRow,
+      size: sql`pg_column_size(data)`,
+      mostBytes: mostPageBytes,
     },
     paging,
   )
-  if (!listed.ok) return listed
-  const { items, hasMore } = listed.value
-  // A page that goes back begins beside its cursor, at its end.
-  const isBack = paging.endingBefore !== null
-  const within = isBack ? withinBytes(items.toReversed()).toReversed() : withinBytes(items)
-  const ids = within.map(({ id }) => id)
-  const { rows } = await sql<{ id: string; data: string }>`
-    select id, data from events where ${ownedBy(transaction)} and id = any(${ids})`.execute(transaction.query)
-  const dataOf = new Map(rows.map(({ id, data }) => [id, data]))
-  const events = within.map(({ size: _size, ...event }) => ({ ...event, data: dataOf.get(event.id) ?? '{}' }))
-  return accepted({ items: events, hasMore: hasMore || within.length < items.length })
-}
 
 /** Delete events older than 90 days at `at` (ms), up to `limit` of them. Gives how many went. Source: contract decisions 14. */
 export const deleteExpiredEvents = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {

@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { beginSlices } from '../../contract/slices.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Tables } from './tables.ts'
 import type { Tenant } from './transaction.ts'
@@ -40,8 +41,47 @@ export const readPage = async <Row, Item>(
   const { rows } = await sql<Row>`
     select ${columns} from ${table} where ${scope} and ${filter} ${place}
     order by id ${backwards ? sql`asc` : sql`desc`} limit ${paging.limit + 1}`.execute(query)
-  const items = rows.slice(0, paging.limit).map(fromRow)
+  const items: Item[] = []
+  const slices = beginSlices()
+  for (const row of rows.slice(0, paging.limit)) {
+    items.push(fromRow(row))
+    if (slices.isOver()) await slices.rest()
+  }
   return accepted({ items: backwards ? items.reverse() : items, hasMore: rows.length > paging.limit })
+}
+
+/** A list whose objects may be large: `size` is the bytes of one as it is stored, `mostBytes` those of a page, unless its first object has more. */
+export type BoundedListing<Row, Item> = Listing<Row, Item> & { readonly size: RawBuilder<number>; readonly mostBytes: number }
+
+type Sized = { readonly id: string; readonly size: number }
+
+/** The objects that begin a page and have at most so many bytes together; the first one in any case. */
+const withinBytes = (items: readonly Sized[], mostBytes: number): readonly Sized[] => {
+  let bytes = 0
+  const beyond = items.findIndex(({ size }, index) => {
+    bytes += size
+    return index > 0 && bytes > mostBytes
+  })
+  return beyond === -1 ? items : items.slice(0, beyond)
+}
+
+/** Read one page as `readPage` does. The page ends sooner than asked for if its objects are large: then `hasMore`. Refuses `cursor_not_found`. */
+export const readBoundedPage = async <Row, Item>(
+  query: Kysely<Tables>,
+  { size, mostBytes, ...listing }: BoundedListing<Row, Item>,
+  paging: Paging,
+): Promise<Result<Page<Item>>> => {
+  const sized = { ...listing, columns: sql`id, ${size} as size`, fromRow: (row: Sized) => row }
+  const listed = await readPage(query, sized, paging)
+  if (!listed.ok) return listed
+  const { items, hasMore } = listed.value
+  // A page that goes back begins beside its cursor, at its end.
+  const isBack = paging.endingBefore !== null
+  const within = isBack ? withinBytes(items.toReversed(), mostBytes).toReversed() : withinBytes(items, mostBytes)
+  const ids = within.map(({ id }) => id)
+  const whole = { ...listing, filter: sql`id = any(${ids})` }
+  const read = await readPage(query, whole, { limit: within.length, startingAfter: null, endingBefore: null })
+  return read.ok ? accepted({ items: read.value.items, hasMore: hasMore || within.length < items.length }) : read
 }
 
 /** The condition that finds a tenant's rows by their index. */

@@ -7,7 +7,7 @@ import { mint } from '../mint.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import { writeEvents } from './events.ts'
 import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
-import { all, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { all, type Listing, matching, ownedBy, type Page, type Paging, readBoundedPage, readPage } from './page.ts'
 import { priceEvent } from './price-events.ts'
 import {
   type StoredTariff,
@@ -163,28 +163,33 @@ export const retrieveTariff = async (transaction: TenantTransaction, id: string)
   return rows[0] === undefined ? null : tariffFromRow(rows[0])
 }
 
+/** Which tariffs are listed; null for no such condition. */
+type TariffFilter = { readonly locationId: string | null; readonly direction: TariffDirection | null; readonly type: TariffType | null }
+
+const listing = (transaction: TenantTransaction, { locationId, direction, type }: TariffFilter): Listing<TariffRow, StoredTariff> => ({
+  table: 'tariffs',
+  columns: tariffColumns,
+  scope: ownedBy(transaction),
+  filter: all(isLivingTariff, matching('location_id', locationId), matching('direction', direction), matching('type', type)),
+  fromRow: tariffFromRow,
+})
+
 /** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
-export const listTariffs = (
+export const listTariffs = (transaction: TenantTransaction, filter: TariffFilter, paging: Paging): Promise<Result<Page<StoredTariff>>> =>
+  readPage(transaction.query, listing(transaction, filter), paging)
+
+/** The prices of a page, as they are stored, are at most so many bytes together; those of one tariff may be more. They are compressed tenfold. */
+const mostPageBytes = 2 ** 18
+
+/** List the same tariffs. A page ends sooner than asked for if its tariffs have many prices. Refuses `cursor_not_found`. */
+export const listTariffPage = (
   transaction: TenantTransaction,
-  filter: { readonly locationId: string | null; readonly direction: TariffDirection | null; readonly type: TariffType | null },
+  filter: TariffFilter,
   paging: Paging,
-): Promise<Result<Page<StoredTariff>>> =>
-  readPage(
-    transaction.query,
-    {
-      table: 'tariffs',
-      columns: tariffColumns,
-      scope: ownedBy(transaction),
-      filter: all(
-        isLivingTariff,
-        matching('location_id', filter.locationId),
-        matching('direction', filter.direction),
-        matching('type', filter.type),
-      ),
-      fromRow: tariffFromRow,
-    },
-    paging,
-  )
+): Promise<Result<Page<StoredTariff>>> => {
+  const size = sql<number>`pg_column_size(terms) + pg_column_size(versions)`
+  return readBoundedPage(transaction.query, { ...listing(transaction, filter), size, mostBytes: mostPageBytes }, paging)
+}
 
 type PricedLocation = {
   timezone: string

@@ -24,7 +24,7 @@ import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import {
   createTariff,
   endTariff,
-  listTariffs,
+  listTariffPage,
   retrieveTariff,
   type TariffChange,
   updateTariff,
@@ -33,7 +33,7 @@ import {
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerList } from '../list.ts'
+import { answerList, inParts } from '../list.ts'
 import { present } from '../present.ts'
 import { locationView } from './location-tariffs.ts'
 
@@ -122,8 +122,8 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       async (transaction, page) =>
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
           ? refused('location_not_found', 'No location has this id', 'location_id')
-          : listTariffs(transaction, { locationId, direction, type }, page),
-      tariffs => tariffs.map(tariff => tariffToWire(tariff, request.at, { inList: true })),
+          : listTariffPage(transaction, { locationId, direction, type }, page),
+      tariffs => inParts(tariffs, tariff => tariffToWire(tariff, request.at, { inList: true }), request.caller.accountId),
     )
   }),
   bind(tariffRetrieve, async request => {
