@@ -60,6 +60,7 @@ const dependenciesOf = (shared: Shared, relay: OrderRelay, thread: WorkThread): 
   timeZone,
   publishOrders: relay.publish,
   announcePrices: relay.announce,
+  referencesChanged: shared.referenceChanges.announce,
   judgeWebhookUrl: shared.dialler.judge,
   bearerTokens: bearerTokens(shared.secrets.secret),
   secret: shared.secrets.secret,

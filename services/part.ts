@@ -3,6 +3,7 @@ import type { createApp } from './platform/http/app.ts'
 import type { Binding, Page } from './platform/http/binding.ts'
 import type { Check } from './platform/http/pages.ts'
 import type { IdempotencyKeys } from './platform/idempotency-store.ts'
+import type { ReferenceChanges } from './platform/reference-changes.ts'
 import type { Logger } from './platform/telemetry.ts'
 import type { WebhookDialler } from './platform/webhook-dialler/dialler.ts'
 import type { Stores } from './stores.ts'
@@ -13,6 +14,8 @@ export type Shared = Stores & {
   readonly logger: Logger
   readonly dialler: WebhookDialler
   readonly idempotency: IdempotencyKeys
+  /** Between the roles of this process. */
+  readonly referenceChanges: ReferenceChanges
 }
 
 /** What a role brings into its process. */

@@ -19,6 +19,8 @@ import { idempotencyKeys } from './platform/idempotency-store.ts'
 import { serveMetrics } from './platform/metrics.ts'
 import { keyStore, readKeyState } from './platform/postgres/api-keys.ts'
 import { holdIdempotency } from './platform/postgres/idempotency-holder.ts'
+import { referenceFinder } from './platform/postgres/references.ts'
+import { referenceChanges } from './platform/reference-changes.ts'
 import type { Sandbox } from './platform/sandbox-file.ts'
 import { sealWith } from './platform/seal.ts'
 import type { Logger } from './platform/telemetry.ts'
@@ -49,6 +51,7 @@ const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): P
   authenticate: authenticator(bearerTokens(secrets.secret), subject => readKeyState(database.operator, subject)),
   verifyKey: keyVerifier(secrets.secret, keyStore(database.operator)),
   authenticateOperator: operatorAuthenticator(secrets.operatorKey),
+  findReferences: referenceFinder(database),
   idempotency,
   at: presentInstant,
   notFoundPage,
@@ -88,7 +91,7 @@ const openShared = async (
   const dialler = opening.use(openWebhookDialler({ allowedNetworks: config.webhookAllowedNetworks, onForbidden: warnOfForbidden(logger) }))
   const { holder } = opening.use(await holdIdempotency(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
-  return { ...stores, config, logger, dialler, idempotency }
+  return { ...stores, config, logger, dialler, idempotency, referenceChanges: referenceChanges() }
 }
 
 /** Close all side by side: one that hangs takes no time from the others, and none may hold the stores open for ever. */

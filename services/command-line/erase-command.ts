@@ -1,7 +1,7 @@
 import { writeInstant } from '../domain/instant.ts'
 import type { Config } from '../platform/config.ts'
 import { topics } from '../platform/log/log.ts'
-import { eraseObjects, objectsToErase } from '../platform/postgres/erase-objects.ts'
+import { eraseObjects, objectsToErase, withReferenceShadows } from '../platform/postgres/erase-objects.ts'
 import { type Erasure, findErasure, markErasure } from '../platform/postgres/erasures.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import { findAccount } from './account-commands.ts'
@@ -50,7 +50,8 @@ export const eraseCommand: Command = {
         await findAccount(transaction.query, tenant.accountId)
         const found = (await objectsToErase(transaction, tenant, objectId, at)) ?? (await findErasure(transaction.query, tenant, objectId))
         if (found === null) throw new CommandError(`account ${tenant.accountId} has no ${kind} ${objectId} in ${options['mode']} mode`)
-        const erasure: Erasure = { ...tenant, ...found, askedAt: at, until: at + memoryMs(config) }
+        const marked = await withReferenceShadows(transaction, tenant, found)
+        const erasure: Erasure = { ...tenant, ...marked, askedAt: at, until: at + memoryMs(config) }
         await markErasure(transaction, erasure)
         await eraseObjects(transaction, tenant, found, at)
         const counts = { locations: found.locationIds.length, devices: found.deviceIds.length }

@@ -4,7 +4,7 @@ import type { ConnectAddress, ConnectRequest } from '../domain/connect/session.t
 import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
 import { callbackUrl, connectUrl } from './connect-url.ts'
 import type { Rename } from './earlier.ts'
-import { fields, identifier, optional, referenceId, refuseField, text, word } from './field.ts'
+import { fields, identifier, objectIdentifier, optional, referenceId, refuseField, text, word } from './field.ts'
 import { countryCode } from './postal-address.ts'
 import { tariffDirections, tariffTypes } from './tariff-draft.ts'
 
@@ -32,9 +32,9 @@ const addressDescription = 'Complete: its page is skipped. With country_code alo
 const sessionFields = {
   connect_url: optional(connectUrl).describe('Where the browser returns after a login at a provider; required in the current layout.'),
   callback_url: callbackUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
-  customer_id: optional(identifier('cus')).describe(choice),
+  customer_id: optional(objectIdentifier('cus')).describe(choice),
   customer_reference_id: optional(referenceId).describe('The customer that has it, else the one to create.'),
-  location_id: optional(identifier('loc')).describe(choice),
+  location_id: optional(objectIdentifier('loc')).describe(choice),
   location_reference_id: optional(referenceId).describe('The location that has it, else the one to create.'),
   tariff_direction: optional(word(...tariffDirections)),
   tariff_type: optional(word(...tariffTypes)),

@@ -9,6 +9,7 @@ import { text } from './field.ts'
 import type { Layout } from './layout.ts'
 import { defineOperation } from './operation.ts'
 import { parameters } from './parameter.ts'
+import { customerPlace, locationPlace } from './reference.ts'
 import { tariffDirections, tariffTypes } from './tariff-draft.ts'
 
 const objectRename: Rename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
@@ -136,6 +137,7 @@ export const connectTokenCreate = defineOperation({
   tag: connectTag,
   access: 'all',
   routes: { current: [{ method: 'POST', path: '/connect/token' }], earlier: [{ method: 'POST', path: '/connect/tariff/token' }] },
+  references: { body: { customer_id: customerPlace, location_id: locationPlace } },
   body: sessionDraft,
   answer: connectTokenAnswer,
   status: 200,

@@ -5,6 +5,7 @@ import { clearable, fields, metadata, optional, referenceId, text } from './fiel
 import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
+import { cursorPlaces, customerPlace } from './reference.ts'
 
 export const customerShape = z.object({
   id: idText('cus'),
@@ -77,6 +78,7 @@ export const customerList = defineOperation({
   tag: 'Customers',
   access: 'read',
   routes: sameRoute('GET', '/customers'),
+  references: { query: cursorPlaces(customerPlace) },
   query: listParameters({ reference_id: text().optional().describe('Only the customer with this reference.') }),
   answer: { name: 'CustomerList', shape: listEnvelope(customerShape) },
   status: 200,
@@ -91,6 +93,7 @@ export const customerRetrieve = defineOperation({
   tag: 'Customers',
   access: 'read',
   routes: sameRoute('GET', '/customers/{id}'),
+  references: { id: customerPlace },
   answer,
   status: 200,
   examples: { answer: example },
@@ -106,6 +109,7 @@ export const customerUpdate = defineOperation({
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('PATCH', '/customers/{id}'),
+  references: { id: customerPlace },
   body: fields({ ...fixedMembers(customerShape), ...customerPatch }),
   answer,
   status: 202,
@@ -120,6 +124,7 @@ export const customerDelete = defineOperation({
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('DELETE', '/customers/{id}'),
+  references: { id: customerPlace },
   answer: { name: 'Accepted', shape: acceptedMessage },
   status: 202,
   examples: { answer: { message: 'Accepted' } },

@@ -5,6 +5,7 @@ import { clearable, fields, metadata, optional, referenceId, text } from './fiel
 import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
+import { cursorPlaces, devicePlace } from './reference.ts'
 
 export const deviceShape = z.object({
   id: idText('dev'),
@@ -79,6 +80,7 @@ export const deviceList = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/devices'),
+  references: { query: cursorPlaces(devicePlace) },
   query: listParameters({ reference_id: text().optional().describe('Only the device with this reference.') }),
   answer: { name: 'DeviceList', shape: listEnvelope(deviceShape) },
   status: 200,
@@ -93,6 +95,7 @@ export const deviceRetrieve = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/devices/{id}'),
+  references: { id: devicePlace },
   answer,
   status: 200,
   examples: { answer: example },
@@ -109,6 +112,7 @@ export const deviceUpdate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),
+  references: { id: devicePlace },
   body: fields({ ...fixedMembers(deviceShape), ...devicePatch }),
   answer,
   status: 200,
@@ -123,6 +127,7 @@ export const deviceDelete = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/devices/{id}'),
+  references: { id: devicePlace },
   answer: { name: 'Accepted', shape: acceptedMessage },
   status: 202,
   examples: { answer: { message: 'Accepted' } },

@@ -6,16 +6,18 @@ import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
 import { type Energy, energyScale } from '../domain/quantity.ts'
 import { defaultTariffDirection } from '../domain/record/check-record.ts'
 import type { EnergyFlowDirection } from '../domain/record/record.ts'
+import { referenceKinds } from '../domain/reference.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
 import { csvText } from './csv.ts'
 import { currencyCode } from './currency-code.ts'
 import type { Rename } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
-import { fields, instant, refuseField, text, word } from './field.ts'
+import { fields, instant, objectIdentifier, refuseField, word } from './field.ts'
 import { costShape, costToWire } from './instant-cost.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { autoFlag, flag, parameters } from './parameter.ts'
+import { locationPlace } from './reference.ts'
 
 /** The longest span of a cost, and the most elements of one. Source: contract decisions 9. */
 export const costLimits = { years: 10, elements: 4_000 } as const
@@ -180,7 +182,7 @@ const choices = {
   energy_flow_direction: word('INBOUND', 'OUTBOUND')
     .optional()
     .describe('INBOUND for IMPORT and LOCAL, OUTBOUND for EXPORT when absent; the two are never added together.'),
-  location_id: text().optional().describe('Required where the object has records at several locations.'),
+  location_id: objectIdentifier('loc').optional().describe('Required where the object has records at several locations.'),
   currency_code: currencyCode.optional().describe('Required where there are costs in several currencies.'),
   include_tariff: flag.default(true).describe('False leaves the cost out.'),
   include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
@@ -237,6 +239,7 @@ export const intervalCost = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('POST', '/costs/interval/{id}'),
+  references: { id: referenceKinds, query: { location_id: locationPlace } },
   query: parameters({
     ...choices,
     aggregation: word('DAY', 'MONTH', 'HOUR').optional(),
@@ -270,6 +273,7 @@ export const sessionCost = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('POST', '/costs/session/{id}'),
+  references: { query: { location_id: locationPlace } },
   query: parameters({ ...choices, include_records: flag.default(false).describe('One element for each record.') }),
   body: fields({}),
   bodyOptional: true,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
+import { maxReferenceText, referenceKinds } from '../domain/reference.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { idText, instantText } from './answer-field.ts'
 import { answerToEarlier } from './earlier.ts'
@@ -113,9 +114,12 @@ export const eventList = defineOperation({
   tag: 'Events',
   access: 'read',
   routes: sameRoute('GET', '/events'),
+  references: { query: { object_id: referenceKinds } },
   query: listParameters({
     event_type: text().optional().describe('Only events of this type, such as device.create, or of a group such as device.*.'),
-    object_id: text().optional().describe('Only events about the object with this id.'),
+    object_id: text({ max: maxReferenceText })
+      .optional()
+      .describe('Only events about the object with this id, or with this own reference if it exists.'),
     start_time: instantParameter.optional().describe('Only events from this instant on.'),
     end_time: instantParameter.optional().describe('Only events before this instant.'),
   }),

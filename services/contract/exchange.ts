@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Referencing } from '../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import { answerToEarlier, type Rename, refusalToEarlier, requestFromLayout } from './earlier.ts'
 import { exactNumber, isCarriedExactly, isNumberText } from './exact-number.ts'
@@ -9,6 +10,7 @@ import { withoutNullTexts } from './null-text.ts'
 import type { Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
 import { readQuery, readShape, type ShapePart } from './read-shape.ts'
+import { pathWithId, type ReferencePlaces, withIds } from './reference.ts'
 import { readJson } from './strict-json.ts'
 
 /** A request as it came: path parameters decoded, query as text without `?`, body inflated. */
@@ -38,10 +40,15 @@ const withNearestEarlier = (refusal: Refusal, renames: readonly Rename[]): Refus
   return nearest === undefined ? refusal : { ...refusal, message: unknownName(name, nearest) }
 }
 
-const readPart = (shape: z.ZodType, value: unknown, renames: readonly Rename[], layout: Layout, part: ShapePart): Result<unknown> => {
-  const translated = requestFromLayout(value, renames, layout)
+/** What a part of a request is read by. */
+type PartRules = { readonly renames?: readonly Rename[] | undefined; readonly references: ReferencePlaces['body']; readonly layout: Layout }
+
+function* readPart(shape: z.ZodType, value: unknown, part: ShapePart, { renames = [], ...rules }: PartRules): Referencing<Result<unknown>> {
+  const translated = requestFromLayout(value, renames, rules.layout)
   if (!translated.ok) return translated
-  return inLayout(readShape(shape, translated.value, part), renames, layout)
+  const withoutReferences = yield* withIds(translated.value, rules.references)
+  const read = withoutReferences.ok ? readShape(shape, withoutReferences.value, part) : withoutReferences
+  return inLayout(read, renames, rules.layout)
 }
 
 const noParameters = parameters({})
@@ -104,31 +111,51 @@ const takeParameters = (
   return accepted({ body: rest, parameters: found })
 }
 
+/** Do work that needs no references, in its own steps. */
+function* inSteps<T>(work: Generator<void, T>): Referencing<T> {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done === true) return value
+    yield undefined
+  }
+}
+
+/** Put the id of the object in place of an own reference in the path. Refuses `not_found` and `reference_ambiguous`. */
+export const readPathParameters = (
+  { references }: Operation,
+  parameters: WireRequest['parameters'],
+): Referencing<Result<WireRequest['parameters']>> => pathWithId(parameters, references?.id)
+
 /**
- * Read a request by the shapes of its operation, whatever the layout, in steps between which others can have a turn.
+ * Read a request by the shapes of its operation, whatever the layout, in steps between which others can have a turn. It yields the own
+ * references of query and body, to be looked up; those of `wire.parameters` are looked up before.
  * Refuses in the words of the request's layout. A raw body is handed on as it is.
  */
-export function* readRequest(operation: Operation, wire: WireRequest): Generator<void, Result<ReadRequest>> {
+export function* readRequest(operation: Operation, wire: WireRequest): Referencing<Result<ReadRequest>> {
   const { route, layout } = wire
-  const renames = operation.renames ?? {}
+  const { renames = {}, references = {} } = operation
   const query = readQuery(operation.anyQuery === true ? '' : wire.search)
   if (!query.ok) return query
   const inQuery = route.bodyInQuery
   const split = inQuery === undefined ? { query: query.value, body: {} } : splitQuery(operation, query.value, inQuery.numbers)
-  const readOwn = readPart(operation.query ?? noParameters, split.query, renames.query ?? [], layout, 'query')
+  const queryRules = { renames: renames.query, references: references.query, layout }
+  const readOwn = yield* readPart(operation.query ?? noParameters, split.query, 'query', queryRules)
   if (!readOwn.ok) return readOwn
   const body = operation.body
   if (body === undefined) return accepted({ parameters: wire.parameters, query: readOwn.value, body: undefined })
   if (body === 'raw') return accepted({ parameters: wire.parameters, query: readOwn.value, body: wire.body })
-  const parsed = inQuery === undefined ? yield* parseBody(operation, wire.body) : accepted(split.body)
+  const parsed = inQuery === undefined ? yield* inSteps(parseBody(operation, wire.body)) : accepted(split.body)
   if (!parsed.ok) return parsed
-  yield
+  yield undefined
   const taken = takeParameters(parsed.value, route.parametersInBody ?? {})
   if (!taken.ok) return taken
   const sent = numbersFromText(taken.value.body, route.numbersAsText ?? [])
-  const readBody = readPart(body, sent, renames.body ?? [], layout, inQuery === undefined ? 'body' : 'query')
+  const bodyRules = { renames: renames.body, references: references.body, layout }
+  const readBody = yield* readPart(body, sent, inQuery === undefined ? 'body' : 'query', bodyRules)
   if (!readBody.ok) return readBody
-  return accepted({ parameters: { ...wire.parameters, ...taken.value.parameters }, query: readOwn.value, body: readBody.value })
+  const inBody = yield* pathWithId(taken.value.parameters, references.id)
+  if (!inBody.ok) return inBody
+  return accepted({ parameters: { ...wire.parameters, ...inBody.value }, query: readOwn.value, body: readBody.value })
 }
 
 /** Give what a body says, whether or not its operation takes it, in the words it was sent in; undefined when it cannot be read. */

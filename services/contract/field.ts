@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type OffsetInstant, readInstant } from '../domain/instant.ts'
 import { type DecimalRule, formatDecimal, maxNumberLength, readDecimal } from '../domain/quantity.ts'
+import { maxReferenceText } from '../domain/reference.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import { isJsonNumber, isOverlong, type JsonNumber, numberText } from './exact-number.ts'
 import { knownNames } from './nearest-name.ts'
@@ -70,6 +71,19 @@ export const metadata = z
 /** An id as the service gives them; that it exists is the operation's to find out. */
 export const identifier = (prefix: string) =>
   text().meta({ type: 'string', maxLength: 255, examples: [`${prefix}_0198c0ffee00112233445566`] })
+
+const exampleReferences = { loc: 'reference:depot-7', dev: 'reference:charger-4711', cus: 'reference:household-17' } as const
+
+/**
+ * An id of a location, device or customer, or its own reference with a prefix, which is looked up before this shape reads it. That the
+ * object exists is the operation's to find out.
+ */
+export const objectIdentifier = (prefix: keyof typeof exampleReferences) =>
+  text({ max: maxReferenceText }).meta({
+    type: 'string',
+    maxLength: maxReferenceText,
+    examples: [`${prefix}_0198c0ffee00112233445566`, exampleReferences[prefix]],
+  })
 
 /** One of a few words, in capitals as documented. */
 export const word = <const Words extends readonly [string, ...string[]]>(...words: Words) => z.enum(words)

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { currencyCode } from './currency-code.ts'
-import { clearable, fields, identifier, metadata, optional, referenceId, text } from './field.ts'
+import { clearable, fields, identifier, metadata, objectIdentifier, optional, referenceId, text } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
 import type { Members } from './member-path.ts'
 import { type PostalAddress, postalAddress } from './postal-address.ts'
@@ -29,7 +29,7 @@ const describeSources = 'Market sources that prices come from; without one, the 
 /** Read the body that creates a location. */
 export const locationCreation = fields({
   reference_id: optional(referenceId).describe('Your own name for the location, unique among your locations.'),
-  customer_id: optional(identifier('cus')).describe('The customer whose location it is.'),
+  customer_id: optional(objectIdentifier('cus')).describe('The customer whose location it is.'),
   postal_address: optional(postalAddress).describe('Where it stands; may be left out when timezone and currency_code are given.'),
   timezone: optional(timezone).describe(describeTimezone),
   currency_code: optional(currencyCode).describe(describeCurrency),
@@ -51,7 +51,7 @@ export const locationCreation = fields({
 /** The members that a PATCH of a location changes. */
 export const changeableMembers = {
   reference_id: clearable(referenceId),
-  customer_id: clearable(identifier('cus')),
+  customer_id: clearable(objectIdentifier('cus')),
   postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
   timezone: clearable(timezone).describe(describeTimezone),
   currency_code: clearable(currencyCode).describe(`${describeCurrency} It cannot change once tariffs or records exist.`),

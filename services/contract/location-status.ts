@@ -3,6 +3,7 @@ import { writeInstant } from '../domain/instant.ts'
 import { idText, instantText, orNull, stored } from './answer-field.ts'
 import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
 import { defineOperation, sameRoute } from './operation.ts'
+import { locationPlace } from './reference.ts'
 
 const structureTypes = ['FIXED', 'TIME_OF_DAY', 'MARKET', 'DYNAMIC'] as const
 /** How a tariff's price moves: not at all, by hour and day, with the market, or with the market and by hour and day. */
@@ -102,6 +103,7 @@ export const locationStatusRetrieve = defineOperation({
   tag: 'Locations',
   access: 'read',
   routes: sameRoute('GET', '/locations/{id}/status'),
+  references: { id: locationPlace },
   answer: { name: 'LocationStatus', shape: locationStatusShape },
   status: 200,
 })

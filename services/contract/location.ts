@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { acceptedMessage, idText, orNull, stored } from './answer-field.ts'
-import { text } from './field.ts'
+import { objectIdentifier, text } from './field.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { locationCreation, locationPatch } from './location-choice.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { type PostalAddress, postalAddressShape } from './postal-address.ts'
+import { cursorPlaces, customerPlace, locationPlace } from './reference.ts'
 
 export const tariffStatuses = ['CONNECTED', 'NOT_CONNECTED', 'PENDING', 'ERROR', 'NOT_SUPPORTED'] as const
 export type TariffStatus = (typeof tariffStatuses)[number]
@@ -130,6 +131,7 @@ export const locationCreate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('POST', '/locations'),
+  references: { body: { customer_id: customerPlace } },
   body: locationCreation,
   answer,
   status: 201,
@@ -151,9 +153,10 @@ export const locationList = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/locations'),
+  references: { query: { ...cursorPlaces(locationPlace), customer_id: customerPlace } },
   query: listParameters({
     reference_id: text().optional().describe('Only the location with this reference.'),
-    customer_id: text().optional().describe('Only the locations of this customer.'),
+    customer_id: objectIdentifier('cus').optional().describe('Only the locations of this customer.'),
   }),
   answer: { name: 'LocationList', shape: listEnvelope(locationShape) },
   status: 200,
@@ -168,6 +171,7 @@ export const locationRetrieve = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/locations/{id}'),
+  references: { id: locationPlace },
   answer,
   status: 200,
   examples: { answer: example },
@@ -181,6 +185,7 @@ export const locationUpdate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/locations/{id}'),
+  references: { id: locationPlace, body: { customer_id: customerPlace } },
   body: locationPatch(locationShape),
   answer,
   status: 200,
@@ -195,6 +200,7 @@ export const locationDelete = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/locations/{id}'),
+  references: { id: locationPlace },
   answer: { name: 'Accepted', shape: acceptedMessage },
   status: 202,
   examples: { answer: { message: 'Accepted' } },

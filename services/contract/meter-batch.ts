@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isId } from '../domain/identifier.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { type Result, refused } from '../domain/refusal.ts'
 import { submissionLimits } from './account.ts'
@@ -99,15 +98,15 @@ export const referenceOf = (element: unknown): string | null => {
   return typeof reference === 'string' && reference !== '' && [...reference.slice(0, 512)].length <= 255 ? reference : null
 }
 
-const idIn = (element: object, kind: 'location' | 'device'): string | null => {
+const nameIn = (element: object, kind: 'location' | 'device'): string | null => {
   const value: unknown = Reflect.get(element, `${kind}_id`)
-  return typeof value === 'string' && isId(kind, value) ? value : null
+  return typeof value === 'string' ? value : null
 }
 
-/** Take the ids of location and device out of an element that was refused; null where it has none that can be told. */
+/** Take the ids of location and device out of an element that was refused, as they were sent; null where it has no text for one. */
 export const objectsOf = (element: unknown): { readonly locationId: string | null; readonly deviceId: string | null } =>
   typeof element === 'object' && element !== null
-    ? { locationId: idIn(element, 'location'), deviceId: idIn(element, 'device') }
+    ? { locationId: nameIn(element, 'location'), deviceId: nameIn(element, 'device') }
     : { locationId: null, deviceId: null }
 
 const example: MeterBatchWire = meterBatchToWire({

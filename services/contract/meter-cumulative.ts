@@ -7,7 +7,7 @@ import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { submissionLimits } from './account.ts'
 import { refusalToEarlier, requestFromLayout } from './earlier.ts'
 import { numberText } from './exact-number.ts'
-import { fields, identifier, jsonNumber, optional, referenceId, word } from './field.ts'
+import { fields, jsonNumber, objectIdentifier, optional, referenceId, word } from './field.ts'
 import type { Layout } from './layout.ts'
 import { isMembers } from './member-path.ts'
 import { meterBatchShape } from './meter-batch.ts'
@@ -24,8 +24,8 @@ const readingShape = fields({
 
 /** What all readings of a submission share. */
 const head = {
-  location_id: identifier('loc').describe('The location that the register is at.'),
-  device_id: optional(identifier('dev')).describe('The device whose register it is, at this location.'),
+  location_id: objectIdentifier('loc').describe('The location that the register is at.'),
+  device_id: optional(objectIdentifier('dev')).describe('The device whose register it is, at this location.'),
   session_reference_id: optional(referenceId).describe("The caller's own reference of a group of records, such as a charging session."),
   energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
   tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe('IMPORT for INBOUND and EXPORT for OUTBOUND when absent.'),

@@ -6,7 +6,7 @@ import { count, exact, idText, instantText, orNull, stored } from './answer-fiel
 import { csvText } from './csv.ts'
 import { answerToEarlier } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
-import { refuseField, text } from './field.ts'
+import { objectIdentifier, refuseField, text } from './field.ts'
 import {
   confidenceScale,
   meterRecordAnswerRenames,
@@ -20,6 +20,7 @@ import { listEnvelope, listParameters } from './list.ts'
 import { meterRecordRenames } from './meter-record.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { instantParameter } from './parameter.ts'
+import { devicePlace, locationPlace } from './reference.ts'
 
 const recordConfidenceScale = 6
 const kilowattHourScale = 9
@@ -228,9 +229,10 @@ export const meterRecordList = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/records'),
+  references: { query: { location_id: locationPlace, device_id: devicePlace } },
   query: listParameters({
-    location_id: text().optional(),
-    device_id: text().optional(),
+    location_id: objectIdentifier('loc').optional(),
+    device_id: objectIdentifier('dev').optional(),
     session_reference_id: text().optional(),
     record_reference_id: text().optional(),
     batch_id: text().optional().describe('The records that a submission brought and none replaced since.'),

@@ -4,6 +4,7 @@ import { type Energy, type EnergyUnits, readEnergy } from '../domain/quantity.ts
 import { defaultTariffDirection, fullConfidence, readConfidence, refuseDirections, refuseInterval } from '../domain/record/check-record.ts'
 import { plainEnergy } from '../domain/record/plain-energy.ts'
 import type { EnergyFlowDirection, MeterRecord } from '../domain/record/record.ts'
+import { isPossibleReference, readReference as readOwnReference } from '../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { type Rename, refusalToEarlier, requestFromLayout } from './earlier.ts'
@@ -12,6 +13,7 @@ import { fields, instant, jsonNumber, optional, referenceId, word } from './fiel
 import type { Layout } from './layout.ts'
 import { isMembers } from './member-path.ts'
 import { nearestName, quoted } from './nearest-name.ts'
+import { devicePlace, locationPlace } from './reference.ts'
 
 /** Names and words of a record in the two layouts. */
 export const meterRecordRenames: readonly Rename[] = [
@@ -19,16 +21,16 @@ export const meterRecordRenames: readonly Rename[] = [
   { current: 'tariff_direction', earlier: 'tariff_rate' },
 ]
 
-const idOf = (prefix: string) =>
+const idOf = (prefix: 'loc' | 'dev', kind: string, example: string) =>
   z
     .string()
-    .regex(new RegExp(`^${prefix}_.{24}$`, 's'))
-    .meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`] })
+    .regex(new RegExp(`^(${prefix}_.{24}|(reference|${kind}):.{1,255})$`, 's'))
+    .meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`, `reference:${example}`] })
 
 /** The record as the reference page shows it. Records are read by `readMeterRecord`, which takes the same. */
 export const meterRecordShape = fields({
-  location_id: idOf('loc').describe('The location that the record is for.'),
-  device_id: optional(idOf('dev')).describe('The device that the record is for, at this location.'),
+  location_id: idOf('loc', 'location', 'depot-7').describe('The location that the record is for.'),
+  device_id: optional(idOf('dev', 'device', 'charger-4711')).describe('The device that the record is for, at this location.'),
   session_reference_id: optional(referenceId).describe("The caller's own reference of a group of records, such as a charging session."),
   record_reference_id: optional(referenceId).describe("The caller's own reference of this record."),
   energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
@@ -64,8 +66,9 @@ type RecordMembers = {
 
 /**
  * Read one submitted record that arrives at `at` (ms), in the names of either layout: the words of the caller in, the domain's record out.
- * null is the same as absent; energy is exact from the decimal text. That location and device exist is not looked at.
- * Refuses with one sentence in the words of the layout, and the member at fault. Source: contract decisions 8 and 17.
+ * null is the same as absent; energy is exact from the decimal text. That location and device exist is not looked at, and
+ * own references stay in place of their ids. Refuses with one sentence in the words of the layout, and the member at fault.
+ * Source: contract decisions 8, 17 and 18.
  */
 export const readMeterRecord = (element: unknown, layout: Layout, at: number): Result<MeterRecord> => {
   if (!isMembers(element)) return refused('field_invalid', 'A record must be an object')
@@ -159,7 +162,10 @@ const readId = (value: unknown, field: string, prefix: 'loc_' | 'dev_'): string 
   if (typeof value !== 'string') return fault('field_invalid', field, 'must be a string')
   if (value.length === idLength && value.startsWith(prefix)) return value
   const isLocation = prefix === 'loc_'
-  const clause = `must be the id of a ${isLocation ? 'location' : 'device'}, such as ${prefix}0198c0ffee00112233445566`
+  const kind = isLocation ? 'location' : 'device'
+  const reference = readOwnReference(value, isLocation ? locationPlace : devicePlace)
+  if (reference !== null && isPossibleReference(reference.reference)) return value
+  const clause = `must be the id of a ${kind}, such as ${prefix}0198c0ffee00112233445566, or reference: and its reference_id`
   return fault(isLocation ? 'location_not_found' : 'device_not_found', field, clause)
 }
 

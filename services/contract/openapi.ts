@@ -1,3 +1,4 @@
+import { maxReferenceText } from '../domain/reference.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import { refusalCodes } from '../domain/refusal.ts'
 import { answerToEarlier, type Rename } from './earlier.ts'
@@ -7,6 +8,7 @@ import { type Layout, layouts, versionOf } from './layout.ts'
 import { schemaWithoutNullTexts } from './null-text.ts'
 import type { Operation, Route } from './operation.ts'
 import { parameterExample } from './parameter-example.ts'
+import { describeId, referenceCodes } from './reference.ts'
 import { eachSchemaAt, type JsonSchema, schemaInLayout, schemaOf } from './schema-document.ts'
 import { type NamedSchemas, nameObject, schemaName } from './schema-name.ts'
 import { tagDescriptions } from './tag.ts'
@@ -89,6 +91,7 @@ const generalCodes = (operation: Operation, route: Route): readonly RefusalCode[
   if (operation.access !== 'open') codes.push('bad_credentials', 'account_disabled', 'rate_limited')
   if (operation.access !== 'open' && operation.access !== 'login') codes.push('token_expired', 'insufficient_scope')
   if (route.path.includes('{')) codes.push('not_found')
+  codes.push(...referenceCodes(operation.references))
   if (operation.idempotent === true) codes.push('idempotency_mismatch', 'idempotency_in_progress')
   return codes
 }
@@ -126,12 +129,13 @@ const inQuery = (schema: JsonSchema, examples: Parts = {}): readonly Parts[] =>
     ...present('example', examples[name] ?? parameterExample(name)),
   }))
 
-const inPath = (path: string): readonly Parts[] =>
+const inPath = ({ references }: Operation, path: string): readonly Parts[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
+    ...present('description', name === 'id' ? describeId(references?.id) : undefined),
     required: true,
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    schema: { type: 'string', minLength: 1, maxLength: name === 'id' && references?.id !== undefined ? maxReferenceText : 255 },
     example: parameterExample(name, path),
   }))
 
@@ -141,7 +145,7 @@ const parametersOf = (operation: Operation, route: Route, layout: Layout): reado
   return [
     { $ref: '#/components/parameters/ApiVersion' },
     ...(operation.idempotent === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-    ...inPath(route.path),
+    ...inPath(operation, route.path),
     ...inQuery(query),
     ...inQuery(fromBody, bodyExample(operation, route, layout) as Parts | undefined),
   ]
@@ -292,7 +296,8 @@ const build = (operations: readonly Operation[], layout: Layout, serverUrl: stri
     info: {
       title: 'Wattledger',
       version: versionOf[layout],
-      description: 'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login gives.',
+      description:
+        'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login gives. Where the id of a location, device or customer is taken, reference: before its own reference_id works too, such as /locations/reference:depot-7.',
     },
     servers: [{ url: serverUrl }],
     tags: [...new Set(served.map(operation => operation.tag))].map(tag => ({

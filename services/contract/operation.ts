@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { Rename } from './earlier.ts'
 import type { Layout } from './layout.ts'
+import type { ReferencePlaces } from './reference.ts'
 
 /**
  * Who may call: `open` anyone; `login` account id and API key (Basic); `any` every valid token; `read`, `metering`, `all` a token
@@ -78,6 +79,8 @@ export type Operation<Query extends QueryShape = QueryShape, Body extends BodySh
   /** Takes `Idempotency-Key`: true on every POST that creates or changes something. */
   readonly idempotent?: true
   readonly renames?: Renames
+  /** Places that take an own reference too (`reference:depot-7`); of a raw body the operation reads them itself. */
+  readonly references?: ReferencePlaces
   /** Refusals of its own that the reference page names, beside those that every operation can give. */
   readonly refusals?: readonly RefusalCode[]
   /** A raw body is taken whatever its Content-Type. */

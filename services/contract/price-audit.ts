@@ -6,6 +6,7 @@ import type { Layout } from './layout.ts'
 import { defineOperation } from './operation.ts'
 import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
 import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
+import { locationPlace } from './reference.ts'
 
 const breakdownShape = z.object({
   commodity: z.object({
@@ -115,6 +116,7 @@ export const priceAuditRetrieve = defineOperation({
       { id: 'price_audit_retrieve_singular', method: 'GET', path: '/tariffs/audit/{id}', bodyInQuery: { numbers: [] } },
     ],
   },
+  references: { id: locationPlace },
   body: priceBody,
   answer: { name: 'PriceAudit', shape: priceAuditShape },
   status: 200,

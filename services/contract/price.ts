@@ -8,6 +8,7 @@ import { defineOperation } from './operation.ts'
 import { flag, parameters } from './parameter.ts'
 import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
 import { priceWriter, seriesNumber } from './price-writer.ts'
+import { locationPlace } from './reference.ts'
 
 const elementShape = z.object({
   valid_from: instantText,
@@ -118,6 +119,7 @@ export const priceRetrieve = defineOperation({
     current: [{ method: 'POST', path: '/prices/{id}' }],
     earlier: [{ method: 'GET', path: '/tariffs/rates/{id}', bodyInQuery: { numbers: [] } }],
   },
+  references: { id: locationPlace },
   query: parameters({
     include_tariff: flag.default(true).describe('False leaves the price out.'),
     include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),

@@ -5,7 +5,7 @@ import { divideHalfEven, type Energy, readDecimal } from '../domain/quantity.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
 import type { Power } from '../domain/schedule/amount-request.ts'
 import { type JsonNumber, numberText } from './exact-number.ts'
-import { fields, identifier, instant, jsonNumber, listOf, optional, refuseField, word } from './field.ts'
+import { fields, instant, jsonNumber, listOf, objectIdentifier, optional, refuseField, word } from './field.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
 import { thousands } from './thousands.ts'
 
@@ -34,7 +34,7 @@ const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(des
   .transform(({ units, value }, context): WrittenEnergy => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }))
 
 const windowBody = fields({
-  device_id: identifier('dev').describe('A device of the account; it may have several windows, each planned with its own max_power.'),
+  device_id: objectIdentifier('dev').describe('A device of the account; it may have several windows, each planned with its own max_power.'),
   tariff_direction: optional(word('IMPORT', 'EXPORT')).describe('IMPORT, the default, takes energy; EXPORT gives it.'),
   start_time: instant.describe('May be in the past.'),
   end_time: instant,

@@ -8,6 +8,7 @@ import { exact, idText, instantText, orNull, stored } from './answer-field.ts'
 import { scaledNumber } from './exact-number.ts'
 import { costShape, costToWire } from './instant-cost.ts'
 import { defineOperation } from './operation.ts'
+import { devicePlace, locationPlace } from './reference.ts'
 import { type AmountBody, amountBody, type WrittenEnergy, type WrittenPower } from './schedule-amount-request.ts'
 import { boundShape, boundToWire, exampleView, type ScheduleView, spansToWire, spanToWire, unpricedShape } from './schedule-window.ts'
 
@@ -177,6 +178,7 @@ export const scheduleAmount = defineOperation({
       },
     ],
   },
+  references: { id: locationPlace, body: { 'data.device_id': devicePlace } },
   body: amountBody,
   answer: { name: 'ScheduleAmount', shape: amountShape },
   status: 200,

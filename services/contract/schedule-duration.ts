@@ -6,6 +6,7 @@ import { scaledNumber } from './exact-number.ts'
 import { fields, integer, optional } from './field.ts'
 import { confidenceScale } from './instant-cost.ts'
 import { defineOperation } from './operation.ts'
+import { locationPlace } from './reference.ts'
 import {
   exampleView,
   priceScale,
@@ -97,6 +98,7 @@ export const scheduleDuration = defineOperation({
     current: [{ method: 'POST', path: '/schedules/duration/{id}' }],
     earlier: [{ method: 'GET', path: '/slots/time/{id}', bodyInQuery: { numbers: ['duration'] } }],
   },
+  references: { id: locationPlace },
   body: durationBody,
   answer: { name: 'ScheduleDuration', shape: durationShape },
   status: 200,

@@ -6,6 +6,7 @@ import { count, exact, idText, instantText, stored } from './answer-field.ts'
 import { scaledNumber } from './exact-number.ts'
 import { fields, refuseField } from './field.ts'
 import { defineOperation } from './operation.ts'
+import { locationPlace } from './reference.ts'
 import {
   absoluteOrRelative,
   boundBody,
@@ -101,6 +102,7 @@ export const scheduleLimit = defineOperation({
     current: [{ method: 'POST', path: '/schedules/limit/{id}' }],
     earlier: [{ method: 'GET', path: '/slots/threshold/{id}', bodyInQuery: { numbers: ['absolute', 'relative'] } }],
   },
+  references: { id: locationPlace },
   body: limitBody,
   answer: { name: 'ScheduleLimit', shape: limitShape },
   status: 200,

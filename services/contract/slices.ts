@@ -68,7 +68,7 @@ export const inSlices = async <T>(work: Generator<unknown, T, undefined>, slices
 }
 
 /** Do the same work at once. */
-export const atOnce = <T>(work: Generator<void, T>): T => {
+export const atOnce = <T>(work: Generator<unknown, T>): T => {
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { readTariffTerms, type TariffTerms } from '../domain/tariff/validate-schedule.ts'
-import { fields, identifier, instant, optional, refuseField, text, word } from './field.ts'
+import { fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from './field.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 export const tariffDirections = ['IMPORT', 'EXPORT', 'LOCAL'] as const
@@ -22,7 +22,7 @@ const pathSteps = (field: string): PropertyKey[] =>
 
 /** Read the body that creates a tariff. Refuses what the domain refuses in its terms, with the place in the schedule. */
 export const tariffCreation = fields({
-  location_id: identifier('loc'),
+  location_id: objectIdentifier('loc'),
   direction: word(...tariffDirections),
   type: word(...tariffTypes),
   market_rates: optional(z.boolean()).describe('Prices follow the market source of the location; default false.'),

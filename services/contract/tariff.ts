@@ -3,12 +3,13 @@ import { writeInstant } from '../domain/instant.ts'
 import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../domain/tariff/tariff.ts'
 import { scheduleAt, schedulesOf } from '../domain/tariff/tariff-version.ts'
 import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
-import { clearable, fields, identifier, instant, optional, refuseField, text, word } from './field.ts'
+import { clearable, fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
 import type { Layout } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, type Method, type Route } from './operation.ts'
 import { flag, parameters } from './parameter.ts'
+import { locationPlace } from './reference.ts'
 import { tariffCreation, tariffDirections, tariffTypes } from './tariff-draft.ts'
 import { scheduleFrame, scheduleShape, scheduleToWire } from './tariff-schedule.ts'
 
@@ -150,6 +151,7 @@ export const tariffCreate = defineOperation({
   tag,
   access: 'all',
   routes: routes('POST'),
+  references: { body: { location_id: locationPlace } },
   body: tariffCreation,
   answer,
   status: 200,
@@ -184,8 +186,9 @@ export const tariffList = defineOperation({
   tag,
   access: 'read',
   routes: routes('GET'),
+  references: { query: { location_id: locationPlace } },
   query: listParameters({
-    location_id: text().optional().describe('Only the tariffs of this location.'),
+    location_id: objectIdentifier('loc').optional().describe('Only the tariffs of this location.'),
     direction: word(...tariffDirections).optional(),
     type: word(...tariffTypes).optional(),
   }),
@@ -233,6 +236,7 @@ export const tariffUpdate = defineOperation({
   tag,
   access: 'all',
   routes: routes('PATCH', '/{id}'),
+  references: { body: { location_id: locationPlace } },
   body: fields({ ...fixedMembers(tariffShape), ...tariffPatch }).superRefine((patch, context) => {
     if (patch.effective_from !== undefined && patch.schedule === undefined) {
       refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])

@@ -29,6 +29,7 @@ export const refusalCodes = [
   'api_version_not_supported',
   'cursor_not_found',
   'reference_id_taken',
+  'reference_ambiguous',
   'location_not_found',
   'device_not_found',
   'customer_not_found',

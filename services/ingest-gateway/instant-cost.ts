@@ -28,12 +28,15 @@ import type { HeldPricing, PricingBook } from '../platform/pricing-book.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import { countedBefore, needsOthers } from './counted-before.ts'
 import type { KnownObjects } from './known-objects.ts'
+import type { KnownReferences } from './known-references.ts'
 import { isStored, laneEnd, poll } from './lane-wait.ts'
+import { withObjectIds } from './named-objects.ts'
 import { recordIdDigits } from './record-id.ts'
 import type { GatewayCounts } from './submit-interval.ts'
 
 export type CalculateInstantCost = {
   readonly known: KnownObjects
+  readonly references: KnownReferences
   readonly writer: ChunkWriter
   readonly pricing: PricingBook
   readonly clickHouse: ClickHouse
@@ -76,7 +79,9 @@ export const calculateInstantCost =
     if (!element.ok) return element
     const read = readMeterRecord(element.value, layout, at)
     if (!read.ok) return read
-    const record = read.value
+    const named = await withObjectIds(tenant, read.value, parts.references.find)
+    if (!named.ok) return named
+    const record = named.value
     const lane = await findLane(parts.known, tenant, record, at)
     if (typeof lane !== 'number') return { ok: false, refusal: lane }
     const ask = { ...tenant, locationId: record.locationId, from: record.start }

@@ -8,6 +8,8 @@ import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/
 import { encodeParts } from '../platform/log/record-chunk.ts'
 import type { EncodedPart } from '../platform/log/record-part.ts'
 import type { KnownObjects } from './known-objects.ts'
+import type { KnownReferences } from './known-references.ts'
+import { type NamedObjects, namedObjects } from './named-objects.ts'
 import { recordIdDigits } from './record-id.ts'
 
 /** Records of a submission that may be written, by partition in the order of the submission, and those that may not. */
@@ -24,16 +26,19 @@ export type Judgement = {
   readonly layout: Layout
   readonly at: number
   readonly known: KnownObjects
+  readonly references: KnownReferences
 }
 
-/** Check the records of a submission one by one and number them from 1; asks once for objects that are not known. */
+/**
+ * Check the records of a submission one by one and number them from 1; asks once for own references, and once for objects, that are not
+ * known. References are replaced by ids before a record gets its identity.
+ */
 export const judgeSubmission = async (submission: Submission, judgement: Judgement): Promise<JudgedSubmission> => {
-  const { part, layout, at, known } = judgement
+  const { part, layout, at, references } = judgement
   const { elements, oversized } = submission
+  const named = namedObjects(part)
   const refused: RefusedRecord[] = []
   const read: Read[] = []
-  const locations = new Set<string>()
-  const devices = new Set<string>()
   const slices = beginSlices(part.accountId)
   let recordNumber = 0
   for (const element of elements) {
@@ -41,21 +46,63 @@ export const judgeSubmission = async (submission: Submission, judgement: Judgeme
     if (recordNumber % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
     const result = oversized.has(recordNumber - 1) ? tooLong : readMeterRecord(element, layout, at)
     if (!result.ok) {
-      refused.push({ recordNumber, recordReferenceId: referenceOf(element), error: result.refusal.message, ...objectsOf(element) })
+      const objects = objectsOf(element)
+      refused.push({ recordNumber, recordReferenceId: referenceOf(element), error: result.refusal.message, ...objects })
+      noteObjects(named, objects)
       continue
     }
-    const { locationId, deviceId } = result.value
-    const lane = known.laneOf(part, locationId, at)
-    const isDeviceKnown = deviceId === null || known.hasDevice(part, deviceId, at)
-    if (lane === undefined) locations.add(locationId)
-    if (!isDeviceKnown) devices.add(deviceId)
-    read.push({ record: result.value, recordNumber, lane, isDeviceKnown })
+    noteObjects(named, result.value)
+    read.push({ record: result.value, recordNumber, lane: undefined, isDeviceKnown: false, fault: null })
   }
-  if (locations.size + devices.size > 0) {
-    await known.ask(part, { locations, devices }, at)
-    lookAgain(read, judgement)
+  await named.resolve(references.find)
+  const failed: RefusedRecord[] = []
+  await eachOf(refused, slices, one => failed.push({ ...one, ...failureIdsOf(named, one) }))
+  if (named.hasReferences()) await eachOf(read, slices, one => putIds(one, named))
+  await findObjects(read, judgement, slices)
+  return admit({ read, refused: failed, named }, part, slices)
+}
+
+const eachOf = async <T>(all: readonly T[], slices: Slices, work: (one: T) => void): Promise<void> => {
+  for (const [index, one] of all.entries()) {
+    if (index % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
+    work(one)
   }
-  return admit(read, refused, part, slices)
+}
+
+type Named = { readonly locationId?: string | null; readonly deviceId?: string | null }
+
+const noteObjects = (named: NamedObjects, { locationId = null, deviceId = null }: Named): void => {
+  named.note('location', locationId)
+  named.note('device', deviceId)
+}
+
+/** The objects under which the failure of a record is kept. */
+const failureIdsOf = (named: NamedObjects, { locationId = null, deviceId = null }: Named) => ({
+  locationId: named.failureIdOf('location', locationId),
+  deviceId: named.failureIdOf('device', deviceId),
+})
+
+/** Put ids in place of the references of a record, or say which one no object has. */
+const putIds = (one: Read, named: NamedObjects): void => {
+  const { locationId, deviceId } = one.record
+  const ids = named.idsOf({ locationId, deviceId })
+  if (!ids.ok) one.fault = ids.refusal.message
+  else if (ids.value.locationId !== locationId || ids.value.deviceId !== deviceId) one.record = { ...one.record, ...ids.value }
+}
+
+/** Find the lane and the device of each record; asks once for what is not known. */
+const findObjects = async (read: readonly Read[], judgement: Judgement, slices: Slices): Promise<void> => {
+  const locations = new Set<string>()
+  const devices = new Set<string>()
+  await eachOf(read, slices, one => {
+    lookUp(one, judgement)
+    const { record, lane, isDeviceKnown, fault } = one
+    if (fault === null && lane === undefined) locations.add(record.locationId)
+    if (fault === null && !isDeviceKnown && record.deviceId !== null) devices.add(record.deviceId)
+  })
+  if (locations.size + devices.size === 0) return
+  await judgement.known.ask(judgement.part, { locations, devices }, judgement.at)
+  await eachOf(read, slices, one => lookUp(one, judgement))
 }
 
 /** Records that are worked on between two looks at the clock. */
@@ -63,24 +110,26 @@ const recordsAtOnce = 64
 
 const tooLong = { ok: false, refusal: oversizedRecord } as const
 
-/** A record that can be read; without a lane its location does not exist. */
-type Read = { readonly record: MeterRecord; readonly recordNumber: number; lane: number | undefined; isDeviceKnown: boolean }
-
-const lookAgain = (read: readonly Read[], { part, at, known }: Judgement): void => {
-  for (const one of read) {
-    const { locationId, deviceId } = one.record
-    one.lane ??= known.laneOf(part, locationId, at)
-    one.isDeviceKnown ||= deviceId !== null && known.hasDevice(part, deviceId, at)
-  }
+/** A record that can be read; without a lane its location does not exist. `fault`: no object has a reference that it names. */
+type Read = {
+  record: MeterRecord
+  readonly recordNumber: number
+  lane: number | undefined
+  isDeviceKnown: boolean
+  fault: string | null
 }
 
+const lookUp = (one: Read, { part, at, known }: Judgement): void => {
+  if (one.fault !== null) return
+  const { locationId, deviceId } = one.record
+  one.lane ??= known.laneOf(part, locationId, at)
+  one.isDeviceKnown ||= deviceId === null || known.hasDevice(part, deviceId, at)
+}
+
+type ReadSubmission = { readonly read: readonly Read[]; readonly refused: RefusedRecord[]; readonly named: NamedObjects }
+
 /** Refuse records of objects that do not exist and repeats within the submission; give all others their ids. */
-const admit = async (
-  read: readonly Read[],
-  refused: RefusedRecord[],
-  part: Judgement['part'],
-  slices: Slices,
-): Promise<JudgedSubmission> => {
+const admit = async ({ read, refused, named }: ReadSubmission, part: Judgement['part'], slices: Slices): Promise<JudgedSubmission> => {
   const records = new Map<number, AcceptedRecord[]>()
   const numbers = new Map<string, number>()
   const refusedBefore = refused.length
@@ -88,19 +137,19 @@ const admit = async (
   for (const one of read) {
     const { record, recordNumber, lane } = one
     if (recordNumber % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
-    const missing = missingObject(lane !== undefined, one.isDeviceKnown)
+    const missing = one.fault ?? missingObject(lane !== undefined, one.isDeviceKnown)
     const recordId = missing === null ? recordIdDigits(part, record) : ''
     const twin = missing === null ? numbers.get(recordId) : undefined
     if (lane === undefined || missing !== null || twin !== undefined) {
-      const { recordReferenceId, locationId, deviceId } = record
-      refused.push({ recordNumber, recordReferenceId, error: missing ?? duplicateOf(twin), locationId, deviceId })
+      const { recordReferenceId } = record
+      refused.push({ recordNumber, recordReferenceId, error: missing ?? duplicateOf(twin), ...failureIdsOf(named, record) })
       continue
     }
     numbers.set(recordId, recordNumber)
     const ofLane = records.get(lane)
-    const accepted = acceptedRecord(record, recordId, recordNumber)
-    if (ofLane === undefined) records.set(lane, [accepted])
-    else ofLane.push(accepted)
+    const written = acceptedRecord(record, recordId, recordNumber)
+    if (ofLane === undefined) records.set(lane, [written])
+    else ofLane.push(written)
   }
   if (refused.length > refusedBefore && refusedBefore > 0) refused.sort((a, b) => a.recordNumber - b.recordNumber)
   const parts = new Map([...records].map(([lane, ofLane]) => [lane, encodeParts({ ...part, records: ofLane })]))

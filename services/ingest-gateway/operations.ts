@@ -10,12 +10,15 @@ import { laneKey, partitionOf } from '../platform/log/partition.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { livingObjects } from '../platform/postgres/living-objects.ts'
 import { retrieveLocation } from '../platform/postgres/locations.ts'
+import { referenceFinder } from '../platform/postgres/references.ts'
 import { type Tenant, withTenant } from '../platform/postgres/transaction.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
+import type { ReferenceChanges } from '../platform/reference-changes.ts'
 import type { Secret } from '../platform/secrets.ts'
 import { chunkWriter } from './chunk-writer.ts'
 import { calculateInstantCost } from './instant-cost.ts'
 import { knownObjects } from './known-objects.ts'
+import { knownReferences } from './known-references.ts'
 import type { LanePressure } from './lane-pressure.ts'
 import { readingWriter } from './reading-writer.ts'
 import { submitCumulative } from './submit-cumulative.ts'
@@ -34,23 +37,30 @@ export type IngestGateway = {
   /** Tell whether records of a mode may go into a lane now. */
   readonly takes: LanePressure['takes']
   readonly counts: GatewayCounts
+  /** Tells of changes that the query service of this process makes. */
+  readonly referenceChanges: Pick<ReferenceChanges, 'listen'>
 }
 
 /** Bind the operations that take records to the stores they write. */
 export const ingestGatewayOperations = (gateway: IngestGateway): readonly Binding[] => {
-  const { database, log, codec, clickHouse, pricing, secret, generation, takes, counts } = gateway
+  const { database, log, codec, clickHouse, pricing, secret, generation, takes, counts, referenceChanges } = gateway
   const partitions = log.partitions('meter.records.v1')
   const known = knownObjects(
     (tenant, ids) => withTenant(database, tenant, transaction => livingObjects(transaction, [...ids.locations], [...ids.devices])),
     (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
   )
+  const references = knownReferences(referenceFinder(database))
+  referenceChanges.listen(references.forget)
   const written = { log, codec, generation, takes, appended: counts.accepted }
   const writer = chunkWriter(written)
   const ids = batchIds(secret)
   const locationOf = (tenant: Tenant, id: string) => withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
   return [
-    bind(meterIntervalSubmit, submitInterval({ known, writer, batchIds: ids, counts })),
-    bind(meterCumulativeSubmit, submitCumulative({ known, readings: readingWriter(written), headers: writer, batchIds: ids, counts })),
-    bind(instantCost, calculateInstantCost({ known, writer, pricing, clickHouse, log, counts, locationOf })),
+    bind(meterIntervalSubmit, submitInterval({ known, references, writer, batchIds: ids, counts })),
+    bind(
+      meterCumulativeSubmit,
+      submitCumulative({ known, references, readings: readingWriter(written), headers: writer, batchIds: ids, counts }),
+    ),
+    bind(instantCost, calculateInstantCost({ known, references, writer, pricing, clickHouse, log, counts, locationOf })),
   ]
 }

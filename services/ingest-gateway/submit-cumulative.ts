@@ -9,12 +9,15 @@ import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import type { KnownObjects } from './known-objects.ts'
+import type { KnownReferences } from './known-references.ts'
+import { withObjectIds } from './named-objects.ts'
 import type { ReadingWriter } from './reading-writer.ts'
 import { registerIdDigits } from './register-id.ts'
 import type { GatewayCounts } from './submit-interval.ts'
 
 export type SubmitCumulative = {
   readonly known: KnownObjects
+  readonly references: KnownReferences
   readonly readings: ReadingWriter
   readonly headers: Pick<ChunkWriter, 'writeHeader'>
   readonly batchIds: BatchIds
@@ -30,15 +33,17 @@ type Request = RequestOf<typeof meterCumulativeSubmit>
  * Source: contract decisions 8.
  */
 export const submitCumulative =
-  ({ known, readings: writer, headers, batchIds, counts }: SubmitCumulative) =>
+  ({ known, references, readings: writer, headers, batchIds, counts }: SubmitCumulative) =>
   async ({ at, body, layout, caller }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
     const parsed = await inSlices(readCumulative(body.bytes, layout), beginSlices(caller.accountId))
     if (!parsed.ok) return parsed
-    const { elements, units: _, ...register } = parsed.value
+    const submission = await withObjectIds(tenant, parsed.value, references.find)
+    if (!submission.ok) return submission
+    const { elements, units: _, ...register } = submission.value
     const lane = await findLane(known, tenant, register, at)
     if (!lane.ok) return lane
-    const { readings, refused: failed } = await inSlices(judgeReadings(parsed.value, tenant, at), beginSlices(caller.accountId))
+    const { readings, refused: failed } = await inSlices(judgeReadings(submission.value, tenant, at), beginSlices(caller.accountId))
     const batchId = batchIds.mint(tenant, at)
     const { locationId, deviceId } = register
     const batch = { ...tenant, batchId, receivedAt: at }

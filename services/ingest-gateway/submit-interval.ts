@@ -8,6 +8,7 @@ import type { ChunkWriter } from './chunk-writer.ts'
 import { judgePlain } from './judge-plain.ts'
 import { type JudgedSubmission, type Judgement, judgeSubmission } from './judge-submission.ts'
 import type { KnownObjects } from './known-objects.ts'
+import type { KnownReferences } from './known-references.ts'
 
 /** What the gateway counts; `bytes` are those of the inflated bodies. */
 export type GatewayCounts = {
@@ -19,6 +20,7 @@ export type GatewayCounts = {
 
 export type SubmitInterval = {
   readonly known: KnownObjects
+  readonly references: KnownReferences
   readonly writer: ChunkWriter
   readonly batchIds: BatchIds
   readonly counts: GatewayCounts
@@ -30,12 +32,12 @@ export type SubmitInterval = {
  * nothing is acknowledged and the whole may be sent again. Source: contract decisions 8.
  */
 export const submitInterval =
-  ({ known, writer, batchIds, counts }: SubmitInterval) =>
+  ({ known, references, writer, batchIds, counts }: SubmitInterval) =>
   async (request: RequestOf<typeof meterIntervalSubmit>): Promise<Outcome<AnswerOf<typeof meterIntervalSubmit>>> => {
     const { at, body, layout, caller } = request
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
     const part = { ...tenant, batchId: batchIds.mint(tenant, at), receivedAt: at }
-    const judged = await judge(body, { part, layout, at, known })
+    const judged = await judge(body, { part, layout, at, known, references })
     if (!judged.ok) return judged
     const { parts, recordsSubmitted, recordsAccepted, refused } = judged.value
     // Both are waited for, whichever fails: nothing of this submission may still be under way when it is answered.

@@ -23,6 +23,9 @@ export type Change<T> = {
   readonly priced?: SourceRevision | null
 }
 
+/** Events of changes after which an own reference may name another object, or none. */
+const changesReference = /^(location|device|customer)\.(update|delete)$/
+
 /** How long an answer waits for its orders to stand in their lanes, in ms. */
 const orderPatienceMs = 1_000
 
@@ -50,6 +53,7 @@ export const change = async <T>(
     return (await keepAnswer(dependencies, operation, request, transaction, result.value)) ? result : takenOver
   })
   if (made.ok) {
+    if (made.value.events.some(({ type }) => changesReference.test(type))) dependencies.referencesChanged(tenantOf(request))
     await publishSoon(dependencies, made.value)
     return accepted(made.value.value)
   }

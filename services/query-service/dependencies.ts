@@ -39,6 +39,8 @@ export type QueryServiceDependencies = {
   readonly publishOrders: (orders: readonly OutboxMessage[]) => Promise<void>
   /** Tell the lanes of a committed change of a source's prices. Never rejects. */
   readonly announcePrices: (change: SourceRevision) => Promise<void>
+  /** Tell what this process has in memory of own references that a tenant's may have changed; after the commit, before the answer. */
+  readonly referencesChanged: (tenant: Tenant) => void
   /** Judge the address of a webhook endpoint; gives it in its plain form, or refuses `webhook_url_refused`. */
   readonly judgeWebhookUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
   /** Does what takes long. */

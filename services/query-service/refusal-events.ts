@@ -1,4 +1,5 @@
 import { failedEventData } from '../contract/event.ts'
+import { readReference, referenceKinds } from '../domain/reference.ts'
 import type { Refused } from '../platform/http/binding.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { writeEvents } from '../platform/postgres/events.ts'
@@ -19,6 +20,13 @@ const referenceIn = (body: unknown): string | null => {
   const reference = body.reference_id
   // Characters, not their halves: what is cut within one is no text that JSON can hold.
   return typeof reference === 'string' ? [...reference.slice(0, 510)].slice(0, 255).join('') : null
+}
+
+/** The object that a refused change named: by its id, or by an own reference that no object has. */
+const objectOf = (id: string, referenceId: string | null): { readonly id: string | null; readonly referenceId: string | null } => {
+  const reference = readReference(id, referenceKinds)
+  if (reference === null) return { id: id === '' ? null : id, referenceId }
+  return { id: null, referenceId: referenceId ?? reference.reference }
 }
 
 /** Count refusals of keys by the minute; at the end of a minute `report` gets the number of events left out, by key. */
@@ -51,7 +59,7 @@ export const refusalEvents = (database: Database, log: Pick<Logger, 'warn'>): ((
     const { operation, refusal, caller, body, requestId, at } = told
     const [, kind, verb] = failingChange.exec(operation.id) ?? []
     if (kind === undefined || refusal.code === 'idempotency_in_progress' || !mayWrite(caller.keyId)) return
-    const about = { id: told.id === '' ? null : told.id, referenceId: referenceIn(body) }
+    const about = objectOf(told.id, referenceIn(body))
     const event = { type: `${kind}.${verb}.failed`, objectId: about.id, data: failedEventData(about, refusal, requestId) }
     await withTenant(database, tenantOf({ caller }), transaction => writeEvents(transaction, [event], at))
   }

@@ -1,7 +1,9 @@
 import type { meterIntervalSubmit } from '../../services/contract/meter-batch.ts'
 import type { RequestOf } from '../../services/contract/operation.ts'
+import { noReferences } from '../../services/domain/reference.ts'
 import { chunkWriter } from '../../services/ingest-gateway/chunk-writer.ts'
 import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
+import { knownReferences } from '../../services/ingest-gateway/known-references.ts'
 import { submitInterval } from '../../services/ingest-gateway/submit-interval.ts'
 import { batchIds } from '../../services/platform/batch-id.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
@@ -38,7 +40,13 @@ const gateway = async () => {
   const log = { partitions: () => partitions, append: async () => 0, gatherMs: 0 }
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
   const writer = chunkWriter({ log, codec, generation: () => 0, takes: () => true, appended: counts.accepted })
-  const submit = submitInterval({ known, writer, batchIds: batchIds('a secret of the installation'), counts })
+  const submit = submitInterval({
+    known,
+    references: knownReferences(async () => noReferences),
+    writer,
+    batchIds: batchIds('a secret of the installation'),
+    counts,
+  })
   return async (bytes: Uint8Array): Promise<void> => {
     const request = { caller, at, layout: 'current', body: { bytes, mediaType: 'application/json' } }
     const outcome = await submit(request as RequestOf<typeof meterIntervalSubmit>)

@@ -8,8 +8,10 @@ import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { createApiKey, keyStore, readKeyState, revokeApiKey } from '../../services/platform/postgres/api-keys.ts'
 import { openDatabase } from '../../services/platform/postgres/database.ts'
+import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { referenceChanges } from '../../services/platform/reference-changes.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { type Gateway, makeObjects, openGateway } from '../support/gateway.ts'
@@ -40,11 +42,23 @@ const openWorld = async () => {
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
   const { log, codec, clickHouse } = stores
   const pricing = pricingBook(database, timeZone)
-  const gateway = { database, log, codec, clickHouse, pricing, secret, generation: () => 1, takes: () => true, counts }
+  const gateway = {
+    database,
+    log,
+    codec,
+    clickHouse,
+    pricing,
+    secret,
+    generation: () => 1,
+    takes: () => true,
+    counts,
+    referenceChanges: referenceChanges(),
+  }
   const app = createApp(ingestGatewayOperations(gateway), [], {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: () => null,
+    findReferences: referenceFinder(database),
     idempotency: idempotencyKeys(database),
     at,
     elapsed: () => performance.now(),

@@ -5,6 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Caller, defineOperation, sameRoute } from '../../services/contract/operation.ts'
+import { noReferences } from '../../services/domain/reference.ts'
 import { accepted, refused } from '../../services/domain/refusal.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { bind, type Ports } from '../../services/platform/http/binding.ts'
@@ -43,6 +44,7 @@ const ports: Ports = {
   authenticate: async () => accepted({ accountId: 'acc_1' } as Caller),
   verifyKey: async () => refused('bad_credentials', 'There are no keys.'),
   authenticateOperator: () => null,
+  findReferences: async () => noReferences,
   idempotency: { begin: async () => ({ state: 'new' }), finish: async () => undefined, abandon: async () => undefined },
   at: () => 0,
   elapsed: () => performance.now(),

@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { Layout } from '../../services/contract/layout.ts'
 import { parseSubmission } from '../../services/contract/meter-batch.ts'
 import type { RawBody } from '../../services/contract/operation.ts'
+import { noReferences } from '../../services/domain/reference.ts'
 import { judgePlain } from '../../services/ingest-gateway/judge-plain.ts'
 import { type JudgedSubmission, type Judgement, judgeSubmission } from '../../services/ingest-gateway/judge-submission.ts'
 import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
+import { knownReferences } from '../../services/ingest-gateway/known-references.ts'
 import { decodeRecordChunk, joinParts } from '../../services/platform/log/record-chunk.ts'
 import { ordinaryBody } from '../support/meter-body.ts'
 import { at, missing, submission } from '../support/odd-submissions.ts'
@@ -18,6 +20,7 @@ const judgement = (layout: Layout = 'current'): Judgement => ({
     async (_, ids) => new Set([...ids.locations, ...ids.devices].filter(id => !missing.includes(id))),
     (_, id) => Number(id.at(-1)) % 2,
   ),
+  references: knownReferences(async () => noReferences),
 })
 
 /** What was judged, with the records that its parts hold. */

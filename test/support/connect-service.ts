@@ -11,6 +11,7 @@ import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { findProviders } from '../../services/platform/postgres/providers.ts'
+import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
@@ -50,6 +51,7 @@ export const openConnectService = async (database: Database, askProvider: typeof
     ...{ placeOf, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
     publishOrders: async (orders: readonly unknown[]) => void published.push(...orders),
     announcePrices: async () => undefined,
+    referencesChanged: () => undefined,
     judgeWebhookUrl: async (url: string) => ({ ok: true as const, value: url }),
     requestsPerSecond: null,
   }
@@ -65,6 +67,7 @@ export const openConnectService = async (database: Database, askProvider: typeof
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator('ok_operator_key_of_the_tests'),
+    findReferences: referenceFinder(database),
     idempotency,
     at: () => clock.at,
     elapsed: () => performance.now(),

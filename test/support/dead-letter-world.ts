@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll } from 'vitest'
 import { startCostWorker } from '../../services/cost-worker/worker.ts'
+import { noReferences } from '../../services/domain/reference.ts'
 import { operatorAuthenticator } from '../../services/platform/authenticate.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
@@ -100,6 +101,7 @@ export const useDeadLetters = (): void => {
       }),
       verifyKey: async () => wrongKey,
       authenticateOperator: operatorAuthenticator(operatorKey),
+      findReferences: async () => noReferences,
       idempotency: { begin: async () => ({ state: 'new' as const }), finish: async () => undefined, abandon: async () => undefined },
       at: presentInstant,
       elapsed: () => performance.now(),

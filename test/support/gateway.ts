@@ -19,8 +19,10 @@ import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { openDatabase } from '../../services/platform/postgres/database.ts'
 import { createDevice } from '../../services/platform/postgres/devices.ts'
 import { createLocation } from '../../services/platform/postgres/locations.ts'
+import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { referenceChanges } from '../../services/platform/reference-changes.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { wrongKey } from '../../services/platform/verify-key.ts'
 import { locationDraft } from './drafts.ts'
@@ -63,8 +65,16 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     },
   }
   const stores = { database, log, codec, clickHouse, pricing }
+  const changes = referenceChanges()
   const { takes, look } = lanePressure(log)
-  const operations = ingestGatewayOperations({ ...stores, takes, secret: 'a secret of the installation', generation: () => 3, counts })
+  const operations = ingestGatewayOperations({
+    ...stores,
+    referenceChanges: changes,
+    takes,
+    secret: 'a secret of the installation',
+    generation: () => 3,
+    counts,
+  })
   const app = createApp(operations, [], {
     authenticate: async token => {
       const [accountId = '', mode] = token.split('/')
@@ -72,6 +82,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     },
     verifyKey: async () => wrongKey,
     authenticateOperator: () => null,
+    findReferences: referenceFinder(database),
     idempotency: idempotencyKeys(database),
     at: presentInstant,
     elapsed: () => performance.now(),

@@ -4,6 +4,7 @@ import { scaledNumber } from '../../services/contract/exact-number.ts'
 import { fields, integer, optional, text, word } from '../../services/contract/field.ts'
 import { type Caller, defineOperation, sameRoute } from '../../services/contract/operation.ts'
 import { flag, instantParameter, parameters } from '../../services/contract/parameter.ts'
+import { noReferences } from '../../services/domain/reference.ts'
 import { accepted, refused } from '../../services/domain/refusal.ts'
 import { Failure } from '../../services/platform/failure.ts'
 import { createApp } from '../../services/platform/http/app.ts'
@@ -205,6 +206,7 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
       return known === undefined || (accountId !== null && accountId !== known.accountId) ? wrongKey : accepted(known)
     },
     authenticateOperator: key => (key === 'operator-secret' ? caller('operator') : null),
+    findReferences: async () => noReferences,
     idempotency: keysInMemory(),
     at: () => 1_757_844_000_000,
     elapsed: () => performance.now(),

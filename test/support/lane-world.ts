@@ -25,7 +25,9 @@ import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
 import { keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
+import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { referenceChanges } from '../../services/platform/reference-changes.ts'
 import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
@@ -187,6 +189,7 @@ const openHttp = async (
   const idempotency = idempotencyKeys(database)
   const tokens = bearerTokens(secret)
   const thread = stack.use(openWorkThread(workThreadOptions))
+  const changes = referenceChanges()
   const registries = queryServiceOperations({
     thread,
     judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
@@ -205,9 +208,18 @@ const openHttp = async (
     providersOf: async () => [],
     publishOrders: relay.publish,
     announcePrices: relay.announce,
+    referencesChanged: changes.announce,
   })
+
   const operations = [
-    ...ingestGatewayOperations({ ...lanes, takes: () => true, pricing: pricingBook(database, timeZone), secret, counts }),
+    ...ingestGatewayOperations({
+      ...lanes,
+      takes: () => true,
+      pricing: pricingBook(database, timeZone),
+      secret,
+      counts,
+      referenceChanges: changes,
+    }),
     ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone, thread }),
     ...registries,
     ...deadLetterOperations({ ...lanes, logger }),
@@ -216,6 +228,7 @@ const openHttp = async (
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator(operatorKey),
+    findReferences: referenceFinder(database),
     idempotency,
     at,
     elapsed: () => performance.now(),

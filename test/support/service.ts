@@ -12,6 +12,7 @@ import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import type { OutboxMessage } from '../../services/platform/postgres/outbox.ts'
+import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
@@ -68,6 +69,7 @@ export const openService = (
       await publish(orders)
     },
     announcePrices: async () => undefined,
+    referencesChanged: () => undefined,
     judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
     bearerTokens: tokens,
     idempotency,
@@ -78,6 +80,7 @@ export const openService = (
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator(operatorKey),
+    findReferences: referenceFinder(database),
     idempotency,
     refused: refusalEvents(database, { warn: (fields: object) => void errors.push(fields) } as never),
     at,

@@ -1,5 +1,6 @@
 import type { Layout } from '../../contract/layout.ts'
 import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
+import type { FindReferences } from '../../domain/reference.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
 import type { VerifyKey } from '../verify-key.ts'
 import type { AdmissionLimits } from './admission.ts'
@@ -83,6 +84,8 @@ export type Ports = {
   readonly verifyKey: VerifyKey
   /** Find the operator by the key of `X-Operator-Key`; null for a wrong one. */
   readonly authenticateOperator: (key: string) => Caller | null
+  /** Find the objects that own references name in place of ids. */
+  readonly findReferences: FindReferences
   readonly idempotency: IdempotencyStore
   /** The present instant in ms. */
   readonly at: () => number

@@ -1,14 +1,16 @@
 import { retryAfterSeconds } from '../../contract/error.ts'
-import { answerInLayout, readRequest, refusalInLayout } from '../../contract/exchange.ts'
+import { answerInLayout, readPathParameters, readRequest, refusalInLayout } from '../../contract/exchange.ts'
 import { chooseLayout, type Layout, layoutFromHeader } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf, WrittenAnswer } from '../../contract/operation.ts'
-import { beginSlices, inSlices } from '../../contract/slices.ts'
+import { beginSlices } from '../../contract/slices.ts'
+import { isPossibleReference, type OwnReference, readReference, referenceKinds } from '../../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { callerOf, challenge, nobody, permit } from './access.ts'
 import type { Ticket } from './admission.ts'
 import { type Answer, takes } from './answer.ts'
 import type { KeptAnswer, Limits, Ports } from './binding.ts'
 import { isChunks, leaveChunks, whenOver } from './chunks.ts'
+import { findingReferences } from './find-references.ts'
 import { type Gate, passRate } from './gate.ts'
 import { claimOf, runOnce } from './idempotency.ts'
 import { jsonText } from './object-texts.ts'
@@ -53,7 +55,7 @@ type Passage = {
 
 const emptyBody: RawBody = { bytes: new Uint8Array(), mediaType: 'application/json' }
 
-const isUsable = (parameter: string): boolean => parameter.length <= 510 && [...parameter].length <= 255 && !parameter.includes('\0')
+const isUsable = (parameter: string): boolean => isPossibleReference(readReference(parameter, referenceKinds)?.reference ?? parameter)
 
 const contextOf = ({ id, context }: Operation): string => context ?? `api.${id}`
 
@@ -112,14 +114,21 @@ const enter = async (
   const hasUsableIds = Object.values(parameters).every(isUsable)
   const permitted = permit(operation, caller)
   const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
-  trace.isReadingBody = allowed.ok
-  const body = allowed.ok ? await bodyOf(request, entry, caller, ticket) : allowed
+  const named = allowed.ok ? await findingReferences(readPathParameters(operation, parameters), finderOf(caller, ports)) : allowed
+  trace.isReadingBody = named.ok
+  const body = named.ok ? await bodyOf(request, entry, caller, ticket) : named
   trace.isReadingBody = false
-  if (body.ok) return accepted({ request, entry, operation, parameters, caller, body: body.value, signal })
-  if (body === busy) return body
-  await tellRefusal({ operation, caller, parameters: hasUsableIds ? parameters : {}, body: emptyBody }, body.refusal, trace, ports)
+  if (body.ok && named.ok) return accepted({ request, entry, operation, parameters: named.value, caller, body: body.value, signal })
+  if (body.ok || body === busy) return busy
+  const told = named.ok ? named.value : hasUsableIds ? parameters : {}
+  await tellRefusal({ operation, caller, parameters: told, body: emptyBody }, body.refusal, trace, ports)
   return body
 }
+
+const finderOf =
+  ({ accountId, liveMode }: Caller, { findReferences }: Ports) =>
+  (wanted: readonly OwnReference[]) =>
+    findReferences({ accountId, liveMode }, wanted)
 
 /** Metering is bounded by shedding, and a login must always be possible. Source: contract decisions 18. */
 const isRateLimited = ({ access }: Operation, caller: Caller): boolean =>
@@ -140,10 +149,15 @@ const searchOf = (url: string): string => {
   return start === -1 ? '' : (url.slice(start + 1).split('#', 1)[0] ?? '')
 }
 
-const readFor = async (passage: Passage, trace: Trace, idempotency: IdempotencyClaim | null): Promise<Result<RequestOf<Operation>>> => {
+const readFor = async (
+  passage: Passage,
+  trace: Trace,
+  ports: Ports,
+  idempotency: IdempotencyClaim | null,
+): Promise<Result<RequestOf<Operation>>> => {
   const { entry, operation, caller, body, signal, parameters } = passage
   const wire = { route: entry.route, layout: trace.layout, parameters, search: searchOf(passage.request.url), body }
-  const read = await inSlices(readRequest(operation, wire), beginSlices(caller.accountId))
+  const read = await findingReferences(readRequest(operation, wire), finderOf(caller, ports), beginSlices(caller.accountId))
   if (!read.ok) return read
   const { query, body: shaped, parameters: all } = read.value
   const wantsCsv = entry.binding.csv !== undefined && takes(passage.request.headers.get('accept'), 'text/csv')
@@ -199,7 +213,7 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
   const { operation, request, entry } = passage
   const claim = operation.idempotent === true ? claimOf(request, passage.caller, trace.layout, passage.body) : accepted(null)
   if (!claim.ok) return claim
-  const read = await readFor(passage, trace, claim.value)
+  const read = await readFor(passage, trace, ports, claim.value)
   if (!read.ok) return read
   if (claim.value !== null && !changesNothing(read.value.query)) return performOnce(passage, trace, ports, read.value, claim.value)
   const outcome = await answerWith(passage, trace, read.value)

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { referenceShadow } from '../reference-shadow.ts'
 import { toTimestamp } from './column.ts'
 import { eraseTraces } from './erase-traces.ts'
 import type { ErasedObjects } from './erasures.ts'
@@ -26,6 +27,28 @@ export const objectsToErase = async (
     select id from tariffs where ${ownedBy(tenant)} and location_id = any(${locationIds}) order by id`.execute(query)
   const otherIds = [...customerIds, ...tariffs.rows.map(({ id }) => id)]
   return { objectId, locationIds, deviceIds, otherIds, receiptsBefore: isAccount ? at : null }
+}
+
+/**
+ * Add the ids under which failures of records are kept that named the objects by their own references before these existed. Call before
+ * `eraseObjects`, while the rows tell the references.
+ */
+export const withReferenceShadows = async (
+  { query }: OperatorTransaction,
+  tenant: Tenant,
+  objects: ErasedObjects,
+): Promise<ErasedObjects> => {
+  const shadowsOf = async (kind: 'location' | 'device', ids: readonly string[]): Promise<readonly string[]> => {
+    const { rows } = await sql<{ reference: string }>`
+      select reference_id as reference from ${sql.table(`${kind}s`)}
+      where ${ownedBy(tenant)} and id = any(${ids}) and reference_id is not null`.execute(query)
+    return rows.map(({ reference }) => referenceShadow(tenant, kind, reference))
+  }
+  return {
+    ...objects,
+    locationIds: [...objects.locationIds, ...(await shadowsOf('location', objects.locationIds))],
+    deviceIds: [...objects.deviceIds, ...(await shadowsOf('device', objects.deviceIds))],
+  }
 }
 
 /**

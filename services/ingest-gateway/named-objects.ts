@@ -1,0 +1,80 @@
+import { chooseReferenced, unknownReference } from '../contract/reference.ts'
+import { isId } from '../domain/identifier.ts'
+import { type FindReferences, type FoundReferences, noReferences, type OwnReference, readReference } from '../domain/reference.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import type { Tenant } from '../platform/postgres/transaction.ts'
+import { referenceShadow } from '../platform/reference-shadow.ts'
+
+type ObjectKind = 'location' | 'device'
+
+/** The location and device that a record or a register names. */
+type Metered = { readonly locationId: string; readonly deviceId: string | null }
+
+/** Objects that the records of a submission name, by id or by own reference. */
+export type NamedObjects = {
+  /** Note what a record names, before `resolve`; ids need no more. */
+  readonly note: (kind: ObjectKind, text: string | null) => void
+  /** Find all references that were noted, in one search; nothing is searched for if there are none. Throws `Failure` if it cannot. */
+  readonly resolve: (find: FindReferences) => Promise<void>
+  /** Whether any reference was noted. */
+  readonly hasReferences: () => boolean
+  /** The ids of what was noted: an id as it is; of a reference that of its object. Refuses a reference that no object has. */
+  readonly idsOf: (metered: Metered) => Result<Metered>
+  /** The id under which the failure of a record is kept; null if the text is neither id nor reference. */
+  readonly failureIdOf: (kind: ObjectKind, text: string | null) => string | null
+}
+
+const allowed = { location: ['location'], device: ['device'] } as const
+
+/** A reference as `readMeterRecord` takes it; null for an id. */
+const referenceIn = (kind: ObjectKind, text: string): OwnReference | null => (isId(kind, text) ? null : readReference(text, allowed[kind]))
+
+/** Make the names of one submission of a tenant. */
+export const namedObjects = (tenant: Tenant): NamedObjects => {
+  const noted = { location: new Map<string, OwnReference>(), device: new Map<string, OwnReference>() }
+  let found: FoundReferences = noReferences
+
+  const idOf = (kind: ObjectKind, text: string): Result<string> => {
+    const reference = noted[kind].get(text)
+    if (reference === undefined) return accepted(text)
+    const id = chooseReferenced(reference, found)
+    if (!id.ok || id.value !== null) return id as Result<string>
+    return refused(`${kind}_not_found`, unknownReference(reference), `${kind}_id`)
+  }
+
+  return {
+    note: (kind, text) => {
+      if (text === null || noted[kind].has(text)) return
+      const reference = referenceIn(kind, text)
+      if (reference !== null) noted[kind].set(text, reference)
+    },
+    resolve: async find => {
+      const wanted = [...noted.location.values(), ...noted.device.values()]
+      if (wanted.length > 0) found = await find(tenant, wanted)
+    },
+    hasReferences: () => noted.location.size + noted.device.size > 0,
+    idsOf: ({ locationId, deviceId }) => {
+      const location = idOf('location', locationId)
+      if (!location.ok) return location
+      const device = deviceId === null ? accepted(null) : idOf('device', deviceId)
+      return device.ok ? accepted({ locationId: location.value, deviceId: device.value }) : device
+    },
+    failureIdOf: (kind, text) => {
+      if (text === null) return null
+      const id = idOf(kind, text)
+      if (!id.ok) return referenceShadow(tenant, kind, noted[kind].get(text)?.reference ?? '')
+      return isId(kind, id.value) ? id.value : null
+    },
+  }
+}
+
+/** Put ids in place of the references of one record or register. Refuses a reference that no object has. Throws `Failure` if it cannot tell. */
+export const withObjectIds = async <T extends Metered>(tenant: Tenant, metered: T, find: FindReferences): Promise<Result<T>> => {
+  const named = namedObjects(tenant)
+  named.note('location', metered.locationId)
+  named.note('device', metered.deviceId)
+  if (!named.hasReferences()) return accepted(metered)
+  await named.resolve(find)
+  const ids = named.idsOf(metered)
+  return ids.ok ? accepted({ ...metered, ...ids.value }) : ids
+}
