@@ -26,9 +26,6 @@ export type NamedObjects = {
 
 const allowed = { location: ['location'], device: ['device'] } as const
 
-/** A reference as `readMeterRecord` takes it; null for an id. */
-const referenceIn = (kind: ObjectKind, text: string): OwnReference | null => (isId(kind, text) ? null : readReference(text, allowed[kind]))
-
 /** Make the names of one submission of a tenant. */
 export const namedObjects = (tenant: Tenant): NamedObjects => {
   const noted = { location: new Map<string, OwnReference>(), device: new Map<string, OwnReference>() }
@@ -44,9 +41,8 @@ export const namedObjects = (tenant: Tenant): NamedObjects => {
 
   return {
     note: (kind, text) => {
-      if (text === null || noted[kind].has(text)) return
-      const reference = referenceIn(kind, text)
-      if (reference !== null) noted[kind].set(text, reference)
+      const reference = text === null ? null : readReference(text, allowed[kind])
+      if (text !== null && reference !== null) noted[kind].set(text, reference)
     },
     resolve: async find => {
       const wanted = [...noted.location.values(), ...noted.device.values()]

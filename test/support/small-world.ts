@@ -33,11 +33,11 @@ export const makePlace = (client: Client, more: object = {}): Promise<string> =>
 /** Make the objects; the client speaks the current layout. */
 export const makeSmallWorld = async (client: Client, session: string): Promise<SmallWorld> => {
   const [customer, device, market] = await Promise.all([
-    made(client, '/customers', {}),
+    made(client, '/customers', { reference_id: `household of ${session}` }),
     made(client, '/devices', { reference_id: `charger of ${session}` }),
     made(client, '/markets', { display_name: 'Own prices', currency_code: 'EUR' }),
   ])
-  const location = await makePlace(client, { customer_id: customer })
+  const location = await makePlace(client, { customer_id: customer, reference_id: `home of ${session}` })
   const tariff = await made(client, '/tariffs', { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }

@@ -43,6 +43,7 @@ const submitWords = async (locationId: string, deviceId: string, word: string): 
     { ...good, [`${word} member`]: 1 },
     { ...good, device_id: `dev_${'0'.repeat(24)}` },
     { ...good, device_id: deviceId, value: -1 },
+    { ...good, location_id: `reference:${word} home`, value: -1 },
     good,
     good,
   ]
@@ -64,13 +65,22 @@ const submitWords = async (locationId: string, deviceId: string, word: string): 
   ]
 }
 
+/** Name a location by its reference before there is one. */
+const submitEarly = async (word: string): Promise<string> => {
+  const words = { record_reference_id: `${word} record` }
+  const record = bought(`reference:${word} home`, 1, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z', words)
+  return ((await ready().client.ask('PUT', '/meters/interval', [record, { ...record, value: -1 }])) as Receipt).id
+}
+
 describe('what failures say of an erased location', () => {
   it('is nowhere in its receipts and in no table, and what they say of others stays', async () => {
     const { system: running, client: caller } = ready()
     const device = await makeOne(caller, '/devices', { reference_id: 'a wall box' })
-    const [erased, other] = [await makeHome(caller, { import: 0.3 }), await makeHome(caller, { import: 0.3 })]
-    const gone = await submitWords(erased, device, 'canary-erased')
-    const stays = await submitWords(other, device, 'canary-stays')
+    const early = await Promise.all(['canary-erased', 'canary-stays'].map(submitEarly))
+    const place = (word: string) => makeHome(caller, { import: 0.3 }, { reference_id: `${word} home` })
+    const [erased, other] = [await place('canary-erased'), await place('canary-stays')]
+    const gone = [...(await submitWords(erased, device, 'canary-erased')), ...early.slice(0, 1)]
+    const stays = [...(await submitWords(other, device, 'canary-stays')), ...early.slice(1)]
     const seen = await until(
       () => Promise.all([...gone, ...stays].map(receiptOf)),
       receipts => receipts.every(({ failed_records: failed }) => failed.length > 0) && JSON.stringify(receipts).includes('register'),

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { Layout, Reply } from '../support/client.ts'
-import { type IdPlace, idPlacesOf } from '../support/id-places.ts'
+import type { Reply } from '../support/client.ts'
+import type { IdPlace } from '../support/id-places.ts'
 import type { DocumentedOperation } from '../support/openapi.ts'
+import { nameOf, needsNew, ownIdFor, type Planned, plansOf, queryOf, seen, sendWith } from '../support/planned-requests.ts'
 import { makeSmallWorld } from '../support/small-world.ts'
-import { callers, documents, given, type Ids, newReference, spare, useWorlds, worlds } from '../support/worlds.ts'
+import { callers, documents, given, newReference, useWorlds, worlds } from '../support/worlds.ts'
 
 useWorlds()
-
-/** Where an object of more than one kind may be named. */
-const alsoOf: Readonly<Record<string, readonly string[]>> = { interval_cost_calculate: ['dev', 'cus', 'acc'] }
 
 /** Where deleted objects of the account itself are still of use: their costs, records and events, and pages that go on behind them. */
 const keepsDeleted = ({ id }: DocumentedOperation, place: IdPlace): boolean =>
@@ -16,84 +14,8 @@ const keepsDeleted = ({ id }: DocumentedOperation, place: IdPlace): boolean =>
   id === 'session_cost_calculate' ||
   (place.in === 'query' && (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(place.name)))
 
-const put = (value: unknown, [step, ...rest]: readonly (string | number)[], id: string): unknown => {
-  if (step === undefined) return id
-  if (typeof step === 'number')
-    return Array.isArray(value) ? value.map((one, index) => (index === step ? put(one, rest, id) : one)) : [put(undefined, rest, id)]
-  const members = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
-  return { ...members, [step]: put(members[step], rest, id) }
-}
-
-const ownIds = (value: unknown, own: Ids): unknown =>
-  JSON.parse(JSON.stringify(value), (_, member) => {
-    const prefix = typeof member === 'string' ? /^([a-z]{3})_0198c0ffee00112233445566$/.exec(member)?.[1] : undefined
-    return prefix === undefined ? member : own[prefix]
-  })
-
-/** A body that the operation takes, all its ids from the caller's own world; references are never used twice. */
-const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
-  if (body === null) return undefined
-  const example = ownIds(body.example ?? {}, own)
-  if (id === 'market_price_put' || Array.isArray(example) || typeof example !== 'object' || example === null) return example
-  // An id and a reference of the same kind exclude each other.
-  if (id.startsWith('connect_'))
-    return JSON.parse(JSON.stringify(example), (name, one) => (name.endsWith('_reference_id') ? undefined : one))
-  return 'reference_id' in example ? { ...example, reference_id: newReference() } : example
-}
-
-/** The parameters that a request needs besides the one under test. */
-const queryOf = ({ parameters, id }: DocumentedOperation, own: Ids): ReadonlyMap<string, string> => {
-  const required = parameters.filter(one => one.in === 'query' && one.required)
-  const query = new Map(required.map(one => [one.name, one.name.endsWith('_time') ? '' : String(ownIds(one.example ?? '', own))]))
-  if (parameters.some(({ name }) => name === 'absolute')) query.set('absolute', '1')
-  if (id === 'meter_record_list') query.set('location_id', given(own['loc']))
-  if (query.has('start_time') || query.has('end_time')) query.set('start_time', '2025-09-14T00:00:00Z')
-  if (query.has('end_time')) query.set('end_time', '2025-09-15T00:00:00Z')
-  return query
-}
-
-type Planned = { readonly operation: DocumentedOperation; readonly place: IdPlace; readonly body: unknown; readonly layout: Layout }
-
-const sendWith = ({ operation, place, body, layout }: Planned, own: Ids, id: string): Promise<Reply> => {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    if (place.in === 'path' && place.name === name) return encodeURIComponent(id)
-    const example = operation.parameters.find(one => one.in === 'path' && one.name === name)?.example
-    return String(example).startsWith('session') ? given(own['session']) : String(ownIds(example, own))
-  })
-  const query = new Map(queryOf(operation, own))
-  if (place.in === 'query') query.set(place.name, id)
-  const search = query.size === 0 ? '' : `?${new URLSearchParams([...query])}`
-  return given(callers[layout]).send(operation.method, path + search, place.in === 'body' ? put(body, place.path, id) : body)
-}
-
-/** What a caller sees of an answer, but for what names the request itself. */
-const seen = ({ status, headers, text }: Reply): string => {
-  const shown = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
-  const body = text
-    .replace(/"request_id":"[^"]*"/, '')
-    .replace(/"time_created":"[^"]*"/, '')
-    .replace(/"id":"(?:bat|ecs)_\w+"/, '')
-  return JSON.stringify([status, shown.toSorted(), body])
-}
-
-const nameOf = ({ operation, place, layout }: Planned): string =>
-  `${layout} ${operation.method} ${operation.path} ${place.in} ${place.in === 'body' ? place.path.join('.') : place.name} ${place.prefix}`
-
-const plansOf = (layout: Layout): readonly Planned[] =>
-  given(documents[layout]).flatMap(operation =>
-    idPlacesOf(operation)
-      .flatMap(place => [place, ...(place.in === 'path' ? (alsoOf[operation.id] ?? []).map(prefix => ({ ...place, prefix })) : [])])
-      .map(place => ({ operation, place, body: bodyOf(operation, given(worlds).own), layout })),
-  )
-
 /** Providers are the operator's and the same for everybody. */
 const shared = ['prv']
-
-/** The caller's own id for a request; one that uses its object up, or needs it untouched, gets a spare one. */
-const ownIdFor = async ({ operation, place }: Planned): Promise<string> => {
-  const isFresh = operation.method === 'DELETE' || ['tariff_create', 'connect_batch_import'].includes(operation.id)
-  return isFresh ? spare(given(callers.current), place.prefix) : given(given(worlds).own[place.prefix])
-}
 
 const differences = async (planned: Planned): Promise<readonly string[]> => {
   const { own, otherAccount, otherMode, deleted, never } = given(worlds)
@@ -141,6 +63,76 @@ describe('an object of another account, of the other mode, deleted or never made
     expect(plans.length).toBeGreaterThan(15)
     const faults: string[] = []
     for (const planned of plans) faults.push(...(await differences(planned)))
+    expect(faults.join('\n')).toBe('')
+  })
+})
+
+const referencesOf = (session: string): Readonly<Record<string, string>> => ({
+  cus: `household of ${session}`,
+  loc: `home of ${session}`,
+  dev: `charger of ${session}`,
+})
+
+const kindsOf = { cus: 'customers', loc: 'locations', dev: 'devices' } as const
+
+/** Make an object with a reference that was never used, and give the reference. */
+const newObject = async (prefix: 'cus' | 'loc' | 'dev'): Promise<string> => {
+  const reference = newReference()
+  const place = prefix === 'loc' ? { timezone: 'Europe/Berlin', currency_code: 'EUR' } : {}
+  await given(callers.current).ask('POST', `/${kindsOf[prefix]}`, { reference_id: reference, ...place })
+  return reference
+}
+
+const isReferenced = (prefix: string): prefix is keyof typeof kindsOf => prefix in kindsOf
+
+/** An answer without the words of the reference that was asked for, and without the length that they give it. */
+const without = (reference: string, reply: Reply): string => {
+  const headers = new Headers(reply.headers)
+  headers.delete('content-length')
+  return seen({ ...reply, headers, text: reply.text.replaceAll(JSON.stringify(JSON.stringify(reference)).slice(1, -1), '…') })
+}
+
+/** The reference that an object of the caller's own has by now: tests before may have changed it. */
+const presentReference = async (prefix: keyof typeof kindsOf): Promise<string> => {
+  const { reference_id: reference } = (await given(callers.current).ask('GET', `/${kindsOf[prefix]}/${given(worlds).own[prefix]}`)) as {
+    readonly reference_id: string
+  }
+  return reference
+}
+
+const referenceDifferences = async (planned: Planned, deleted: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+  const { prefix } = planned.place
+  if (!isReferenced(prefix)) return []
+  const own = given(worlds).own
+  const ask = async (reference: string) => ({ reference, reply: await sendWith(planned, own, `reference:${reference}`) })
+  const foreign = ['session-none', 'session-stranger', 'session-live'].map(session => given(referencesOf(session)[prefix]))
+  const never = await ask(given(foreign[0]))
+  const faults: string[] = []
+  for (const reference of [...foreign.slice(1), given(deleted[prefix])]) {
+    const { reply } = await ask(reference)
+    if (without(reference, reply) !== without(never.reference, never.reply)) {
+      faults.push(`${reference}: ${reply.status} ${reply.text} differs from ${never.reply.text}`)
+    }
+  }
+  const { reply } = await ask(needsNew(planned) ? await newObject(prefix) : await presentReference(prefix))
+  if (reply.status >= 300) faults.push(`its own gives ${reply.text}`)
+  if (seen(reply) === seen(never.reply)) faults.push(`its own is like none: ${reply.text}`)
+  return faults.map(fault => `${nameOf(planned)}: ${fault}`)
+}
+
+describe('an own reference of another account, of the other mode, of a deleted object or of none', () => {
+  it.each(phases)('is answered alike at every place of %s that takes one, in the %s layout', async (phase, layout) => {
+    const isChange = ({ operation }: Planned) => operation.method !== 'GET' && !operation.path.startsWith('/costs/')
+    const plans = plansOf(layout).filter(one => isChange(one) === (phase === 'changes') && isReferenced(one.place.prefix))
+    expect(plans.length).toBeGreaterThan(10)
+    const deleted: Record<string, string> = {}
+    for (const prefix of ['cus', 'loc', 'dev'] as const) {
+      deleted[prefix] = await newObject(prefix)
+      const { status } = await given(callers.current).send('DELETE', `/${kindsOf[prefix]}/reference:${deleted[prefix]}`)
+      expect(status).toBe(202)
+    }
+    const faults: string[] = []
+    for (const planned of plans) faults.push(...(await referenceDifferences(planned, deleted)))
     expect(faults.join('\n')).toBe('')
   })
 })

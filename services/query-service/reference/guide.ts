@@ -89,6 +89,16 @@ const lists: Chapter = {
   -H "Authorization: Bearer $TOKEN"`),
 }
 
+const references: Chapter = {
+  id: 'own-references',
+  title: 'Own references',
+  text: html`<p>Where the id of a location, device or customer is taken, <code>reference:</code> before its <code>reference_id</code> works too: in paths, query parameters, bodies and records. Percent-encode it in paths and queries.</p>
+<p>Where objects of several kinds may stand, and more than one has the reference, the request is refused with <code>reference_ambiguous</code>. Then write <code>location:</code>, <code>device:</code> or <code>customer:</code> in place of <code>reference:</code>.</p>
+<p>A deleted object never matches. A record by reference is the same record as one by id. Each process that takes records learns of a changed reference within 5 seconds; the process that made the change knows at once.</p>`,
+  examples: shell(`curl ${baseAddress}/locations/reference:depot-7 \\
+  -H "Authorization: Bearer $TOKEN"`),
+}
+
 const values: Chapter = {
   id: 'values',
   title: 'Numbers, times, limits',
@@ -113,6 +123,7 @@ export const guide = (reference: Reference): readonly Chapter[] => [
   versions,
   errors(reference),
   idempotency,
+  references,
   lists,
   events,
   values,
