@@ -147,8 +147,9 @@ describe('the server', () => {
     expect((await exchange(listener.port, request(4_097, 4_097, 'HEAD'))).endsWith('\r\n\r\n')).toBe(true)
   })
 
+  const begin = 'PUT /meters/interval HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n'
+
   it('takes a body of few chunks or of larger ones, and refuses one of very many tiny chunks', async () => {
-    const begin = 'PUT /meters/interval HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n'
     const send = (count: number, bytes: number) => {
       const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
       return exchange(listener.port, `${begin}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(count)}0\r\n\r\n`)
@@ -158,6 +159,23 @@ describe('the server', () => {
     const refused = await send(100_000, 1)
     expect(refused).toMatch(/^HTTP\/1\.1 400 /)
     expect(errorOf(refused)).toMatchObject({ code: 'body_invalid', message: expect.stringContaining('larger chunks') })
+  })
+
+  it('takes a few microseconds for each chunk behind those that refuse a body', async () => {
+    const cpuMsOf = async (count: number): Promise<number> => {
+      const text = `${begin}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(count)}0\r\n\r\n`
+      const before = process.threadCpuUsage()
+      expect(errorOf(await exchange(listener.port, text))).toMatchObject({ code: 'body_invalid' })
+      const { user, system } = process.threadCpuUsage(before)
+      return (user + system) / 1_000
+    }
+    const leastOf = async (count: number): Promise<number> => {
+      const all: number[] = []
+      for (let round = 0; round < 5; round += 1) all.push(await cpuMsOf(count))
+      return Math.min(...all)
+    }
+    const few = await leastOf(1_100)
+    expect((await leastOf(100_000)) - few).toBeLessThan(25)
   })
 
   it.each([

@@ -30,6 +30,9 @@ const leastChunkBytes = 32
 /** Chunks that are taken between two looks at the clock. */
 const chunksAtOnce = 64
 
+/** Tell whether a body has too many tiny chunks: `count` before the last one, and `length` bytes with it. */
+export const areTooTiny = (count: number, length: number): boolean => count >= chunksOfAnySize && length < count * leastChunkBytes
+
 const tinyChunks = refused(
   'body_invalid',
   `Send the body in larger chunks: more than ${chunksOfAnySize} need at least ${leastChunkBytes} bytes each on average`,
@@ -46,7 +49,7 @@ export const readCounted = async (
   let length = 0
   for await (const chunk of stream) {
     length += chunk.length
-    if (chunks.length >= chunksOfAnySize && length < chunks.length * leastChunkBytes) return tinyChunks
+    if (areTooTiny(chunks.length, length)) return tinyChunks
     // Chunks that have come are given one after the other in one turn of the event loop, as many as there are.
     if (chunks.length % chunksAtOnce === 0 && slices.isOver()) await slices.rest()
     if (length > limit) return tooLarge(limit)
