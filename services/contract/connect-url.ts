@@ -24,7 +24,7 @@ const browserUrl = (faultOf: (url: URL) => string | null) =>
   z.string().transform((value, context) => {
     if (value.length > longest) return refuseField(context, 'field_too_long', `must have at most ${longest} characters`)
     if (controlCharacter.test(value) || !URL.canParse(value))
-      return refuseField(context, 'field_invalid', 'must be a whole address, such as https://…')
+      return refuseField(context, 'field_invalid', 'must be a whole address, such as https://example.com/page')
     const url = new URL(value)
     const fault = faultOf(url)
     if (fault !== null) return refuseField(context, 'field_invalid', fault)

@@ -10,7 +10,7 @@ import { scheduleFrame } from './tariff-schedule.ts'
 
 const webAddress = text({ max: 2_048 }).transform((value, context) => {
   const isWeb = URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol)
-  return isWeb ? value : refuseField(context, 'field_invalid', 'must be a web address: https://…')
+  return isWeb ? value : refuseField(context, 'field_invalid', 'must be a web address, such as https://example.com/logo.svg')
 })
 
 const country = z.string().regex(/^[A-Z]{2}$/, 'must be a country code of ISO 3166-1 in capitals, such as GB')

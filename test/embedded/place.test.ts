@@ -163,3 +163,15 @@ test('a known city is placed again in less than 0.2 ms of CPU time', () => {
   })
   expect(Math.min(...rounds)).toBeLessThan(0.2)
 })
+
+describe('an address that cannot be placed', () => {
+  test.each([
+    ['US', undefined, 'check spelling and post code, add the state, or give timezone and currency_code.'],
+    ['US', 'Nowhere', 'check spelling and post code or give timezone and currency_code.'],
+    ['BR', undefined, 'check spelling and post code or give timezone and currency_code.'],
+  ])('in %s with the state %s is told what to give', (country_code, state, advice) => {
+    const address = { city: 'Xyzzyville', country_code, ...(state === undefined ? {} : { state }) }
+    const message = `The city "Xyzzyville" cannot be placed in ${country_code}: ${advice}`
+    expect(placeOf(address as PostalAddress)).toMatchObject({ ok: false, refusal: { message } })
+  })
+})

@@ -200,7 +200,7 @@ describe('the message of a refusal', () => {
       'POST',
       '/locations',
       { postal_address: { city: 'Xyzzyville', state: 'Nowhere', country_code: 'BR' } },
-      'The city "Xyzzyville" cannot be placed in BR, which has several time zones or market areas; check the spelling and the post code or give timezone and currency_code.',
+      'The city "Xyzzyville" cannot be placed in BR: check spelling and post code or give timezone and currency_code.',
     ],
   ])('to %s %s with %j says what to change', async (method, path, body, message) => {
     const filled = path.replace('{location}', world.location).replace('{market}', world.market)

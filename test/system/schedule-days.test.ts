@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { askPlan, makeDevices } from '../support/schedule-cases.ts'
+import { askPlan, makeDevices, planRequest } from '../support/schedule-cases.ts'
 import { addTiers } from '../support/tier-tariff.ts'
 
 const folder = dataFolder()
@@ -61,6 +61,23 @@ describe('days over the end of summer time', () => {
 })
 
 describe('plans', () => {
+  it('without a tariff name the path that posts one in the version of the request', async () => {
+    const { client, earlier } = clients()
+    const home = await makeHome(client, {})
+    const [device = ''] = await makeDevices(client, 1)
+    const window = { start_time: '2026-03-10T00:00:00Z', end_time: '2026-03-10T06:00:00Z' }
+    for (const [layout, of, path] of [
+      ['current', client, '/tariffs'],
+      ['earlier', earlier, '/tariffs/elements'],
+    ] as const) {
+      const request = planRequest(layout, home, { data: [task(device, 1, window)] })
+      const { status, json } = await of.send('POST', request.path, request.body)
+      const { code, message } = json as { readonly code: string; readonly message: string }
+      expect([status, code]).toEqual([422, 'no_tariff_connected'])
+      expect(message).toContain(`post one to ${path} with direction IMPORT`)
+    }
+  })
+
   it('list each moment without a price once, whichever direction lacks it', async () => {
     const { client } = clients()
     const home = await makeHome(client, {})

@@ -21,6 +21,8 @@ export type AmountMarket = {
   readonly snapshot: PricingSnapshot
   readonly counted: CountedEnergy
   readonly generation: readonly Generation[]
+  /** Path that refusals name for posting a missing tariff; /tariffs by default. */
+  readonly tariffPath?: string
   /** Tell whether the tariff of a direction is on its way from its provider. */
   readonly isPending?: (direction: TariffDirection) => boolean
 }
@@ -99,7 +101,7 @@ function* planDirection(
   direction: Direction,
   devices: readonly AmountDevice[],
   request: AmountRequest,
-  { snapshot, counted, generation, isPending = () => false }: AmountMarket,
+  { snapshot, counted, generation, tariffPath = '/tariffs', isPending = () => false }: AmountMarket,
   offsetOf: AnswerOffset,
 ): Generator<undefined, Result<Planned>> {
   const span = spanOf(devices)
@@ -113,10 +115,11 @@ function* planDirection(
     const scale = planScale(slots, devices, sitePower)
     return { slots, scale, sitePower, problem: flowProblem(slots, devices, scale), sign: direction === 'IMPORT' ? 1n : -1n, isAllowed }
   }
+  const words = { path: tariffPath, offsetOf }
   const input = inputFor(prices.priced, thresholdOf(direction, request, prices))
   const [firstUnpriced] = unpriced
   if (input.slots.length === 0 && firstUnpriced !== undefined) {
-    return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetOf, isPending(direction)) }
+    return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, words, isPending(direction)) }
   }
   const found = yield* amountFlow(input)
   if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, found.flow)
@@ -125,7 +128,7 @@ function* planDirection(
       const whole = inputFor(withPretendedPrices(prices), () => true)
       const { flow } = yield* amountFlow(whole)
       const isOnlyPrice = !devices.some((_, job) => isShort(whole.problem, flow, job))
-      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, offsetOf, isPending(direction)) }
+      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, words, isPending(direction)) }
     }
     return { ok: false, refusal: infeasible(shortageOf(input, found, devices), offsetOf) }
   }

@@ -51,17 +51,17 @@ export const infeasible = ({ devices, hours, possible }: Shortage, offsetOf: Ans
   return refused('schedule_infeasible', `${wants}, but ${gets} ${why}; ask for less energy, more power or a longer window`).refusal
 }
 
-/** Say that there is no price where one is needed, or not yet (`isPending`). Source: contract decisions 3 and 13. */
+/** Say that there is no price where one is needed, or not yet (`isPending`); a missing tariff is posted to `path`. Source: contract decisions 3 and 13. */
 export const withoutPrice = (
   snapshot: PricingSnapshot,
   { start, missing }: UnpricedTime,
   direction: TariffDirection,
-  offsetOf: AnswerOffset,
+  { path, offsetOf }: { readonly path: string; readonly offsetOf: AnswerOffset },
   isPending = false,
 ): Refusal => {
   if (isPending && missing === 'TARIFF') return pendingTariff(direction)
   const at = writeInstant(start, offsetOf(start))
   return missing === 'MARKET_PRICE'
     ? refused('no_price_data', `There is no price for ${direction} from ${at}; choose other times, or wait until prices are known`).refusal
-    : noTariffConnected(snapshot, direction, start, { path: '/tariffs', offsetOf })
+    : noTariffConnected(snapshot, direction, start, { path, offsetOf })
 }

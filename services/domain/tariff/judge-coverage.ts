@@ -17,7 +17,7 @@ const dayText = ({ month, date, weekday }: DayKind, isDated: boolean): string =>
 
 /** Bands that end on the last second of a minute or day leave that second out: `valid_to` is exclusive. */
 const secondHint = ({ from, to }: DayStretch): string =>
-  to - from === 1 && from % 60 === 59 ? `: valid_to is exclusive, use ${to === 86_400 ? '00:00:00' : clock(to)}` : ''
+  to - from === 1 && from % 60 === 59 ? `; valid_to is exclusive, so use ${to === 86_400 ? '00:00:00' : clock(to)}` : '; add one'
 
 const faultIn = (stretch: DayStretch, kind: DayKind, isDated: boolean): Refusal | undefined => {
   const place = `${dayText(kind, isDated)} at ${clock(stretch.from)}`
@@ -26,7 +26,7 @@ const faultIn = (stretch: DayStretch, kind: DayKind, isDated: boolean): Refusal 
     return { code: 'schedule_gap', message: `No band covers ${place}${secondHint(stretch)}`, field: 'schedule' }
   }
   if (second === undefined) return undefined
-  const message = `${pathOf(first)} and ${pathOf(second)} both cover ${place}, with equal rank`
+  const message = `${pathOf(first)} and ${pathOf(second)} both cover ${place} with equal rank; change one of them`
   return { code: 'schedule_overlap', message, field: pathOf(second) }
 }
 

@@ -114,5 +114,5 @@ function zoneOfCountry(country: string): string | undefined {
 const howToPlace = (country: string, city: string, state: string): string => {
   const what = city === '' ? 'An address without a city' : `The city "${city}"`
   const missing = hasStates(country) && state === '' ? ', add the state,' : ''
-  return `${what} cannot be placed in ${country}, which has several time zones or market areas; check the spelling and the post code${missing} or give timezone and currency_code.`
+  return `${what} cannot be placed in ${country}: check spelling and post code${missing} or give timezone and currency_code.`
 }

@@ -78,7 +78,7 @@ const noMarket = (wanted: string, currency: string | null) =>
     'currency_mismatch',
     currency === null
       ? `The location has no market source in ${wanted}: set its market_sources first.`
-      : `The market source of the location is in ${currency}, the location in ${wanted}.`,
+      : `The market source of the location is in ${currency}, the location in ${wanted}: choose a source in ${wanted}.`,
     'market_rates',
   )
 

@@ -34,7 +34,7 @@ const keepCustomer = async (
   const id = customerId ?? request.customerId
   if (id !== null) {
     const customer = await retrieveCustomer(transaction, id)
-    return customer === null ? refused('customer_not_found', 'The customer of this session was deleted') : done(id)
+    return customer === null ? refused('customer_not_found', 'The customer of this session was deleted; ask for a new link') : done(id)
   }
   const referenceId = request.customerReferenceId
   if (referenceId === null) return done(null)
@@ -85,9 +85,12 @@ const members = ['customerId', 'timezone', 'currencyCode', 'importSourceId', 'ex
 const isChanged = (before: StoredLocation, draft: LocationDraft): boolean =>
   members.some(member => before[member] !== draft[member]) || JSON.stringify(before.postalAddress) !== JSON.stringify(draft.postalAddress)
 
-const currencyInUse = refused('currency_in_use', 'The currency of this place differs from that of the records of the location')
+const currencyInUse = refused(
+  'currency_in_use',
+  'The currency at this address differs from that of the location; give an address in the same currency area',
+)
 
-const noLocation = refused('location_not_found', 'The location of this session was deleted')
+const noLocation = refused('location_not_found', 'The location of this session was deleted; ask for a new link')
 
 const changeLocation = async (
   dependencies: ConnectDependencies,

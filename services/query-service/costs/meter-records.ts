@@ -55,10 +55,10 @@ const selectionOf = async ({ database, clickHouse, batchIds }: CostReads, reques
     [device_id, 'dev_', 'device'],
   ] as const) {
     const isKnown = id === undefined || (id.startsWith(kind) && (await withTenant(database, tenant, one => costTarget(one, id))) !== null)
-    if (!isKnown) return refused(`${name}_not_found`, `${name}_id must be the id of one of your ${name}s`, `${name}_id`)
+    if (!isKnown) return refused(`${name}_not_found`, `${name}_id must be the id of a ${name} of the account`, `${name}_id`)
   }
   if (batch_id !== undefined && batchIds.mintedAt(tenant, batch_id) === null) {
-    return refused('batch_not_found', 'batch_id must be the id of one of your batches', 'batch_id')
+    return refused('batch_not_found', 'batch_id must be the id of a batch of the account', 'batch_id')
   }
   const span = { from: start_time?.at ?? null, to: end_time?.at ?? null }
   const references = {

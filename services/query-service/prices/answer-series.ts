@@ -1,5 +1,6 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { PriceSpan } from '../../contract/price-request.ts'
+import { tariffListUrl } from '../../contract/tariff.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
 import { copyPricing, mostPieces } from '../../domain/price/pricing-copy.ts'
 import { withoutPrice } from '../../domain/schedule/infeasible.ts'
@@ -42,6 +43,6 @@ export const answerSeries = async <Name extends SeriesName>(
   const first = unpriced[0] ?? { start: span.start, end: span.end, missing: 'TARIFF' }
   const refusal = refuseSeries(gathered, { elements, unpriced }, { span, layout, at })
   const { snapshot } = gathered.held
-  const offsetOf = answerOffset(snapshot.timeZone, span.endOffset)
-  return { ok: false, refusal: refusal ?? withoutPrice(snapshot, first, span.direction, offsetOf) }
+  const words = { path: tariffListUrl(layout), offsetOf: answerOffset(snapshot.timeZone, span.endOffset) }
+  return { ok: false, refusal: refusal ?? withoutPrice(snapshot, first, span.direction, words) }
 }

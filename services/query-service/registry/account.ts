@@ -11,7 +11,7 @@ export const accountOperations = ({ database, requestsPerSecond }: QueryServiceD
   bind(accountRetrieve, async request => {
     const { accountId, liveMode } = request.caller
     const account = await withTenant(database, tenantOf(request), ({ query }) => retrieveAccount(query, accountId))
-    if (account === null) return refused('not_found', 'This account does not exist')
+    if (account === null) return refused('not_found', 'The account of this key does not exist; ask the operator')
     return accepted(accountToWire({ ...account, liveMode, requestsPerSecond: account.requestsPerSecond ?? requestsPerSecond }))
   }),
 ]

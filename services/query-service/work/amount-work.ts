@@ -2,6 +2,7 @@ import type { Layout } from '../../contract/layout.ts'
 import { scheduleAmount, scheduleAmountToWire } from '../../contract/schedule-amount.ts'
 import type { AmountBody } from '../../contract/schedule-amount-request.ts'
 import type { ScheduleView } from '../../contract/schedule-window.ts'
+import { tariffListUrl } from '../../contract/tariff.ts'
 import { openPricingCopy, type PricingCopy } from '../../domain/price/pricing-copy.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type AmountPlan, planAmount } from '../../domain/schedule/amount.ts'
@@ -53,6 +54,7 @@ export function* amountWork(input: AmountInput): PausableWork {
       snapshot: openPricingCopy(input.pricing),
       counted: (type, direction, countingStart) => counted.get(tierKey(type, direction, countingStart)) ?? [],
       generation,
+      tariffPath: tariffListUrl(layout),
       isPending: direction => pending.includes(direction),
     },
     body.data[0]?.end_time.offsetMinutes ?? 0,

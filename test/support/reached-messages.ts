@@ -1,0 +1,112 @@
+import { answerToEarlier } from '../../services/contract/earlier.ts'
+import { errorObject } from '../../services/contract/error.ts'
+import { readRequest, refusalInLayout } from '../../services/contract/exchange.ts'
+import { type Layout, layouts } from '../../services/contract/layout.ts'
+import { readMeterRecord } from '../../services/contract/meter-record.ts'
+import type { Operation } from '../../services/contract/operation.ts'
+import type { Refusal } from '../../services/domain/refusal.ts'
+
+/** A message that a request has met, and what the request changed in the example of its operation. */
+export type ReachedMessage = {
+  readonly operation: Operation
+  readonly layout: Layout
+  readonly change: string
+  readonly refusal: Refusal
+  readonly message: string
+}
+
+const oddValues: readonly unknown[] = [
+  null,
+  true,
+  '',
+  ' ',
+  'x',
+  'x'.repeat(70_000),
+  'a\u0000b',
+  -1,
+  0,
+  1.5,
+  1e15,
+  0.123456789123,
+  [],
+  [1, 2],
+  {},
+  { a: 1 },
+  '2026-13-01T00:00:00Z',
+  '2001-01-01T00:00:00Z',
+  Array.from({ length: 3_000 }, () => 1),
+]
+
+/** An example with one member changed: by each odd value, left out, or beside an unknown one. */
+function* changed(value: unknown, path: string): Generator<readonly [string, unknown]> {
+  if (Array.isArray(value)) {
+    for (const [index, one] of value.slice(0, 2).entries()) {
+      for (const [at, next] of changed(one, `${path}[${index}]`)) yield [at, value.with(index, next)]
+      for (const odd of oddValues) yield [`${path}[${index}] = ${JSON.stringify(odd).slice(0, 40)}`, value.with(index, odd)]
+    }
+    yield [`${path} twice`, [...value, ...value]]
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, one] of Object.entries(value)) {
+      const { [name]: _, ...others } = value as Readonly<Record<string, unknown>>
+      yield [`${path}.${name} left out`, others]
+      yield [`${path}.${name} misspelt`, { ...others, [`${name}x`]: one }]
+      for (const odd of oddValues) yield [`${path}.${name} = ${JSON.stringify(odd).slice(0, 40)}`, { ...value, [name]: odd }]
+      for (const [at, next] of changed(one, `${path}.${name}`)) yield [at, { ...value, [name]: next }]
+    }
+    yield [`${path} with an unknown member`, { ...value, whatever: 1 }]
+  }
+}
+
+const bodyIn = (operation: Operation, layout: Layout): unknown => {
+  const example = operation.examples?.body
+  return layout === 'current' || example === undefined ? example : answerToEarlier(example, operation.renames?.body ?? [])
+}
+
+const read = (operation: Operation, layout: Layout, body: unknown, search: string): Refusal | null => {
+  const [route] = operation.routes[layout]
+  if (route === undefined) return null
+  const inQuery = route.bodyInQuery !== undefined && typeof body === 'object' && body !== null
+  const words = inQuery ? Object.entries(body).map(([name, one]) => [name, typeof one === 'string' ? one : JSON.stringify(one)]) : []
+  const query = inQuery ? new URLSearchParams(Object.fromEntries(words)).toString() : search
+  const bytes = Buffer.from(inQuery || body === undefined ? '' : JSON.stringify(body))
+  const reading = readRequest(operation, {
+    route,
+    layout,
+    parameters: { id: 'x' },
+    search: query,
+    body: { bytes, mediaType: 'application/json' } as never,
+  })
+  for (;;) {
+    const { done, value } = reading.next()
+    if (done === true) return value.ok ? null : refusalInLayout(operation, value.refusal, layout)
+  }
+}
+
+/** Send the examples of operations in both layouts, changed in one place each, and give every message that comes back. */
+export function* reachedMessages(operations: readonly Operation[]): Generator<ReachedMessage> {
+  for (const operation of operations) {
+    for (const layout of layouts) {
+      const tell = (change: string, refusal: Refusal | null): ReachedMessage[] => {
+        if (refusal === null) return []
+        const { message } = errorObject(refusal, { context: '', requestId: '', at: 0, layout })
+        return [{ operation, layout, change, refusal, message }]
+      }
+      const example = bodyIn(operation, layout)
+      if (operation.id === 'instant_cost_calculate') {
+        const at = Date.parse('2025-09-15T00:00:00Z')
+        for (const [change, record] of changed(example, '')) {
+          const judged = readMeterRecord(record, layout, at)
+          yield* tell(change, judged.ok ? null : judged.refusal)
+        }
+      }
+      if (operation.body !== 'raw' && example !== undefined) {
+        for (const [change, body] of changed(example, '')) yield* tell(change, read(operation, layout, body, ''))
+      }
+      for (const name of [...Object.keys(operation.query?.shape ?? {}), 'whatever']) {
+        for (const odd of ['x', '-1', '0', '1.5', '2026-13-01T00:00:00Z', 'x'.repeat(5_000), 'true']) {
+          yield* tell(`?${name}=${odd.slice(0, 40)}`, read(operation, layout, example, new URLSearchParams({ [name]: odd }).toString()))
+        }
+      }
+    }
+  }
+}
