@@ -21,7 +21,7 @@ describe('the whole calendar', () => {
     expect(day?.message).toMatch(/Mon in Jan at 23:59:59.*use 00:00:00/)
     const noon = refusalOf(bands(hours('00:00:00', '11:59:59'), hours('12:00:00', '00:00:00')))
     expect(noon?.message).toMatch(/11:59:59.*use 12:00:00/)
-    expect(refusalOf(bands(hours('00:00:00', '12:00:00')))?.message).toMatch(/at 12:00:00$/)
+    expect(refusalOf(bands(hours('00:00:00', '12:00:00')))?.message).toMatch(/at 12:00:00; add one$/)
   })
 
   it('names the first instant that two bands of equal rank share', () => {
