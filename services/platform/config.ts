@@ -44,7 +44,12 @@ export const environment = z.object({
       'Port of the Prometheus metrics; 0 takes a free one. If it is not set and taken, a service on embedded parts takes a free one.',
     ),
   WATTLEDGER_DATA_DIR: z.string().min(1).default('./data').describe('Folder of all data.'),
-  WATTLEDGER_POSTGRES_URL: z.string().optional().describe('A PostgreSQL to use instead of the packaged one: postgres://…'),
+  WATTLEDGER_POSTGRES_URL: z
+    .string()
+    .optional()
+    .describe(
+      'A PostgreSQL to use instead of the packaged one: postgres://… Its login owns the tables, and sessions take the roles wattledger_tenant and wattledger_operator from it (set role).',
+    ),
   WATTLEDGER_SECRET: z
     .string()
     .min(32)

@@ -28,6 +28,20 @@ describe('login', () => {
     }
   })
 
+  it('without Api-Version is answered in the default version of the account', async () => {
+    const { live: early } = await makeAccount(service)
+    await updateAccount(opened.database.operator, early.accountId, { defaultLayout: 'earlier' })
+    for (const [client, version] of [
+      [live, '2025-09-14'],
+      [early, '2024-08-24'],
+    ] as const) {
+      const send = async (more: Readonly<Record<string, string>>) =>
+        (await caller(service.app, { authorization: client.basic, ...more })('GET', '/login')).headers.get('api-version')
+      expect(await send({})).toBe(version)
+      expect(await send({ 'api-version': '2024-08-24' })).toBe('2024-08-24')
+    }
+  })
+
   it('answers a wrong key, an unknown account and a key of another account in the same words', async () => {
     const [account, key = ''] = atob(live.basic.slice(6)).split(':')
     const wrong = [`${account}:sk_live_${'0'.repeat(48)}`, `acc_unknown:${key}`, `${stranger.accountId}:${key}`, `${account}:${key}x`]
