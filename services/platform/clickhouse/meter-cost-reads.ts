@@ -27,6 +27,8 @@ export type Span = { readonly from: number; readonly to: number }
 const day = 86_400_000
 // Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
 export const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
+/** Settings of reads that decode rows: a block of this many rows takes some milliseconds of the thread. */
+export const rowSettings = `${readSettings}, max_block_size=2048`
 export const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
 export const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
@@ -87,7 +89,7 @@ export const rowsOfSpan = (db: ClickHouse, tenant: Tenant, filter: RowFilter, sp
 
 /** Read what a statement selects as blocks for `decodeMeterCostRows`. */
 const blocksOf = (db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<Buffer> =>
-  db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${readSettings}`, tenant)
+  db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${rowSettings}`, tenant)
 
 async function* nothing(): AsyncIterable<never> {
   // Of no location there are no rows.

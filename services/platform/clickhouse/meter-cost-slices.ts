@@ -2,7 +2,7 @@ import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral } from './literals.ts'
-import { meterCost, readSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { meterCost, readSettings, rowSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows } from './meter-cost-rows.ts'
 import { columnsWithoutPieces } from './meter-cost-spans.ts'
@@ -29,7 +29,7 @@ const isAcross = ({ tenant, locationId }: Flow, at: number): string => {
 }
 
 async function* read(db: ClickHouse, flow: Flow, condition: string): AsyncIterable<readonly MeterCostRow[]> {
-  const statement = `SELECT ${columnsWithoutPieces} ${meterCost(flow.tenant, `${isOf(flow)} AND (${condition})`)} ${readSettings}`
+  const statement = `SELECT ${columnsWithoutPieces} ${meterCost(flow.tenant, `${isOf(flow)} AND (${condition})`)} ${rowSettings}`
   for await (const block of db.stream(statement, flow.tenant)) yield decodeMeterCostRows(block)
 }
 

@@ -1,6 +1,6 @@
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral } from './literals.ts'
-import { meterCost, readSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { meterCost, rowSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 
@@ -32,6 +32,6 @@ export async function* rowsOfSpans(db: ClickHouse, tenant: Tenant, spans: readon
   const each = [...alike.values()].map(group => `(location_id IN ${locations(group)} AND ${startsIn(group[0] as Span)})`)
   const long = `toDate(start_time) IN (SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${all})`
   const rows = meterCost(tenant, `location_id IN ${all} AND (${[...each, long].join(' OR ')})`)
-  const statement = `SELECT ${columnsWithoutPieces} ${rows} ORDER BY start_time, end_time, record_id ${readSettings}`
+  const statement = `SELECT ${columnsWithoutPieces} ${rows} ORDER BY start_time, end_time, record_id ${rowSettings}`
   for await (const block of db.stream(statement, tenant)) yield decodeMeterCostRows(block)
 }

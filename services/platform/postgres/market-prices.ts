@@ -105,16 +105,26 @@ const mergeTouching = (intervals: readonly { readonly start: number; readonly en
   return runs
 }
 
+/** So many prices are written in one statement: its parameters take some milliseconds. */
+const pricesAtOnce = 1_000
+
+function* partsOf<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += pricesAtOnce) yield all.slice(at, at + pricesAtOnce)
+}
+
 const removePrices = async (query: Kysely<Tables>, sourceId: string, starts: readonly number[]): Promise<void> => {
-  if (starts.length === 0) return
-  await sql`delete from market_prices
-    where source_id = ${sourceId} and published and start_time = any(${starts.map(toTimestamp)}::timestamptz[])`.execute(query)
+  for (const part of partsOf(starts)) {
+    await sql`delete from market_prices
+      where source_id = ${sourceId} and published and start_time = any(${part.map(toTimestamp)}::timestamptz[])`.execute(query)
+  }
 }
 
 const insertPrices = async (query: Kysely<Tables>, sourceId: string, prices: readonly PriceInterval[]): Promise<void> => {
-  await sql`
-    insert into market_prices (source_id, published, start_time, end_time, value)
-    select ${sourceId}, true, a, b, value * 0.000000001
-    from unnest(${prices.map(({ start }) => toTimestamp(start))}::timestamptz[], ${prices.map(({ end }) => toTimestamp(end))}::timestamptz[],
-      ${prices.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
+  for (const part of partsOf(prices)) {
+    await sql`
+      insert into market_prices (source_id, published, start_time, end_time, value)
+      select ${sourceId}, true, a, b, value * 0.000000001
+      from unnest(${part.map(({ start }) => toTimestamp(start))}::timestamptz[], ${part.map(({ end }) => toTimestamp(end))}::timestamptz[],
+        ${part.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
+  }
 }

@@ -25,6 +25,8 @@ export type PostOutcome = {
 }
 
 export type WebhookDialler = AsyncDisposable & {
+  /** Load what a POST needs. The first POST does so if nobody did: then all requests wait for some 50 ms. */
+  readonly prepare: () => Promise<void>
   /** Judge an address before it is kept, with all that its host resolves to now. A host that nobody resolves now is judged when it is dialled. */
   readonly judge: (url: string, liveMode: boolean) => Promise<Result<string>>
   /** Send a POST to an address that is judged again, and no further than its first answer. Never rejects. */
@@ -82,7 +84,7 @@ const guarded =
     })
   }
 
-/** Make the keeper of connections. Its package is loaded for the first POST: it takes a twentieth of a start. */
+/** Create the keeper of connections. Its package takes a twentieth of a start: processes that send no POST do not load it. */
 const makeAgent = async (resolve: ResolveHost, mayDial: AddressRule, timeoutMs: number): Promise<Agent> => {
   const { Agent, buildConnector } = await import('undici')
   const connect = buildConnector({
@@ -110,18 +112,22 @@ export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDiall
   const mayDial = addressRule(options.allowedNetworks)
   const rule = { mayDial, allowsNetworks: options.allowedNetworks.length > 0 }
   let agent: Promise<Agent> | null = null
+  const keeper = (): Promise<Agent> => {
+    agent ??= makeAgent(resolve, mayDial, timeoutMs)
+    return agent
+  }
   const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
     const judged = judgeUrlText(request.url, request.liveMode, rule)
     if (!judged.ok) throw new Failure('address_forbidden', judged.refusal.message, { retriable: false })
     const { origin, pathname, search } = judged.value
-    agent ??= makeAgent(resolve, mayDial, timeoutMs)
-    const keeper = await agent
+    const open = await keeper()
     const signal = AbortSignal.timeout(timeoutMs)
     const { headers, body } = request
-    const answer = await keeper.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
+    const answer = await open.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
     return readAnswer(answer)
   }
   return {
+    prepare: async () => void (await keeper()),
     judge: async (text, liveMode) => {
       const judged = judgeUrlText(text, liveMode, rule)
       if (judged === forbiddenHost) onForbidden(hostOf(new URL(text)))
