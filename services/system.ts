@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { layouts } from './contract/layout.ts'
-import { openApiDocument } from './contract/openapi.ts'
+import { openApiSteps } from './contract/openapi.ts'
 import { openCostWorker } from './open-cost-worker.ts'
 import { openIngestGateway } from './open-ingest-gateway.ts'
 import { openQueryService } from './open-query-service.ts'
@@ -141,7 +141,7 @@ const appOf = (
   const live = [lanesCurrent(shared), ...parts.flatMap(part => part.live)]
   const pages = [
     ...healthPages(live, ready),
-    ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, () => openApiDocument(declared, layout, '/'))),
+    ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, () => openApiSteps(declared, layout, '/'))),
     ...referencePages(declared),
     ...parts.flatMap(part => part.pages),
   ]

@@ -3,14 +3,15 @@ import type { RefusalCode } from '../domain/refusal.ts'
 import { refusalCodes } from '../domain/refusal.ts'
 import { answerToEarlier, type Rename } from './earlier.ts'
 import { statusOf } from './error.ts'
-import { eventTypes } from './event-type.ts'
 import { type Layout, layouts, versionOf } from './layout.ts'
 import { schemaWithoutNullTexts } from './null-text.ts'
+import { type Naming, webhooksOf } from './openapi-webhooks.ts'
 import type { Operation, Route } from './operation.ts'
 import { parameterExample } from './parameter-example.ts'
 import { describeId, referenceCodes } from './reference.ts'
 import { eachSchemaAt, type JsonSchema, schemaInLayout, schemaOf } from './schema-document.ts'
 import { type NamedSchemas, nameObject, schemaName } from './schema-name.ts'
+import { atOnce } from './slices.ts'
 import { tagDescriptions } from './tag.ts'
 
 type Parts = { readonly [key: string]: unknown }
@@ -226,9 +227,6 @@ const answerOf = (operation: Operation, layout: Layout, name: Naming): Parts => 
   return { [operation.status]: { description: operation.summary, headers: own, content: { ...content, ...table } } }
 }
 
-/** Puts a schema where the document keeps it, and gives what stands in its place. */
-type Naming = (schema: JsonSchema, name: string) => JsonSchema
-
 const describe = (operation: Operation, route: Route, layout: Layout, name: Naming): Parts => ({
   operationId: route.id ?? operation.id,
   summary: operation.summary,
@@ -243,54 +241,29 @@ const describe = (operation: Operation, route: Route, layout: Layout, name: Nami
 /** The same address with a slash at its end is served and not shown. */
 const isShown = ({ path }: Route): boolean => !path.endsWith('/')
 
-const pathsOf = (operations: readonly Operation[], layout: Layout, name: Naming): Parts => {
+function* pathsOf(operations: readonly Operation[], layout: Layout, name: Naming): Generator<void, Parts> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     for (const route of operation.routes[layout].filter(isShown)) {
       const path = paths[route.path] ?? {}
       path[route.method.toLowerCase()] = describe(operation, route, layout, name)
       paths[route.path] = path
+      yield
     }
   }
   return paths
 }
 
-/** Events that endpoints get, as the requests that bring them. */
-const webhooksOf = (layout: Layout, name: Naming): Parts =>
-  Object.fromEntries(
-    eventTypes.map(({ type, occurs, data }) => {
-      const schema = schemaOf(data.shape)
-      const own = schemaInLayout(layout === 'current' ? schema : schemaWithoutNullTexts(schema), data.renames ?? [], layout)
-      const event: JsonSchema = {
-        type: 'object',
-        properties: {
-          id: { type: 'string', examples: ['evt_0198c0ffee00112233445566'] },
-          object: { const: 'event' },
-          type: { const: type },
-          live_mode: { type: 'boolean' },
-          data: { ...own, component: data.name },
-          time_created: { type: 'string', format: 'date-time' },
-          account_id: { type: 'string', examples: ['acc_0198c0ffee00112233445566'] },
-        },
-        required: ['id', 'object', 'type', 'live_mode', 'data', 'time_created', 'account_id'],
-      }
-      const eventName = schemaName(type)
-      const post = {
-        operationId: `event_${type.replaceAll('.', '_')}`,
-        summary: occurs,
-        tags: ['Webhooks'],
-        security: [],
-        requestBody: { required: true, content: { 'application/json': { schema: name(event, `${eventName}Event`) } } },
-        responses: { '2XX': { description: 'The event has arrived. Any other status is tried again.' } },
-      }
-      return [type, { post }]
-    }),
-  )
-
-const build = (operations: readonly Operation[], layout: Layout, serverUrl: string, name: Naming, named: () => Parts): Parts => {
+function* build(
+  operations: readonly Operation[],
+  layout: Layout,
+  serverUrl: string,
+  name: Naming,
+  named: () => Parts,
+): Generator<void, Parts> {
   const served = operations.filter(operation => operation.routes[layout].length > 0)
-  const paths = pathsOf(served, layout, name)
-  const webhooks = webhooksOf(layout, name)
+  const paths = yield* pathsOf(served, layout, name)
+  const webhooks = yield* webhooksOf(layout, name)
   return {
     openapi: '3.1.0',
     info: {
@@ -319,9 +292,9 @@ const build = (operations: readonly Operation[], layout: Layout, serverUrl: stri
 
 /**
  * Describe all operations of a layout as an OpenAPI 3.1 document: every object is a schema with a name of its own.
- * `serverUrl` is the base address; operations that the layout does not have are left out.
+ * `serverUrl` is the base address; operations that the layout does not have are left out. Pauses after each operation.
  */
-export const openApiDocument = (operations: readonly Operation[], layout: Layout, serverUrl: string): Parts => {
+export const openApiSteps = (operations: readonly Operation[], layout: Layout, serverUrl: string): Generator<void, Parts> => {
   const named: NamedSchemas = new Map()
   return build(
     operations,
@@ -332,8 +305,12 @@ export const openApiDocument = (operations: readonly Operation[], layout: Layout
   )
 }
 
+/** Describe the same at once. */
+export const openApiDocument = (operations: readonly Operation[], layout: Layout, serverUrl: string): Parts =>
+  atOnce(openApiSteps(operations, layout, serverUrl))
+
 /** Describe the same with every schema where it is used, for readers that show it; answers keep the names of their schemas as `component`. */
-export const inlineDocument = (operations: readonly Operation[], layout: Layout): Parts =>
+export const inlineDocument = (operations: readonly Operation[], layout: Layout): Generator<void, Parts> =>
   build(
     operations,
     layout,

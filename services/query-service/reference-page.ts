@@ -1,6 +1,7 @@
 import { type Layout, layouts, versionOf } from '../contract/layout.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { Page, PageContent } from '../platform/http/binding.ts'
+import { lazyPage } from '../platform/http/pages.ts'
 import { type Group, type Reference, referenceOf } from './reference/document.ts'
 import { brand, pageContent } from './reference/frame.ts'
 import { type Chapter, guide } from './reference/guide.ts'
@@ -47,36 +48,36 @@ const chapterSection = (
 <div class="examples">${examples}</div>
 </section>`
 
-const groupSection = (
-  group: Group,
-  reference: Reference,
-): Html => html`<header class="group"><h2>${group.name}</h2><p>${group.description}</p></header>
-${group.operations.map(operation => operationSection(operation, reference))}`
+function* groupSection(group: Group, reference: Reference): Generator<void, Html> {
+  const sections: Html[] = []
+  for (const operation of group.operations) {
+    sections.push(operationSection(operation, reference))
+    yield
+  }
+  return html`<header class="group"><h2>${group.name}</h2><p>${group.description}</p></header>
+${sections}`
+}
 
-const render = (operations: readonly Operation[], layout: Layout): PageContent => {
-  const reference = referenceOf(operations, layout)
+function* render(operations: readonly Operation[], layout: Layout): Generator<void, PageContent> {
+  const reference = yield* referenceOf(operations, layout)
   const chapters = guide(reference)
+  yield
+  const groups: Html[] = []
+  for (const group of reference.groups) groups.push(yield* groupSection(group, reference))
   return pageContent(
     `Wattledger API ${reference.version}`,
     html`<body class="reference">
 <a class="skip" href="#overview">Skip to the contents</a>
 <header class="bar">${brand}<span class="place">API reference</span><button id="menu" type="button" aria-expanded="false" aria-controls="side">Contents</button></header>
 ${sideNavigation(reference, chapters)}
-<main>${chapters.map(chapterSection)}${reference.groups.map(group => groupSection(group, reference))}</main>
+<main>${chapters.map(chapterSection)}${groups}</main>
 </body>`,
   )
 }
 
-/** Serve content that is made when it is first asked for. */
-const lazyPage = (path: string, make: () => PageContent): Page => {
-  let made: PageContent | undefined
-  return {
-    path,
-    read: async () => {
-      made ??= make()
-      return made
-    },
-  }
+function* landing(): Generator<void, PageContent> {
+  yield
+  return landingPage()
 }
 
 /**
@@ -84,6 +85,6 @@ const lazyPage = (path: string, make: () => PageContent): Page => {
  * (`/docs` the current one, `/docs/earlier`).
  */
 export const referencePages = (operations: readonly Operation[]): readonly Page[] => [
-  lazyPage('/', landingPage),
+  lazyPage('/', landing),
   ...layouts.map(layout => lazyPage(addressOf[layout], () => render(operations, layout))),
 ]

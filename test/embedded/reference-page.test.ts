@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { layouts } from '../../services/contract/layout.ts'
+import { openApiSteps } from '../../services/contract/openapi.ts'
 import { operations } from '../../services/contract/operations.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
+import { documentPage } from '../../services/platform/http/pages.ts'
 import { notFoundPage } from '../../services/query-service/reference/landing.ts'
 import { referencePages } from '../../services/query-service/reference-page.ts'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
@@ -156,5 +158,24 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(await link.isVisible()).toBe(false)
     expect(await tab.locator('#location_create h3').isVisible()).toBe(true)
     await tab.close()
+  })
+})
+
+describe('pages that are made when they are first asked for', () => {
+  it('are made in turns of the event loop', async () => {
+    const pages = [documentPage('/openapi.json', () => openApiSteps(operations, 'current', '/')), ...referencePages(operations)]
+    for (const page of pages.filter(({ path }) => path !== '/')) {
+      let turns = 0
+      let isOver = false
+      const count = (): void => {
+        turns += 1
+        if (!isOver) setImmediate(count)
+      }
+      setImmediate(count)
+      const [first, second] = await Promise.all([page.read(page.path), page.read(page.path)])
+      isOver = true
+      expect(second).toBe(first)
+      expect(turns, page.path).toBeGreaterThan(3)
+    }
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { layouts } from '../../services/contract/layout.ts'
 import { operations } from '../../services/contract/operations.ts'
+import { atOnce } from '../../services/contract/slices.ts'
 import { type BarChart, barChart, timeLabel } from '../../services/query-service/reference/bar-chart.ts'
 import { referenceOf } from '../../services/query-service/reference/document.ts'
 import { exampleChart } from '../../services/query-service/reference/example-chart.ts'
@@ -84,7 +85,7 @@ describe('a chart of bars', () => {
 
 describe.each(layouts)('the reference of the %s layout', layout => {
   it('shows the example of prices as a picture with each of its prices', () => {
-    const described = referenceOf(operations, layout).groups.flatMap(group => group.operations)
+    const described = atOnce(referenceOf(operations, layout)).groups.flatMap(group => group.operations)
     const prices = described.find(({ id }) => id === 'price_retrieve')
     if (prices === undefined) throw new Error('there is no operation price_retrieve')
     const { markup = '' } = exampleChart(prices) ?? {}

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { layouts } from '../../services/contract/layout.ts'
 import { operations } from '../../services/contract/operations.ts'
+import { atOnce } from '../../services/contract/slices.ts'
 import { referenceOf } from '../../services/query-service/reference/document.ts'
 import { html } from '../../services/query-service/reference/html.ts'
 import { jsonMarkup, jsonText } from '../../services/query-service/reference/json-text.ts'
@@ -48,7 +49,7 @@ const curlWords = (commands: readonly string[]): readonly (readonly string[])[] 
 }
 
 describe.each(layouts)('the requests of the %s layout', layout => {
-  const reference = referenceOf(operations, layout)
+  const reference = atOnce(referenceOf(operations, layout))
   const described = reference.groups.flatMap(group => group.operations)
   const words = curlWords(described.map(one => curlOf(one, layout, reference.version)))
 

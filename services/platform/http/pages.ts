@@ -1,5 +1,6 @@
+import { inSlices } from '../../contract/slices.ts'
 import { answerWithin } from '../patience.ts'
-import type { Page } from './binding.ts'
+import type { Page, PageContent } from './binding.ts'
 
 /** How a part of the system is doing; one that throws or does not tell in time is not well. */
 export type Check = { readonly name: string; readonly isWell: () => boolean | Promise<boolean> }
@@ -29,14 +30,23 @@ export const healthPages = (live: readonly Check[], ready: readonly Check[]): re
   health('/health/ready', ready),
 ]
 
-/** Serve a JSON document that does not change while the process runs; it is made when it is first asked for. */
-export const documentPage = (path: string, make: () => unknown): Page => {
-  let body: string | undefined
+/** Serve content that is made in slices when it is first asked for. */
+export const lazyPage = (path: string, make: () => Generator<void, PageContent>): Page => {
+  let made: Promise<PageContent> | undefined
   return {
     path,
-    read: async () => {
-      body ??= JSON.stringify(make())
-      return { status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }
+    read: () => {
+      made ??= inSlices(make())
+      return made
     },
   }
 }
+
+/** Serve a JSON document that does not change while the process runs. */
+export const documentPage = (path: string, make: () => Generator<void, unknown>): Page =>
+  lazyPage(path, function* () {
+    const document = yield* make()
+    yield
+    const body = JSON.stringify(document)
+    return { status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }
+  })

@@ -132,8 +132,8 @@ const withOthers = (all: readonly Described[], operations: readonly Operation[],
 }
 
 /** Read what the page shows out of the OpenAPI document of a layout; groups in the order of its tags, operations as they were declared. */
-export const referenceOf = (operations: readonly Operation[], layout: Layout): Reference => {
-  const document = inlineDocument(operations, layout) as unknown as OpenApi
+export function* referenceOf(operations: readonly Operation[], layout: Layout): Generator<void, Reference> {
+  const document = (yield* inlineDocument(operations, layout)) as unknown as OpenApi
   const items = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, item]) => ({ tag: item.tags[0], described: describe(item, method, path) })),
   )
