@@ -120,13 +120,12 @@ const findLane = async (
   { locationId, deviceId }: MeterRecord,
   at: number,
 ): Promise<number | Refusal> => {
-  const hasDevice = (): boolean => deviceId === null || known.hasDevice(tenant, deviceId, at)
-  if (known.laneOf(tenant, locationId, at) === undefined || !hasDevice()) {
-    await known.ask(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
-  }
-  const lane = known.laneOf(tenant, locationId, at)
+  const held = known.laneOf(tenant, locationId, at)
+  if (held !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return held
+  const found = await known.ask(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
+  const lane = found.get(locationId)?.lane
   if (lane === undefined) return noLocation
-  return hasDevice() ? lane : noDevice
+  return deviceId === null || found.has(deviceId) ? lane : noDevice
 }
 
 /** Say what a record lacks to have a price; null when it has one. Tiers have no say in this. */

@@ -18,8 +18,10 @@ type Walk = Judgement & {
   readonly reader: PlainReader
   readonly owner: ReturnType<Judgement['known']['ownerOf']>
   readonly inLines: boolean
-  /** Ids that were not known for certain when they were met; once they were asked for, they do not exist. */
-  readonly unsure: { readonly locations: Set<string>; readonly devices: Set<string> } | null
+  /** Ids that were met, not known for certain, and not asked for yet. */
+  readonly unsure: { readonly locations: Set<string>; readonly devices: Set<string> }
+  /** Ids that were asked for; null: there is no such object. What is known may be forgotten between two turns, this is not. */
+  readonly told: ReadonlyMap<string, KnownObject | null>
   readonly twins: TwinTable
   readonly lanes: Map<number, Lane>
   readonly refused: RefusedRecord[]
@@ -32,20 +34,27 @@ type Lane = { readonly writer: PartWriter; readonly parts: EncodedPart[] }
 /**
  * Judge a submission straight from the bytes of its body; null where they are not of the plain form that clients usually send: then
  * nothing is said, and the body is to be judged by what it parses to. Where there is an answer, it is the one that `judgeSubmission` gives.
- * Asks once for objects that are not known, and then goes through the body again.
+ * Asks for objects that are not known, and then goes through the body again, until nothing is unsure: each id is asked for once at most.
  */
 export const judgePlain = async (body: RawBody, judgement: Judgement): Promise<JudgedSubmission | null> => {
-  const unsure = { locations: new Set<string>(), devices: new Set<string>() }
-  const judged = await goThrough(body, judgement, unsure)
-  if (judged === null || unsure.locations.size + unsure.devices.size === 0) return judged
-  await judgement.known.ask(judgement.part, unsure, judgement.at)
-  return goThrough(body, judgement, null)
+  const told = new Map<string, KnownObject | null>()
+  for (;;) {
+    const unsure = { locations: new Set<string>(), devices: new Set<string>() }
+    const judged = await goThrough(body, judgement, { unsure, told })
+    if (judged === null || unsure.locations.size + unsure.devices.size === 0) return judged
+    const found = await judgement.known.ask(judgement.part, unsure, judgement.at)
+    for (const ids of [unsure.locations, unsure.devices]) for (const id of ids) told.set(id, found.get(id) ?? null)
+  }
 }
 
 /** A record of all that is required has at least so many bytes. */
 const leastBytes = 128
 
-const goThrough = async (body: RawBody, judgement: Judgement, unsure: Walk['unsure']): Promise<JudgedSubmission | null> => {
+const goThrough = async (
+  body: RawBody,
+  judgement: Judgement,
+  { unsure, told }: Pick<Walk, 'unsure' | 'told'>,
+): Promise<JudgedSubmission | null> => {
   const { part, layout, at, known } = judgement
   const from = jsonCursor(body.bytes)
   const most = Math.min(submissionLimits.records, Math.ceil(from.length / leastBytes))
@@ -55,6 +64,7 @@ const goThrough = async (body: RawBody, judgement: Judgement, unsure: Walk['unsu
     owner: known.ownerOf(part),
     inLines: isInLines(body),
     unsure,
+    told,
     twins: twinTable(most),
     lanes: new Map(),
     refused: [],
@@ -92,26 +102,31 @@ const goOn = async (walk: Walk, from: JsonCursor, most: number): Promise<boolean
   return ahead === 'end'
 }
 
+/** Find an object; null: there is none, undefined: it must be asked for. */
+const find = ({ known, owner, at, told }: Walk, isDevice: boolean, bits: Int32Array): KnownObject | null | undefined => {
+  const found = known.find(owner, isDevice, bits, at)
+  return found === undefined && told.size > 0 ? told.get(idOf(isDevice, bits)) : found
+}
+
 /** Refuse the record if it names what does not exist or repeats another one; else give it its id and write it. */
 const admit = (walk: Walk): void => {
-  const { known, owner, at, unsure, twins, part, records } = walk
+  const { unsure, twins, part, records } = walk
   const { record, from } = walk.reader
   const hasDevice = record.device.at >= 0
-  const location = known.find(owner, false, record.location.bits, at)
-  const device = hasDevice ? known.find(owner, true, record.device.bits, at) : undefined
-  const isDeviceKnown = !hasDevice || device !== undefined
-  if (unsure !== null) {
-    if (location === undefined) unsure.locations.add(idOf(false, record.location.bits))
-    if (!isDeviceKnown) unsure.devices.add(idOf(true, record.device.bits))
-    if (unsure.locations.size + unsure.devices.size > 0) return
-  }
-  if (location === undefined || !isDeviceKnown) {
-    refuse(walk, missingObject(location !== undefined, isDeviceKnown) ?? '')
+  const location = find(walk, false, record.location.bits)
+  const device = hasDevice ? find(walk, true, record.device.bits) : null
+  if (location === undefined) unsure.locations.add(idOf(false, record.location.bits))
+  if (device === undefined) unsure.devices.add(idOf(true, record.device.bits))
+  // The body is gone through again; what is written now is not used.
+  if (location === undefined || device === undefined || unsure.locations.size + unsure.devices.size > 0) return
+  const missing = missingObject(location !== null, !hasDevice || device !== null)
+  if (location === null || missing !== null) {
+    refuse(walk, missing ?? '')
     return
   }
   const id = recordIdBits(part, record, from)
   const twin = twins.note(id, records)
-  if (twin === 0) addRecord(writerOf(walk, location), location, device ?? null, record, from.view, records, id)
+  if (twin === 0) addRecord(writerOf(walk, location), location, device, record, from.view, records, id)
   else refuse(walk, duplicateOf(twin))
 }
 

@@ -7,7 +7,7 @@ import type { MeterRecord } from '../domain/record/record.ts'
 import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/messages.ts'
 import { encodeParts } from '../platform/log/record-chunk.ts'
 import type { EncodedPart } from '../platform/log/record-part.ts'
-import type { KnownObjects } from './known-objects.ts'
+import type { Found, KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { type NamedObjects, namedObjects } from './named-objects.ts'
 import { recordIdDigits } from './record-id.ts'
@@ -101,8 +101,9 @@ const findObjects = async (read: readonly Read[], judgement: Judgement, slices: 
     if (fault === null && !isDeviceKnown && record.deviceId !== null) devices.add(record.deviceId)
   })
   if (locations.size + devices.size === 0) return
-  await judgement.known.ask(judgement.part, { locations, devices }, judgement.at)
-  await eachOf(read, slices, one => lookUp(one, judgement))
+  // By the next turn others may have made the memory forget them.
+  const found = await judgement.known.ask(judgement.part, { locations, devices }, judgement.at)
+  await eachOf(read, slices, one => lookAgain(one, found))
 }
 
 /** Records that are worked on between two looks at the clock. */
@@ -124,6 +125,13 @@ const lookUp = (one: Read, { part, at, known }: Judgement): void => {
   const { locationId, deviceId } = one.record
   one.lane ??= known.laneOf(part, locationId, at)
   one.isDeviceKnown ||= deviceId === null || known.hasDevice(part, deviceId, at)
+}
+
+const lookAgain = (one: Read, found: Found): void => {
+  if (one.fault !== null) return
+  const { locationId, deviceId } = one.record
+  one.lane ??= found.get(locationId)?.lane
+  one.isDeviceKnown ||= deviceId !== null && found.has(deviceId)
 }
 
 type ReadSubmission = { readonly read: readonly Read[]; readonly refused: RefusedRecord[]; readonly named: NamedObjects }

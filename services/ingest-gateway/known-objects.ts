@@ -24,15 +24,28 @@ export type KnownObjects = {
   readonly ownerOf: (tenant: Tenant) => Owner
   /** A location or device by the bits of its id; undefined: not known for certain. */
   readonly find: (owner: Owner, isDevice: boolean, bits: Int32Array, at: number) => KnownObject | undefined
-  /** Make certain of some ids: afterwards, at the same `at`, they are known or do not exist. Throws `Failure` where that cannot be told. */
-  readonly ask: (tenant: Tenant, ids: Unsure, at: number) => Promise<void>
+  /**
+   * Make certain of some ids, and return those that exist, by their ids: who asked need not find them again later, when they may be
+   * forgotten. Throws `Failure` where that cannot be told.
+   */
+  readonly ask: (tenant: Tenant, ids: Unsure, at: number) => Promise<Found>
 }
+
+/** Objects that exist, by their ids. */
+export type Found = ReadonlyMap<string, KnownObject>
 
 /** Equal for the same tenant alone. */
 export type Owner = { readonly tenant: Tenant }
 
 /** A location or device that lives; devices have no lane of their own. */
-export type KnownObject = PartObject & { readonly owner: Owner; readonly isDevice: boolean; readonly lane: number; believedUntil: number }
+export type KnownObject = PartObject & {
+  readonly owner: Owner
+  readonly isDevice: boolean
+  readonly lane: number
+  believedUntil: number
+  /** A look-up has found no such object. */
+  isGone: boolean
+}
 
 const believedMs = 30_000
 /** A store that has not answered by then is away. */
@@ -75,11 +88,14 @@ export const knownObjects = (
     entry.believedUntil = Number.NEGATIVE_INFINITY
   }
 
-  const settle = (tenant: Tenant, id: string, lane: number | null, at: number): void => {
+  const settle = (tenant: Tenant, id: string, lane: number | null, at: number): KnownObject | null => {
     const entry = known.get(id)
     const isOwn = entry !== undefined && isOf(entry, tenant)
-    if (entry !== undefined && (isOwn || lane !== null)) forget(entry)
-    if (lane === null) return
+    if (entry !== undefined && (isOwn || lane !== null)) {
+      forget(entry)
+      entry.isGone = lane === null
+    }
+    if (lane === null) return null
     const made = {
       ...bitsOf(id),
       id,
@@ -87,27 +103,36 @@ export const knownObjects = (
       isDevice: lane === noLane,
       lane,
       believedUntil: at + believedMs,
+      isGone: false,
       mark: 0,
       index: 0,
     }
     known.set(id, made)
     table.put(made, known.size)
+    return made
   }
 
-  const areHeld = (tenant: Tenant, ids: Unsure): boolean => {
-    const isHeld = (id: string): boolean => {
-      const entry = known.get(id)
-      return entry !== undefined && isOf(entry, tenant)
-    }
-    return [...ids.locations].every(isHeld) && [...ids.devices].every(isHeld)
-  }
-
-  /** Objects that another look-up has found gone meanwhile stay so. */
-  const goOn = (tenant: Tenant, ids: Unsure, until: number): void => {
+  /** What is held of some ids; null where that is not all of them. */
+  const heldOf = (tenant: Tenant, ids: Unsure): Found | null => {
+    const held = new Map<string, KnownObject>()
     for (const id of [...ids.locations, ...ids.devices]) {
       const entry = known.get(id)
-      if (entry !== undefined && isOf(entry, tenant)) entry.believedUntil = Math.max(entry.believedUntil, until)
+      if (entry === undefined || !isOf(entry, tenant)) return null
+      held.set(id, entry)
     }
+    return held
+  }
+
+  /** Believe what was held a while ago. Objects that another look-up has found gone meanwhile stay so. */
+  const goOn = (held: Found, until: number): Found => {
+    const found = new Map<string, KnownObject>()
+    for (const [id, before] of held) {
+      const entry = known.get(id) ?? before
+      if (entry.isGone) continue
+      entry.believedUntil = Math.max(entry.believedUntil, until)
+      found.set(id, entry)
+    }
+    return found
   }
 
   const forgetOldest = (): void => {
@@ -120,27 +145,33 @@ export const knownObjects = (
   /** Until when, by the process's own clock, the store is not asked about objects that were found before. */
   let quietUntil = Number.NEGATIVE_INFINITY
 
-  const lookUp = async (tenant: Tenant, ids: Unsure, at: number): Promise<void> => {
+  const lookUp = async (tenant: Tenant, ids: Unsure, at: number): Promise<Found> => {
+    const found = new Map<string, KnownObject>()
+    const note = (id: string, lane: number | null): void => {
+      const made = settle(tenant, id, lane, at)
+      if (made !== null) found.set(id, made)
+    }
     try {
       const living = await answerWithin(answerMs, () => findLiving(tenant, ids))
       quietUntil = Number.NEGATIVE_INFINITY
-      for (const id of ids.locations) settle(tenant, id, living.has(id) ? laneOf(tenant.accountId, id) : null, at)
-      for (const id of ids.devices) settle(tenant, id, living.has(id) ? noLane : null, at)
+      for (const id of ids.locations) note(id, living.has(id) ? laneOf(tenant.accountId, id) : null)
+      for (const id of ids.devices) note(id, living.has(id) ? noLane : null)
       forgetOldest()
+      return found
     } catch (error) {
       if (isAway(error)) quietUntil = performance.now() + pauseMs
       throw error
     }
   }
 
-  /** Tell whether the store has told of the objects in good time; until it can, nobody else asks it about what is held. */
-  const isTold = async (begun: number, told: Promise<void>): Promise<boolean> => {
+  /** What the store has told in good time, else null; until it can, nobody else asks it about what is held. */
+  const toldSoon = async (begun: number, told: Promise<Found>): Promise<Found | null> => {
     try {
-      const isDone = await isDoneWithin(patienceMs, told)
-      if (!isDone) quietUntil = Math.max(quietUntil, begun + answerMs)
-      return isDone
+      if (await isDoneWithin(patienceMs, told)) return await told
+      quietUntil = Math.max(quietUntil, begun + answerMs)
+      return null
     } catch (error) {
-      if (isAway(error)) return false
+      if (isAway(error)) return null
       throw error
     }
   }
@@ -154,10 +185,11 @@ export const knownObjects = (
       return entry !== undefined && entry.owner === owner && at < entry.believedUntil ? entry : undefined
     },
     ask: async (tenant, ids, at) => {
-      if (!areHeld(tenant, ids)) return lookUp(tenant, ids, at)
+      const held = heldOf(tenant, ids)
+      if (held === null) return lookUp(tenant, ids, at)
       const begun = performance.now()
-      if (begun >= quietUntil && (await isTold(begun, lookUp(tenant, ids, at)))) return
-      goOn(tenant, ids, at + (performance.now() - begun) + pauseMs)
+      const told = begun >= quietUntil ? await toldSoon(begun, lookUp(tenant, ids, at)) : null
+      return told ?? goOn(held, at + (performance.now() - begun) + pauseMs)
     },
   }
 }

@@ -68,13 +68,12 @@ type Place = Pick<CumulativeSubmission, 'locationId' | 'deviceId'>
 const findLane = async (known: KnownObjects, tenant: Tenant, { locationId, deviceId }: Place, at: number): Promise<Result<number>> => {
   if (!isId('location', locationId)) return noLocation
   if (deviceId !== null && !isId('device', deviceId)) return noDevice
-  const hasDevice = (): boolean => deviceId === null || known.hasDevice(tenant, deviceId, at)
-  if (known.laneOf(tenant, locationId, at) === undefined || !hasDevice()) {
-    await known.ask(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
-  }
-  const lane = known.laneOf(tenant, locationId, at)
+  const held = known.laneOf(tenant, locationId, at)
+  if (held !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return accepted(held)
+  const found = await known.ask(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
+  const lane = found.get(locationId)?.lane
   if (lane === undefined) return noLocation
-  return hasDevice() ? accepted(lane) : noDevice
+  return deviceId === null || found.has(deviceId) ? accepted(lane) : noDevice
 }
 
 type Judged = { readonly readings: readonly Reading[]; readonly refused: readonly RefusedRecord[] }

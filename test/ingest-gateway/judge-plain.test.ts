@@ -132,3 +132,39 @@ describe('an ordinary body', () => {
     expect(await judged(ordinaryBody({ records: 10_001, at, round: 1 }))).toBeNull()
   })
 })
+
+describe('a body beside others', () => {
+  const asked = (ids: readonly string[]) => ({ locations: new Set(ids), devices: new Set<string>() })
+  const others = Array.from({ length: 8 }, (_, index) => `loc_0198c0ffee0000000000ff${index.toString().padStart(2, '0')}`)
+  const all = ordinaryBody({ records: 40, at, round: 1, sites: 4 })
+  /** A memory of some objects of a registry that has all. */
+  const memory = (most: number) =>
+    knownObjects(
+      async (_, ids) => new Set([...ids.locations, ...ids.devices]),
+      () => 0,
+      most,
+    )
+
+  it('is accepted with objects that were forgotten while others were asked for', async () => {
+    const known = memory(42)
+    const { part } = judgement()
+    await known.ask(part, asked(['loc_0198c0ffee00000000000000']), at)
+    expect((await judgePlain(bodyOf(all), { ...judgement(), known }))?.recordsAccepted).toBe(40)
+  })
+
+  it('is accepted with objects that another body has made forgotten between its turns', async () => {
+    const real = memory(44)
+    const { part } = judgement()
+    const known: typeof real = {
+      ...real,
+      ask: async (tenant, ids, now) => {
+        const found = await real.ask(tenant, ids, now)
+        await real.ask(part, asked(others), now)
+        return found
+      },
+    }
+    expect((await judgePlain(bodyOf(all), { ...judgement(), known }))?.recordsAccepted).toBe(40)
+    const parsed = parseSubmission(bodyOf(all))
+    expect(parsed.ok && (await judgeSubmission(parsed.value, { ...judgement(), known })).recordsAccepted).toBe(40)
+  })
+})

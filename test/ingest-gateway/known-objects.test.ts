@@ -95,12 +95,37 @@ describe('known objects', () => {
       expect([known.laneOf(tenant, 'loc_1', 37_000), known.hasDevice(tenant, 'dev_1', 37_000)]).toEqual([5, false])
     })
 
+    it('go on also if they were forgotten meanwhile, but not if they were found gone', async () => {
+      const { known, ask, living, state } = await hanging()
+      for (const id of ['loc_2', 'loc_3', 'loc_4']) living.add(id)
+      const waiting = ask(30_000)
+      state.isSilent = false
+      living.delete('dev_1')
+      await ask(30_000, ['loc_2', 'loc_3', 'loc_4'], ['dev_1'])
+      expect(known.laneOf(tenant, 'loc_1', 0)).toBeUndefined()
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect([...(await waiting).keys()]).toEqual(['loc_1'])
+    })
+
     it('are not made up: others fail after 5 s', async () => {
       const { ask } = await hanging()
       const asked = expect(ask(30_000, ['loc_2'], [])).rejects.toMatchObject({ code: 'store_silent', retriable: true })
       await vi.advanceTimersByTimeAsync(5_000)
       await asked
     })
+  })
+
+  it('are told to whoever asked for them, also where an older look-up comes back later without them', async () => {
+    const answers: ((living: ReadonlySet<string>) => void)[] = []
+    const known = knownObjects(
+      () => new Promise(resolve => answers.push(resolve)),
+      () => 5,
+    )
+    const ids = { locations: new Set(['loc_1']), devices: new Set<string>() }
+    const [older, newer] = [known.ask(tenant, ids, 0), known.ask(tenant, ids, 0)]
+    answers[1]?.(new Set(['loc_1']))
+    answers[0]?.(new Set())
+    expect([(await older).has('loc_1'), (await newer).get('loc_1')?.lane]).toEqual([false, 5])
   })
 
   it('are bounded: the ones found longest ago are forgotten', async () => {
