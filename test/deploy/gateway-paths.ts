@@ -9,7 +9,7 @@ const declared: Readonly<Record<string, unknown>> = { ...instantCost, ...meterBa
 
 /** The operations that the gateway binds, by its own source. */
 export const gatewayOperations = (): readonly Operation[] =>
-  [...read('services/ingest-gateway/operations.ts').matchAll(/\bbind\((\w+)/g)].map(([, name = '']) => {
+  [...read('services/ingest-gateway/operations.ts').matchAll(/\bbind\(\s*(\w+)/g)].map(([, name = '']) => {
     const operation = operations.find(one => one === declared[name])
     if (operation === undefined) throw new Error(`${name} is no operation of the interface`)
     return operation

@@ -16,6 +16,7 @@ import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { readAudit } from '../../services/platform/postgres/audit-log.ts'
 import { findErasure, loadErasures } from '../../services/platform/postgres/erasures.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { referenceShadow } from '../../services/platform/reference-shadow.ts'
 import { tellErasures } from '../../services/query-service/lanes/erasure-relay.ts'
 import { hexId } from '../suites/cost-rows.ts'
 import { db, insert, own as ownRow, useMeterTables } from '../suites/meter-tables.ts'
@@ -112,7 +113,8 @@ describe('the command', () => {
     expect(events.rows.map(row => row.object_id).toSorted()).toEqual([other, device].toSorted())
     const [entry] = await withTenant(database, tenant, transaction => readAudit(transaction, 1))
     expect(entry).toMatchObject({ actor: 'operator', action: 'customer.erase', objectId: customer, detail: { locations: 1, devices: 0 } })
-    expect(await findErasure(database.operator, tenant, customer)).toMatchObject({ locationIds: [home], deviceIds: [] })
+    const locationIds = [home, referenceShadow(tenant, 'location', 'home')].toSorted()
+    expect(await findErasure(database.operator, tenant, customer)).toMatchObject({ locationIds, deviceIds: [] })
   })
 
   it('can be repeated, and refuses what there is not', async () => {
