@@ -14,8 +14,10 @@ const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] =>
 
 const isNull = (schema: JsonSchema): boolean => schema['type'] === 'null'
 
-/** Tell whether a schema takes strings or null, and nothing else. */
+/** Tell whether a schema takes strings or null, and nothing else; one without further rules has both as its type. */
 const isNullableText = (schema: JsonSchema): boolean => {
+  const { type } = schema
+  if (Array.isArray(type)) return type.length === 2 && type.includes('string') && type.includes('null')
   const alternatives = alternativesOf(schema)
   return alternatives.length === 2 && alternatives.some(isNull) && alternatives.some(one => one['type'] === 'string')
 }
@@ -65,8 +67,9 @@ export const schemaWithoutNullTexts = (schema: JsonSchema): JsonSchema => {
   const optional = members.filter(([, member]) => isNullableText(member)).map(([name]) => name)
   const written = members.map(([name, member]) => {
     if (!isNullableText(member)) return [name, schemaWithoutNullTexts(member)] as const
-    const { anyOf: _, ...others } = member
-    return [name, { ...alternativesOf(member).find(one => !isNull(one)), ...others }] as const
+    const { anyOf: _, type: _type, ...others } = member
+    const text = alternativesOf(member).find(one => !isNull(one)) ?? { type: 'string' }
+    return [name, { ...text, ...others }] as const
   })
   return {
     ...own,
