@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
-import { clearable, fields, metadata, optional, referenceId, text } from './field.ts'
+import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
-import { cursorPlaces, devicePlace } from './reference.ts'
+import { cursorPlaces, devicePlace, locationPlace } from './reference.ts'
 
 export const deviceShape = z.object({
   id: idText('dev'),
@@ -76,15 +76,18 @@ export const deviceCreate = defineOperation({
 export const deviceList = defineOperation({
   id: 'device_list',
   summary: 'List devices',
-  description: 'Newest first.',
+  description: 'Newest first. location_id narrows the list to devices of which records at that location are stored.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/devices'),
-  references: { query: cursorPlaces(devicePlace) },
-  query: listParameters({ reference_id: text().optional().describe('Only the device with this reference.') }),
+  references: { query: { ...cursorPlaces(devicePlace), location_id: locationPlace } },
+  query: listParameters({
+    reference_id: text().optional().describe('Only the device with this reference.'),
+    location_id: objectIdentifier('loc').optional().describe('Only devices that were metered at this location.'),
+  }),
   answer: { name: 'DeviceList', shape: listEnvelope(deviceShape) },
   status: 200,
-  refusals: ['cursor_not_found'],
+  refusals: ['cursor_not_found', 'location_not_found'],
   examples: { answer: { object: 'list', url: '/devices', has_more: false, data: [example] } },
 })
 

@@ -153,9 +153,10 @@ export function* readRequest(operation: Operation, wire: WireRequest): Referenci
   const bodyRules = { renames: renames.body, references: references.body, layout }
   const readBody = yield* readPart(body, sent, inQuery === undefined ? 'body' : 'query', bodyRules)
   if (!readBody.ok) return readBody
-  const inBody = yield* pathWithId(taken.value.parameters, references.id)
-  if (!inBody.ok) return inBody
-  return accepted({ parameters: { ...wire.parameters, ...inBody.value }, query: readOwn.value, body: readBody.value })
+  const inBody = yield* withIds(taken.value.parameters, references.id === undefined ? {} : { id: references.id })
+  if (!inBody.ok) return { ok: false, refusal: { ...inBody.refusal, field: route.parametersInBody?.['id'] ?? '' } }
+  const parameters = { ...wire.parameters, ...(inBody.value as typeof taken.value.parameters) }
+  return accepted({ parameters, query: readOwn.value, body: readBody.value })
 }
 
 /** Give what a body says, whether or not its operation takes it, in the words it was sent in; undefined when it cannot be read. */

@@ -17,6 +17,7 @@ import * as meterRecordRead from './meter-record-read.ts'
 import type { Operation } from './operation.ts'
 import * as price from './price.ts'
 import * as priceAudit from './price-audit.ts'
+import * as provider from './provider.ts'
 import * as scheduleAmount from './schedule-amount.ts'
 import * as scheduleDuration from './schedule-duration.ts'
 import * as scheduleLimit from './schedule-limit.ts'
@@ -64,12 +65,14 @@ export const operations: readonly Operation[] = [
   scheduleDuration.scheduleDuration,
   scheduleLimit.scheduleLimit,
   scheduleAmount.scheduleAmount,
+  scheduleAmount.scheduleAmountRetrieve,
   market.marketCreate,
   market.marketList,
   market.marketRetrieve,
   market.marketDelete,
   marketPrice.marketPricePut,
   marketPrice.marketPriceList,
+  provider.providerList,
   connect.connectTokenCreate,
   connect.connectTokenRetrieve,
   connect.connectSessionRetrieve,

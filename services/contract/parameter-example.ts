@@ -14,6 +14,7 @@ const prefixes: Readonly<Record<string, string>> = {
   batch: 'bat',
   batch_id: 'bat',
   markets: 'mrs',
+  schedules: 'sae',
   events: 'evt',
   event_id: 'evt',
   webhooks: 'whe',

@@ -7,7 +7,7 @@ import type { AmountPlan, DevicePlan } from '../domain/schedule/amount.ts'
 import { exact, idText, instantText, orNull, stored } from './answer-field.ts'
 import { scaledNumber } from './exact-number.ts'
 import { costShape, costToWire } from './instant-cost.ts'
-import { defineOperation } from './operation.ts'
+import { defineOperation, type Operation, sameRoute } from './operation.ts'
 import { devicePlace, locationPlace } from './reference.ts'
 import { type AmountBody, amountBody, type WrittenEnergy, type WrittenPower } from './schedule-amount-request.ts'
 import { boundShape, boundToWire, exampleView, type ScheduleView, spansToWire, spanToWire, unpricedShape } from './schedule-window.ts'
@@ -160,6 +160,18 @@ const example = (): z.input<typeof amountShape> => {
   return scheduleAmountToWire({ ...exampleView, id: 'sae_0198c0ffee00112233445566', zone: exampleZone, body, plan })
 }
 
+/** How long a schedule by amount can be read again, in ms. */
+export const scheduleKeptMs = 86_400_000
+
+const renames: Operation['renames'] = {
+  body: [{ current: 'data.tariff_direction', earlier: 'data.direction' }],
+  answer: [
+    { current: 'cost', earlier: 'tariff' },
+    { current: 'data.tariff_direction', earlier: 'data.direction' },
+    { current: 'data.cost', earlier: 'data.tariff' },
+  ],
+}
+
 export const scheduleAmount = defineOperation({
   id: 'schedule_amount_create',
   summary: 'Schedule by amount of energy',
@@ -184,14 +196,7 @@ export const scheduleAmount = defineOperation({
   status: 200,
   idempotent: true,
   endsWithClient: true,
-  renames: {
-    body: [{ current: 'data.tariff_direction', earlier: 'data.direction' }],
-    answer: [
-      { current: 'cost', earlier: 'tariff' },
-      { current: 'data.tariff_direction', earlier: 'data.direction' },
-      { current: 'data.cost', earlier: 'data.tariff' },
-    ],
-  },
+  renames,
   refusals: [
     'device_not_found',
     'end_before_start',
@@ -202,4 +207,17 @@ export const scheduleAmount = defineOperation({
     'schedule_infeasible',
   ],
   examples: { body: exampleBody, answer: example() },
+})
+
+export const scheduleAmountRetrieve = defineOperation({
+  id: 'schedule_amount_retrieve',
+  summary: 'Retrieve a schedule by amount',
+  description: 'Gives a schedule by amount as it was made, for 24 hours. Its instants stand in the offsets of the request that made it.',
+  tag: 'Schedules',
+  access: 'read',
+  routes: sameRoute('GET', '/schedules/{id}'),
+  answer: scheduleAmount.answer,
+  status: 200,
+  renames: { answer: renames?.answer ?? [] },
+  examples: { answer: example() },
 })

@@ -1,6 +1,7 @@
 import type { TimeZone } from '../domain/civil-time.ts'
 import type { Result } from '../domain/refusal.ts'
 import type { BearerTokens } from '../platform/bearer-token.ts'
+import type { DevicePage } from '../platform/clickhouse/meter-object-reads.ts'
 import type { IdempotencyKeys } from '../platform/idempotency-store.ts'
 import type { Place, PostalAddress } from '../platform/place/place.ts'
 import type { Database } from '../platform/postgres/database.ts'
@@ -14,6 +15,10 @@ import type { WorkThread } from '../platform/work-thread/work-thread.ts'
 export type MeteringFacts = {
   /** When the newest record of each device was received (ms); devices without records are left out. */
   readonly lastSeen: (tenant: Tenant, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
+  /** Devices of which records at a location are stored: the next ones after a cursor by descending id, or before one (`isBack`) by ascending id. */
+  readonly devicesAt: (tenant: Tenant, locationId: string, page: DevicePage) => Promise<readonly string[]>
+  /** Whether any record of a device at a location is stored. */
+  readonly wasMeteredAt: (tenant: Tenant, deviceId: string, locationId: string) => Promise<boolean>
   /** Whether any record of a location is stored. */
   readonly hasRecords: (tenant: Tenant, locationId: string) => Promise<boolean>
 }

@@ -9,6 +9,7 @@ import { customerOperations } from './registry/customers.ts'
 import { deviceOperations } from './registry/devices.ts'
 import { locationOperations } from './registry/locations.ts'
 import { loginOperations } from './registry/login.ts'
+import { providerOperations } from './registry/providers.ts'
 import { tariffOperations } from './registry/tariffs.ts'
 
 /** Bind the operations of the query service to what they are made from. */
@@ -19,6 +20,7 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...locationOperations(dependencies),
   ...deviceOperations(dependencies),
   ...tariffOperations(dependencies),
+  ...providerOperations(dependencies),
   ...marketOperations(dependencies),
   ...eventOperations(dependencies),
   ...webhookOperations(dependencies),

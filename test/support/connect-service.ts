@@ -46,7 +46,12 @@ export const openConnectService = async (database: Database, askProvider: typeof
   const dependencies = {
     thread: openWorkThread(workThreadOptions),
     database,
-    metering: { lastSeen: async () => new Map<string, number>(), hasRecords: async () => false },
+    metering: {
+      lastSeen: async () => new Map<string, number>(),
+      devicesAt: async () => [],
+      wasMeteredAt: async () => false,
+      hasRecords: async () => false,
+    },
     providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),
     ...{ placeOf, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
     publishOrders: async (orders: readonly unknown[]) => void published.push(...orders),

@@ -53,6 +53,8 @@ export const openService = (
     database,
     metering: {
       lastSeen: async (_, ids) => new Map([...facts.lastSeen].filter(([id]) => ids.includes(id))),
+      devicesAt: async () => [],
+      wasMeteredAt: async () => false,
       hasRecords: async (_, id) => facts.withRecords.has(id),
     },
     providersOf: async ids => {

@@ -54,6 +54,13 @@ const webhookIds = async (client: Client): Promise<Ids> => {
   return { whe, whd, whr, wha: given(data[0]).id, evt }
 }
 
+/** A plan by amount. */
+const scheduleIds = async (client: Client, { location, device }: SmallWorld): Promise<Ids> => {
+  const window = { device_id: device, start_time: '2025-09-14T18:00:00Z', end_time: '2025-09-14T20:00:00Z' }
+  const data = [{ ...window, max_power: { units: 'KW', value: 2 }, energy: { units: 'KWH', value: 1 } }]
+  return { sae: ((await client.ask('POST', `/schedules/amount/${location}`, { data })) as { readonly id: string }).id }
+}
+
 /** A completed Connect session, imported without pages. */
 const sessionIds = async (earlier: Client): Promise<Ids> => {
   const tariff = {
@@ -126,8 +133,10 @@ export const useWorlds = (): void => {
     callers.earlier = await login(sandbox, 'test', 'earlier')
     const worldOf = async (account: typeof sandbox, mode: 'test' | 'live', session: string) => {
       const caller = await login(account, mode)
+      const world = await makeSmallWorld(caller, session)
       return {
-        ...idsOf(await makeSmallWorld(caller, session), account.account_id),
+        ...idsOf(world, account.account_id),
+        ...(await scheduleIds(caller, world)),
         ...(await webhookIds(caller)),
         ...(await sessionIds(await login(account, mode, 'earlier'))),
       }

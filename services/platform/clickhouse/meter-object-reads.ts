@@ -23,6 +23,26 @@ export const placesOfDevices = (db: ClickHouse, tenant: Tenant, deviceIds: reado
 export const objectsOfLocations = (db: ClickHouse, tenant: Tenant, locationIds: readonly string[]): Promise<readonly MeteredObject[]> =>
   locationIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, `location_id IN ${listLiteral(locationIds.map(idLiteral))}`)
 
+/** Where a page of devices begins, and how many it has at most. */
+export type DevicePage = { readonly cursor: string | null; readonly isBack: boolean; readonly limit: number }
+
+/** Find devices that were metered at a location: the next ones after the cursor by descending id, or before it (`isBack`) by ascending id. */
+export const devicesOfLocation = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationId: string,
+  { cursor, isBack, limit }: DevicePage,
+): Promise<readonly string[]> => {
+  const place = cursor === null ? '' : `AND device_id ${isBack ? '>' : '<'} ${idLiteral(cursor)}`
+  const rows = await db.rows(
+    `SELECT DISTINCT lower(hex(device_id)) AS id FROM meter_device_locations
+    WHERE ${tenantIs(tenant)} AND location_id = ${idLiteral(locationId)} AND device_id != ${idLiteral('0'.repeat(24))} ${place}
+    ORDER BY id ${isBack ? 'ASC' : 'DESC'} LIMIT ${limit} ${settings}`,
+    tenant,
+  )
+  return rows.map(([digits]) => `dev_${digits}`)
+}
+
 /** Tell when the newest record of each device came in, in ms; devices without records are left out. */
 export const lastSeenOfDevices = async (
   db: ClickHouse,

@@ -72,10 +72,10 @@ export const deleteDevice = async (transaction: TenantTransaction, id: string, a
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
-/** List devices, newest first. Refuses `cursor_not_found`. */
+/** List devices, newest first; of some ids, if `ids` names them. Refuses `cursor_not_found`. */
 export const listDevices = (
   transaction: TenantTransaction,
-  filter: { readonly referenceId: string | null },
+  filter: { readonly referenceId: string | null; readonly ids?: readonly string[] | null },
   paging: Paging,
 ): Promise<Result<Page<StoredDevice>>> =>
   readPage(
@@ -84,7 +84,11 @@ export const listDevices = (
       table: 'devices',
       columns,
       scope: ownedBy(transaction),
-      filter: all(isLiving, matching('reference_id', filter.referenceId)),
+      filter: all(
+        isLiving,
+        matching('reference_id', filter.referenceId),
+        filter.ids === undefined || filter.ids === null ? sql`true` : sql`id = any(${filter.ids})`,
+      ),
       fromRow,
     },
     paging,

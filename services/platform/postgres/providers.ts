@@ -1,5 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Result } from '../../domain/refusal.ts'
 import { toTimestamp } from './column.ts'
+import { type Page, type Paging, readPage } from './page.ts'
 import type { Tables } from './tables.ts'
 
 export type AddressType = 'RESIDENTIAL' | 'COMMERCIAL'
@@ -23,6 +25,10 @@ const columns = sql`id, display_name as "displayName", logo_url as "logoUrl", co
 export const serves = ({ countries, addressTypes }: StoredProvider, country: string, type: AddressType | null): boolean =>
   countries.includes(country) && (type === null || addressTypes.length === 0 || addressTypes.includes(type))
 
+const isServing = (country: string | null, addressType: AddressType | null): RawBuilder<unknown> =>
+  sql`(${country}::text is null or ${country} = any(countries))
+    and (${addressType}::text is null or address_types = '{}' or ${addressType} = any(address_types))`
+
 /** List the providers of a country that serve a type of address (null: any), by name. */
 export const listProviders = async (
   query: Kysely<Tables>,
@@ -30,8 +36,7 @@ export const listProviders = async (
 ): Promise<readonly StoredProvider[]> => {
   const { rows } = await sql<StoredProvider>`
     select ${columns} from providers
-    where (${country}::text is null or ${country} = any(countries))
-      and (${addressType}::text is null or address_types = '{}' or ${addressType} = any(address_types))
+    where ${isServing(country, addressType)}
     order by lower(display_name), id`.execute(query)
   return rows
 }
@@ -43,6 +48,24 @@ export const listLogos = async (query: Kysely<Tables>): Promise<readonly string[
     group by substring(logo_url from '^[^/]*//[^/?#]*') order by 1 limit 200`.execute(query)
   return rows.map(({ logo }) => logo)
 }
+
+/** List providers in descending order of their ids, of a country and a type of address (null: any). Refuses `cursor_not_found`. */
+export const pageOfProviders = (
+  query: Kysely<Tables>,
+  { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
+  paging: Paging,
+): Promise<Result<Page<StoredProvider & { readonly createdAt: number }>>> =>
+  readPage<StoredProvider & { readonly createdAt: number }, StoredProvider & { readonly createdAt: number }>(
+    query,
+    {
+      table: 'providers',
+      columns: sql`${columns}, time_created as "createdAt"`,
+      scope: sql`true`,
+      filter: isServing(country, addressType),
+      fromRow: row => row,
+    },
+    paging,
+  )
 
 /** Find providers by their ids; unknown ones are left out. */
 export const findProviders = async (query: Kysely<Tables>, ids: readonly string[]): Promise<readonly StoredProvider[]> => {

@@ -193,6 +193,13 @@ export type Tables = {
     events_done: Generated<number>
     deliveries_queued: Generated<number>
   }
+  providers: Pick<Owned, 'id' | 'time_created'> & {
+    display_name: string
+    logo_url: string | null
+    countries: readonly string[]
+    address_types: readonly string[]
+    direct: Jsonb<unknown> | null
+  }
   secret_fingerprints: { name: string; fingerprint: string; time_created: Instant }
   lane_generations: { topic: string; generation: number; partitions: number; time_updated: Instant }
 }

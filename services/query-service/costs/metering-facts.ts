@@ -1,6 +1,6 @@
 import { isId } from '../../domain/identifier.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
-import { lastSeenOfDevices, spanOfLocation } from '../../platform/clickhouse/meter-object-reads.ts'
+import { devicesOfLocation, lastSeenOfDevices, placesOfDevices, spanOfLocation } from '../../platform/clickhouse/meter-object-reads.ts'
 import type { MeteringFacts } from '../dependencies.ts'
 
 /** Read what the stored rows tell of locations and devices; a text that is no id of the kind has none. */
@@ -11,5 +11,8 @@ export const meteringFacts = (clickHouse: ClickHouse): MeteringFacts => ({
       tenant,
       deviceIds.filter(id => isId('device', id)),
     ),
+  devicesAt: (tenant, locationId, page) => devicesOfLocation(clickHouse, tenant, locationId, page),
+  wasMeteredAt: async (tenant, deviceId, locationId) =>
+    (await placesOfDevices(clickHouse, tenant, [deviceId])).some(place => place.locationId === locationId),
   hasRecords: async (tenant, locationId) => isId('location', locationId) && (await spanOfLocation(clickHouse, tenant, locationId)) !== null,
 })

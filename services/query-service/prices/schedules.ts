@@ -1,6 +1,6 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type PriceSpan, refuseLongSpan } from '../../contract/price-request.ts'
-import { scheduleAmount } from '../../contract/schedule-amount.ts'
+import { scheduleAmount, scheduleAmountRetrieve } from '../../contract/schedule-amount.ts'
 import { scheduleDuration } from '../../contract/schedule-duration.ts'
 import { scheduleLimit } from '../../contract/schedule-limit.ts'
 import { readWindow, scheduleLimits, type WindowView } from '../../contract/schedule-window.ts'
@@ -12,6 +12,7 @@ import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerSeries, pricedInput } from './answer-series.ts'
 import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceReads } from './price-reads.ts'
+import { retrieveSchedule } from './retrieve-schedule.ts'
 import { createAmountSchedule } from './schedule-amounts.ts'
 
 /** What schedules are made from: prices, and what writes the event of a new plan. */
@@ -88,4 +89,5 @@ export const scheduleOperations = (reads: ScheduleReads): readonly Binding[] => 
   bind(scheduleDuration, request => scheduleByDuration(reads, request)),
   bind(scheduleLimit, request => scheduleByLimit(reads, request)),
   bind(scheduleAmount, request => createAmountSchedule(reads, request)),
+  bind(scheduleAmountRetrieve, request => retrieveSchedule(reads, request)),
 ]

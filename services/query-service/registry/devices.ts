@@ -9,6 +9,7 @@ import {
   deviceUpdate,
 } from '../../contract/device.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import { pageRequest } from '../../contract/list.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -25,6 +26,7 @@ import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { present } from '../present.ts'
+import { devicesAtLocation } from './devices-at-location.ts'
 
 /** Write devices with the time at which each was last heard of. */
 const devicesToWire = async (
@@ -53,16 +55,20 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
       return accepted(changed('device.create', deviceToWire({ ...device, lastSeenAt: null })))
     }),
   ),
-  bind(deviceList, request =>
-    answerList(
+  bind(deviceList, async request => {
+    const { location_id: locationId, reference_id: referenceId = null } = request.query
+    const asked = locationId === undefined ? null : { locationId, referenceId }
+    const at = asked === null ? null : await devicesAtLocation(dependencies, tenantOf(request), asked, pageRequest(request.query))
+    if (at !== null && !at.ok) return at
+    return answerList(
       dependencies,
       request,
       request.query,
       '/devices',
-      (transaction, page) => listDevices(transaction, { referenceId: request.query.reference_id ?? null }, page),
+      (transaction, page) => listDevices(transaction, { referenceId, ids: at?.value ?? null }, page),
       devices => devicesToWire(dependencies, request, devices),
-    ),
-  ),
+    )
+  }),
   bind(deviceRetrieve, async request => {
     const device = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveDevice(transaction, request.id))
     const [wire] = device === null ? [] : await devicesToWire(dependencies, request, [device])

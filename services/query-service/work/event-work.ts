@@ -8,6 +8,12 @@ import { bytesOf } from './answer-bytes.ts'
 /** Events to be written: a page of a list, or one alone (`hasMore` null). */
 export type EventsInput = { readonly events: readonly Event[]; readonly layout: Layout; readonly hasMore: boolean | null }
 
+/** Write what one event tells of, in the names of an API version. */
+export function* eventDataWork({ event, layout }: { readonly event: Event; readonly layout: Layout }): PausableWork {
+  yield { head: null }
+  yield* bytesOf([JSON.stringify(eventToWire(event, layout).data)])
+}
+
 /** Write events, of which each may tell of a plan of megabytes. */
 export function* eventsWork({ events, layout, hasMore }: EventsInput): PausableWork {
   yield { head: null }

@@ -1,7 +1,7 @@
 import type { WorkTable } from '../../platform/work-thread/work-messages.ts'
 import { amountWork } from './amount-work.ts'
 import { intervalCostWork, sessionCostWork } from './cost-work.ts'
-import { eventsWork } from './event-work.ts'
+import { eventDataWork, eventsWork } from './event-work.ts'
 import { auditWork, durationWork, limitWork, priceWork } from './price-work.ts'
 import { recordListWork, recordWork } from './record-work.ts'
 
@@ -10,6 +10,7 @@ export const workTable = {
   amount: amountWork,
   audit: auditWork,
   duration: durationWork,
+  eventData: eventDataWork,
   events: eventsWork,
   intervalCost: intervalCostWork,
   limit: limitWork,

@@ -1,0 +1,20 @@
+import { providerList, providerToWire } from '../../contract/provider.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import { pageOfProviders } from '../../platform/postgres/providers.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList } from '../list.ts'
+
+/** Bind the list of suppliers, which are the same for all accounts. */
+export const providerOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  bind(providerList, request => {
+    const { country_code: country = null, postal_address_type: addressType = null } = request.query
+    return answerList(
+      dependencies,
+      request,
+      request.query,
+      '/providers',
+      (transaction, page) => pageOfProviders(transaction.query, { country, addressType }, page),
+      providers => providers.map(one => providerToWire({ ...one, isDirect: one.direct !== null, liveMode: request.caller.liveMode })),
+    )
+  }),
+]
