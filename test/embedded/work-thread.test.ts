@@ -127,6 +127,17 @@ describe('work in a thread', () => {
     expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
   })
 
+  it('fails once the thread is closed, also what waited for its turn: no thread is started again', async () => {
+    const thread = threadOf({ atOnce: 1, ofAccount: 1, waiting: 4 })
+    const running = await beganSteps(thread, input(0, 0, 10_000))
+    const waiting = beganSteps(thread, input(0, 0, 1))
+    const isLost = { code: 'work_thread_lost', retriable: true }
+    const failed = [expect(waiting).rejects.toMatchObject(isLost), expect(textOf(running)).rejects.toMatchObject(isLost)]
+    await thread[Symbol.asyncDispose]()
+    await Promise.all(failed)
+    await expect(beganSteps(thread, input(0, 0, 1))).rejects.toMatchObject(isLost)
+  })
+
   it('takes no more memory than it may: the thread is lost, not the process, and the next work has a new one', async () => {
     const thread = threadOf({ atOnce: 6, ofAccount: 2, waiting: 16 }, 48)
     const begun = await thread.begin({ account: 'acc_1', name: 'broken', input: 'out of memory', signal: never })

@@ -70,6 +70,7 @@ const lost = (cause: unknown): Failure => new Failure('work_thread_lost', 'the t
 const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
   const inboxes = new Map<number, Inbox>()
   let worker: Worker | null = null
+  let isClosed = false
   const failAll = (cause: unknown): void => {
     worker = null
     for (const inbox of inboxes.values()) {
@@ -96,11 +97,16 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
   }
   return {
     inboxes,
-    send: (message: ToThread): void => {
+    /** Begin work. Throws if the thread was closed. */
+    begin: (message: ToThread & { readonly kind: 'begin' }): void => {
+      if (isClosed) throw lost(new Error('the service stops'))
       worker ??= start()
       worker.postMessage(message)
     },
+    /** Tell the thread of work that was begun in it; one that was lost or closed has none. */
+    tell: (message: ToThread & { readonly kind: 'more' | 'stop' }): void => worker?.postMessage(message),
     close: async (): Promise<void> => {
+      isClosed = true
       const open = worker
       failAll(new Error('the service stops'))
       await open?.terminate()
@@ -112,11 +118,11 @@ type Thread = ReturnType<typeof threadOf>
 
 /** Give the bytes of work as they come, asking for one more chunk with each that is taken. */
 async function* bytesOf(thread: Thread, id: number, inbox: Inbox): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  thread.send({ kind: 'more', id, chunks: chunksAhead - 1 })
+  thread.tell({ kind: 'more', id, chunks: chunksAhead - 1 })
   for (;;) {
     const bytes = inbox.chunks.shift()
     if (bytes !== undefined) {
-      if (!inbox.isOver) thread.send({ kind: 'more', id, chunks: 1 })
+      if (!inbox.isOver) thread.tell({ kind: 'more', id, chunks: 1 })
       yield bytes
     } else if (inbox.error !== null) throw inbox.error
     else if (inbox.isOver) return
@@ -130,7 +136,7 @@ const beginWithin = async (thread: Thread, id: number, asked: WorkAsked, leave: 
   thread.inboxes.set(id, inbox)
   const stop = (): void => {
     signal.removeEventListener('abort', stop)
-    if (thread.inboxes.delete(id)) thread.send({ kind: 'stop', id })
+    if (thread.inboxes.delete(id)) thread.tell({ kind: 'stop', id })
     inbox.isOver = true
     wake(inbox)
     leave()
@@ -138,7 +144,7 @@ const beginWithin = async (thread: Thread, id: number, asked: WorkAsked, leave: 
   try {
     signal.throwIfAborted()
     signal.addEventListener('abort', stop, { once: true })
-    thread.send({ kind: 'begin', id, account, name, input })
+    thread.begin({ kind: 'begin', id, account, name, input })
     while (inbox.head === null && !inbox.isOver) await arrival(inbox)
     signal.throwIfAborted()
     if (inbox.error !== null) throw inbox.error
