@@ -101,6 +101,12 @@ export const locationsOfBothKinds = async (
   return answer.map(([location]) => `loc_${location}`)
 }
 
+/** Find all locations that have or had records in one flow, their own or those of devices. */
+export const meteredLocations = async (db: ClickHouse, tenant: Tenant, flow: FlowPair): Promise<ReadonlySet<string>> => {
+  const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${helper(tenant, flow, null)} ${readSettings}`, tenant)
+  return new Set(answer.map(([location]) => `loc_${location}`))
+}
+
 /** Tell whether some location has or had records of devices in one flow, and none of its own; `ids` null: of all locations. */
 export const hasDevicesAlone = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[] | null): Promise<boolean> => {
   const rows = await db.rows(

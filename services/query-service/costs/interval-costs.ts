@@ -3,7 +3,7 @@ import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { FlowPair } from '../../platform/clickhouse/location-flows.ts'
+import { type FlowPair, meteredLocations } from '../../platform/clickhouse/location-flows.ts'
 import { type MeteredObject, placesOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
 import { mint } from '../../platform/mint.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/costed-locations.ts'
@@ -57,9 +57,23 @@ export const chooseLocations = (
     )
   }
   if (currencyCode !== undefined && ofCurrency.length === 0 && named.length > 0) {
-    return refused('currency_ambiguous', `currency_code must be ${named[0]?.currencyCode}, the currency of the costs`, 'currency_code')
+    const known = [...new Set(named.map(location => location.currencyCode))].sort().join(' or ')
+    return refused('currency_ambiguous', `currency_code must be ${known}, the currency of the costs`, 'currency_code')
   }
   return accepted(ofCurrency)
+}
+
+/** Narrow locations whose costs are added up: if they have several currencies, those of them without any costs do not count. */
+const locationsWithCosts = async (
+  { clickHouse }: CostReads,
+  request: Asked,
+  locations: readonly CostedLocation[],
+): Promise<Result<readonly CostedLocation[]>> => {
+  const chosen = chooseLocations(locations, request.query)
+  if (chosen.ok || chosen.refusal.code !== 'currency_ambiguous') return chosen
+  const metered = await meteredLocations(clickHouse, tenantOf(request), flowOf(request))
+  const withCosts = locations.filter(({ id }) => metered.has(id))
+  return withCosts.length === 0 ? chosen : chooseLocations(withCosts, request.query)
 }
 
 const severalLocations = (name: string) =>
@@ -94,7 +108,7 @@ const scopeOf = async (reads: CostReads, request: Asked): Promise<Result<Scope>>
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
   const places = await found
   const locations =
-    target.kind === 'device' ? await deviceLocations(reads, request, places) : chooseLocations(target.locations, request.query)
+    target.kind === 'device' ? await deviceLocations(reads, request, places) : await locationsWithCosts(reads, request, target.locations)
   if (!locations.ok) return locations
   if (target.kind === 'device') return accepted({ locations: locations.value, isWhole: false, devices: null })
   const isWhole = target.kind === 'account' && locations.value.length === target.locations.length
