@@ -167,10 +167,7 @@ export type RequestOf<O extends Operation> = {
 }
 
 /** An answer that an operation has written itself, in the names of the request's layout: JSON in UTF-8, or a table if its outcome says so. */
-export type WrittenAnswer =
-  | { readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly text: string }
-  | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
+export type WrittenAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
 
 /**
  * What an operation gives back: its answer in the names of the current layout, or written already, or why it refuses.

@@ -14,8 +14,8 @@ type AuditNote = Pick<AuditEntry, 'action' | 'objectId' | 'detail'>
 /** What a change gives its caller, and what it owes the world: events and audit notes, written with it, and orders, put into their lanes after it. */
 export type Change<T> = {
   readonly value: T
-  /** The answer as it was written already, in the layout of the request, in place of `value`. */
-  readonly text?: string
+  /** The answer as it was written already, in UTF-8 and the layout of the request, in place of `value`. */
+  readonly bytes?: Buffer
   readonly events: readonly EventDraft[]
   readonly audit?: readonly AuditNote[]
   readonly orders?: readonly (OutboxMessage | null)[]
@@ -77,10 +77,10 @@ const keepAnswer = async (
   operation: Operation,
   { idempotency: claim, layout }: RequestOf<Operation>,
   transaction: TenantTransaction,
-  { value, text }: Pick<Change<unknown>, 'value' | 'text'>,
+  { value, bytes }: Pick<Change<unknown>, 'value' | 'bytes'>,
 ): Promise<boolean> => {
   if (claim === null) return true
-  const body = text ?? JSON.stringify(answerInLayout(operation, value, layout))
+  const body = bytes?.toString() ?? JSON.stringify(answerInLayout(operation, value, layout))
   return idempotency.finishWithin(transaction, claim, { status: operation.status, layout, body })
 }
 

@@ -116,7 +116,7 @@ describe('an answer in chunks', () => {
     const binding = bind(retrieve, async request => {
       signal = request.signal
       await sleep(60_000, undefined, { signal: request.signal })
-      return { ok: true, written: { text: '' } }
+      return { ok: true, written: { bytes: new Uint8Array() } }
     })
     const means = { at: ports.at, mintRequestId: ports.mintRequestId, log: ports.log }
     await using listener = await listen(createApp([binding], [], ports), { host: '127.0.0.1', port: 0 }, means)

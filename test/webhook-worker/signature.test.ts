@@ -49,6 +49,16 @@ const holds = (secret: string, body: string, headers: Record<string, string>): b
 }
 
 describe('what is sent', () => {
+  it('has the same text for long data as for short data of the same form, whose numbers keep their digits', () => {
+    const piece = (at: number) => `{"cost":${at}.1234567890123456789,"text":"\\"data\\":{} €","none":null}`
+    const dataOf = (pieces: number) =>
+      `{"object":"schedule_amount","data":[${Array.from({ length: pieces }, (_, at) => piece(at)).join(',')}]}`
+    const [claim, long] = [claimOf(one), dataOf(4_000)]
+    const body = eventBody(claim, long, createdAt)
+    expect(body).toBe(eventBody(claim, dataOf(1), createdAt).replace(dataOf(1), () => long))
+    expect(JSON.parse(body).data).toEqual(JSON.parse(long))
+  })
+
   it('is verified by the public verifier, whatever the event holds', () => {
     fc.assert(
       fc.property(fc.dictionary(member, fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer())), data => {

@@ -194,12 +194,11 @@ const changesNothing = (query: unknown): boolean =>
 
 type Performed = { readonly ok: true; readonly value: Answer } | Fault
 
-const bodyWritten = (written: WrittenAnswer): Answer['body'] =>
-  'text' in written ? written.text : 'bytes' in written ? written.bytes : written.chunks
+const bodyWritten = (written: WrittenAnswer): Answer['body'] => ('bytes' in written ? written.bytes : written.chunks)
 
 const textOf = async ({ written, value }: Answered, { operation, caller }: Passage, layout: Layout): Promise<string> => {
   if (written === undefined) return jsonText(value, whole => answerInLayout(operation, whole, layout), caller.accountId)
-  if ('text' in written) return written.text
+  if ('bytes' in written) return Buffer.from(written.bytes).toString()
   throw new Error(`an answer of ${operation.id} cannot be kept: it is no text`)
 }
 

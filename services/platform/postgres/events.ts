@@ -20,7 +20,10 @@ export type StoredEvent = {
 
 /** What happened, with the object as `JSON.stringify` is to write it, or as its text. */
 export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> &
-  ({ readonly data: unknown; readonly text?: never } | { readonly text: string; readonly data?: never })
+  ({ readonly data: unknown; readonly text?: never } | { readonly text: string | Buffer; readonly data?: never })
+
+/** An event as it was written: `data` is text or its bytes in UTF-8. */
+type WrittenEvent = Omit<StoredEvent, 'data'> & { readonly data: string | Buffer }
 
 type Row = {
   id: string
@@ -47,19 +50,29 @@ const fromRow = (row: Row): StoredEvent => ({
 const eventTopic: TopicName = 'webhook.events.v1'
 const keptMs = 90 * 86_400_000
 
-/** Each text stands alone: one within an array would have to be escaped, which takes long where a plan has megabytes. */
-const rowOf = ({ id, type, objectId, data }: StoredEvent) => sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
+/** The data of an event that travels in a message has at most so many bytes; of others only members of one word travel. */
+const longestData = 900_000
+
+/** What travels of an event: its data, or the members of one word each if the whole does not fit into a message. The whole is at `/events/{id}`. */
+const travelling = sql`case when octet_length(data::text) <= ${sql.lit(longestData)} then data else (
+  select json_object_agg(m.key, m.value) from (
+    select key, value from json_each(data)
+    where json_typeof(value) = 'boolean' or (json_typeof(value) = 'string' and length(value #>> '{}') <= 255)
+    union all select 'truncated', 'true'::json
+  ) as m) end`
+
+/**
+ * Each text stands alone: one within an array would have to be escaped, which takes long where a plan has megabytes. Bytes are sent as they are.
+ */
+const rowOf = ({ id, type, objectId, data }: WrittenEvent) =>
+  sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
 
 /**
  * Write events into the transaction of the change that they tell of, with the message that the webhook topic is owed for each.
  * The caller has changed the object and hands in its new state as `data`: so one transaction holds both, and no change knows how its
  * object is shown. Events of one object keep the order of its changes because each change locks its row first.
  */
-export const writeEvents = async (
-  transaction: TenantTransaction,
-  drafts: readonly EventDraft[],
-  at: number,
-): Promise<readonly StoredEvent[]> => {
+export const writeEvents = async (transaction: TenantTransaction, drafts: readonly EventDraft[], at: number): Promise<readonly WrittenEvent[]> => {
   const { accountId, liveMode, query } = transaction
   const events = drafts.map(({ type, objectId, data, text }) => ({
     id: mint('event', at),
@@ -81,7 +94,7 @@ export const writeEvents = async (
     insert into outbox (topic, key, account_id, live_mode, payload, time_created)
     select ${eventTopic}, ${`${accountId}:`}::text || coalesce(object_id, id), ${accountId}, ${liveMode},
       json_build_object('id', id, 'type', type, 'account_id', ${accountId}::text, 'live_mode', ${liveMode}::boolean,
-        'object_id', object_id, 'time_created', ${at}::bigint, 'data', data), ${toTimestamp(at)}
+        'object_id', object_id, 'time_created', ${at}::bigint, 'data', ${travelling}), ${toTimestamp(at)}
     from written order by id`.execute(query)
   return events
 }

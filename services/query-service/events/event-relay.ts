@@ -17,20 +17,8 @@ export type EventRelayOptions = {
 const pageSize = 500
 const restMs = 100
 
-/** What of an event is published where the whole does not fit into a message: its members of one word each. The whole is at `/events/{id}`. */
-const shortened = (data: string): string => {
-  const members = Object.entries(JSON.parse(data) as Readonly<Record<string, unknown>>)
-  return JSON.stringify({
-    ...Object.fromEntries(members.filter(([, value]) => typeof value === 'boolean' || (typeof value === 'string' && value.length <= 255))),
-    truncated: true,
-  })
-}
-
-const longestData = 900_000
-
 const put = async ({ log, codec }: EventRelayOptions, event: EventEnvelope): Promise<void> => {
-  const fitting = Buffer.byteLength(event.data) <= longestData ? event : { ...event, data: shortened(event.data) }
-  await log.append(eventTopic, eventPartition(fitting, log.partitions(eventTopic)), eventMessage(codec, fitting))
+  await log.append(eventTopic, eventPartition(event, log.partitions(eventTopic)), eventMessage(codec, event))
 }
 
 type Sent = { readonly ids: readonly number[]; readonly failure: unknown }

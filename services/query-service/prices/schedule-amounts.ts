@@ -101,16 +101,16 @@ const gather = async (reads: PriceReads, request: Asked, plan: AmountRequest): P
 
 const mostSmallGeneration = 100
 
-/** The texts of a plan: in the names of the current layout, and in those of the request's. */
-type PlanTexts = { readonly current: string; readonly asked: string }
+/** A plan as it was written in UTF-8: in the names of the current layout, and in those of the request's. */
+type WrittenPlan = { readonly current: Buffer<ArrayBuffer>; readonly asked: Buffer<ArrayBuffer> }
 
-const readTexts = async (answer: BegunWork['answer']): Promise<PlanTexts> => {
-  const decoder = new TextDecoder()
-  let text = ''
-  if ('bytes' in answer) text = decoder.decode(answer.bytes)
-  else for await (const bytes of answer.chunks) text += decoder.decode(bytes, { stream: true })
-  const [current = '', asked = current] = text.split(textEnd)
-  return { current, asked }
+const readPlan = async (answer: BegunWork['answer']): Promise<WrittenPlan> => {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  if ('bytes' in answer) chunks.push(answer.bytes)
+  else for await (const bytes of answer.chunks) chunks.push(bytes)
+  const whole = Buffer.concat(chunks)
+  const end = whole.indexOf(textEnd)
+  return end === -1 ? { current: whole, asked: whole } : { current: whole.subarray(0, end), asked: whole.subarray(end + textEnd.length) }
 }
 
 /**
@@ -140,10 +140,10 @@ export const createAmountSchedule = async (
     await leaveWork(begun.value)
     return { ok: false, refusal }
   }
-  const texts = await readTexts(begun.value.answer)
+  const plan = await readPlan(begun.value.answer)
   signal.throwIfAborted()
   const changed = await change(reads, scheduleAmount, request, async () =>
-    accepted({ value: null, text: texts.asked, events: [{ type: 'schedule.created', objectId: id, text: texts.current }] }),
+    accepted({ value: null, bytes: plan.asked, events: [{ type: 'schedule.created', objectId: id, text: plan.current }] }),
   )
-  return changed.ok ? { ok: true, written: { text: texts.asked } } : changed
+  return changed.ok ? { ok: true, written: { bytes: plan.asked } } : changed
 }
