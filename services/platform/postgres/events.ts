@@ -64,15 +64,18 @@ const travelling = sql`case when octet_length(data::text) <= ${sql.lit(longestDa
 /**
  * Each text stands alone: one within an array would have to be escaped, which takes long where a plan has megabytes. Bytes are sent as they are.
  */
-const rowOf = ({ id, type, objectId, data }: WrittenEvent) =>
-  sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
+const rowOf = ({ id, type, objectId, data }: WrittenEvent) => sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
 
 /**
  * Write events into the transaction of the change that they tell of, with the message that the webhook topic is owed for each.
  * The caller has changed the object and hands in its new state as `data`: so one transaction holds both, and no change knows how its
  * object is shown. Events of one object keep the order of its changes because each change locks its row first.
  */
-export const writeEvents = async (transaction: TenantTransaction, drafts: readonly EventDraft[], at: number): Promise<readonly WrittenEvent[]> => {
+export const writeEvents = async (
+  transaction: TenantTransaction,
+  drafts: readonly EventDraft[],
+  at: number,
+): Promise<readonly WrittenEvent[]> => {
   const { accountId, liveMode, query } = transaction
   const events = drafts.map(({ type, objectId, data, text }) => ({
     id: mint('event', at),

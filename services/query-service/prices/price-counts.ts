@@ -1,5 +1,5 @@
-import { costRecord } from '../../domain/cost/cost-record.ts'
 import { coverageBy } from '../../domain/cost/estimate.ts'
+import { recordMoves } from '../../domain/cost/record-moves.ts'
 import type { Interval } from '../../domain/cost/record-segments.ts'
 import { type CountingCell, countingCells, tierBounds } from '../../domain/price/counting-cell.ts'
 import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
@@ -95,12 +95,13 @@ const crossingEnergy = async (rows: Rows, snapshot: PricingSnapshot): Promise<re
   const coverage = await coverageOf(rows, across.filter(isUntold))
   return across.flatMap(row => {
     const record = submittedOf(row)
-    const { moves } = costRecord(snapshot, record, undefined, isUntold(row) ? coverage(record) : coveredOf(row))
-    return moves.map(({ type, direction, countingStart, before, after }) => ({
-      key: tierKey(type, direction, countingStart),
-      at: Math.max(row.start, countingStart),
-      energy: after - before,
-    }))
+    return recordMoves(snapshot, record, isUntold(row) ? coverage(record) : coveredOf(row)).map(
+      ({ type, direction, countingStart, before, after }) => ({
+        key: tierKey(type, direction, countingStart),
+        at: Math.max(row.start, countingStart),
+        energy: after - before,
+      }),
+    )
   })
 }
 

@@ -26,7 +26,7 @@ export const retrieveSchedule = async (
   const found = await withTenant(database, tenantOf(request), transaction => listEvents(transaction, filter, one))
   const event = found.ok ? found.value.items[0] : undefined
   if (event === undefined) return noSchedule
-  if (layout === 'current') return { ok: true, written: { text: event.data } }
+  if (layout === 'current') return { ok: true, written: { bytes: Buffer.from(event.data) } }
   const isSmall = event.data.length <= shortSchedule
   const begun = await runWork(thread, { name: 'eventData', input: { event, layout }, isSmall, account: caller.accountId, signal })
   return begun.ok ? { ok: true, written: begun.value.answer } : begun
