@@ -200,7 +200,10 @@ describe('a page of tariffs that have many prices', () => {
       ids.unshift(must(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at))).tariff.id)
     }
     const filter = { locationId, ...filterAll }
-    const list = (page: Partial<Paging>) => inLive(async tx => must(await listTariffPage(tx, filter, { ...newest, ...page })))
+    const list = async (page: Partial<Paging>) => {
+      const { items, hasMore } = await inLive(async tx => must(await listTariffPage(tx, filter, { ...newest, ...page })))
+      return { items: items.map(read => read()), hasMore }
+    }
     const first = await list({})
     expect(first.hasMore).toBe(true)
     expect(first.items.length).toBeGreaterThan(0)

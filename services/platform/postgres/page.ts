@@ -10,13 +10,17 @@ export type Paging = { readonly limit: number; readonly startingAfter: string | 
 /** Objects newest first; `hasMore` tells whether more exist in the direction of paging. */
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
 
-/** What a list reads: `scope` says whose rows they are, `filter` which of them are shown, `columns` what `fromRow` needs. */
+/**
+ * What a list reads: `scope` says whose rows they are, `filter` which of them are shown, `columns` what `fromRow` needs. `turnOf`: rows are
+ * large, and are read in slices of that account's turn; the transaction is open meanwhile.
+ */
 export type Listing<Row, Item> = {
   readonly table: keyof Tables
   readonly columns: RawBuilder<unknown>
   readonly scope: RawBuilder<unknown>
   readonly filter: RawBuilder<unknown>
   readonly fromRow: (row: Row) => Item
+  readonly turnOf?: string
 }
 
 /**
@@ -28,7 +32,7 @@ export const readPage = async <Row, Item>(
   listing: Listing<Row, Item>,
   paging: Paging,
 ): Promise<Result<Page<Item>>> => {
-  const { columns, scope, filter, fromRow } = listing
+  const { columns, scope, filter, fromRow, turnOf } = listing
   const table = sql.table(listing.table)
   const backwards = paging.endingBefore !== null
   const cursor = paging.startingAfter ?? paging.endingBefore
@@ -42,10 +46,10 @@ export const readPage = async <Row, Item>(
     select ${columns} from ${table} where ${scope} and ${filter} ${place}
     order by id ${backwards ? sql`asc` : sql`desc`} limit ${paging.limit + 1}`.execute(query)
   const items: Item[] = []
-  const slices = beginSlices()
+  const slices = turnOf === undefined ? null : beginSlices(turnOf)
   for (const row of rows.slice(0, paging.limit)) {
     items.push(fromRow(row))
-    if (slices.isOver()) await slices.rest()
+    if (slices?.isOver() === true) await slices.rest()
   }
   return accepted({ items: backwards ? items.reverse() : items, hasMore: rows.length > paging.limit })
 }

@@ -166,29 +166,35 @@ export const retrieveTariff = async (transaction: TenantTransaction, id: string)
 /** Which tariffs are listed; null for no such condition. */
 type TariffFilter = { readonly locationId: string | null; readonly direction: TariffDirection | null; readonly type: TariffType | null }
 
-const listing = (transaction: TenantTransaction, { locationId, direction, type }: TariffFilter): Listing<TariffRow, StoredTariff> => ({
+const listing = (
+  transaction: TenantTransaction,
+  { locationId, direction, type }: TariffFilter,
+): Omit<Listing<TariffRow, StoredTariff>, 'fromRow'> => ({
   table: 'tariffs',
   columns: tariffColumns,
   scope: ownedBy(transaction),
   filter: all(isLivingTariff, matching('location_id', locationId), matching('direction', direction), matching('type', type)),
-  fromRow: tariffFromRow,
 })
 
 /** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
 export const listTariffs = (transaction: TenantTransaction, filter: TariffFilter, paging: Paging): Promise<Result<Page<StoredTariff>>> =>
-  readPage(transaction.query, listing(transaction, filter), paging)
+  readPage(transaction.query, { ...listing(transaction, filter), fromRow: tariffFromRow, turnOf: transaction.accountId }, paging)
 
 /** The prices of a page, as they are stored, are at most so many bytes together; those of one tariff may be more. They are compressed tenfold. */
 const mostPageBytes = 2 ** 18
 
-/** List the same tariffs. A page ends sooner than asked for if its tariffs have many prices. Refuses `cursor_not_found`. */
+/**
+ * List the same tariffs, each to be read after the transaction, which takes long. A page ends sooner than asked for if its tariffs have many
+ * prices. Refuses `cursor_not_found`.
+ */
 export const listTariffPage = (
   transaction: TenantTransaction,
   filter: TariffFilter,
   paging: Paging,
-): Promise<Result<Page<StoredTariff>>> => {
+): Promise<Result<Page<() => StoredTariff>>> => {
+  const fromRow = (row: TariffRow) => () => tariffFromRow(row)
   const size = sql<number>`pg_column_size(terms) + pg_column_size(versions)`
-  return readBoundedPage(transaction.query, { ...listing(transaction, filter), size, mostBytes: mostPageBytes }, paging)
+  return readBoundedPage(transaction.query, { ...listing(transaction, filter), fromRow, size, mostBytes: mostPageBytes }, paging)
 }
 
 type PricedLocation = {

@@ -123,7 +123,7 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
           ? refused('location_not_found', 'No location has this id', 'location_id')
           : listTariffPage(transaction, { locationId, direction, type }, page),
-      tariffs => inParts(tariffs, tariff => tariffToWire(tariff, request.at, { inList: true }), request.caller.accountId),
+      tariffs => inParts(tariffs, read => tariffToWire(read(), request.at, { inList: true }), request.caller.accountId),
     )
   }),
   bind(tariffRetrieve, async request => {

@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nextSlice } from '../../services/contract/slices.ts'
+import { createLocation } from '../../services/platform/postgres/locations.ts'
+import { ownedBy, readPage } from '../../services/platform/postgres/page.ts'
+import { changeTenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { locationDraft } from '../support/drafts.ts'
+import { makeTenants, openTestDatabase } from '../support/postgres.ts'
+
+const opened = await openTestDatabase()
+const { database } = opened
+const { live } = await makeTenants(database)
+afterAll(() => opened[Symbol.asyncDispose]())
+beforeAll(async () => {
+  for (let made = 0; made < 5; made += 1) await changeTenant(database, live, tx => createLocation(tx, locationDraft(), 1_760_000_000_000))
+})
+
+const busyFor = (ms: number): void => {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+/** How many slices works of the service get between one row and the next, while 20 of them always wait. */
+const slicesBetweenRows = async (turnOf: { readonly turnOf?: string }): Promise<readonly number[]> => {
+  let granted = 0
+  let isOver = false
+  const rivals = Array.from({ length: 20 }, async () => {
+    while (!isOver) {
+      await nextSlice()
+      granted += 1
+    }
+  })
+  const seen: number[] = []
+  const fromRow = (row: { readonly id: string }) => {
+    seen.push(granted)
+    // Longer than a slice.
+    busyFor(12)
+    return row
+  }
+  const newest = { limit: 100, startingAfter: null, endingBefore: null }
+  const page = await withTenant(database, live, tx =>
+    readPage(tx.query, { table: 'locations', columns: sql`id`, scope: ownedBy(tx), filter: sql`true`, fromRow, ...turnOf }, newest),
+  )
+  isOver = true
+  await Promise.all(rivals)
+  expect(page.ok && page.value.items.length).toBe(5)
+  return seen.slice(1).map((count, index) => count - (seen[index] ?? 0))
+}
+
+describe('a page of rows', () => {
+  it('is read at once: no other work holds up its transaction', async () => {
+    expect(await slicesBetweenRows({})).toEqual([0, 0, 0, 0])
+  })
+
+  it("is read in its account's turn if its rows are large: it waits for one slice of the service's works, not for all of them", async () => {
+    const between = await slicesBetweenRows({ turnOf: live.accountId })
+    expect(Math.max(...between)).toBeLessThanOrEqual(3)
+    expect(Math.min(...between)).toBeGreaterThan(0)
+  })
+})
