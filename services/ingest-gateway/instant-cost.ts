@@ -14,7 +14,6 @@ import { type Refusal, refused } from '../domain/refusal.ts'
 import { firstUnpriced } from '../domain/tariff/evaluate.ts'
 import { noTariffConnected } from '../domain/tariff/missing-tariff.ts'
 import { isOnItsWay, pendingTariff } from '../domain/tariff/on-its-way.ts'
-import type { PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { rowOfRecord } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
@@ -88,7 +87,7 @@ export const calculateInstantCost =
     const held = (await parts.pricing.gatherNewest([ask])).get(record.locationId)
     if (held === undefined) return { ok: false, refusal: noLocation }
     const offsetOf = answerOffset(held.snapshot.timeZone, requestedOffset(element.value))
-    const unpriced = await refuseUnpriced(held.snapshot, record, layout, offsetOf)
+    const unpriced = await refuseUnpriced(held, record, layout, offsetOf)
     if (unpriced !== null) return { ok: false, refusal: await orPending(parts, unpriced, tenant, record, at) }
     const recordId = recordIdDigits(tenant, record)
     const asked: Asked = { tenant, record, recordId, lane, held, at, signal }
@@ -130,13 +129,13 @@ const findLane = async (
 
 /** Say what a record lacks to have a price; null when it has one. Tiers have no say in this. */
 const refuseUnpriced = async (
-  snapshot: PricingSnapshot,
+  { snapshot, accountId }: HeldPricing,
   record: MeterRecord,
   layout: Layout,
   offsetOf: AnswerOffset,
 ): Promise<Refusal | null> => {
   const { start, end, tariffDirection } = record
-  const gap = await inTurns(firstUnpriced(snapshot, tariffDirection, start, end))
+  const gap = await inTurns(firstUnpriced(snapshot, tariffDirection, start, end), accountId)
   if (gap === null) return null
   const at = writeInstant(gap.start, offsetOf(gap.start))
   if (gap.missing === 'MARKET_PRICE') return refused('no_price_data', `There is no market price for ${tariffDirection} at ${at}`).refusal

@@ -1,7 +1,7 @@
 import { type ConnectCall, type ConnectPage, type connectStep, readConnectCall } from '../../contract/connect-call.ts'
 import type { Layout } from '../../contract/layout.ts'
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
-import { inSlices } from '../../contract/slices.ts'
+import { beginSlices, inSlices } from '../../contract/slices.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
@@ -16,6 +16,9 @@ import { answerProvider, isProviderCall } from './provider-leg.ts'
 import { type Step, takeStep } from './take-step.ts'
 
 type Request = RequestOf<typeof connectStep>
+
+/** Calls of Connect have no account before they are read: they share a turn of their own. */
+const connectTurn = 'connect'
 
 const noToken = refused('connect_token_missing', 'Send the connect_token of the session', 'connect_token')
 
@@ -68,7 +71,7 @@ const refusalOfThrown = (error: unknown, { logger }: ConnectDependencies, { requ
 export const answerConnectCall =
   (dependencies: ConnectDependencies) =>
   async (request: Request): Promise<Outcome<ConnectPage>> => {
-    const { call, fault } = await inSlices(readConnectCall(request.body.bytes))
+    const { call, fault } = await inSlices(readConnectCall(request.body.bytes), beginSlices(connectTurn))
     const context = contextOf(call.route)
     const isToken = call.token !== null && isId('connectSession', call.token)
     const shown = isToken && call.token !== null ? { connectToken: call.token } : {}
