@@ -308,7 +308,7 @@ describe('the page of the account', () => {
     const one = await liveVisitor()
     const wrong = await one.send(page, page, { ...addresses, terms_url: 'http://volt.example/terms' })
     expect(wrong.status).toBe(400)
-    expect(wrong.text).toContain('id="terms_url-fault">terms_url must begin with https://')
+    expect(wrong.text).toContain('id="terms_url-fault">Terms of use must begin with https://, or with http:// and a loopback host.<')
     expect(wrong.text).toContain('value="http://volt.example/terms"')
     expect((await one.get(page)).text).not.toContain('volt.example')
   })

@@ -1,5 +1,6 @@
 import { type AccountPageName, accountPageNames, accountPagesToWire, readAccountPage } from '../../contract/account-pages.ts'
 import { logoOf } from '../../contract/provider-logo.ts'
+import type { Refusal } from '../../domain/refusal.ts'
 import { retrieveAccount, type StoredAccount, updateAccountPages } from '../../platform/postgres/accounts.ts'
 import { appendAudit } from '../../platform/postgres/audit-log.ts'
 import type { Database } from '../../platform/postgres/database.ts'
@@ -79,14 +80,17 @@ const save = async (means: AccountMeans, visit: Visit): Promise<View> => {
   const before = await accountOf(means, visit)
   if (!mayChange(visit)) return page(visit, before, { fault: noRight })
   const [privacy = '', terms = '', logo = ''] = accountPageNames.map(name => visit.form.get(name) ?? '')
-  const refuse = ({ code, message, field: name = null }: { code: string; message: string; field?: string | null }): View =>
-    page(visit, before, { draft: { privacy_url: privacy, terms_url: terms, logo_url: logo }, fault: { code, message, field: name } })
+  // People know the label of a field, and not the name of its member.
+  const refuse = (name: AccountPageName, { code, message }: Refusal): View => {
+    const fault = { code, message: `${message.replace(name, labels[name])}.`, field: name }
+    return page(visit, before, { draft: { privacy_url: privacy, terms_url: terms, logo_url: logo }, fault })
+  }
   const privacyUrl = readAccountPage('privacy_url', privacy)
-  if (!privacyUrl.ok) return refuse(privacyUrl.refusal)
+  if (!privacyUrl.ok) return refuse('privacy_url', privacyUrl.refusal)
   const termsUrl = readAccountPage('terms_url', terms)
-  if (!termsUrl.ok) return refuse(termsUrl.refusal)
+  if (!termsUrl.ok) return refuse('terms_url', termsUrl.refusal)
   const logoUrl = readAccountPage('logo_url', logo)
-  if (!logoUrl.ok) return refuse(logoUrl.refusal)
+  if (!logoUrl.ok) return refuse('logo_url', logoUrl.refusal)
   const pages = { privacyUrl: privacyUrl.value, termsUrl: termsUrl.value, logoUrl: logoUrl.value }
   const detail = { before: accountPagesToWire(before), after: accountPagesToWire(pages) }
   if (JSON.stringify(detail.before) !== JSON.stringify(detail.after)) {
