@@ -2,9 +2,12 @@ import { answerToEarlier } from '../../services/contract/earlier.ts'
 import { errorObject } from '../../services/contract/error.ts'
 import { readRequest, refusalInLayout } from '../../services/contract/exchange.ts'
 import { type Layout, layouts } from '../../services/contract/layout.ts'
+import { parseSubmission } from '../../services/contract/meter-batch.ts'
+import { readCumulative, readReading } from '../../services/contract/meter-cumulative.ts'
 import { readMeterRecord } from '../../services/contract/meter-record.ts'
 import type { Operation } from '../../services/contract/operation.ts'
-import type { Refusal } from '../../services/domain/refusal.ts'
+import { atOnce } from '../../services/contract/slices.ts'
+import type { Refusal, Result } from '../../services/domain/refusal.ts'
 
 /** A message that a request has met, and what the request changed in the example of its operation. */
 export type ReachedMessage = {
@@ -82,6 +85,24 @@ const read = (operation: Operation, layout: Layout, body: unknown, search: strin
   }
 }
 
+const at = Date.parse('2025-09-15T00:00:00Z')
+const refusalsOf = (results: readonly Result<unknown>[]): readonly Refusal[] => results.flatMap(one => (one.ok ? [] : [one.refusal]))
+const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body))
+
+/** How operations read a raw body: as a whole, and record by record. */
+const rawReaders: Readonly<Record<string, (body: unknown, layout: Layout) => readonly Refusal[]>> = {
+  instant_cost_calculate: (body, layout) => refusalsOf([readMeterRecord(body, layout, at)]),
+  meter_interval_submit: (body, layout) => {
+    const records = Array.isArray(body) ? body.map(record => readMeterRecord(record, layout, at)) : []
+    return refusalsOf([parseSubmission({ bytes: bytesOf(body), mediaType: 'application/json' }), ...records])
+  },
+  meter_cumulative_submit: (body, layout) => {
+    const read = atOnce(readCumulative(bytesOf(body), layout))
+    const readings = read.ok ? read.value.elements.map(element => readReading(element, read.value.units, at)) : []
+    return refusalsOf([read, ...readings])
+  },
+}
+
 /** Send the examples of operations in both layouts, changed in one place each, and give every message that comes back. */
 export function* reachedMessages(operations: readonly Operation[]): Generator<ReachedMessage> {
   for (const operation of operations) {
@@ -92,12 +113,9 @@ export function* reachedMessages(operations: readonly Operation[]): Generator<Re
         return [{ operation, layout, change, refusal, message }]
       }
       const example = bodyIn(operation, layout)
-      if (operation.id === 'instant_cost_calculate') {
-        const at = Date.parse('2025-09-15T00:00:00Z')
-        for (const [change, record] of changed(example, '')) {
-          const judged = readMeterRecord(record, layout, at)
-          yield* tell(change, judged.ok ? null : judged.refusal)
-        }
+      const readRaw = rawReaders[operation.id]
+      if (readRaw !== undefined) {
+        for (const [change, body] of changed(example, '')) for (const refusal of readRaw(body, layout)) yield* tell(change, refusal)
       }
       if (operation.body !== 'raw' && example !== undefined) {
         for (const [change, body] of changed(example, '')) yield* tell(change, read(operation, layout, body, ''))
