@@ -137,6 +137,14 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.close()
   })
 
+  it('the bar has its margins at 360 px, with the name of the place on one line', async () => {
+    const { tab } = await open('/docs', 360)
+    const [menu, place] = await Promise.all(['#menu', '.place'].map(name => tab.locator(name).boundingBox()))
+    expect((menu?.x ?? 0) + (menu?.width ?? 0)).toBeLessThanOrEqual(360 - 16)
+    expect(place?.height ?? 0).toBeLessThan(30)
+    await tab.close()
+  })
+
   it.each([360, 1280])('each event type stands on one line, above what it tells, at %d px', async width => {
     const { tab } = await open('/docs', width)
     const names = tab.locator('#event-types dt')
