@@ -42,6 +42,8 @@ const pauseMs = 15
 /** CPU time in ms from which on a comparison is precise. */
 const preciseMs = 150
 const mostPlays = 30
+/** Growth that needs no second comparison: in proportion, with what is measured too little of half the size. */
+const clearGrowth = 2.2
 /** A busy machine may take this many times as long. */
 const patience = 3
 
@@ -112,8 +114,8 @@ const compareCpu = async (
   for (let at = 0; at < comparisons; at += 1) {
     half = Math.min(half, await cpuOfPlay(target, input, Math.floor(size / 2), idle))
     whole = Math.min(whole, await cpuOfPlay(target, input, size, idle))
-    // One comparison of work that takes seconds is precise enough.
-    if (whole > 2_000) break
+    // One comparison of work that takes seconds is precise enough, and one that shows growth in proportion.
+    if (whole > 2_000 || whole <= half * clearGrowth) break
   }
   return [half, whole]
 }

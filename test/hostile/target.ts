@@ -10,7 +10,7 @@ import type { ProbeRequest } from './probe.ts'
 /** A caller of one account in live mode. Requests that the server cuts resolve with status 0. */
 export type Caller = {
   readonly send: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<RawReply>
-  /** The same for success alone, as JSON; waits where the rate limit or a pending batch asks for it. */
+  /** The same for success alone, as JSON; waits where the rate limit, a pending batch or a busy service asks for it. */
   readonly ask: <T>(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<T>
   readonly authorization: string
 }
@@ -32,7 +32,8 @@ export type Target = {
 }
 
 const cut: RawReply = { status: 0, headers: {}, text: '' }
-const isPending = ({ status, text }: RawReply): boolean => status === 429 || (status === 503 && text.includes('batch_pending'))
+/** A busy machine may refuse reads too: the time that the caller waits for them counts. */
+const isPending = ({ status }: RawReply): boolean => status === 429 || status === 503
 const patienceMs = 120_000
 
 /** Call a service with a token. */
