@@ -5,7 +5,7 @@ import type { Source } from './walls.ts'
 export type RefusalMessage = { readonly place: string; readonly text: string; readonly isClause: boolean }
 
 /** Which argument is the text, by the function that makes a refusal. */
-const textArgument: Readonly<Record<string, number>> = { refused: 1, refuseField: 2 }
+const textArgument: Readonly<Record<string, number>> = { refused: 1, refuseField: 2, refuse: 0 }
 
 const joinedTexts = (parts: readonly (readonly string[])[]): readonly string[] =>
   parts.reduce<readonly string[]>((found, next) => found.flatMap(head => next.map(tail => head + tail)), [''])
@@ -37,7 +37,7 @@ export const refusalMessages = ({ path, text }: Source): readonly RefusalMessage
   const add = (node: Node, isClause: boolean): void => {
     const line = text.slice(0, node.start).split('\n').length
     for (const one of textsOf(node, constants))
-      if (one.replaceAll('…', '').trim() !== '') found.push({ place: `${path}:${line}`, text: one, isClause })
+      if (one.replaceAll('…', '').trim().includes(' ')) found.push({ place: `${path}:${line}`, text: one, isClause })
   }
   new Visitor({
     VariableDeclarator: ({ id, init }) => {

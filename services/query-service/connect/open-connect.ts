@@ -28,18 +28,17 @@ export type Connect = { readonly operations: readonly Binding[]; readonly pages:
 
 const logosFreshMs = 60_000
 
-/** Return the addresses of the suppliers' logos, read at most once a minute; while PostgreSQL is away, those read before. */
-const supplierLogos = ({ database }: QueryServiceDependencies, at: () => number) => {
+/** Return the addresses of the suppliers' logos, read at most once a minute; if PostgreSQL is away, those read before. */
+export const supplierLogos = (read: () => Promise<readonly string[]>, at: () => number) => {
   let logos: readonly string[] = []
   let readAt = Number.NEGATIVE_INFINITY
   return async (): Promise<readonly string[]> => {
     if (at() - readAt < logosFreshMs) return logos
     readAt = at()
     try {
-      logos = await listLogos(database.operator)
+      logos = await read()
     } catch (error) {
       if (!isFailure(error)) throw error
-      readAt = Number.NEGATIVE_INFINITY
     }
     return logos
   }
@@ -58,7 +57,7 @@ export const openConnect = async (
     areasOf: marketAreasOf,
     connectPaths: [...new Set(['/connect', path])],
   }
-  const logos = supplierLogos(shared, at)
+  const logos = supplierLogos(() => listLogos(shared.database.operator), at)
   return {
     operations: connectOperations(dependencies),
     pages: dependencies.connectPaths.flatMap(path => connectPages(path, logos)),
