@@ -16,8 +16,8 @@ export type DocumentedOperation = {
   readonly path: string
   readonly parameters: readonly DocumentedParameter[]
   readonly body: { readonly schema: JsonSchema; readonly example?: unknown; readonly mediaTypes: readonly string[] } | null
-  /** The status of success, and the shape of its answer. */
-  readonly success: { readonly status: number; readonly schema: JsonSchema }
+  /** The status of success, the media types of its answer, and the shape of the one in JSON. */
+  readonly success: { readonly status: number; readonly mediaTypes: readonly string[]; readonly schema: JsonSchema }
   /** Documented codes of refusal by status. */
   readonly refusals: ReadonlyMap<number, readonly string[]>
   readonly takesIdempotencyKey: boolean
@@ -47,7 +47,11 @@ const isOwn = (parameter: DocumentedParameter | { readonly $ref: string }): para
 const successOf = ({ responses, operationId }: RawOperation, document: OpenApiDocument): DocumentedOperation['success'] => {
   for (const [status, { content }] of Object.entries(responses)) {
     if (Number(status) < 300 && content !== undefined) {
-      return { status: Number(status), schema: inlined(content['application/json'].schema, document) as JsonSchema }
+      return {
+        status: Number(status),
+        mediaTypes: Object.keys(content),
+        schema: inlined(content['application/json'].schema, document) as JsonSchema,
+      }
     }
   }
   throw new Error(`${operationId} documents no success`)

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tokenOf } from '../support/accounts.ts'
 import { login } from '../support/client.ts'
 import { errorFaults, versions } from '../support/error-object.ts'
+import { answerFaults } from '../support/fuzz/answer-faults.ts'
 import { type PlannedRequest, planRequest } from '../support/fuzz/plan-request.ts'
 import { seededRandom } from '../support/fuzz/random.ts'
 import { departures, type JsonSchema } from '../support/json-schema.ts'
-import { type OpenApiDocument, operationsOf, readDocument } from '../support/openapi.ts'
+import { type DocumentedOperation, type OpenApiDocument, operationsOf, readDocument } from '../support/openapi.ts'
 import { type RawReply, rawSender } from '../support/raw-http.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { makeSmallWorld } from '../support/small-world.ts'
@@ -53,37 +54,6 @@ const idBook = (first: readonly string[]) => {
   }
 }
 
-/** Whether a path with `..` in it leads somewhere else. */
-const leadsElsewhere = (path: string): boolean => new URL(path, 'http://wattledger').pathname !== path.split('?', 1)[0]
-
-const successFaults = ({ operation, request }: PlannedRequest, { status, headers, text }: RawReply, version: string): readonly string[] => {
-  if (request.method === 'HEAD') return text === '' ? [] : ['HEAD has a body']
-  // Another path, method or layout is another operation, judged where it is planned.
-  if (leadsElsewhere(request.path)) return []
-  if (request.method !== operation.method || headers['api-version'] !== version) return []
-  if (status !== operation.success.status) return [`succeeds with ${status}, not ${operation.success.status}`]
-  if (headers['content-type']?.startsWith('text/csv')) return []
-  return departures(JSON.parse(text), operation.success.schema)
-}
-
-const faultsOf = (planned: PlannedRequest, reply: RawReply, version: string): readonly string[] => {
-  const { operation, request } = planned
-  const { status, headers, text } = reply
-  const faults: string[] = []
-  if (headers['x-request-id'] === undefined) faults.push('X-Request-Id is missing')
-  if (headers['api-version'] === undefined) faults.push('Api-Version is missing')
-  if (status >= 500) faults.push(`${status} ${text.slice(0, 200)}`)
-  if (status < 300) return [...faults, ...successFaults(planned, reply, version)]
-  if (request.method === 'HEAD') return text === '' ? faults : [...faults, 'HEAD has a body']
-  faults.push(...errorFaults(reply))
-  const [, code] = /"code":"(\w+)"/.exec(text) ?? []
-  const [, context] = /"context":"api\.(\w+)"/.exec(text) ?? []
-  // What never reached the operation is not its to document; neither is the other layout's answer.
-  const isOperations = context !== undefined && operation.id.startsWith(context) && headers['api-version'] === version
-  if (isOperations && !operation.refusals.has(status)) faults.push(`${status} ${code} is not documented`)
-  return faults
-}
-
 const shown = ({ request }: PlannedRequest): string => {
   const { authorization: _, ...headers } = request.headers
   const body = typeof request.body === 'string' ? request.body : Buffer.from(request.body ?? '').toString('latin1')
@@ -96,7 +66,7 @@ const judge = (planned: PlannedRequest, reply: RawReply, version: string, tally:
   tally.sent += 1
   if (reply.status < 300) tally.accepted += 1
   else tally.codes.add(/"code":"(\w+)"/.exec(reply.text)?.[1] ?? '')
-  for (const fault of faultsOf(planned, reply, version)) {
+  for (const fault of answerFaults(planned, reply, version)) {
     const key = `${planned.operation.id}: ${fault.replace(/[0-9a-f]{24}|\[\d+\]/g, '…')}`
     if (!tally.faults.has(key)) tally.faults.set(key, `${shown(planned)}\n    -> ${reply.status} ${reply.text.slice(0, 300)}`)
   }
@@ -171,6 +141,36 @@ describe('the checks of a run', () => {
   ])('find %s in an answer', (_, value) => {
     expect(departures({ id: 'a', at: null }, schema)).toEqual([])
     expect(departures(value, schema)).toHaveLength(1)
+  })
+
+  const csv = { status: 200, mediaTypes: ['application/json', 'text/csv'], schema }
+  const operation: DocumentedOperation = {
+    ...{ id: 'customer_list', method: 'GET', path: '/customers', parameters: [], body: null, scopes: ['read'], isOperators: false },
+    ...{ success: csv, refusals: new Map([[400, ['field_invalid']]]), takesIdempotencyKey: false },
+  }
+  const judged = (answer: RawReply, of: Partial<DocumentedOperation> = {}) => {
+    const request = { method: 'GET', path: '/customers', headers: { 'api-version': versions.current } }
+    return answerFaults({ operation: { ...operation, ...of }, request, isSpoiled: false }, answer, versions.current)
+  }
+  const inCsv = (text: string): RawReply => ({ ...reply(200, {}, { 'content-type': 'text/csv; charset=utf-8; header=present' }), text })
+  const notFound = { code: 'not_found', message: 'No customer has this id.' }
+
+  it.each([
+    ['an undocumented status of success', reply(201, { id: 'a' }), {}],
+    ['an undocumented refusal', reply(404, spoiled(notFound)), {}],
+    ['an undocumented media type', reply(200, { id: 'a' }, { 'content-type': 'text/html' }), {}],
+    ['no media type', reply(200, { id: 'a' }, { 'content-type': undefined }), {}],
+    ['CSV that is not documented', inCsv('id\r\n'), { success: { ...csv, mediaTypes: ['application/json'] } }],
+    ['CSV without names', inCsv(''), {}],
+    ['CSV of uneven lines', inCsv('id,at\r\na,1\r\nb\r\n'), {}],
+    ['an answer that departs from its schema', reply(200, { id: 1 }), {}],
+    ['another API version', reply(200, { id: 'a' }, { 'api-version': versions.earlier }), {}],
+    ['a fault of the program', reply(500, spoiled({ code: 'internal_error', type: 'api_error' })), { refusals: new Map([[500, []]]) }],
+  ])('find %s', (_, answer, of) => {
+    expect(judged(reply(200, { id: 'a' }))).toEqual([])
+    expect(judged(inCsv('id,at\r\n"a,\nb",1\r\n'))).toEqual([])
+    expect(judged(reply(400, spoiled({})))).toEqual([])
+    expect(judged(answer as RawReply, of)).not.toEqual([])
   })
 
   it.each([

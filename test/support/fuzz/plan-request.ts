@@ -113,6 +113,8 @@ const spoil = (draft: Draft, operation: DocumentedOperation, value: unknown, que
   else draft.path = `${draft.path.split('?', 1)[0]}${random.pick(['/', '//', '/x', '%2f', ';x'])}`
 }
 
+const lines = 'application/x-ndjson'
+
 /** Plan one request of an operation: half are as documented or nearly, half are spoiled in one place. */
 export const planRequest = (operation: DocumentedOperation, setting: FuzzSetting): PlannedRequest => {
   const { random, token, operatorKey, version } = setting
@@ -129,6 +131,11 @@ export const planRequest = (operation: DocumentedOperation, setting: FuzzSetting
     draft.body = writeJson(value)
     draft.headers['content-type'] = 'application/json'
   }
+  if (Array.isArray(value) && operation.body?.mediaTypes.includes(lines) === true && random.oneIn(4)) {
+    draft.body = value.map(writeJson).join('\n')
+    draft.headers['content-type'] = lines
+  }
+  if (operation.success.mediaTypes.includes('text/csv') && random.oneIn(4)) draft.headers['accept'] = 'text/csv'
   const isSpoiled = random.oneIn(2)
   if (isSpoiled) spoil(draft, operation, value, query, setting)
   return { operation, request: draft, isSpoiled }
