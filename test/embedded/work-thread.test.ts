@@ -7,8 +7,9 @@ import type { StepsInput } from './work-thread-process.ts'
 
 const open: WorkThread[] = []
 
-const threadOf = (limits = { atOnce: 6, ofAccount: 2, waiting: 16 }, memoryMiB = 256): WorkThread => {
-  const thread = openWorkThread({ script: new URL('./work-thread-process.ts', import.meta.url), limits, memoryMiB })
+const threadOf = (limits = { atOnce: 6, ofAccount: 2, waiting: 16 }, memoryMiB = 256, mostWaitingBytes = 1_000): WorkThread => {
+  const script = new URL('./work-thread-process.ts', import.meta.url)
+  const thread = openWorkThread({ script, limits, mostWaitingBytes, memoryMiB })
   open.push(thread)
   return thread
 }
@@ -116,6 +117,29 @@ describe('work in a thread', () => {
     expect(await beganSteps(thread, input(0, 0, 1), 'acc_2').then(textOf)).toBe('0,')
     await textOf(running)
     expect(await Promise.all(waiting)).toEqual(['0,', '0,', '0,'])
+  })
+
+  it('waits with inputs up to the bytes of its account, and is refused beyond them until they have begun', async () => {
+    const thread = threadOf({ atOnce: 1, ofAccount: 1, waiting: 16 }, 256, 100)
+    const running = await beganSteps(thread, input(0, 0, 10))
+    const begin = (bytes: number, account = 'acc_1') =>
+      thread.begin({ account, name: 'steps', input: input(0, 0, 1), bytes, signal: never })
+    // One alone may be of any size.
+    const waiting = [begin(500), begin(40, 'acc_2'), begin(60, 'acc_2')]
+    for (const refused of [await begin(1), await begin(1, 'acc_2')]) expect(refused.ok).toBe(false)
+    const gone = new AbortController()
+    const left = thread.begin({ account: 'acc_3', name: 'steps', input: input(0, 0, 1), bytes: 100, signal: gone.signal })
+    gone.abort(new Error('gone'))
+    await expect(left).rejects.toThrow('gone')
+    waiting.push(begin(100, 'acc_3'))
+    const texts = waiting.map(async begun => {
+      const work = await begun
+      return work.ok ? textOf(work.value) : null
+    })
+    await textOf(running)
+    expect(await Promise.all(texts)).toEqual(['0,', '0,', '0,', '0,'])
+    const again = await begin(100)
+    expect(again.ok && (await textOf(again.value))).toBe('0,')
   })
 
   it('fails alone where it is broken', async () => {

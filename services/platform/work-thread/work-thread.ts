@@ -6,8 +6,14 @@ import { type Chunks, whenOver } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
 import type { FromThread, ToThread } from './work-messages.ts'
 
-/** Who asks for which work. `input` is plain data; it is copied. */
-export type WorkAsked = { readonly account: string; readonly name: string; readonly input: unknown; readonly signal: AbortSignal }
+/** Who asks for which work. `input` is plain data; it is copied. `bytes`: what it takes while it waits, unless that is little. */
+export type WorkAsked = {
+  readonly account: string
+  readonly name: string
+  readonly input: unknown
+  readonly bytes?: number
+  readonly signal: AbortSignal
+}
 
 /** Work under way: what it knew before its bytes, and the bytes. Leaving them stops the work: they must be read or left. */
 export type RunningWork = { readonly head: unknown; readonly chunks: Chunks }
@@ -25,6 +31,8 @@ export type WorkThreadOptions = {
   /** The file of the thread, which calls `serveWork`. */
   readonly script: URL
   readonly limits: ShareLimits
+  /** Inputs of one account that wait take so many bytes at most, or are one. */
+  readonly mostWaitingBytes: number
   /** What the thread may hold, in MiB; one that needs more is ended, and its work fails. */
   readonly memoryMiB: number
 }
@@ -156,14 +164,35 @@ const beginWithin = async (thread: Thread, id: number, asked: WorkAsked, leave: 
   }
 }
 
+/** Bound what the inputs of each account take that wait together. */
+const waitingRoom = (most: number) => {
+  const waiting = new Map<string, number>()
+  return {
+    /** Wait with an input; null at once if there is no room for it. */
+    within: async <T>(account: string, bytes: number, wait: () => Promise<T>): Promise<T | null> => {
+      const before = waiting.get(account) ?? 0
+      if (before > 0 && bytes > 0 && before + bytes > most) return null
+      waiting.set(account, before + bytes)
+      try {
+        return await wait()
+      } finally {
+        const left = (waiting.get(account) ?? 0) - bytes
+        if (left === 0) waiting.delete(account)
+        else waiting.set(account, left)
+      }
+    },
+  }
+}
+
 /** Open a thread for long work; it starts with the first work. Accounts share it in turn. Source: promises I8 and S6. */
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
   const thread = threadOf(options)
+  const room = waitingRoom(options.mostWaitingBytes)
   let begun = 0
   return {
     begin: async asked => {
-      const leave = await share.enter(asked.account, asked.signal)
+      const leave = await room.within(asked.account, asked.bytes ?? 0, () => share.enter(asked.account, asked.signal))
       if (leave === null) return busy
       begun += 1
       return accepted(await beginWithin(thread, begun, asked, leave))

@@ -7,8 +7,11 @@ export const fewElements = 200
 /** So many bytes of rows are decoded at once, in some ms. */
 const fewBytes = 65_536
 
+/** What blocks or texts take together; a character counts a byte. */
+export const bytesOf = (parts: readonly { readonly length: number }[]): number => parts.reduce((sum, { length }) => sum + length, 0)
+
 /** Tell whether blocks of rows are decoded in some ms. */
-export const isFew = (blocks: readonly Uint8Array[]): boolean => blocks.reduce((sum, { length }) => sum + length, 0) <= fewBytes
+export const isFew = (blocks: readonly Uint8Array[]): boolean => bytesOf(blocks) <= fewBytes
 
 type CostName = 'intervalCost' | 'sessionCost'
 type InputOf<Name extends CostName> = Work<Name>['input']
@@ -17,10 +20,13 @@ type InputOf<Name extends CostName> = Work<Name>['input']
 export const answerCosts = async <Name extends CostName>(
   { thread }: Pick<CostReads, 'thread'>,
   { caller, signal, layout, wantsCsv }: Pick<RequestOf<Operation>, 'caller' | 'signal' | 'layout' | 'wantsCsv'>,
-  { name, input, isSmall }: { readonly name: Name; readonly input: Omit<InputOf<Name>, 'layout' | 'isTable'>; readonly isSmall: boolean },
+  {
+    input,
+    ...work
+  }: Pick<Work<Name>, 'name' | 'isSmall' | 'bytes'> & { readonly input: Omit<InputOf<Name>, 'layout' | 'isTable'>; readonly bytes: number },
 ): Promise<Outcome<never>> => {
   const isTable = wantsCsv === true
   const whole = { ...input, layout, isTable } as unknown as InputOf<Name>
-  const begun = await runWork(thread, { name, input: whole, isSmall, account: caller.accountId, signal })
+  const begun = await runWork(thread, { ...work, input: whole, account: caller.accountId, signal })
   return begun.ok ? { ok: true, written: begun.value.answer, isTable } : begun
 }

@@ -10,7 +10,7 @@ import { type CostedLocation, costedLocations, costTarget } from '../../platform
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { WrittenOffsets } from '../work/cost-work.ts'
-import { answerCosts, fewElements, isFew } from './answer-costs.ts'
+import { answerCosts, bytesOf, fewElements, isFew } from './answer-costs.ts'
 import type { CostReads } from './cost-reads.ts'
 import {
   type DeviceRecords,
@@ -199,5 +199,6 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
   const offsets = writtenIn(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes)
   const input = { view, costs, devices, offsets }
   const isSmall = edges.value.length <= fewElements && isFew(costs.blocks) && isFew(devices?.excluded?.blocks ?? [])
-  return answerCosts(reads, request, { name: 'intervalCost', input, isSmall })
+  const bytes = [costs, devices?.excluded ?? null].reduce((sum, one) => sum + bytesOf(one?.blocks ?? []) + bytesOf(one?.sums ?? []), 0)
+  return answerCosts(reads, request, { name: 'intervalCost', input, isSmall, bytes })
 }

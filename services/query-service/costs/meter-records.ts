@@ -11,6 +11,7 @@ import { costTarget } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { runWork } from '../work/run-work.ts'
+import { bytesOf } from './answer-costs.ts'
 import type { CostReads } from './cost-reads.ts'
 import { recordPrefix, recordViewOf } from './record-view.ts'
 
@@ -40,7 +41,14 @@ export const retrieveRecord = async (
   const input = { rows: [row], blocks: await blocksFor(reads, tenant, [row]), layout: request.layout }
   const { signal } = request
   const isSmall = furtherPieces(row) <= fewPieces
-  const begun = await runWork(reads.thread, { name: 'record', input, isSmall, account: tenant.accountId, signal })
+  const begun = await runWork(reads.thread, {
+    name: 'record',
+    input,
+    isSmall,
+    bytes: bytesOf(input.blocks),
+    account: tenant.accountId,
+    signal,
+  })
   return begun.ok ? { ok: true, written: begun.value.answer } : begun
 }
 
@@ -123,6 +131,13 @@ export const listRecords = async (reads: CostReads, request: Asked): Promise<Out
   const input = { rows: page, blocks: await blocksFor(reads, tenant, page), layout: request.layout, hasMore }
   const isSmall = page.reduce((sum, row) => sum + furtherPieces(row), 0) <= fewPieces
   const { signal } = request
-  const begun = await runWork(reads.thread, { name: 'recordList', input, isSmall, account: tenant.accountId, signal })
+  const begun = await runWork(reads.thread, {
+    name: 'recordList',
+    input,
+    isSmall,
+    bytes: bytesOf(input.blocks),
+    account: tenant.accountId,
+    signal,
+  })
   return begun.ok ? { ok: true, written: begun.value.answer } : begun
 }

@@ -6,7 +6,7 @@ import { mint } from '../../platform/mint.ts'
 import { costedLocations } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
-import { answerCosts, isFew } from './answer-costs.ts'
+import { answerCosts, bytesOf, isFew } from './answer-costs.ts'
 import type { CostReads } from './cost-reads.ts'
 import { chooseLocations } from './interval-costs.ts'
 
@@ -54,5 +54,5 @@ export const calculateSessionCost = async (
     places: here,
     locationId: location.id,
   }
-  return answerCosts({ thread }, request, { name: 'sessionCost', input, isSmall: isFew(blocks) })
+  return answerCosts({ thread }, request, { name: 'sessionCost', input, isSmall: isFew(blocks), bytes: bytesOf(blocks) })
 }

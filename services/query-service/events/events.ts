@@ -19,9 +19,10 @@ const answerEvents = async (
   events: readonly Event[],
   hasMore: boolean | null,
 ): Promise<Outcome<never>> => {
-  const isSmall = events.reduce((length, { data }) => length + data.length, 0) <= shortData
+  const bytes = events.reduce((length, { data }) => length + data.length, 0)
+  const isSmall = bytes <= shortData
   const input = { events, layout, hasMore }
-  const begun = await runWork(thread, { name: 'events', input, isSmall, account: caller.accountId, signal })
+  const begun = await runWork(thread, { name: 'events', input, isSmall, bytes, account: caller.accountId, signal })
   return begun.ok ? { ok: true, written: begun.value.answer } : begun
 }
 

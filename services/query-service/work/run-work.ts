@@ -13,6 +13,8 @@ export type Work<Name extends WorkName> = {
   readonly name: Name
   readonly input: InputOf<Name>
   readonly isSmall: boolean
+  /** What the input takes while it waits, unless that is little. */
+  readonly bytes?: number
   readonly account: string
   readonly signal: AbortSignal
 }
@@ -43,12 +45,12 @@ const finish = (work: PausableWork): BegunWork => {
  */
 export const runWork = async <Name extends WorkName>(
   thread: Pick<WorkThread, 'begin'>,
-  { name, input, isSmall, account, signal }: Work<Name>,
+  { name, input, isSmall, bytes = 0, account, signal }: Work<Name>,
 ): Promise<Result<BegunWork>> => {
   if (isSmall) {
     const start: (input: InputOf<Name>) => PausableWork = workTable[name] as never
     return accepted(finish(start(input)))
   }
-  const begun = await thread.begin({ account, name, input, signal })
+  const begun = await thread.begin({ account, name, input, bytes, signal })
   return begun.ok ? accepted({ head: begun.value.head, answer: { chunks: begun.value.chunks } }) : begun
 }
