@@ -68,4 +68,26 @@ describe('a fair share', () => {
     ;(await fourth)?.()
     expect(await share.enter('a', never)).not.toBe(null)
   })
+
+  it('gives an account that asks for much one place while another one is served, and all of its places while it is alone', async () => {
+    const share = fairShare({ atOnce: 3, ofAccount: 2, waiting: 100, crowdedMs: 60_000 })
+    let running = 0
+    const seen: number[] = []
+    const ask = async (): Promise<void> => {
+      const leave = await share.enter('a', never)
+      running += 1
+      seen.push(running)
+      await settle()
+      running -= 1
+      leave?.()
+    }
+    const askOften = async (): Promise<readonly number[]> => {
+      await Promise.all(Array.from({ length: 20 }, ask))
+      // The first ones find nobody before them, the last ones are few.
+      return seen.splice(0).slice(4, 14)
+    }
+    expect(Math.max(...(await askOften()))).toBe(2)
+    ;(await share.enter('b', never))?.()
+    expect(Math.max(...(await askOften()))).toBe(1)
+  })
 })

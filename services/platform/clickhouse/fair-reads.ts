@@ -8,6 +8,9 @@ export type ReadLimits = { readonly atOnce: number; readonly ofAccount: number }
 /** So many reads of one account may wait. The admission of requests lets an account ask for fewer. */
 const waiting = 256
 
+/** A pause of an account between two of its reads. */
+const crowdedMs = 500
+
 /** Stands for reads of the service itself, which have no bound of their own. */
 const service = ''
 
@@ -21,7 +24,7 @@ const tooMany = (): Failure => new Failure('clickhouse_busy', 'too many reads of
  * Throws `clickhouse_busy` if too many reads of the account wait. Source: promises S6.
  */
 export const fairReads = (clickHouse: ClickHouse, { atOnce, ofAccount }: ReadLimits): ClickHouse => {
-  const share: FairShare = fairShare({ atOnce, ofAccount, waiting, unbounded: service })
+  const share: FairShare = fairShare({ atOnce, ofAccount, waiting, unbounded: service, crowdedMs })
   const enter = async (account = service): Promise<() => void> => {
     const leave = await share.enter(account, never)
     if (leave === null) throw tooMany()
