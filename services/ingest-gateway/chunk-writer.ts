@@ -7,7 +7,7 @@ import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { laneKey, partitionOf } from '../platform/log/partition.ts'
 import { encodeParts } from '../platform/log/record-chunk.ts'
 import { type EncodedPart, mostBytes, mostRecords } from '../platform/log/record-part.ts'
-import { refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
+import { maxRefusedObjects, refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
 import { type ChunkPace, chunkPace } from './chunk-pace.ts'
 import type { LanePressure } from './lane-pressure.ts'
 
@@ -194,7 +194,7 @@ const headerSlices = (refused: Submission['refused']): Submission['refused'][] =
   let bytes = 0
   for (const record of refused) {
     const size = 16 + refusedObjectBytes + 3 * (record.error.length + (record.recordReferenceId?.length ?? 0))
-    if (bytes + size > mostHeaderBytes) {
+    if (bytes + size > mostHeaderBytes || slices.at(-1)?.length === maxRefusedObjects) {
       slices.push([])
       bytes = 0
     }

@@ -33,6 +33,21 @@ describe('records with references', () => {
     expect(recordsOf(await readLanes(gateway), byId.id)[0]?.recordId).toBe(records[0]?.recordId)
   })
 
+  it('are refused one by one, whatever their number, if no object has the reference or the id', async () => {
+    const digits = (index: number) => String(index).padStart(24, '0')
+    for (const names of [
+      (index: number) => ({ location_id: `loc_${digits(index)}`, device_id: `dev_${digits(index)}` }),
+      (index: number) => ({ location_id: `reference:${index}`, device_id: `reference:${index}` }),
+    ]) {
+      const { id, failed_records: failed } = await submit(many(10_000).map((one, index) => ({ ...one, ...names(index) })))
+      expect(failed).toHaveLength(10_000)
+      const told = (await readLanes(gateway)).flatMap(({ message }) =>
+        message.kind === 'submission' && message.batchId === id ? message.refused : [],
+      )
+      expect(told).toHaveLength(10_000)
+    }
+  })
+
   it('follow what another process changes within 5 s', async () => {
     const first = await elsewhere.create('depot')
     const accepted = async () => {

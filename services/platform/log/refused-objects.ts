@@ -4,6 +4,8 @@ import type { RefusedRecord, Submission } from './messages.ts'
 
 /** Bytes that an entry takes at most in the header. */
 export const refusedObjectBytes = 72
+/** Refused records of one message: the embedded log holds headers of at most 65,535 bytes. */
+export const maxRefusedObjects = Math.floor(65_535 / refusedObjectBytes)
 
 /**
  * Write the header that names the location and device of each refused record, as `number:loc_…:dev_…`; an id that is unknown is empty.
