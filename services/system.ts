@@ -43,9 +43,13 @@ export type System = AsyncDisposable & {
   readonly isFirstStart: boolean
 }
 
-// A stop takes 15 s at the most: first the requests under way, which may wait for the roles, then the roles, then the stores.
-const requestsMs = 5_000
-const partsMs = 8_500
+/**
+ * A stop takes 15 s at the most. Requests under way come first, for one may wait 10 s for the log; they may wait for workers too, but not for
+ * longer than 5 s: then these begin to end beside them. All roles have ended after `rolesMs`, counted as the others from the beginning, in ms.
+ */
+const stopLimits = { requestsMs: 10_500, workersAfterMs: 5_000, rolesMs: 13_500 } as const
+/** Roles that have work to end, and that no request uses but by what they store. */
+const workerRoles: readonly Role[] = ['cost-worker', 'webhook-worker']
 
 const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): Ports => ({
   authenticate: authenticator(bearerTokens(secrets.secret), subject => readKeyState(database.operator, subject)),
@@ -95,26 +99,56 @@ const openShared = async (
 }
 
 /** Close all side by side: one that hangs takes no time from the others, and none may hold the stores open for ever. */
-const closeAll = async (stacks: readonly AsyncDisposableStack[], logger: Logger): Promise<void> => {
+const closeAll = async (stacks: readonly AsyncDisposableStack[], logger: Logger, limitMs: number): Promise<void> => {
   const closing = stacks.map(stack =>
     stack.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'a role did not stop in order')),
   )
-  await Promise.race([Promise.all(closing), sleep(partsMs, undefined, { ref: false })])
+  await Promise.race([Promise.all(closing), sleep(Math.max(1, limitMs), undefined, { ref: false })])
 }
 
-const openParts = async (shared: Shared, opening: AsyncDisposableStack, chosen: readonly Role[]): Promise<readonly Part[]> => {
-  const parts: Part[] = []
-  const stacks: AsyncDisposableStack[] = []
-  opening.defer(() => closeAll(stacks, shared.logger))
-  const own = (): AsyncDisposableStack => {
-    const stack = new AsyncDisposableStack()
-    stacks.push(stack)
-    return stack
+/** How roles end: workers a moment after the stop has begun, all others behind the requests. */
+type RoleStop = {
+  readonly stackOf: (role: Role) => AsyncDisposableStack
+  readonly begin: () => void
+  readonly end: () => Promise<void>
+}
+
+const openRoleStop = (logger: Logger): RoleStop => {
+  const stacks = { workers: [] as AsyncDisposableStack[], others: [] as AsyncDisposableStack[] }
+  let since: number | null = null
+  let ending: Promise<void> | null = null
+  const leftMs = (): number => {
+    since ??= performance.now()
+    return since + stopLimits.rolesMs - performance.now()
   }
-  if (chosen.includes('cost-worker')) parts.push(await openCostWorker(shared, own()))
-  if (chosen.includes('ingest-gateway')) parts.push(openIngestGateway(shared, own()))
-  if (chosen.includes('query-service')) parts.push(await openQueryService(shared, own()))
-  if (chosen.includes('webhook-worker')) parts.push(await openWebhookWorker(shared, own()))
+  const endWorkers = (): Promise<void> => {
+    ending ??= closeAll(stacks.workers, logger, leftMs())
+    return ending
+  }
+  let early: NodeJS.Timeout | undefined
+  return {
+    stackOf: role => {
+      const stack = new AsyncDisposableStack()
+      stacks[workerRoles.includes(role) ? 'workers' : 'others'].push(stack)
+      return stack
+    },
+    begin: () => {
+      since ??= performance.now()
+      early = setTimeout(() => void endWorkers(), stopLimits.workersAfterMs)
+    },
+    end: async () => {
+      clearTimeout(early)
+      await Promise.all([endWorkers(), closeAll(stacks.others, logger, leftMs())])
+    },
+  }
+}
+
+const openParts = async (shared: Shared, { stackOf }: RoleStop, chosen: readonly Role[]): Promise<readonly Part[]> => {
+  const parts: Part[] = []
+  if (chosen.includes('cost-worker')) parts.push(await openCostWorker(shared, stackOf('cost-worker')))
+  if (chosen.includes('ingest-gateway')) parts.push(openIngestGateway(shared, stackOf('ingest-gateway')))
+  if (chosen.includes('query-service')) parts.push(await openQueryService(shared, stackOf('query-service')))
+  if (chosen.includes('webhook-worker')) parts.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
   return parts
 }
 
@@ -159,13 +193,15 @@ const appOf = (
 export const openSystem = async (config: Config, logger: Logger, report: Report, chosen: readonly Role[] = roles): Promise<System> => {
   await using opening = new AsyncDisposableStack()
   const shared = await openShared({ config, logger }, report, opening, chosen)
-  const parts = await openParts(shared, opening, chosen)
+  const roleStop = openRoleStop(logger)
+  opening.defer(roleStop.end)
+  const parts = await openParts(shared, roleStop, chosen)
   const ports = portsOf(shared)
   const { host, dataFolder } = config
   const metricsServer = opening.use(await openMetrics(shared, report))
   const app = appOf({ parts, ready: storesReady(shared, chosen) }, shared, ports)
   const listening = await listen(app, { host, port: config.port }, ports)
-  const listener = opening.adopt(listening, one => one.close(requestsMs))
+  const listener = opening.adopt(listening, one => one.close(stopLimits.requestsMs))
   const baseUrl = `http://${host}:${listener.port}`
   const { secret, operatorKey } = shared.secrets
   const made = chosen.includes('query-service')
@@ -178,6 +214,9 @@ export const openSystem = async (config: Config, logger: Logger, report: Report,
     port: listener.port,
     sandbox: made.sandbox,
     isFirstStart: made.isNew && config.postgresUrl === null,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
+    [Symbol.asyncDispose]: () => {
+      roleStop.begin()
+      return open.disposeAsync()
+    },
   }
 }

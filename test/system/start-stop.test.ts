@@ -121,6 +121,27 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
   })
 })
 
+describe('a request that takes as long as the log may', () => {
+  it('is answered while its process is asked to stop, though the roles end beside it', { timeout: 60_000 }, async () => {
+    const system = await start()
+    const client = await login(system.sandbox)
+    const { id } = (await client.ask('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' })) as { id: string }
+    const finish = await begin(system.sandbox, JSON.stringify([record(id, 'late')]))
+    const stopped = system.stop('SIGTERM')
+    await expect.poll(() => system.errors()).toContain('"msg":"draining"')
+    await sleep(8_000)
+    expect(await finish()).toMatchObject({ status: 200, body: { records_accepted: 1 } })
+    expect(await stopped).toBe(0)
+    const again = await start()
+    await expect
+      .poll(
+        async () =>
+          ((await (await login(again.sandbox)).ask('GET', `/meters/records?location_id=${id}`)) as { data: unknown[] }).data.length,
+      )
+      .toBe(1)
+  })
+})
+
 describe('Ctrl-C under npm', () => {
   it('arrives twice, from the terminal and from npm, and drains all the same', async () => {
     const system = await start()
