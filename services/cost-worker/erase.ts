@@ -49,7 +49,7 @@ export type Eraser = {
 const keyOf = ({ accountId, liveMode }: Pick<Erasure, 'accountId' | 'liveMode'>, objectId: string): string =>
   `${accountId}/${liveMode}/${objectId}`
 
-const isErase = (order: Order): boolean => order.orderKind === 'ERASE' && order.accountId !== null && order.objectId !== null
+export const isErase = (order: Order): boolean => order.orderKind === 'ERASE' && order.accountId !== null && order.objectId !== null
 
 const erasureOf = ({ accountId, liveMode, objectId }: Order): string => keyOf({ accountId: accountId ?? '', liveMode }, objectId ?? '')
 

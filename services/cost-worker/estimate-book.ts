@@ -18,9 +18,22 @@ const keyOf = ({ locationId, deviceId }: { readonly locationId: string; readonly
 /** Make the book over the stored rows. An object once noted stays in it: that only costs time. */
 export const estimateBook = (db: ClickHouse): EstimateBook => {
   let known: Set<string> | null = null
+  let reading: Promise<Set<string>> | null = null
+
+  const read = async (): Promise<Set<string>> => {
+    const found = new Set((await estimatedObjects(db)).map(keyOf))
+    known = found
+    return found
+  }
+
   return {
     learn: async records => {
-      known ??= new Set((await estimatedObjects(db)).map(keyOf))
+      // Steps and slow work may learn at the same time: what one has noted must not be read over.
+      reading ??= read().catch(error => {
+        reading = null
+        throw error
+      })
+      const known = await reading
       for (const entries of records.values()) {
         for (const { record } of entries) if (isEstimate(record.confidence)) known.add(keyOf(record))
       }
@@ -28,6 +41,7 @@ export const estimateBook = (db: ClickHouse): EstimateBook => {
     has: record => known !== null && known.size > 0 && known.has(keyOf(record)),
     drop: () => {
       known = null
+      reading = null
     },
   }
 }

@@ -9,6 +9,8 @@ export type LaneBuffer = {
    * Throws `lane_lost` (retriable) after a lane was taken away, until `rewind`: what was kept for it may be another reader's by now.
    */
   readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
+  /** Tell whether a lane was taken away since the last `rewind`. */
+  readonly hasLost: () => boolean
   /** How many lanes were assigned so far, those that are lost since included. */
   readonly assigned: () => number
   /** Tell how many bytes `take` could give at once. */
@@ -134,6 +136,7 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
         signal.removeEventListener('abort', stop)
       }
     },
+    hasLost: () => hasLost,
     assigned: () => assigned,
     readyBytes: () => sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
     commit: async (reached, onCommitted) => {

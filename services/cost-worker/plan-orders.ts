@@ -1,7 +1,7 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
 import { countsEnergy } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { type MonthCount, rowsByMonth, startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
+import { type LongRows, longRowsWithin, type MonthCount, rowsByMonth, startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
 import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
 import type { Order } from '../platform/log/messages.ts'
 import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
@@ -9,6 +9,7 @@ import { startAcross } from './gather-slice.ts'
 import { type Cause, directions } from './lane-group.ts'
 import type { Origin } from './settle.ts'
 import type { SliceBounds } from './settle-slices.ts'
+import { edgesAbout, type LoadBounds } from './step-load.ts'
 
 /** An order as it stands in its lane. */
 export type LaneOrder = { readonly order: Order; readonly version: bigint; readonly origin: Origin }
@@ -31,6 +32,8 @@ export type OrderPlan = {
   readonly portions: readonly Portion[]
   readonly rest: readonly LaneOrder[]
   readonly failed: readonly FailedOrder[]
+  /** For locations whose rows take long to cost again: to be done beside the steps. */
+  readonly slow: readonly LaneOrder[]
 }
 
 /**
@@ -45,6 +48,8 @@ const mostInOrder = 500
 const portionRows = 5
 /** A month that no other portion of the step lies in costs a statement and a part of the table, about as much as so many rows. */
 const newMonthRows = 150
+/** So many pieces cost about as much as a row. */
+const piecesOfRow = 8
 
 type Target = { readonly locationId: string; readonly held: HeldPricing; readonly months: readonly MonthCount[] }
 
@@ -73,13 +78,20 @@ const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly Cou
 }
 
 /** What is taken of a span at a time: all of it where it has few rows. */
-const sliceOf = async (db: ClickHouse, { one, tenant }: Look, { locationId, held }: Target, span: Counted, most: number) => {
+const sliceOf = async (
+  db: ClickHouse,
+  { one, tenant }: Look,
+  { locationId, held }: Target,
+  span: Counted,
+  most: number,
+  isCut: boolean,
+) => {
   const isTiered = directions.some(direction => countsEnergy(held.snapshot, direction))
-  const isSlice = isTierOrder(one) || (isTiered && span.rows > most)
+  const isSlice = isTierOrder(one) || isCut || (isTiered && span.rows > most)
   const flows = isSlice && !isTierOrder(one) ? directions.map(direction => ({ tenant, locationId, direction })) : []
   // Rows that share time with the start of a span may begin before it.
   const from = Math.min(span.from, ...(await Promise.all(flows.map(flow => startAcross(db, flow, span.from)))))
-  if (span.rows <= most) return { isSlice, from, to: span.to }
+  if (span.rows <= most && !(isCut && from < span.from)) return { isSlice, from, to: span.to }
   const start = await startOfRow(db, tenant, locationId, { from, to: span.to }, most)
   return { isSlice, from, to: start === null ? span.to : Math.max(start, from + 1) }
 }
@@ -150,6 +162,46 @@ const countMonths = async (db: ClickHouse, looks: readonly Look[]): Promise<Read
   return Map.groupBy(counts, ({ locationId }) => locationId)
 }
 
+/** The long rows of all locations that are looked at, in the spans of their orders. */
+const longRowsOf = async (db: ClickHouse, looks: readonly Look[]): Promise<ReadonlyMap<string, LongRows>> => {
+  const found: LongRows[] = []
+  for (const own of Map.groupBy(looks, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
+    const from = earliest(own.map(({ one }) => one.order.from))
+    const to = latest(own.map(({ one }) => one.order.to))
+    found.push(...(await longRowsWithin(db, (own[0] as Look).tenant, [...new Set(own.flatMap(look => look.ids))], from, to)))
+  }
+  return new Map(found.map(one => [one.locationId, one]))
+}
+
+/** What bounds how much is done at a time. */
+export type PlanBounds = { readonly slices: SliceBounds; readonly load: LoadBounds }
+
+type Lengths = { readonly rows: number; readonly lengthMs: number }
+
+/** Rows that have so many pieces in all, and each of them on average. */
+type Pieces = { readonly all: number; readonly ofRow: number }
+
+const piecesOf = (held: HeldPricing, from: number, { rows, lengthMs }: Lengths): Pieces => {
+  if (rows === 0) return { all: 0, ofRow: 0 }
+  const lengths = { from, to: Number.POSITIVE_INFINITY, lengthMs, longestMs: lengthMs / rows }
+  const all = Math.max(...directions.map(direction => edgesAbout(held, direction, lengths)))
+  return { all, ofRow: all / rows }
+}
+
+const noRows: Lengths = { rows: 0, lengthMs: 0 }
+
+const sumOf = (counts: readonly Lengths[]): Lengths => ({
+  rows: counts.reduce((sum, { rows }) => sum + rows, 0),
+  lengthMs: counts.reduce((sum, { lengthMs }) => sum + lengthMs, 0),
+})
+
+/** How many rows of a location are costed again at a time: fewer than usual where these, or the long ones among them, have many pieces. */
+const rowsAtOnce = (of: readonly Pieces[], usual: number, { pieces, perRecord }: LoadBounds): number => {
+  let most = usual
+  for (const { all, ofRow } of of) if (all > pieces && ofRow >= perRecord) most = Math.min(most, Math.max(1, Math.floor(pieces / ofRow)))
+  return most
+}
+
 /** The prices of all locations that are looked at, each from the earliest start of its orders on. */
 const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look[]): ReturnType<PricingBook['gather']> => {
   const asks = new Map<string, PricingAsk>()
@@ -164,19 +216,22 @@ const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look
 
 /**
  * Plan what a step does of its orders: location-months until the budget is used up, at least one; the rest goes back to the end of the
- * lane, so that fresh records never wait for long.
+ * lane, so that fresh records never wait for long. Locations whose rows have many pieces are left to slow work, which comes here with `isBeside`
+ * and takes some rows of one month at a time.
  */
 export const planOrders = async (
   db: ClickHouse,
   pricing: Pick<PricingBook, 'gather' | 'faultOf'>,
   orders: readonly LaneOrder[],
-  bounds: SliceBounds,
+  { slices: bounds, load }: PlanBounds,
+  isBeside = false,
 ): Promise<OrderPlan> => {
   const looks = lookAt(orders, orderBudget.locations)
-  const [held, counts] = [await gatherPrices(pricing, looks), await countMonths(db, looks)]
+  const [held, counts, long] = [await gatherPrices(pricing, looks), await countMonths(db, looks), await longRowsOf(db, looks)]
   const portions: Portion[] = []
   const rest: LaneOrder[] = []
   const failed: FailedOrder[] = []
+  const slow: LaneOrder[] = []
   const months = new Set<string>()
   let left = orderBudget.rows
 
@@ -188,13 +243,28 @@ export const planOrders = async (
   const take = async (look: Look, target: Target): Promise<void> => {
     const { one, tenant } = look
     const { locationId, held } = target
-    for (const span of monthSpans(one.order, target)) {
+    const from = one.order.from ?? target.months[0]?.month ?? 0
+    const pieces = piecesOf(held, from, sumOf(target.months))
+    const most = rowsAtOnce([pieces, piecesOf(held, from, long.get(locationId) ?? noRows)], bounds.rows, load)
+    const isCut = most < bounds.rows
+    if (isCut && !isBeside) {
+      slow.push({ ...one, order: { ...one.order, locationIds: [locationId] } })
+      return
+    }
+    const spans = monthSpans(one.order, target)
+    for (const span of spans) {
       if (left <= 0) return put(one, [locationId], { from: span.from })
-      const { isSlice, from, to } = await sliceOf(db, look, target, span, bounds.rows)
+      const { isSlice, from, to } = await sliceOf(db, look, target, span, most, isCut)
       portions.push({ tenant, locationId, held, cause: { from, to, version: one.version }, of: one, isSlice })
       const month = monthOf(tenant, span)
-      left -= Math.min(span.rows, bounds.rows) + portionRows + (months.has(month) ? 0 : newMonthRows)
+      const rows = Math.min(span.rows, bounds.rows) * (1 + pieces.ofRow / piecesOfRow)
+      left -= isCut ? left : rows + portionRows + (months.has(month) ? 0 : newMonthRows)
       months.add(month)
+      if (isCut && !isTierOrder(one)) {
+        // Each long row once, however many months it lies in: what follows is done for rows that start there.
+        if (to < span.to || span !== spans.at(-1)) put(one, [locationId], { orderKind: 'TIER', from: to })
+        return
+      }
       if (to === span.to) continue
       if (!isSlice || isTierOrder(one)) return put(one, [locationId], { from: to })
       put(one, [locationId], { orderKind: 'TIER', from: to, to: span.to })
@@ -215,5 +285,5 @@ export const planOrders = async (
     }
     put(one, one.order.locationIds.slice(done), {})
   }
-  return { portions, rest: joined(rest), failed }
+  return { portions, rest: joined(rest), failed, slow }
 }

@@ -15,6 +15,7 @@ import { isCounted, isLong, type LaneRecord, settleAlone, settleInTurns } from '
 import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
 import { settleOrderedSlice, usualSlices } from './settle-slices.ts'
 import { shareOrders } from './share-orders.ts'
+import { usualLoad } from './step-load.ts'
 
 /** What a step writes: `readings` last of all, behind `failures`, because they are judged from what was stored before. */
 export type Settled = {
@@ -27,6 +28,8 @@ export type Settled = {
   readonly failures: readonly BatchFailureRow[]
   /** What is left of the step's orders. */
   readonly rest: readonly LaneOrder[]
+  /** Orders that take long, of one location each: to be done beside the steps. */
+  readonly slow: readonly LaneOrder[]
   readonly failedOrders: readonly FailedOrder[]
 }
 
@@ -45,11 +48,15 @@ export type SettleMeans = {
   readonly stored: Promise<void>
   readonly store: (rows: readonly MeterCostRow[]) => Promise<void>
   readonly canPutBack: boolean
+  /** It is slow work, and does the orders that take long. */
+  readonly isBeside?: boolean
 }
 
-/** Settles steps one after the other. */
+/** Settles steps. Several may be under way if no location is in two of them. */
 export type Settler = {
   readonly settle: (arrived: Arrived, means: SettleMeans) => Promise<Settled>
+  /** The newest readings that it knows of. */
+  readonly newest: NewestReadings
   /** Forget what was gathered: the last step did not reach the store. */
   readonly drop: () => void
 }
@@ -62,6 +69,8 @@ type Building = {
   readonly poison: PoisonRecord[]
   readonly failedOrders: FailedOrder[]
   readonly owed: LaneOrder[]
+  readonly slow: LaneOrder[]
+  readonly isBeside: boolean
 }
 
 /** Cost a record that stands alone; null, and it is poison, where that throws. Of a long one others run meanwhile. */
@@ -135,7 +144,7 @@ const tierOrderOf = ({ group, span }: OwedSpan): LaneOrder => {
 }
 
 /** Make a settler on the stored rows and the book of prices. */
-export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usualSlices): Settler => {
+export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usualSlices, load = usualLoad): Settler => {
   const counts = countBook(db, pricing, bounds)
   const estimates = estimateBook(db)
   const newest: NewestReadings = new Map()
@@ -200,10 +209,10 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
     }
   }
 
-  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups): Promise<OrderPlan> => {
-    if (orders.length === 0) return { portions: [], rest: [], failed: [] }
+  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, isBeside: boolean): Promise<OrderPlan> => {
+    if (orders.length === 0) return { portions: [], rest: [], failed: [], slow: [] }
     await stored
-    const planned = await planOrders(db, pricing, orders, bounds)
+    const planned = await planOrders(db, pricing, orders, { slices: bounds, load }, isBeside)
     for (const { tenant, locationId, held, cause, isSlice } of planned.portions) {
       if (isSlice) continue
       for (const direction of directions) groupOf(groups, { tenant, locationId, direction, held }).causes.push(cause)
@@ -229,15 +238,17 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
     groups: Groups,
     settled: Building,
   ): Promise<readonly LaneOrder[]> => {
-    const { portions, rest, failed } = await plan(orders, stored, groups)
+    const { portions, rest, failed, slow } = await plan(orders, stored, groups, settled.isBeside)
     settled.failedOrders.push(...failed)
+    settled.slow.push(...slow)
     await settleGroups(groups, portions, stored, settled)
     await settleOrderedSlices(portions, settled)
     return shareOrders([...rest, ...settled.owed.splice(0)])
   }
 
   return {
-    settle: async ({ records, readings, orders }, { stored, store, canPutBack }) => {
+    newest,
+    settle: async ({ records, readings, orders }, { stored, store, canPutBack, isBeside = false }) => {
       if (readings.length > 0) await stored
       const metered = await settleReadings(db, readings, newest)
       const all = withIntervals(records, metered.intervals)
@@ -247,7 +258,7 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
         await stored
         await store(rows)
       })
-      const settled: Building = { hold, poison: [], failedOrders: [], owed: [] }
+      const settled: Building = { hold, poison: [], failedOrders: [], owed: [], slow: [], isBeside }
       const groups: Groups = new Map()
       await settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
       let rest = await settleOrders(orders, stored, groups, settled)
@@ -256,9 +267,9 @@ export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usu
         await hold.store()
         rest = await settleOrders(rest, stored, new Map(), settled)
       }
-      const { poison, failedOrders } = settled
+      const { poison, failedOrders, slow } = settled
       const { readings: held, failures } = metered
-      return { rows: hold.rows(), costed: hold.added(), poison, failedOrders, readings: held, failures, rest }
+      return { rows: hold.rows(), costed: hold.added(), poison, failedOrders, readings: held, failures, rest, slow }
     },
     drop: () => {
       counts.drop()

@@ -3,15 +3,18 @@ import { isFailure } from '../platform/failure.ts'
 import type { Order } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
-import type { PoisonRecord } from './dead-letter.ts'
-import { createEraser, type EraserOptions } from './erase.ts'
+import { createEraser, type EraserOptions, isErase } from './erase.ts'
 import { type FailingLimits, type FailingWindow, judgeFailing, laneOutcomes, slideWindow } from './failing-share.ts'
-import { openLaneBuffer, type Reached, reachedBy } from './lane-buffer.ts'
-import { enterLane, type PutAside } from './ledger.ts'
+import { openLaneBuffer, reachedBy } from './lane-buffer.ts'
+import { enterLane } from './ledger.ts'
+import { type OwedStep, owedStep, owedSteps } from './owed-steps.ts'
 import { writeReceipts } from './receipt.ts'
 import type { SliceBounds } from './settle-slices.ts'
 import { createSettler, type Settled } from './settle-step.ts'
-import { accountOf, readStep, type Step, type StepAccount, type Taken, withoutErased } from './step.ts'
+import { openSlowLoop } from './slow-loop.ts'
+import { portionsOfOrders, splitStep } from './split-step.ts'
+import { accountOf, readStep, type Step, type Taken, withoutErased } from './step.ts'
+import { heavyLocations, type LoadBounds, usualLoad } from './step-load.ts'
 import { bytesAfter, openStepPace, stepBytes } from './step-pace.ts'
 import { type StoreOptions, stepStore } from './store-step.ts'
 import { watchedClickHouse } from './watched-clickhouse.ts'
@@ -23,6 +26,7 @@ export type CostWorkerOptions = StoreOptions & {
   readonly costAgain: EraserOptions['costAgain']
   readonly failing: Pick<FailingLimits, 'share' | 'least'>
   readonly slices?: SliceBounds
+  readonly load?: LoadBounds
 }
 
 /** A worker that runs; it is live as long as its lanes have no work or it gets on with some within a minute. */
@@ -35,26 +39,16 @@ const receiptEveryMs = 300
 const quietReceiptEveryMs = 100
 const stuckMs = 60_000
 /** Less than a process may take to stop. */
+const roomEveryMs = 20
 const drainMs = 8_000
 const mostBackoffMs = 5_000
 /** So many steps of a lane tell whether too many of its locations fail. */
 const judgedSteps = 50
 
-/** Steps whose rows and dead letters are stored, and whose receipts and commits are owed. */
-type Owed = {
-  readonly reached: Reached[]
-  readonly steps: { readonly step: StepAccount; readonly poison: readonly PoisonRecord[]; readonly aside: readonly PutAside[] }[]
-}
-
 const ordersOf = ({ orders }: Step): readonly Order[] => orders.map(({ order }) => order)
 
 /** A settled step while it is stored: its records and rows are let go of, which are most of it. */
-type Storing = {
-  readonly account: StepAccount
-  readonly orders: readonly Order[]
-  readonly settled: Omit<Settled, 'rows'>
-  readonly reached: readonly Reached[]
-}
+type Storing = { readonly owed: OwedStep; readonly orders: readonly Order[]; readonly settled: Omit<Settled, 'rows'> }
 
 /**
  * Start the worker: take what waits, settle it, write rows, dead letters and receipts, commit last. A step is settled while the one
@@ -70,18 +64,19 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const clickHouse = watchedClickHouse(options.clickHouse, progress)
   const { storeRows, storeRest } = stepStore({ ...options, clickHouse })
   const buffer = await openLaneBuffer(log, 'cost-worker')
-  const settler = createSettler(clickHouse, pricing, options.slices)
+  const settler = createSettler(clickHouse, pricing, options.slices, options.load)
   const eraser = createEraser({ database: options.database, clickHouse, costAgain: options.costAgain, onProgress: progress })
   let lanesOf = Number.NaN
   await eraser.load()
   const windows = new Map<number, FailingWindow>()
   const stopping = new AbortController()
-  const owed: Owed = { reached: [], steps: [] }
+  const owed = owedSteps()
   let settledAt = Number.NEGATIVE_INFINITY
   const pace = openStepPace()
   let storing: Promise<void> = Promise.resolve()
   // A lane that takes no more messages must be read on: then orders are done to their end instead of being put back.
   let isFull = false
+  let isSlowFull = false
   let hasStopped = false
   let nextBytes = stepBytes
 
@@ -93,35 +88,35 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     await pace.wait(isLarge, stopping.signal)
   }
 
-  const finishStep = async (
-    rowsStored: Promise<void>,
-    { account, orders, settled, reached }: Storing,
-    startedAt: number,
-  ): Promise<void> => {
+  const finishStep = async (rowsStored: Promise<void>, { owed: one, orders, settled }: Storing, startedAt: number): Promise<void> => {
     await rowsStored
-    const aside = await storeRest(account, settled)
-    await eraser.erase(orders)
+    one.aside.push(...(await storeRest(one.account, settled)))
+    // What is under way beside the steps may be of an erased object.
+    if (orders.some(isErase)) await slow.whilePaused(() => eraser.erase(orders))
     metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - startedAt) / 1000)
-    owed.reached.push(...reached)
-    owed.steps.push({ step: account, poison: settled.poison, aside })
+    one.poison = settled.poison
+    one.isStored = true
   }
 
-  const startStoring = (step: Step, { rows, ...settled }: Settled, taken: readonly Taken[]): Promise<void> => {
+  const startStoring = (one: OwedStep, orders: readonly Order[], { rows, ...settled }: Settled): Promise<void> => {
     const startedAt = performance.now()
     // Rows that were costed beside an erasure are of no object any more.
     const rowsStored = storeRows(eraser.living(rows))
-    return finishStep(rowsStored, { account: accountOf(step), orders: ordersOf(step), settled, reached: reachedBy(taken) }, startedAt)
+    return finishStep(rowsStored, { owed: one, orders, settled }, startedAt)
   }
 
   const settleAccounts = async (): Promise<void> => {
     const startedAt = performance.now()
-    await writeReceipts(clickHouse, owed.steps)
-    const steps = [...owed.steps]
-    await buffer.commit(owed.reached, lane => {
-      for (const one of steps) enterLane(metrics, lane, one)
+    const { receipts, reached, ended } = owed.due()
+    settledAt = startedAt
+    if (receipts.length + reached.length === 0) return
+    if (receipts.length > 0) await writeReceipts(clickHouse, receipts)
+    owed.receipted(receipts)
+    const ends = new Map(reached.map(({ lane, next }) => [lane.partition, next]))
+    await buffer.commit(reached, partition => {
+      for (const one of ended.get(partition) ?? []) enterLane(metrics, partition, { step: one.account, aside: one.aside })
+      owed.committed(partition, ends.get(partition) ?? 0)
     })
-    owed.reached.length = 0
-    owed.steps.length = 0
     settledAt = performance.now()
     busySince = null
     metrics.stepSeconds.observe({ phase: 'receipts' }, (performance.now() - startedAt) / 1000)
@@ -129,7 +124,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
 
   /** Pay what is owed, unless that was done a moment ago. */
   const settleIfDue = async (everyMs: number): Promise<void> => {
-    if (owed.steps.length > 0 && performance.now() - settledAt >= everyMs) await settleAccounts()
+    if (!owed.isEmpty() && performance.now() - settledAt >= everyMs) await settleAccounts()
   }
 
   const untilDue = (): AbortSignal => {
@@ -145,10 +140,12 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     const assigned = buffer.assigned()
     if (assigned === lanesOf) return
     await storing
-    settler.drop()
-    pricing.drop()
-    await clickHouse.catchUp()
-    await eraser.load()
+    await slow.whilePaused(async () => {
+      settler.drop()
+      pricing.drop()
+      await clickHouse.catchUp()
+      await eraser.load()
+    })
     lanesOf = assigned
   }
 
@@ -159,7 +156,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
 
   /** Tell whether a lane fails at large: then nothing of the step is kept, and what waits is left where it is. */
-  const mustStop = (step: Step, settled: Settled): boolean => {
+  const mustStop = (step: Pick<Step, 'records' | 'poison'>, settled: Pick<Settled, 'poison'>): boolean => {
     for (const [lane, outcome] of laneOutcomes(step.records, settled.poison, step.poison)) {
       const window = slideWindow(windows.get(lane) ?? [], outcome, { steps: judgedSteps })
       windows.set(lane, window)
@@ -171,21 +168,26 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     return hasStopped
   }
 
-  const turn = async (): Promise<void> => {
-    if (buffer.readyBytes() === 0) {
-      await storing
-      await settleIfDue(quietReceiptEveryMs)
-      // A step that failed is over: each attempt at it counts for itself, and lanes that were lost owe nothing.
-      if (owed.steps.length === 0) busySince = null
-    }
-    await gatherMore()
-    const taken = await buffer.take(nextBytes, owed.steps.length > 0 ? untilDue() : stopping.signal)
-    if (taken.length === 0) return
-    busySince ??= at()
+  const slow = openSlowLoop({
+    ...{ settler, pricing, eraser, storeRows, storeRest, at, canPutBack: () => !isSlowFull },
+    mustStop: (records, settled) => mustStop({ records, poison: [] }, settled),
+  })
+
+  /** Wait while too much waits beside the steps. */
+  const awaitRoom = async (): Promise<void> => {
+    while (slow.isFull() && !stopping.signal.aborted && !hasStopped && !buffer.hasLost()) await sleep(roomEveryMs)
+  }
+
+  /** Settle what a step brings, and begin to store it; what may take long is settled beside the steps that follow. */
+  const settleStep = async (taken: readonly Taken[]): Promise<void> => {
     const startedAt = performance.now()
-    pace.begin()
-    await takeOver()
-    const step = await readLiving(taken)
+    const arrived = await readLiving(taken)
+    const heavy = await heavyLocations(arrived, settler.newest, pricing, options.load ?? usualLoad)
+    const split = splitStep(arrived, slow.isBusy, heavy)
+    const step = split.fast
+    const one = owedStep(accountOf(step), reachedBy(taken))
+    owed.add(one)
+    slow.add(split, one, storing)
     const settled = await settler.settle(step, {
       stored: storing,
       store: rows => storeRows(eraser.living(rows)),
@@ -196,18 +198,39 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     await settleIfDue(receiptEveryMs)
     if (mustStop(step, settled)) return
     metrics.stepSeconds.observe({ phase: 'settle' }, (performance.now() - startedAt) / 1000)
-    storing = startStoring(step, settled, taken)
+    const orders = ordersOf(step)
+    storing = startStoring(one, orders, settled)
     // Whoever waits for it next is told if it fails.
     storing.catch(() => undefined)
-    if (ordersOf(step).some(({ orderKind }) => orderKind === 'ERASE')) {
+    if (orders.some(isErase)) {
       await storing
-      settler.drop()
+      await slow.whilePaused(async () => settler.drop())
     }
+    slow.add({ portions: portionsOfOrders(settled.slow), slowChunks: new Map() }, one, storing)
+  }
+
+  const turn = async (): Promise<void> => {
+    if (buffer.readyBytes() === 0) {
+      await storing
+      await settleIfDue(quietReceiptEveryMs)
+      // A step that failed is over: each attempt at it counts for itself, and lanes that were lost owe nothing.
+      if (owed.isEmpty()) busySince = null
+    }
+    await gatherMore()
+    await awaitRoom()
+    const taken = await buffer.take(nextBytes, owed.isEmpty() ? stopping.signal : untilDue())
+    slow.check()
+    if (taken.length === 0) return
+    busySince ??= at()
+    pace.begin()
+    await takeOver()
+    await settleStep(taken)
   }
 
   const finish = async (): Promise<void> => {
     await storing
-    if (owed.steps.length > 0) await settleAccounts()
+    await slow.stop()
+    if (!owed.isEmpty()) await settleAccounts()
   }
 
   const run = async (): Promise<void> => {
@@ -217,15 +240,17 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
         await turn()
         backoffMs = 0
         isFull = false
+        isSlowFull &&= !slow.isIdle()
       } catch (error) {
         isFull = isFailure(error) && error.code === 'log_full'
+        isSlowFull ||= isFull
         backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
         logger.error({ err: error, again_in_ms: backoffMs }, 'a step failed and is begun again')
         await storing.catch(() => undefined)
         storing = Promise.resolve()
+        await slow.clear()
         settler.drop()
-        owed.reached.length = 0
-        owed.steps.length = 0
+        owed.clear()
         await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
         await buffer.rewind()
         lanesOf = Number.NaN
@@ -235,7 +260,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
   const running = run()
   return {
-    isLive: () => !hasStopped && (busySince === null || at() - busySince < stuckMs),
+    isLive: () => !hasStopped && [busySince, slow.busySince()].every(since => since === null || at() - since < stuckMs),
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
       // A step that waits for a store is done again by whoever has its lanes next.

@@ -8,7 +8,7 @@ export type OwnReference = { readonly kinds: readonly ReferenceKind[]; readonly 
 /** Objects by kind and own reference: the ids of those that exist. */
 export type FoundReferences = Readonly<Record<ReferenceKind, ReadonlyMap<string, string>>>
 
-/** Find the active objects of a tenant that have these references, 1,000 references in a statement. Throws `Failure` if the store is away. */
+/** Find the active objects of a tenant that have these references, in one statement. Throws `Failure` if the store is away. */
 export type FindReferences = (
   tenant: { readonly accountId: string; readonly liveMode: boolean },
   wanted: readonly OwnReference[],
@@ -43,16 +43,9 @@ export const readReference = (text: string, allowed: readonly ReferenceKind[]): 
   return null
 }
 
-/** Count characters, of which some take two units: thousands of references are counted in a request. */
-const charactersOf = (text: string): number => {
-  let count = 0
-  for (let index = 0; index < text.length; index += 1) if ((text.charCodeAt(index) & 0xfc00) !== 0xdc00) count += 1
-  return count
-}
-
 /** Tell whether an object can have this reference: 1 to 255 characters without NUL. */
 export const isPossibleReference = (reference: string): boolean =>
   reference.length > 0 &&
   reference.length <= 2 * maxReference &&
   !reference.includes('\0') &&
-  (reference.length <= maxReference || charactersOf(reference) <= maxReference)
+  (reference.length <= maxReference || [...reference].length <= maxReference)

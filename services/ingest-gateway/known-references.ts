@@ -5,7 +5,7 @@ import type { Tenant } from '../platform/postgres/transaction.ts'
 
 /** Own references of records, with the ids found for them. */
 export type KnownReferences = {
-  /** Find the objects that references name, from memory if it can; asks for the rest in one search. Throws `Failure` if it cannot. */
+  /** Find the objects that references name, from memory if it can; asks for the rest in one statement. Throws `Failure` if it cannot. */
   readonly find: FindReferences
   /** Forget the references of a tenant: call after a change of them. */
   readonly forget: (tenant: Tenant) => void

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SliceBounds } from '../../services/cost-worker/settle-slices.ts'
+import type { LoadBounds } from '../../services/cost-worker/step-load.ts'
 import { type CostWorker, startCostWorker } from '../../services/cost-worker/worker.ts'
 import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
 import { authenticator, operatorAuthenticator } from '../../services/platform/authenticate.ts'
@@ -121,6 +122,7 @@ const quiet = () => {
 type StartMeans = {
   readonly at?: () => number
   readonly slices?: SliceBounds
+  readonly load?: LoadBounds
   readonly assign?: (lanes: readonly Lane[], go: () => void) => void
 }
 
@@ -151,7 +153,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
      * Start a worker that knows nothing yet, reading on from the committed offsets. `at`: its clock; `assign` is called with its lanes and
      * what gives them to it, which else is done at once.
      */
-    start: async (failing = { share: 1, least: 1 }, { at = presentInstant, slices, assign }: StartMeans = {}): Promise<void> => {
+    start: async (failing = { share: 1, least: 1 }, { at = presentInstant, slices, load, assign }: StartMeans = {}): Promise<void> => {
       worker = await startCostWorker({
         ...gated,
         log: assign === undefined ? gated.log : heldLanes(gated.log, assign),
@@ -162,6 +164,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
         },
         failing,
         ...(slices === undefined ? {} : { slices }),
+        ...(load === undefined ? {} : { load }),
         logger: quiet(),
         at,
       })

@@ -13,6 +13,10 @@ export type Terms = {
   readonly bands: readonly (readonly Rate[])[]
   /** Give the pattern of a day (month 1 … 12, date 1 … 31, weekday 0 = Monday). */
   readonly patternOn: (month: number, date: number, weekday: number) => BandPattern
+  /** Number of bands of the schedule, of all its days together. */
+  readonly bandCount: number
+  /** Give the number of bands of the day that has most of them; where the schedule has dates, at least that. */
+  readonly maxBands: () => number
 }
 
 const rateText = (rate: Rate): string => `${rate.fixed},${rate.to},${rate.surchargeFixed},${rate.surchargePercentage};`
@@ -97,6 +101,9 @@ const patternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates: reado
   }
 }
 
+/** Months with weekdays. */
+const dayKinds = Array.from({ length: 84 }, (_, index) => [1 + Math.floor(index / 7), index % 7] as const)
+
 /** Compile a schedule; patterns are made when a day first asks for them, equal ones once. */
 export const compileTerms = (schedule: readonly ScheduleEntry[], marketRates: boolean): Terms => {
   const { bands, indexOf } = bandRegister()
@@ -110,5 +117,11 @@ export const compileTerms = (schedule: readonly ScheduleEntry[], marketRates: bo
     byDay.set(key, pattern)
     return pattern
   }
-  return { marketRates, schedule, bands, patternOn }
+  const bandCount = schedule.reduce((sum, { daysAndHours }) => daysAndHours.reduce((own, { hours }) => own + hours.length, sum), 0)
+  let most: number | null = null
+  const maxBands = (): number => {
+    most ??= dated ? bandCount : Math.max(...dayKinds.map(([month, weekday]) => patternOn(month, 1, weekday).starts.length))
+    return most
+  }
+  return { marketRates, schedule, bands, patternOn, bandCount, maxBands }
 }

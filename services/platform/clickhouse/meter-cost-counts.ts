@@ -1,9 +1,9 @@
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from './literals.ts'
-import { meterCost, readSettings, type Span, type Tenant } from './meter-cost-reads.ts'
+import { meterCost, readSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
-/** So many rows of a location start in a month of UTC, which begins at `month` (ms). */
-export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number }
+/** So many rows of a location start in a month of UTC, which begins at `month` (ms); their lengths together in ms. */
+export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number; readonly lengthMs: number }
 
 /** Count the rows of locations by the months of UTC in which they start; a bound that is null is open. By location, then month. */
 export const rowsByMonth = async (
@@ -20,11 +20,42 @@ export const rowsByMonth = async (
   ].join(' AND ')
   const condition = `location_id IN ${listLiteral(locationIds.map(idLiteral))} AND ${bounds}`
   const answer = await db.rows(
-    `SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count()
+    `SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count(),
+      sum(toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time))
     ${meterCost(tenant, condition)} GROUP BY location_id, month ORDER BY location_id, month ${readSettings}`,
     tenant,
   )
-  return answer.map(([location, month, rows]) => ({ locationId: `loc_${location}`, month: Number(month) * 1000, rows: Number(rows) }))
+  return answer.map(([location, month, rows, lengthMs]) => ({
+    locationId: `loc_${location}`,
+    month: Number(month) * 1000,
+    rows: Number(rows),
+    lengthMs: Number(lengthMs),
+  }))
+}
+
+/** Rows of a location that are longer than two days: how many, and their lengths together in ms. */
+export type LongRows = { readonly locationId: string; readonly rows: number; readonly lengthMs: number }
+
+/** Tell which locations have rows of more than two days that share time with a span; a bound that is null is open. */
+export const longRowsWithin = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationIds: readonly string[],
+  from: number | null,
+  to: number | null,
+): Promise<readonly LongRows[]> => {
+  if (locationIds.length === 0) return []
+  const locationIs = `location_id IN ${listLiteral(locationIds.map(idLiteral))}`
+  const starts = to === null ? 'true' : `start_time < ${instantLiteral(to)}`
+  const endsBehind = (column: string): string => (from === null ? 'true' : `${column} > ${instantLiteral(from)}`)
+  const days = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationIs} AND ${endsBehind('last_end')}`
+  const isLong = `toDate(start_time) IN (${days}) AND end_time > start_time + INTERVAL 2 DAY AND ${endsBehind('end_time')} AND ${starts}`
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), count(), sum(toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time))
+    ${meterCost(tenant, `${locationIs} AND ${isLong}`)} GROUP BY location_id ${readSettings}`,
+    tenant,
+  )
+  return answer.map(([location, rows, lengthMs]) => ({ locationId: `loc_${location}`, rows: Number(rows), lengthMs: Number(lengthMs) }))
 }
 
 /** Tell when the row behind the first `count` ones of a location that start in a span does; null where there are not so many. */

@@ -13,23 +13,9 @@ import { type TenantTransaction, withTenant } from './transaction.ts'
 
 const tables = { location: 'locations', device: 'devices', customer: 'customers' } as const satisfies Record<ReferenceKind, string>
 
-/** References in one statement, so that a search for 20,000 takes no long turn. */
-const referencesAtOnce = 1_000
-
-/** Find the active objects of a tenant that have some own references; the index on the reference finds each. */
+/** Find the active objects of a tenant that have some own references, in one statement; the index on the reference finds each. */
 const findReferenced = async (transaction: TenantTransaction, wanted: readonly OwnReference[]): Promise<FoundReferences> => {
   const found = { location: new Map<string, string>(), device: new Map<string, string>(), customer: new Map<string, string>() }
-  for (let from = 0; from < wanted.length; from += referencesAtOnce) {
-    for (const { kind, reference, id } of await findSome(transaction, wanted.slice(from, from + referencesAtOnce))) {
-      found[kind].set(reference, id)
-    }
-  }
-  return found
-}
-
-type Found = { readonly kind: ReferenceKind; readonly reference: string; readonly id: string }
-
-const findSome = async (transaction: TenantTransaction, wanted: readonly OwnReference[]): Promise<readonly Found[]> => {
   const parts = referenceKinds.flatMap((kind): RawBuilder<unknown>[] => {
     const references = new Set(wanted.filter(one => one.kinds.includes(kind)).map(({ reference }) => reference))
     const possible = [...references].filter(isPossibleReference)
@@ -39,8 +25,11 @@ const findSome = async (transaction: TenantTransaction, wanted: readonly OwnRefe
         where ${ownedBy(transaction)} and reference_id = any(${possible}) and ${isLiving}`,
     ]
   })
-  if (parts.length === 0) return []
-  return (await sql<Found>`${sql.join(parts, sql` union all `)}`.execute(transaction.query)).rows
+  if (parts.length === 0) return found
+  const statement = sql.join(parts, sql` union all `)
+  const { rows } = await sql<{ kind: ReferenceKind; reference: string; id: string }>`${statement}`.execute(transaction.query)
+  for (const { kind, reference, id } of rows) found[kind].set(reference, id)
+  return found
 }
 
 /** Make the search for the objects that own references name, in one transaction each. */

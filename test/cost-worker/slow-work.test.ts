@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { owedStep } from '../../services/cost-worker/owed-steps.ts'
+import type { LaneOrder } from '../../services/cost-worker/plan-orders.ts'
+import type { LaneRecord } from '../../services/cost-worker/settle.ts'
+import { type SlowBatch, slowWork } from '../../services/cost-worker/slow-work.ts'
+import { type Portion, splitStep } from '../../services/cost-worker/split-step.ts'
+import type { Step } from '../../services/cost-worker/step.ts'
+import { hexId } from '../suites/cost-rows.ts'
+
+const day = 86_400_000
+const accounts = { a: hexId('acc_', 1), b: hexId('acc_', 2) }
+
+/** A record of some days at a location, told by its reference. */
+const recordOf = (accountId: string, locationId: string, days: number, reference: string): LaneRecord => ({
+  record: {
+    ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', start: 0, end: days * day, energy: 1n },
+    ...{ confidence: 1_000_000, sessionReferenceId: null, recordReferenceId: reference, recordId: reference },
+  },
+  part: { accountId, liveMode: true, batchId: `batch of ${reference}`, receivedAt: 0 },
+  ...{ version: 1n, sourceVersion: 1n },
+  origin: {
+    lane: { topic: 'meter.records.v1', partition: 3 },
+    message: { offset: 0, timestamp: 0, key: '', value: Buffer.of(), headers: { chunk: 'c' } },
+  },
+})
+
+const stepOf = (records: readonly LaneRecord[]): Step => ({
+  records: Map.groupBy(records, ({ record }) => record.locationId),
+  chunks: [
+    {
+      ...{ generation: 1, chunkId: 'c' },
+      batches: records.map(({ part: { accountId, liveMode, batchId } }) => ({
+        ...{ accountId, liveMode, batchId: batchId ?? '', recordNumbers: [1], recordCount: 1 },
+      })),
+    },
+  ],
+  ...{ lanes: new Map(), submissions: [], unreadable: [], readings: [], orders: [], poison: [] },
+})
+
+const referencesOf = (records: ReadonlyMap<string, readonly LaneRecord[]>): readonly (string | null)[] =>
+  [...records.values()].flat().map(({ record }) => record.recordReferenceId)
+
+describe('a step with work that takes long', () => {
+  const long = recordOf(accounts.a, 'x', 364, 'long')
+  const short = recordOf(accounts.a, 'x', 1, 'beside it')
+  const other = recordOf(accounts.b, 'y', 1, 'other')
+
+  it('leaves all that concerns its location to it, and the receipts of these records', () => {
+    const { fast, portions, slowChunks } = splitStep(stepOf([short, other, long]), () => false, new Set(['x']))
+    expect(referencesOf(fast.records)).toEqual(['other'])
+    expect(portions.map(({ locationId, partition, records }) => [locationId, partition, records.length])).toEqual([['x', 3, 2]])
+    expect(fast.chunks.flatMap(({ batches }) => batches.map(({ batchId }) => batchId))).toEqual(['batch of other'])
+    const slow = slowChunks.get(accounts.a)?.flatMap(({ batches }) => batches.map(({ batchId }) => batchId))
+    expect([slow, slowChunks.size]).toEqual([['batch of beside it', 'batch of long'], 1])
+  })
+
+  it('is all slow at a location that has work under way, and all fast at others', () => {
+    const step = stepOf([short, other])
+    expect(splitStep(step, () => false, new Set()).fast).toBe(step)
+    expect(referencesOf(splitStep(step, id => id === 'x', new Set()).fast.records)).toEqual(['other'])
+  })
+})
+
+describe('slow work', () => {
+  const portionOf = (accountId: string, locationId: string, records: readonly LaneRecord[]): Portion => ({
+    ...{ accountId, locationId, partition: 0, records, readings: [], orders: [] },
+  })
+  const open = () => {
+    const work = slowWork({ held: () => undefined })
+    const add = (...portions: readonly Portion[]): void =>
+      work.add({ portions, slowChunks: new Map() }, owedStep({ ...stepOf([]), chunks: [] }, []), Promise.resolve())
+    const take = (): readonly (string | null)[] | null => {
+      const batch: SlowBatch | null = work.next()
+      if (batch !== null) work.end(batch)
+      return batch === null ? null : referencesOf(batch.arrived.records)
+    }
+    return { work, add, take }
+  }
+
+  it('takes accounts in turn, each location in its order, and a bounded amount at a time', () => {
+    const { work, add, take } = open()
+    const records = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) => recordOf(accounts.a, 'x', 9, `${name}${index}`))
+    // Of unknown prices a record counts as 1,001 pieces: fifty are a batch.
+    add(portionOf(accounts.a, 'x', records('x', 120)))
+    add(portionOf(accounts.a, 'x', records('later', 1)), portionOf(accounts.a, 'z', [recordOf(accounts.a, 'z', 9, 'z')]))
+    expect(take()).toEqual(Array.from({ length: 50 }, (_, index) => `x${index}`))
+    add(portionOf(accounts.b, 'y', [recordOf(accounts.b, 'y', 9, 'y')]))
+    const second = take()
+    expect(second?.slice(0, 2)).toEqual(['z', 'y'])
+    expect(second?.slice(2)).toEqual(Array.from({ length: 48 }, (_, index) => `x${index + 50}`))
+    expect([work.isBusy('x'), work.isBusy('y'), work.isBusy('z')]).toEqual([true, false, false])
+    expect(take()).toEqual([...Array.from({ length: 22 }, (_, index) => `x${index + 98}`), 'later0'])
+    expect([work.isBusy('x'), take()]).toEqual([false, null])
+  })
+
+  it('takes what steps brought of a location together, so that its orders become one', () => {
+    const { work, add } = open()
+    const order = (id: string) => ({ order: { orderId: id } }) as LaneOrder
+    for (const id of ['one', 'two', 'three']) add({ ...portionOf(accounts.a, 'x', []), orders: [order(id)] })
+    expect(work.next()?.arrived.orders.map(one => one.order.orderId)).toEqual(['one', 'two', 'three'])
+    expect(work.next()).toBeNull()
+  })
+
+  it('takes each identity once', () => {
+    const { add, take } = open()
+    for (const _ of [1, 2]) add(portionOf(accounts.a, 'x', [recordOf(accounts.a, 'x', 9, 'same')]))
+    expect([take(), take(), take()]).toEqual([['same'], ['same'], null])
+  })
+})
