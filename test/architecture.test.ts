@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { brokenLinks, brokenSources, type LinkedFile, type LinkTargets, sourcesOf } from './support/links.ts'
 import { countExpressions, slowExpressions } from './support/regular-expressions.ts'
 import { breaches, overlong, type Source } from './support/walls.ts'
 
@@ -67,5 +68,53 @@ describe('regular expressions', () => {
 
   it.each(planted)('are found where they are slow: %s', (_, text, found) => {
     expect(slowExpressions([{ path: 'services/x.ts', text }])).toEqual([expect.stringMatching(found)])
+  })
+})
+
+describe('links', () => {
+  const filesOf = (pattern: string): readonly LinkedFile[] =>
+    globSync(pattern, { exclude: ['**/node_modules/**', 'data/**'] }).map(path => ({ path, text: readFileSync(path, 'utf8') }))
+  const pages = filesOf('**/*.md')
+  const commented = filesOf('{services,test,deploy,schemas}/**/*.{ts,js,mjs,css,sql,yaml}')
+  const inFolders = globSync('{docs,services,test,deploy,schemas}/**')
+  const targets: LinkTargets = {
+    pages: new Map(pages.map(({ path, text }) => [path, text])),
+    paths: new Set([...inFolders, ...pages.map(({ path }) => path)]),
+  }
+
+  it('in Markdown files lead to files and headings of the repository', () => {
+    expect(pages.length).toBeGreaterThan(20)
+    expect(pages.flatMap(page => brokenLinks(page, targets))).toEqual([])
+  })
+
+  it('in the Source lines of comments lead to headings of docs/ or name a standard', () => {
+    expect(commented.flatMap(({ text }) => sourcesOf(text)).length).toBeGreaterThan(200)
+    expect(commented.flatMap(file => brokenSources(file, targets))).toEqual([])
+  })
+
+  const planted: readonly (readonly [string, string])[] = [
+    ['a page that does not exist', 'docs/rules/coats.md #buckets'],
+    ['a heading that does not exist', 'docs/rules/costs.md #bucket'],
+    ['a second heading that does not exist', 'docs/rules/costs.md #buckets, #bucket'],
+    ['a second page that does not exist', 'docs/rules/costs.md #buckets;\n * docs/rules/coats.md #buckets'],
+    ['a page without a heading', 'docs/rules/costs.md'],
+    ['a document outside of the repository', 'contract decisions 9'],
+  ]
+
+  it.each(planted)('are found if they are broken: %s', (_, source) => {
+    const text = `/**\n * Add costs up.\n * Source: ${source}.\n */`
+    expect(brokenSources({ path: 'services/x.ts', text }, targets)).toHaveLength(1)
+  })
+
+  it.each([
+    'docs/rules/costs.md #buckets, #sessions; docs/promises.md #s6',
+    'RFC 9112, 9.6',
+    'Standard Webhooks 1.0, https://www.standardwebhooks.com',
+  ])('may be %s', source => {
+    expect(brokenSources({ path: 'services/x.ts', text: `/** Add costs up. Source: ${source}. */` }, targets)).toEqual([])
+  })
+
+  it.each(['rules/coats.md', 'rules/costs.md#bucket', '#bucket', '../service/README.md'])('are found in Markdown: %s', target => {
+    expect(brokenLinks({ path: 'docs/README.md', text: `See [costs](${target}).` }, targets)).toHaveLength(1)
   })
 })

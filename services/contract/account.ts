@@ -34,7 +34,7 @@ export type Account = {
   readonly createdAt: number
 }
 
-/** Largest bodies in bytes, and records in one submission. Source: contract decisions 16. */
+/** Largest bodies in bytes, and records in one submission. Source: docs/rules/limits.md #requests. */
 export const submissionLimits = { records: 10_000, bytes: 16 * 2 ** 20, recordBytes: 8 * 2 ** 10, otherBytes: 2 ** 20 } as const
 
 /** Write an account for the wire. */

@@ -21,5 +21,5 @@ export const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable(
 /** The members that stored objects share. */
 export const stored = { live_mode: z.boolean(), time_created: instantText, account_id: idText('acc') } as const
 
-/** The answer to a deletion that is under way. Source: contract decisions 6. */
+/** The answer to a deletion that is under way. Source: docs/rules/registry.md #operations. */
 export const acceptedMessage = z.object({ message: z.literal('Accepted') })

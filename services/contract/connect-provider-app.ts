@@ -54,7 +54,10 @@ export type PlanAnswer = { readonly accounts: readonly ProviderAccount[] } | { r
 /** Apps give the tariff as the body, or as its member `tariff`. */
 const unwrapped = (body: unknown): unknown => (isMembers(body) && isMembers(body['tariff']) ? body['tariff'] : body)
 
-/** Read in steps what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts. Source: Connect reference 7. */
+/**
+ * Read in steps what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts.
+ * Source: docs/rules/connect.md #fetching-tariffs.
+ */
 export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<PlanAnswer>> {
   const parsed = yield* readJson(bytes)
   yield

@@ -38,13 +38,13 @@ const document = { type: 'string', format: 'uri', maxLength: longest } as const
 /** An address of the web: https, or http on this machine. */
 export const webAddress = browserUrl(url => (isWeb(url) ? null : 'must begin with https://, or with http:// and a loopback host'))
 
-/** Where the browser returns after a login at a provider. Source: contract decisions 18. */
+/** Where the browser returns after a login at a provider. Source: docs/rules/connect.md #token. */
 export const connectUrl = webAddress.meta({
   ...document,
   examples: ['https://app.example.com/connect'],
 })
 
-/** Where the browser goes at the end: an address of the web, or a link into an app. Source: Connect reference 1. */
+/** Where the browser goes at the end: an address of the web, or a link into an app. Source: docs/rules/connect.md #token. */
 export const callbackUrl = browserUrl(({ protocol }) =>
   refusedSchemes.has(protocol) ? 'must be a web address or a link into an app' : null,
 ).meta({ ...document, examples: ['https://app.example.com/done'] })

@@ -114,7 +114,8 @@ export const answerToEarlier = (answer: unknown, renames: readonly Rename[]): un
 
 /**
  * Translate a request of either layout into the names of the current one.
- * Refuses a member of the other layout, naming the right one. Source: contract decisions 1.
+ * Refuses a member of the other layout, naming the right one.
+ * Source: docs/rules/versions-and-transport.md #members-of-the-other-version.
  */
 export const requestFromLayout = (request: unknown, renames: readonly Rename[], layout: Layout): Result<unknown> => {
   const foreign = foreignMember(request, renames, layout)

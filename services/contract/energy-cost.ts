@@ -19,7 +19,7 @@ import { defineOperation, sameRoute } from './operation.ts'
 import { autoFlag, flag, parameters } from './parameter.ts'
 import { locationPlace } from './reference.ts'
 
-/** The longest span of a cost, and the most elements of one. Source: contract decisions 9. */
+/** The longest span of a cost, and the most elements of one. Source: docs/rules/costs.md #objects. */
 export const costLimits = { years: 10, elements: 4_000 } as const
 
 /** The latest end of a span: so many calendar years after its start, in the offset of the start. */
@@ -173,7 +173,7 @@ export const energyCostRowsToCsv = (cost: WrittenCost): string =>
 /** Write an energy cost as a table: one row an element. */
 export const energyCostToCsv = (cost: WrittenCost): string => csvText(csvNames, []) + energyCostRowsToCsv(cost)
 
-/** Give the flow of energy that a cost is about when none is named. Source: contract decisions 9. */
+/** Give the flow of energy that a cost is about when none is named. Source: docs/rules/costs.md #directions. */
 export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>
   defaultTariffDirection('OUTBOUND') === direction ? 'OUTBOUND' : 'INBOUND'
 

@@ -58,7 +58,7 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
 
 const validationStatus = { current: 400, earlier: 409 } as const satisfies Record<Layout, number>
 
-/** Find the HTTP status of a refusal. Source: contract decisions 1 and 3. */
+/** Find the HTTP status of a refusal. Source: docs/rules/errors.md #status-codes. */
 export const statusOf = (code: RefusalCode, layout: Layout): number => statuses[code] ?? validationStatus[layout]
 
 /** Seconds after which a caller may ask again, for codes that pass by themselves; undefined for all others. */
@@ -81,7 +81,7 @@ const typeOf = (status: number, context: string): ErrorType => {
 
 /**
  * Write a refusal as the error object. Absent members are left out; the message is cut so that the whole stays under 8 KiB.
- * Source: contract decisions 3.
+ * Source: docs/rules/errors.md #error-object.
  */
 export const errorObject = (refusal: Refusal, occasion: ErrorOccasion): ErrorObject => ({
   object: 'error',

@@ -67,7 +67,10 @@ const changesOf = ({ kind, data }: (typeof kinds)[number]): readonly EventType[]
     { type: `${kind}.${verb}.failed`, occurs: `A request to ${verb} a ${kind} is refused.`, data: failure },
   ])
 
-/** Every type of event that an endpoint can get, by resource. The list is closed. Source: contract decisions 14 and 18. */
+/**
+ * Every type of event that an endpoint can get, by resource. The list is closed.
+ * Source: docs/rules/events-and-webhooks.md #event-types.
+ */
 export const eventTypes: readonly EventType[] = [
   ...kinds.flatMap(changesOf),
   { type: 'price.update', occurs: 'Prices of a location change in an interval, beside location.update.', data: priceUpdate },

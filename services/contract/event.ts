@@ -63,7 +63,10 @@ export const eventToWire = (event: Event, layout: Layout = 'current'): EventWire
   }
 }
 
-/** The data of a `*.failed` event: what was asked for, and why it was refused. Source: contract decisions 14. */
+/**
+ * The data of a `*.failed` event: what was asked for, and why it was refused.
+ * Source: docs/rules/events-and-webhooks.md #failed-requests.
+ */
 export const failedEventData = (
   asked: { readonly referenceId: string | null; readonly id: string | null },
   refusal: Refusal,
@@ -75,7 +78,7 @@ export const failedEventData = (
   request_id: requestId,
 })
 
-/** The data of a `tariff.*` event. Source: contract decisions 14. */
+/** The data of a `tariff.*` event. Source: docs/rules/events-and-webhooks.md #events. */
 export const tariffEventData = (tariff: {
   readonly liveMode: boolean
   readonly tariffId: string

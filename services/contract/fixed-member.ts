@@ -8,7 +8,8 @@ const fixed = z.unknown().optional().meta({ readOnly: true })
 
 /**
  * Members of an object that a PATCH may repeat and never change, so that a client can send back what it read.
- * The members that the PATCH changes are added after these. Source: contract decisions 18.
+ * The members that the PATCH changes are added after these.
+ * Source: docs/rules/versions-and-transport.md #members-that-cannot-change.
  */
 export const fixedMembers = (shape: z.ZodObject): Readonly<Record<string, typeof fixed>> =>
   Object.fromEntries(Object.keys(shape.shape).map(name => [name, fixed]))

@@ -5,7 +5,8 @@ const plainOrigin = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/
 
 /**
  * Return the origin that a content security policy must allow for an image; null if the address is no address of the web (https, or http
- * on this machine), or has a host that a policy cannot name. Source: Content Security Policy Level 3, 2.3.1.
+ * on this machine), or has a host that a policy cannot name.
+ * Source: Content Security Policy Level 3, 2.3.1, https://www.w3.org/TR/CSP3/#grammardef-host-source.
  */
 export const imageOrigin = (address: string): string | null => {
   if (!URL.canParse(address)) return null

@@ -46,7 +46,7 @@ export const meterRecordData = z.object({
   tariff: z.object({ cost: costShape }),
 })
 
-/** The object's differences between the layouts, its request echo apart. Source: contract decisions 17. */
+/** The object's differences between the layouts, its request echo apart. Source: docs/rules/earlier-version.md #costs-and-records. */
 export const meterRecordAnswerRenames: readonly Rename[] = [
   ...meterRecordRenames,
   { current: 'data.tariff.cost', earlier: 'data.tariff' },

@@ -13,7 +13,7 @@ export const otherLayout = (layout: Layout): Layout => (layout === 'current' ? '
 /**
  * Read an `Api-Version` header. Absent or blank: null, so that the path or the account decides.
  * Refuses a version that does not exist, naming both that do.
- * Source: contract decisions 1.
+ * Source: docs/rules/versions-and-transport.md #choosing-a-version.
  */
 export const layoutFromHeader = (header: string | undefined): Result<Layout | null> => {
   const version = header?.trim() ?? ''
@@ -24,7 +24,8 @@ export const layoutFromHeader = (header: string | undefined): Result<Layout | nu
 
 /**
  * Choose the layout of a request: the header's; else that of a path that exists in one layout only; else the account's default.
- * `serving` are the layouts in which the path exists, at least one. Source: contract decisions 1.
+ * `serving` are the layouts in which the path exists, at least one.
+ * Source: docs/rules/versions-and-transport.md #choosing-a-version.
  */
 export const chooseLayout = (header: Layout | null, serving: readonly Layout[], accountDefault: Layout): Layout => {
   if (header !== null) return header

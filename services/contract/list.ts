@@ -10,7 +10,7 @@ const paging = {
 
 /**
  * The query of a list: limit, one of two cursors, and the list's own filters.
- * Refuses both cursors at once. Source: contract decisions 7.
+ * Refuses both cursors at once. Source: docs/rules/identifiers-and-lists.md #lists.
  */
 export const listParameters = <Filters extends z.core.$ZodLooseShape>(filters: Filters) =>
   parameters({ ...paging, ...filters }).superRefine((query, context) => {

@@ -35,7 +35,10 @@ export const firstOverlap = (prices: readonly PriceInterval[]): { readonly index
   return null
 }
 
-/** Read a body of prices, in the order that was sent; two of them must not share time. Source: contract decisions 12. */
+/**
+ * Read a body of prices, in the order that was sent; two of them must not share time.
+ * Source: docs/rules/markets-and-forecasts.md #storing-prices.
+ */
 export const marketPrices = listOf(interval, { min: 1, max: submissionLimits.records }).superRefine((prices, context) => {
   const overlap = firstOverlap(prices)
   if (overlap !== null) refuseField(context, 'field_invalid', `must not overlap entry [${overlap.other}]`, [overlap.index, 'start_time'])

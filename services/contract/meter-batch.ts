@@ -70,7 +70,8 @@ export const isInLines = (body: RawBody): boolean => body.mediaType === lines
 /**
  * Read the body of a submission into its elements, in steps: JSON list or one JSON value a line; elements over 8 KiB are named, for they
  * spoil themselves alone. Refuses the whole for what is no JSON, for no element, for more than 10,000, and for values that no record has, in
- * great numbers; bodies are not parsed to find that. Source: contract decisions 8 and 16.
+ * great numbers; bodies are not parsed to find that.
+ * Source: docs/rules/metering.md #submissions; docs/rules/limits.md #requests.
  */
 export function* readRecords(body: RawBody): Generator<void, Result<Submission>> {
   const read = yield* readSubmission(body.bytes, isInLines(body), capacity, submissionLimits.recordBytes)

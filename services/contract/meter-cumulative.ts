@@ -59,7 +59,7 @@ export type SubmittedReading = { readonly time: number; readonly value: bigint; 
 /**
  * Read the body of a submission of register readings in steps, in the names of either layout: null is the same as absent, directions resolved.
  * That location and device exist is not looked at. Refuses the whole for what is wrong with anything but a reading, for no reading, and
- * for more than 10,000. Source: contract decisions 8 and 16.
+ * for more than 10,000. Source: docs/rules/metering.md #register-readings; docs/rules/limits.md #requests.
  */
 export function* readCumulative(bytes: Uint8Array, layout: Layout): Generator<void, Result<CumulativeSubmission>> {
   const parsed = yield* readJson(bytes)
@@ -98,7 +98,7 @@ const readHead = (body: unknown): Result<CumulativeSubmission> => {
 /**
  * Read one reading of a submission that arrives at `at` (ms); the value is exact from its decimal text, half to even to 1e-6 Wh.
  * Refuses values below zero and above 1e12 Wh, times before 2000-01-01 and more than 7 days ahead, and unknown members, with one sentence.
- * Source: contract decisions 8.
+ * Source: docs/rules/metering.md #register-readings.
  */
 export const readReading = (element: unknown, units: RegisterUnits, at: number): Result<SubmittedReading> => {
   if (!isMembers(element)) return refused('field_invalid', 'A reading must be an object')

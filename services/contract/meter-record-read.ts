@@ -83,7 +83,7 @@ export type StoredRecordView = {
 
 const inUtc = (): number => 0
 
-/** Write a stored record for the wire, times in UTC. Source: contract decisions 2. */
+/** Write a stored record for the wire, times in UTC. Source: docs/rules/versions-and-transport.md #offsets-of-answers. */
 export const storedRecordToWire = (view: StoredRecordView): z.output<typeof storedRecordShape> => ({
   id: view.id,
   object: 'meter_record',

@@ -68,7 +68,7 @@ type RecordMembers = {
  * Read one submitted record that arrives at `at` (ms), in the names of either layout: the words of the caller in, the domain's record out.
  * null is the same as absent; energy is exact from the decimal text. That location and device exist is not looked at, and
  * own references stay in place of their ids. Refuses with one sentence in the words of the layout, and the member at fault.
- * Source: contract decisions 8, 17 and 18.
+ * Source: docs/rules/metering.md #submissions; docs/rules/identifiers-and-lists.md #references; docs/rules/earlier-version.md #names.
  */
 export const readMeterRecord = (element: unknown, layout: Layout, at: number): Result<MeterRecord> => {
   if (!isMembers(element)) return refused('field_invalid', 'A record must be an object')

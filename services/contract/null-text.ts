@@ -4,7 +4,7 @@ import { type JsonSchema, schemaOf } from './schema-document.ts'
 
 /**
  * The earlier version never sends null for a member that its published file calls a string: the member is left out.
- * Source: contract decisions 18.
+ * Source: docs/rules/earlier-version.md #null-members.
  */
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -7,7 +7,7 @@ import { fields, instant, refuseField } from './field.ts'
 /** A set of query parameters, all known. */
 export const parameters = fields
 
-/** true, false, 1, 0 in any case. Source: contract decisions 2. */
+/** true, false, 1, 0 in any case. Source: docs/rules/versions-and-transport.md #query-parameters. */
 export const flag = z
   .string()
   .transform((value, context) => {
@@ -18,7 +18,7 @@ export const flag = z
   })
   .meta({ type: 'boolean' })
 
-/** auto, or a flag, in any case. Source: contract decisions 18. */
+/** auto, or a flag, in any case. Source: docs/rules/versions-and-transport.md #query-parameters. */
 export const autoFlag = z
   .string()
   .transform((value, context) => {
@@ -42,7 +42,7 @@ export const wholeNumber = ({ min, max }: { readonly min: number; readonly max: 
 
 const brokenOffset = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?) (\d\d:\d\d)$/
 
-/** Put back the `+` of an offset that form decoding turned into a space. Source: contract decisions 2. */
+/** Put back the `+` of an offset that form decoding turned into a space. Source: docs/rules/versions-and-transport.md #instants. */
 export const restorePlus = (value: string): string => value.replace(brokenOffset, '$1+$2')
 
 /** An RFC 3339 date and time; a `+` that form decoding turned into a space is put back. */

@@ -18,7 +18,7 @@ export type PostalAddress = z.output<typeof postalAddressShape>
 
 const countriesWithStates: readonly string[] = ['US', 'CA', 'AU']
 
-/** Read a country of ISO 3166-1 alpha-2, in capitals. Refuses UK with a hint at GB. Source: contract decisions 18. */
+/** Read a country of ISO 3166-1 alpha-2, in capitals. Refuses UK with a hint at GB. Source: docs/rules/registry.md #placing-an-address. */
 export const countryCode = z
   .string()
   .transform((written, context) => {

@@ -10,7 +10,7 @@ import type { Rename } from './earlier.ts'
 import { fields, instant, optional, word } from './field.ts'
 import type { Layout } from './layout.ts'
 
-/** The longest span of prices. Source: contract decisions 11. */
+/** The longest span of prices. Source: docs/rules/prices-and-audits.md #span. */
 export const priceLimits = { days: 90 } as const
 
 const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
@@ -39,7 +39,8 @@ type SpanBody = {
 
 /**
  * Read the span of a request that arrived at `at` (ms). The earlier layout knows whole seconds.
- * Refuses `end_before_start` for an empty span. Source: contract decisions 11 and 17.
+ * Refuses `end_before_start` for an empty span.
+ * Source: docs/rules/prices-and-audits.md #span; docs/rules/earlier-version.md #prices.
  */
 export const readPriceSpan = (body: SpanBody, layout: Layout, at: number): Result<PriceSpan> => {
   const known = (instantAt: number): number => (layout === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt)

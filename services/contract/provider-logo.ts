@@ -14,7 +14,7 @@ const colourOf = (name: string): string => {
 
 /**
  * Return the logo of a supplier, or a picture of its initials: clients show what they get as an image. A `data:` address of an SVG, which
- * needs no request. Source: Connect reference 3.
+ * needs no request. Source: docs/rules/connect.md #pages.
  */
 export const logoOf = ({ displayName, logoUrl }: { readonly displayName: string; readonly logoUrl: string | null }): string => {
   if (logoUrl !== null) return logoUrl

@@ -67,7 +67,8 @@ export const refusalOf = (issues: readonly z.core.$ZodIssue[], part: ShapePart):
 
 /**
  * Read a value by a shape.
- * Refuses with the field's path and one sentence that says what to change. Source: contract decisions 2 and 3.
+ * Refuses with the field's path and one sentence that says what to change.
+ * Source: docs/rules/versions-and-transport.md #unknown-names; docs/rules/errors.md #messages.
  */
 export const readShape = <Shape extends z.ZodType>(shape: Shape, value: unknown, part: ShapePart): Result<z.output<Shape>> => {
   const read = shape.safeParse(value, { reportInput: true })
@@ -76,7 +77,8 @@ export const readShape = <Shape extends z.ZodType>(shape: Shape, value: unknown,
 
 /**
  * Gather a query into one text per name; an empty value counts as absent.
- * Refuses a parameter that is given twice, because one of the two would be lost. Source: contract decisions 18.
+ * Refuses a parameter that is given twice, because one of the two would be lost.
+ * Source: docs/rules/versions-and-transport.md #query-parameters.
  */
 export const readQuery = (query: string): Result<Readonly<Record<string, string>>> => {
   const read: Record<string, string> = Object.create(null)

@@ -10,7 +10,7 @@ import { scaledNumber } from './exact-number.ts'
 import { instant, optional, scaledDecimal, word } from './field.ts'
 import type { PriceSpan } from './price-request.ts'
 
-/** The longest windows, in days. Source: contract decisions 13 and 16. */
+/** The longest windows, in days. Source: docs/rules/limits.md #objects. */
 export const scheduleLimits = { windowDays: { current: 3, earlier: 90 }, amountDays: 7, devices: 1_000, windows: 2_000 } as const
 
 const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
@@ -56,7 +56,8 @@ type WindowBody = {
 }
 
 /**
- * Read the window of a request that arrived at `at` (ms). Refuses `end_before_start` for an empty one. Source: contract decisions 13.
+ * Read the window of a request that arrived at `at` (ms). Refuses `end_before_start` for an empty one.
+ * Source: docs/rules/schedules.md #windows.
  */
 export const readWindow = (body: WindowBody, at: number): Result<PriceSpan> => {
   const { start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes }, end_time: to } = body
@@ -149,7 +150,7 @@ export const windowRequestToWire = ({ span, segment }: WindowView) => ({
   end_time: writeInstant(span.end, span.endOffset),
 })
 
-/** The differences between the layouts that schedules of a window share. Source: contract decisions 17. */
+/** The differences between the layouts that schedules of a window share. Source: docs/rules/earlier-version.md #names. */
 export const windowRenames = {
   body: [
     { current: 'tariff_direction', earlier: 'tariff' },

@@ -37,7 +37,7 @@ const grantSlice = (): void => {
 
 /**
  * Wait for the next slice. Each turn of the event loop gives one slice to one work, so that the turn stays short however many works wait.
- * Accounts take turns; works without an account share one. Source: promises I8 and S6.
+ * Accounts take turns; works without an account share one. Source: docs/promises.md #i8, #s6.
  */
 export const nextSlice = (account = ''): Promise<void> =>
   new Promise(resolve => {

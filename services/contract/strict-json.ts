@@ -82,7 +82,7 @@ export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
  * Parse a body, judging its text: numbers are doubles where these carry them exactly, else `ExactNumber`.
  * Refuses the whole body for duplicate members, half surrogates, NUL, more than 32 levels, bytes that are not UTF-8, what is not JSON,
  * more than 150,000 values, 20,000 elements in a list or 100 members in an object. Number ranges are the fields' to judge.
- * Source: contract decisions 2.
+ * Source: docs/rules/versions-and-transport.md #json-text.
  */
 export const parseJson = (bytes: Uint8Array): Result<unknown> => atOnce(readJson(bytes))
 
@@ -133,7 +133,8 @@ export type ReadSubmission = Result<Submission> | { readonly ok: false; readonly
 /**
  * Parse a submission in steps: a JSON list, or one JSON value a line with blank lines left out. Elements longer than `elementLimit` bytes
  * are named, not refused, for they spoil themselves alone. Refuses the body as `parseJson` does, and when it is no list; in lines with the
- * number of the first that is no JSON; and for more than it may hold, before any of it is parsed. Source: contract decisions 2, 8 and 16.
+ * number of the first that is no JSON; and for more than it may hold, before any of it is parsed.
+ * Source: docs/rules/metering.md #submissions; docs/rules/versions-and-transport.md #json-text.
  */
 export function* readSubmission(
   bytes: Uint8Array,

@@ -46,7 +46,7 @@ export const scheduleFrame = z.array(
   }).meta({ component: 'ScheduleEntryInput' }),
 )
 
-/** The schedule of a market tariff that has none of its own: all day at the market price. Source: contract decisions 18. */
+/** The schedule of a market tariff that has none of its own: all day at the market price. Source: docs/rules/tariffs.md #market-tariffs. */
 export const marketSchedule: readonly ScheduleEntryInput[] = [
   { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
 ]

@@ -70,7 +70,7 @@ const eventTypes = listOf(text().meta({ examples: ['customer.*'] }), { min: 1, m
 
 /**
  * Refuse filters that take no event type, with the nearest name; null if each takes any. Filters that `stored` has stay.
- * Source: contract decisions 18.
+ * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const refuseFilters = (filters: readonly string[], stored: readonly string[] = []): Refusal | null => {
   for (const [index, filter] of filters.entries()) {

@@ -202,7 +202,7 @@ function* rowsOf(cluster: Cluster, changed: readonly Entry[], withdrawn: readonl
  * actuals cover, accumulators count in their own order, and what lies behind a change is costed anew. `stored`: see `gatherRows`.
  * Each row is written once, with the highest version of what caused it. Behind a `prefix` only rows that start there are costed, and
  * `stored` must hold those that start before and reach into it. Gives null now and then: others may run meanwhile.
- * Source: contract decisions 8 and 10.
+ * Source: docs/rules/metering.md #estimates; docs/rules/tariffs.md #counting-order.
  */
 export function* recost(
   cluster: Cluster,

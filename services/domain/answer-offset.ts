@@ -7,7 +7,7 @@ export type AnswerOffset = (at: number) => number
  * Return the offsets of an answer to a request in the offset `requested` (minutes): the offset of the zone at each instant, or UTC if the
  * request is in UTC. `zone` is null if the places of an answer have no zone in common; then the requested offset applies.
  * Neighbouring instants are cheap: the zone is searched only after a clock change.
- * Source: contract decisions 2 and 18.
+ * Source: docs/rules/versions-and-transport.md #offsets-of-answers.
  */
 export const answerOffset = (zone: TimeZone | null, requested: number): AnswerOffset => {
   if (requested === 0 || zone === null) return () => requested

@@ -21,7 +21,7 @@ export const dayNumber = (year: number, month: number, date: number): number => 
   return year * 365 + leapDays + (daysBeforeMonth[month - 1] as number) + leapDayPassed + date - 1 - 719_528
 }
 
-/** Give the date of a day number; the inverse of `dayNumber`. Source: H. Hinnant, chrono-compatible date algorithms. */
+/** Give the date of a day number; the inverse of `dayNumber`. Source: H. Hinnant, https://howardhinnant.github.io/date_algorithms.html. */
 export const civilDate = (day: number): CivilDate => {
   const shifted = day + 719_468
   const era = Math.floor(shifted / 146_097)

@@ -144,7 +144,7 @@ const nextOf = { HOUR: nextHour, DAY: nextLocalMidnight, MONTH: nextLocalMonth }
 /**
  * Give the edges of the calendar buckets of [from, to): `from`, every edge inside, `to`.
  * Hours begin at full hours of the wall clock and at clock changes. Stops after `limit` buckets (a longer list means too many).
- * Source: contract decisions 9.
+ * Source: docs/rules/costs.md #buckets.
  */
 export const calendarEdges = (
   zone: TimeZone,

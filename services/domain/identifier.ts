@@ -1,7 +1,7 @@
 import type { EnergyFlowDirection } from './record/record.ts'
 import type { TariffDirection } from './tariff/tariff.ts'
 
-/** The prefix of every kind of identifier. Source: description, identifier prefixes; contract decisions 5. */
+/** The prefix of every kind of identifier. Source: docs/rules/identifiers-and-lists.md #prefixes. */
 export const idPrefixes = {
   account: 'acc_',
   customer: 'cus_',
@@ -96,7 +96,7 @@ const objectText = (of: Pick<RecordIdentity, 'accountId' | 'liveMode' | 'locatio
 
 /**
  * Give the text whose hash names a meter record: equal for equal identities, different for different ones.
- * Its id is `formatId('meterRecord', sha256(text))`. Source: contract decisions 8.
+ * Its id is `formatId('meterRecord', sha256(text))`. Source: docs/rules/identifiers-and-lists.md #record-ids.
  */
 export const recordIdentityText = (of: RecordIdentity): string =>
   `record ${objectText(of)} ${of.energyFlowDirection} ${of.tariffDirection} ${of.start} ${of.end} ${part(of.sessionReferenceId)}${part(of.recordReferenceId)}`

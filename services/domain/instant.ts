@@ -51,7 +51,7 @@ const fractionEnd = (text: string): number => {
 /**
  * Read an RFC 3339 text as an instant; `undefined` when it is none.
  * `T` and `Z` in any case, digits finer than a millisecond cut. `:60`, 24:00, a space, a missing offset and impossible dates are none.
- * Source: contract decisions 2.
+ * Source: docs/rules/versions-and-transport.md #instants.
  */
 export const parseInstant = (text: string): number | undefined => {
   const wall = wallClock(text)

@@ -16,7 +16,10 @@ export const energyScale = 6
 export const moneyScale = 9
 
 const maxDigits = 17
-/** Characters of a number text; a longer one is refused before anything works on it. Source: contract decisions 18. */
+/**
+ * Characters of a number text; a longer one is refused before anything works on it.
+ * Source: docs/rules/versions-and-transport.md #numbers.
+ */
 export const maxNumberLength = 400
 /** 1e11 Wh, the most that one record may hold. */
 export const maxRecordEnergy: Energy = 100_000_000_000_000_000n
@@ -69,7 +72,8 @@ export const mulDivHalfEven = (a: bigint, b: bigint, divisor: bigint): bigint =>
 
 /**
  * Give the part of an amount that has passed after `elapsed` of `length`: round(amount × elapsed / length), half to even.
- * `amount` ≥ 0, 0 ≤ elapsed ≤ length, length > 0 (ms). Differences of shares add up to the amount. Source: contract decisions 9.
+ * `amount` ≥ 0, 0 ≤ elapsed ≤ length, length > 0 (ms). Differences of shares add up to the amount.
+ * Source: docs/rules/costs.md #cumulative-shares.
  */
 export const cumulativeShare = (amount: bigint, elapsed: number, length: number): bigint => {
   if (elapsed === length) return amount
@@ -129,7 +133,8 @@ export type DecimalRule = { readonly scale: number; readonly min: bigint; readon
 /**
  * Read the text of a JSON number as an integer at a scale, exactly.
  * More decimals than the scale are rounded half to even if the rule says `round`, else refused. Refuses what is no number, more than
- * 400 characters or 17 significant digits, and values outside the limits, with `field`. Source: contract decisions 2.
+ * 400 characters or 17 significant digits, and values outside the limits, with `field`.
+ * Source: docs/rules/versions-and-transport.md #numbers.
  */
 export const readDecimal = (text: string, rule: DecimalRule, field: string): Result<bigint> => {
   const read = readMantissa(text, field)
@@ -206,7 +211,8 @@ const energyOutside = (field: string) => refused('value_out_of_range', `${field}
 /**
  * Read the energy of a value from its decimal text, exactly, half to even to 1e-6 Wh.
  * W and KW are constant power over `elapsedMs` (instants apart, not clock text). Refuses what is no number, more than 400
- * characters or 17 significant digits, values below zero and energy above 1e11 Wh, with `field`. Source: contract decisions 8.
+ * characters or 17 significant digits, values below zero and energy above 1e11 Wh, with `field`.
+ * Source: docs/rules/metering.md #energy.
  */
 export const readEnergy = (text: string, units: EnergyUnits, elapsedMs: number, field = 'value'): Result<Energy> => {
   const plain = plainEnergy(text, units, elapsedMs)

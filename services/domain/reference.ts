@@ -33,7 +33,8 @@ export const maxReferenceText = maxReference + anyKindPrefix.length
 
 /**
  * Read an own reference that stands in place of an id: `reference:depot-7`, or `location:`, `device:` and `customer:` for one kind.
- * Null if the text is no reference to one of the allowed kinds. Source: contract decisions 18.
+ * Null if the text is no reference to one of the allowed kinds.
+ * Source: docs/rules/identifiers-and-lists.md #references.
  */
 export const readReference = (text: string, allowed: readonly ReferenceKind[]): OwnReference | null => {
   if (text.startsWith(anyKindPrefix)) return { kinds: allowed, reference: text.slice(anyKindPrefix.length) }

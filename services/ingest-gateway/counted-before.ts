@@ -51,7 +51,7 @@ const aroundEstimates = ({ from, to }: Span, stored: readonly Named[]): Span => 
  * Read what the stored records of the location mean for the cost of one that stands among them, or takes the place of its stored form:
  * what those before it, in the order of the accumulators, have brought to its tiers, less what actuals cover of estimates, and what
  * actuals cover of itself. Reads the local months that the record touches; without tiers its own time alone.
- * Source: contract decisions 8 and 10.
+ * Source: docs/rules/metering.md #instant-cost; docs/rules/tariffs.md #counting-order.
  */
 export const countedBefore = async (
   clickHouse: ClickHouse,

@@ -67,7 +67,8 @@ const defaultWaitMs = 5_000
  * With tiers it counts every record of the location acknowledged before, and an estimate loses what actuals among them cover; the price of
  * any other record is that of the snapshot.
  * Refuses what `readMeterRecord` refuses, unknown objects, and a record without tariff or price, which stores nothing. Throws `Failure`
- * where a store is away, and `lane_behind` where the records that it depends on are not stored in time. Source: contract decisions 8.
+ * where a store is away, and `lane_behind` where the records that it depends on are not stored in time.
+ * Source: docs/rules/metering.md #instant-cost.
  */
 export const calculateInstantCost =
   (parts: CalculateInstantCost) =>

@@ -19,7 +19,8 @@ const mostFill = 0.5
 
 /**
  * Watch the lanes. Test mode waits while a lane's worker is more than 30 s behind though it moves. Nobody's records are taken any more
- * once unread ones fill a half of the lane's room or retention: beyond it they could be lost before they are read. Source: design 4.
+ * once unread ones fill a half of the lane's room or retention: beyond it they could be lost before they are read.
+ * Source: docs/architecture.md #shedding.
  */
 export const lanePressure = (log: Pick<Log, 'lag' | 'partitions'>): LanePressure => {
   const unseen = (): Lane => ({ seen: { committed: -1, firstUnreadAgeMs: 0, fill: 0 }, movedAt: 0 })

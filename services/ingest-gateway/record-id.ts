@@ -7,7 +7,10 @@ import { copyBytes } from '../platform/log/copy-bytes.ts'
 type Owner = Pick<RecordIdentity, 'accountId' | 'liveMode'>
 type Identity = Omit<RecordIdentity, 'accountId' | 'liveMode'>
 
-/** Give the 24 hexadecimal digits of a record's id: the first 96 bits of a SHA-256 over its identity. Source: contract decisions 8. */
+/**
+ * Give the 24 hexadecimal digits of a record's id: the first 96 bits of a SHA-256 over its identity.
+ * Source: docs/rules/identifiers-and-lists.md #record-ids.
+ */
 export const recordIdDigits = (owner: Owner, record: Identity): string =>
   hash('sha256', viewOf(writeIdentity(owner, record)), 'hex').slice(0, 24)
 

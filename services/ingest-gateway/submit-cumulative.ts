@@ -30,7 +30,7 @@ type Request = RequestOf<typeof meterCumulativeSubmit>
  * Take a submission of readings of one register: check each, write the good ones durably, answer with the receipt.
  * Refuses the whole for what is wrong with anything but a reading, and for a location or device that does not exist. Throws `Failure`
  * where a store is away or the fate of a reading is unknown; then nothing is acknowledged and the whole may be sent again.
- * Source: contract decisions 8.
+ * Source: docs/rules/metering.md #register-readings, #acknowledgement.
  */
 export const submitCumulative =
   ({ known, references, readings: writer, headers, batchIds, counts }: SubmitCumulative) =>

@@ -29,7 +29,8 @@ export type SubmitInterval = {
 /**
  * Take a submission of interval records: check each, write the good ones durably, answer with the receipt.
  * Refuses the whole for a body that is no submission. Throws `Failure` where a store is away or the fate of a record is unknown; then
- * nothing is acknowledged and the whole may be sent again. Source: contract decisions 8.
+ * nothing is acknowledged and the whole may be sent again.
+ * Source: docs/rules/metering.md #submissions, #acknowledgement.
  */
 export const submitInterval =
   ({ known, references, writer, batchIds, counts }: SubmitInterval) =>

@@ -16,7 +16,7 @@ const expired = refused('token_expired', 'The bearer token has expired: log in a
  * Make the check of bearer tokens. A token's signature is verified once and its key's state is read every 30 s;
  * a revoked key therefore ends its tokens within 60 s in every process. A store of keys that refuses, or has not answered after 5 s, is away:
  * tokens that were accepted before go on until they expire, others throw its `Failure`.
- * Source: contract decisions 4; design 4, shedding.
+ * Source: docs/rules/authentication.md #revocation.
  */
 export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState): Authenticate => {
   const cache = new Map<string, CachedToken>()
@@ -45,7 +45,10 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
 
 const operator: Caller = { accountId: '', liveMode: true, keyId: 'operator', scope: 'operator', defaultLayout: 'current' }
 
-/** Make the check of the operator's own key; texts are compared in a time that tells nothing of them. Source: contract decisions 12. */
+/**
+ * Make the check of the operator's own key; texts are compared in a time that tells nothing of them.
+ * Source: docs/rules/authentication.md #operator-key.
+ */
 export const operatorAuthenticator = (operatorKey: string): ((key: string) => Caller | null) => {
   const digestOf = (key: string): Buffer => createHash('sha256').update(key).digest()
   const right = digestOf(operatorKey)

@@ -31,7 +31,10 @@ const longestToken = 2_048
 const badToken = refused('bad_credentials', 'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".')
 const expiredToken = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 
-/** Make the signer and verifier of bearer tokens; processes with the same secret take each other's tokens. Source: contract decisions 4. */
+/**
+ * Make the signer and verifier of bearer tokens; processes with the same secret take each other's tokens.
+ * Source: docs/rules/authentication.md #bearer-tokens.
+ */
 export const bearerTokens = (secret: Secret): BearerTokens => {
   const [present, ...former] = textsOf(secret)
   const keyFrom = (text: string): Uint8Array => new Uint8Array(hkdfSync('sha256', text, 'wattledger', 'bearer-token', 32))

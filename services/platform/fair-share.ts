@@ -30,7 +30,7 @@ type Queue = { running: number; readonly waiting: Waiter[] }
 
 /**
  * Make a share. A free place goes to the account that was served the longest time ago, and within an account to who waits longest: one that
- * asks for much waits behind itself. Source: promises S6.
+ * asks for much waits behind itself. Source: docs/promises.md #s6.
  */
 export const fairShare = ({ atOnce, ofAccount, waiting, unbounded, crowdedMs = 0 }: ShareLimits): FairShare => {
   /** Accounts in the order in which they were served last. */

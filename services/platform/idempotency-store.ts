@@ -36,7 +36,7 @@ const fromStored = ({ status, headers, body }: StoredAnswer, claim: IdempotencyC
 
 /**
  * Make the store of idempotency keys. `holder` is the lock by which others tell whether this process lives; `seal` keeps answers that show
- * a secret. Source: contract decisions 2.
+ * a secret. Source: docs/rules/versions-and-transport.md #idempotency.
  */
 export const idempotencyKeys = (database: Database, holder: number | null = null, seal: Seal | null = null): IdempotencyKeys => {
   /** The attempts that run in this process, by the claim that each request holds. */

@@ -23,7 +23,7 @@ let lastTail = 0
 /**
  * Mint the id of a stored object at `at` (ms): its prefix, 12 hex digits of the time and 12 of chance.
  * Within one process each id sorts after the one before it, also where time stands still or steps back.
- * Not a secret: who knows one id can guess near ones. Source: contract decisions 5.
+ * Not a secret: who knows one id can guess near ones. Source: docs/rules/identifiers-and-lists.md #time-order.
  */
 export const mint = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number): string => {
   const stepped = lastTail + 1 + chance(1)

@@ -19,7 +19,7 @@ const settling = Date.UTC(2028, 0, 1)
  * Covers 1999-01-01 to 2102-01-01 by the rules of the runtime's own time zone data; before and after, the outermost offsets hold.
  * The name is matched without case and returned as the IANA table spells it; an alias stays the alias (`Asia/Calcutta`).
  * Names that only the runtime knows (`PST`, `SystemV/AST4`, `+05:30`) are no zones. Calls with the same zone give the same arrays.
- * Source: IANA time zone database.
+ * Source: https://www.iana.org/time-zones.
  */
 export function timeZone(name: string): TimeZone | null {
   const spelled = spelling().get(name.toLowerCase())

@@ -43,7 +43,10 @@ const awayMs = { metering: 3_600_000, other: 60_000 } as const
 const maxHashes = 500
 const maxQueries = 2
 
-/** The same words for every wrong key, so that a caller does not learn which accounts and keys exist. Source: contract decisions 18. */
+/**
+ * The same words for every wrong key, so that a caller does not learn which accounts and keys exist.
+ * Source: docs/rules/authentication.md #wrong-keys.
+ */
 export const wrongKey = refused('bad_credentials', 'The account id or the API key is wrong.')
 
 const away = (): Failure => new Failure('store_silent', 'The store of keys does not answer.', { retriable: true })
@@ -51,7 +54,7 @@ const away = (): Failure => new Failure('store_silent', 'The store of keys does 
 /**
  * Make the check of API keys. A key with a wrong checksum costs no query, and concurrent look-ups share queries. A verified key is cached and
  * its state is read again every 30 s, so that a revocation holds within 60 s; while the store is away a key goes on for 60 s after
- * its last read, for metering for an hour. Source: contract decisions 18.
+ * its last read, for metering for an hour. Source: docs/rules/authentication.md #revocation, #wrong-keys.
  */
 export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {
   const cache = new Map<string, CachedKeyState>()

@@ -37,7 +37,7 @@ export const tenantOf = ({ caller }: Pick<RequestOf<Operation>, 'caller'>): Tena
 /**
  * Make a change of the caller's records. In its transaction stand its events and, under an Idempotency-Key, its answer; the orders that
  * it owes are in their lanes when this returns, or are left to the relay after a second. A refusal undoes everything. Refuses what `work` refuses, and `idempotency_in_progress` where another process has taken the request over.
- * Source: contract decisions 2 and 14; design 4.
+ * Source: docs/rules/versions-and-transport.md #idempotency; docs/architecture.md #outbox-and-leases, #recost-requests.
  */
 export const change = async <T>(
   dependencies: QueryServiceDependencies,

@@ -48,7 +48,8 @@ const refusalCount = (report: (leftOut: ReadonlyMap<string, number>) => void): (
 /**
  * Make the writer of the events of refused changes of customers, locations and devices; refusals of other operations leave none, nor does
  * a request whose twin goes on. A key causes at most 100 a minute: the rest is counted and logged, so that a caller without the right
- * to write cannot fill the store. Only valid keys are counted, so memory is bounded by the keys in use. Source: contract decisions 14.
+ * to write cannot fill the store. Only valid keys are counted, so memory is bounded by the keys in use.
+ * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
 export const refusalEvents = (database: Database, log: Pick<Logger, 'warn'>): ((told: Refused) => Promise<void>) => {
   const mayWrite = refusalCount(leftOut => {

@@ -16,7 +16,7 @@ const keyOf = (secret: string): KeyObject => {
 
 /**
  * Write the signature header of a message: one `v1` signature for each secret, with blanks between them. `timestamp` in whole seconds.
- * Source: Standard Webhooks 1.0.
+ * Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
  */
 export const signatureHeader = (secrets: readonly string[], id: string, timestamp: number, body: string): string => {
   const signed = `${id}.${timestamp}.${body}`

@@ -7,7 +7,7 @@ import { type Probe, type ProbeKind, probeKinds, type Round } from './probe.ts'
 import type { Target } from './target.ts'
 import { busyShare, measureOf, quantile } from './verdict.ts'
 
-/** Work that an account may have done, again and again, within its rights. Source: promises S6. */
+/** Work that an account may have done, again and again, within its rights. Source: docs/promises.md #s6. */
 export const shares: readonly HostileInput[] = [
   'a plan of many windows at tiers',
   'prices of 90 days, eight at once',
@@ -19,7 +19,7 @@ export const shares: readonly HostileInput[] = [
   return input
 })
 
-/** How many times as long as at rest the reads of another account may take. Source: promises S6. */
+/** How many times as long as at rest the reads of another account may take. Source: docs/promises.md #s6. */
 export const mostSlowdown = 3
 /** Less than this is as good as nothing, in ms: a p99 at rest may be a few ms. */
 const leastMs = 30

@@ -3,9 +3,9 @@ import { type HostileInput, usualEndS } from './input.ts'
 import type { Idle, Measurement } from './measure.ts'
 import { type ProbeKind, probeKinds, type Round, type Wait } from './probe.ts'
 
-/** How much longer than at rest others may wait, in ms. Source: promises I8. */
+/** How much longer than at rest others may wait, in ms. Source: docs/promises.md #i8. */
 export const waitMarginMs = 100
-/** How much more CPU time twice the size may take. Source: promises I8. */
+/** How much more CPU time twice the size may take. Source: docs/promises.md #i8. */
 export const mostGrowth = 2.5
 /** Less CPU time than this says nothing of growth, in ms: a request alone takes some. */
 const leastComparedMs = 25

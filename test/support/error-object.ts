@@ -85,7 +85,10 @@ const parsed = (text: string): ErrorMembers | null => {
   }
 }
 
-/** List what is wrong with an answer that is no success; empty when it follows the error object. Source: contract decisions 3. */
+/**
+ * List what is wrong with an answer that is no success; empty when it follows the error object.
+ * Source: docs/rules/errors.md #error-object.
+ */
 export const errorFaults = (reply: RawReply): readonly string[] => {
   const error = parsed(reply.text)
   if (error === null) return [`the body is no object: ${reply.text.slice(0, 80)}`]

@@ -146,7 +146,8 @@ describe.each(['current', 'earlier'] as const)('an address that does not decide 
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
     if (layout === 'earlier') await flow.act('SAVE')
-    // The published file of the earlier version says string: what is not there is left out. Source: contract decisions 18.
+    // The published file of the earlier version says string: what is not there is left out.
+    // Source: docs/rules/earlier-version.md #null-members.
     expect(await sourcesOf(call)).toEqual(layout === 'current' ? { import: null, export: null } : {})
   })
 })

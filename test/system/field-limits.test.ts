@@ -54,7 +54,7 @@ describe('counts', () => {
       const statusOf = async (limit: string) =>
         (await client.send('GET', `${list}?limit=${limit}${/records|tariffs/.test(list) ? `&location_id=${world.location}` : ''}`)).status
       const statuses = await Promise.all(['1', '100', '0', '101', '-1', '1.5', ''].map(statusOf))
-      // An empty value counts as absent. Source: contract decisions 18.
+      // An empty value counts as absent. Source: docs/rules/versions-and-transport.md #query-parameters.
       expect([list, statuses]).toEqual([list, [200, 200, 400, 400, 400, 400, 200]])
     }
   })

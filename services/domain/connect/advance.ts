@@ -190,7 +190,7 @@ const save = (config: ConnectConfig, state: ConnectState): Result<Move> => {
 /**
  * Move a session by one input: the new state, and what the move asks of the world. Refuses, and then nothing has changed,
  * `route_invalid` for a page that is not open, `action_invalid` for a button without use, `option_not_supported`, `market_region_invalid`.
- * Source: Connect reference 2, 3 and 5.
+ * Source: docs/rules/connect.md #calls, #transitions.
  */
 export const advance = (config: ConnectConfig, state: ConnectState, input: Input): Result<Move> => {
   if (input.kind === 'start') return start(config, state, input.standing)

@@ -104,7 +104,7 @@ const takeSurcharge = (
   if (!mayFollowMarket(config, state)) return notOffered('MARKET')
   const isAsked = !state.hasMarketSource && state.regions.length > 1
   // A program that posts no region means the whole of a country, where there is one. A page that shows the choice posts null until a person
-  // has chosen: nothing is chosen for that person. Source: contract decisions 18.
+  // has chosen: nothing is chosen for that person. Source: docs/rules/connect.md #market-regions.
   const untold = captured.region === undefined ? wholeRegion(state.regions) : null
   const region = isAsked ? (captured.region ?? state.region ?? untold) : state.region
   if (isAsked && (region === null || !state.regions.includes(region))) return wrongRegion(state)

@@ -33,7 +33,7 @@ const isSkipped = (page: Page, { name, term }: ConnectState, sinceMs: number): b
  * Answer an input of a completed session whose token may only read, `sinceMs` after it was completed. The page stays as it is. A repeated
  * submit and the pages of name and term are answered with that page; name and term are taken once, in the first ten minutes, if they were
  * never given. BACK, CLOSE and a repeated SAVE end the visit; a wrong tariff can still be reported. Everything else is refused with
- * `action_invalid`. Source: contract decisions 18; Connect reference 5.
+ * `action_invalid`. Source: docs/rules/connect.md #completed-sessions.
  */
 export const advanceCompleted = (config: ConnectConfig, state: ConnectState, input: Input, sinceMs: number): Result<Move> => {
   switch (input.kind) {

@@ -56,7 +56,7 @@ const change = ['EDIT', 'DISCONNECT'] as const
 
 const plain = (route: string, more: readonly Action[] = []): PageRow => ({ routes: both(route), actions: both([...more, ...leave]) })
 
-/** The one table of pages: names and buttons, in both layouts. Source: Connect reference 3. */
+/** The one table of pages: names and buttons, in both layouts. Source: docs/rules/connect.md #pages. */
 const table: Readonly<Record<Page, PageRow>> = {
   address: plain('postal_address_capture'),
   provider: plain('provider_select', ['ADDRESS_CHANGE', 'PROVIDER_MISSING']),

@@ -128,7 +128,7 @@ export const asksRegion = (state: ConnectState): boolean => !state.hasMarketSour
 
 /**
  * Name the region that holds all others, as GB holds GB-A …: it is right whatever the address; null where there is none.
- * Source: contract decisions 18.
+ * Source: docs/rules/connect.md #market-regions.
  */
 export const wholeRegion = ([first, ...others]: readonly string[]): string | null =>
   first !== undefined && others.length > 0 && others.every(other => other.startsWith(`${first}-`)) ? first : null

@@ -18,7 +18,7 @@ const fractionOf = (percent: string): string => {
   return formatDecimal(read.value, 9)
 }
 
-/** Write captured prices as the schedule of a tariff: 18.5 percent is a fraction of 0.185. Source: Connect reference 3. */
+/** Write captured prices as the schedule of a tariff: 18.5 percent is a fraction of 0.185. Source: docs/rules/connect.md #pages. */
 export const scheduleOf = (state: ConnectState): readonly ScheduleEntryInput[] => {
   switch (state.structure) {
     case 'FIXED':
@@ -54,7 +54,8 @@ export const termsOf = (
 /**
  * Tell from when a new tariff holds (ms, null: always did). Without a date it is open towards the past if the location has none of its kind
  * yet, else it begins with the local day of `at`, or where the last one was closed on that day, so that nothing closed is priced again.
- * `others`: the location's tariffs of this kind that are not voided. Source: Connect reference 5.
+ * `others`: the location's tariffs of this kind that are not voided.
+ * Source: docs/rules/connect.md #start-of-the-tariff.
  */
 export const startOf = (
   given: number | null,
@@ -74,7 +75,7 @@ export type Replacement = { readonly id: string; readonly way: 'closes' | 'short
 
 /**
  * Tell what becomes of the living tariffs of a kind when a new one of [start, end) comes: those that share time with it end at its start.
- * Refuses a start that is open where something lives before it. Source: Connect reference 5.
+ * Refuses a start that is open where something lives before it. Source: docs/rules/connect.md #start-of-the-tariff.
  */
 export const replacements = (
   living: readonly Pick<Tariff, 'id' | 'contractStart' | 'contractEnd'>[],

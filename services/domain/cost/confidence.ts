@@ -2,7 +2,7 @@ import { divideHalfEven, type Energy } from '../quantity.ts'
 
 /**
  * A running mean of confidence: weighed by energy; by time if there is no energy; alike if there is neither.
- * Confidences are integers of a unit that the caller knows. Source: contract decisions 12.
+ * Confidences are integers of a unit that the caller knows. Source: docs/rules/costs.md #confidence.
  */
 export type ConfidenceMean = {
   energy: bigint

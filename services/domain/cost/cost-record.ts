@@ -140,7 +140,8 @@ const tryWhole = (snapshot: PricingSnapshot, record: MeterRecord, covered: reado
  * `counted` holds what the location's accumulators have counted before this record in their order (`compareInCount`); it is not
  * changed: `moves` say what they hold after it. `covered`: where actuals cover this estimate, sorted, apart from each other and within
  * the record; those pieces have no energy. The record is UNPRICED as a whole if any of its time has no price.
- * OUTBOUND with IMPORT is priced at the tier in force and moves nothing. Source: contract decisions 9 and 10.
+ * OUTBOUND with IMPORT is priced at the tier in force and moves nothing.
+ * Source: docs/rules/tariffs.md #cutting-a-record.
  */
 export const costRecord = (
   snapshot: PricingSnapshot,

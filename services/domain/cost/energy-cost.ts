@@ -161,7 +161,7 @@ const atOnce = <T>(steps: Generator<undefined, T>): T => {
 
 /**
  * Give the elements between edges (ascending, at least two): every one present, empty ones with confidence 1. `whole` adds rows that were
- * summed up already because no edge cuts them. Source: contract decisions 9 and 18.
+ * summed up already because no edge cuts them. Source: docs/rules/costs.md #buckets, #confidence.
  */
 export const costBetween = (edges: readonly number[], rows: Iterable<CostRow>, whole: Iterable<WholeRows> = []): EnergyCostElement[] =>
   atOnce(costBetweenInSteps(edges, rows, whole))
@@ -190,14 +190,14 @@ export type CostSpan = Interval & { readonly timeZone: TimeZone; readonly aggreg
  * Give what stored rows cost in a span, in elements of the local calendar clipped to it: contiguous, in order, every one present.
  * Pieces are cut cumulatively, so the elements of any cut of a span add up to those of the whole; an impulse lies in the element that
  * holds it. Rows may come in any order and reach beyond the span. Confidence is weighed by energy over the parts of pieces.
- * Source: contract decisions 9 and 12.
+ * Source: docs/rules/costs.md #cumulative-shares, #confidence.
  */
 export const energyCost = ({ start, end, timeZone, aggregation }: CostSpan, rows: Iterable<CostRow>): EnergyCostElement[] =>
   costBetween(aggregation === null ? [start, end] : calendarEdges(timeZone, start, end, aggregation), rows)
 
 /**
  * Give what a session's rows cost as one element, from the first start to the last end; `undefined` without rows.
- * An impulse at the last end belongs to it. Source: contract decisions 9.
+ * An impulse at the last end belongs to it. Source: docs/rules/costs.md #sessions.
  */
 export const sessionCost = (rows: readonly CostRow[]): EnergyCostElement | undefined => {
   if (rows.length === 0) return undefined

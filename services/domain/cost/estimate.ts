@@ -32,7 +32,7 @@ export const withinUnion = ({ start, end }: Interval, union: readonly Interval[]
 /**
  * Give where actuals cover an estimate: their union, cut to the estimate, sorted and apart from each other.
  * The actuals are confidence-1 records of the same object, directions and session, in any order; an impulse shares no time.
- * Source: contract decisions 8.
+ * Source: docs/rules/metering.md #estimates.
  */
 export const coveredIntervals = (estimate: Interval, actuals: readonly Interval[]): readonly Interval[] =>
   withinUnion(estimate, unionOf(actuals))
@@ -48,7 +48,7 @@ const sharedBy = ({ locationId, deviceId, energyFlowDirection, tariffDirection, 
 
 /**
  * Give, for any record, where the actuals among `records` cover it: nowhere unless it is an estimate. `records` hold every actual that
- * shares time with the ones that are asked for, in any order. Source: contract decisions 8.
+ * shares time with the ones that are asked for, in any order. Source: docs/rules/metering.md #estimates.
  */
 export const coverageBy = (records: readonly MeterRecord[]): ((record: MeterRecord) => readonly Interval[]) => {
   const actuals = Map.groupBy(

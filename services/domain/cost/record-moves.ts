@@ -30,7 +30,7 @@ const countedIn = (record: MeterRecord, from: number, to: number, covered: reado
 /**
  * Give the accumulators that a record stands in and what it adds to each: those of `costRecord` with nothing counted, without its pieces.
  * Takes time in proportion to the record's months, price periods and covered intervals, however many prices its time has.
- * `covered`: see `costRecord`. Source: contract decisions 10.
+ * `covered`: see `costRecord`. Source: docs/rules/tariffs.md #tiers.
  */
 export const recordMoves = (
   snapshot: PricingSnapshot,

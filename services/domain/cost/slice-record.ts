@@ -242,7 +242,8 @@ const endSegment = (slicing: Slicing): void => {
 /**
  * Begin to cut a record where price, tariff, tier or confidence changes and where actuals cover it; equal neighbours are one.
  * Energy goes to the parts cumulatively; a tier cut takes the exact energy to the bound, and its time is
- * start + length × energy to the bound / energy of the record, half to even to 1 ms. Source: contract decisions 10.
+ * start + length × energy to the bound / energy of the record, half to even to 1 ms.
+ * Source: docs/rules/tariffs.md #cutting-a-record.
  */
 export const startSlicing = (
   snapshot: PricingSnapshot,

@@ -115,7 +115,8 @@ const weightsOf = ({ blocks, facts }: Panel, ahead: number, guesses: readonly Da
 
 /**
  * Say what the hours of a day ahead (1 … 5) are expected to be: the mean of all experts, of whom those that erred less of late weigh more.
- * Yields between slices of some milliseconds. Source: Timmermann, Forecast Combinations, Handbook of Economic Forecasting 1 (2006), chapter 4.
+ * Yields between slices of some milliseconds.
+ * Source: Timmermann, Forecast Combinations (2006), https://doi.org/10.1016/S1574-0706(05)01004-9.
  */
 export function* guessDay(panel: Panel, ahead: number): Generator<void, DayGuess> {
   const guesses = yield* consult(panel, ahead)

@@ -10,7 +10,7 @@ export type ForecastPrice = { readonly start: number; readonly end: number; read
 /** What is forecast: the time from the end of known prices to `until` (exclusive, ms). */
 export type ForecastSpan = { readonly from: number; readonly until: number }
 
-/** How far past a known price there are forecasts. Source: contract decisions 12. */
+/** How far past a known price there are forecasts. Source: docs/rules/markets-and-forecasts.md #forecasts. */
 export const forecastMs = horizonDays * hoursOfBlock * hourMs
 
 /** How far back prices are looked at: a year to learn from, weeks that describe its first day, and what a clock change takes. */
@@ -36,7 +36,7 @@ const roundingStep = (prices: Float64Array): number => {
  * `forecastHours` says, and within it what the intervals usually stand above or below their hour. Contiguous, from `span.from` to
  * `span.until`, 5 days at most; empty with less than 7 days of history. Prices at or after `span.from` are not looked at. Yields between
  * slices of some milliseconds. The same prices give the same forecast; a shorter span gives the beginning of a longer one's.
- * Source: contract decisions 12.
+ * Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
 export function* forecastPrices(history: PriceHistory, zone: TimeZone, span: ForecastSpan): Generator<void, readonly ForecastPrice[]> {
   const until = Math.min(span.until, span.from + forecastMs)

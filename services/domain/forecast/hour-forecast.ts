@@ -48,7 +48,7 @@ const strayOf = (scale: Scale, z: Float64Array, level: number): number => {
  * forms of it, and of robust ridge regressions over windows of two lengths, on prices that asinh has made stable; those that erred less of
  * late weigh more. Under eight weeks nothing is learned. Only what stands before `until` is used, a week at least. A longer forecast begins with the
  * shorter one; prices times a factor give forecasts times that factor, and the same confidence.
- * Source: Lago et al., Applied Energy 293 (2021) 116983 (LEAR, several windows, asinh).
+ * Source: Lago et al., LEAR (2021), https://doi.org/10.1016/j.apenergy.2021.116983.
  */
 export function* forecastHours(grid: HourGrid, until: number, daysAhead: number): Generator<void, HourForecast> {
   const blocks = cutBlocks(grid, until)

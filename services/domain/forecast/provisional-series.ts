@@ -8,7 +8,8 @@ type Series = { readonly starts: number[]; readonly ends: number[]; readonly pri
 
 /**
  * Join published prices, which are certain, and forecasts, each with its confidence, to one series: where both have a price the published
- * one holds, and of a forecast that it cuts the rest stays. Source: contract decisions 12.
+ * one holds, and of a forecast that it cuts the rest stays.
+ * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
 export const provisionalSeries = (
   sourceId: string,

@@ -68,7 +68,7 @@ const addRow = ({ rows, targets, gram, right }: Bench, row: number, weight: numb
 
 /**
  * Solve for the first `count` days so that large misses count by their size, not by its square: a step of reweighted least squares from the
- * plain solution. The equations stay as they were. Source: Huber, Annals of Mathematical Statistics 35 (1964) 73.
+ * plain solution. The equations stay as they were. Source: Huber (1964), https://doi.org/10.1214/aoms/1177703732.
  */
 const solveRobust = (bench: Bench, count: number): void => {
   const { rows, targets, gram, right, weights, misses } = bench

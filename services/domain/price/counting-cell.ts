@@ -42,7 +42,7 @@ const joined = (cells: readonly CountingCell[]): readonly CountingCell[] => {
 
 /**
  * Give the cells whose energy can decide on the tiers of [from, to): without a gap, from the counting start of the first accumulator in
- * force there to the end of the last cell. Empty where nothing is counted. Source: contract decisions 10.
+ * force there to the end of the last cell. Empty where nothing is counted. Source: docs/rules/tariffs.md #tiers.
  */
 export const countingCells = (snapshot: PricingSnapshot, direction: TariffDirection, from: number, to: number): readonly CountingCell[] => {
   const cells: CountingCell[] = []

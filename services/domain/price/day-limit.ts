@@ -3,7 +3,8 @@ import { offsetAt, type TimeZone } from '../civil-time.ts'
 
 /**
  * Tell whether a half-open span (ms) is longer than so many days: of 24 hours each, or by the clock of a zone, whichever allows more.
- * Days that hold the end of summer time are longer, and three of them are still three days. Source: contract decisions 11 and 13.
+ * Days that hold the end of summer time are longer, and three of them are still three days.
+ * Source: docs/rules/prices-and-audits.md #span.
  */
 export const isLongerThanDays = (
   zone: TimeZone,

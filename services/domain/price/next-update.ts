@@ -5,7 +5,7 @@ const evening = 23 * 3_600_000
 
 /**
  * Give when prices are worth asking for again: at the next publication of their market source (null: none is known), at the latest when
- * the clock of the location next shows 23:00 after `at` (all in ms). Source: contract decisions 17.
+ * the clock of the location next shows 23:00 after `at` (all in ms). Source: docs/rules/earlier-version.md #prices.
  */
 export const nextUpdate = (zone: TimeZone, at: number, publication: number | null): number => {
   const today = Math.floor((at + offsetAt(zone, at)) / dayMs)

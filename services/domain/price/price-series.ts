@@ -90,7 +90,7 @@ const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b
 
 /**
  * Give the prices of a span: cut where the price or its confidence changes, equal neighbours merged. Yields after each day, so that a caller
- * may pause. Source: contract decisions 11.
+ * may pause. Source: docs/rules/prices-and-audits.md #elements.
  */
 export const priceSeriesByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceElement>> =>
   seriesOf(snapshot, request, ({ start, end, confidence }, price) => ({ start, end, price, confidence }), isSamePrice)
@@ -125,7 +125,7 @@ const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean =>
 
 /**
  * Give the prices of a span with their parts: cut where any part changes, equal neighbours merged. Yields after each day, so that a caller
- * may pause. Source: contract decisions 11.
+ * may pause. Source: docs/rules/prices-and-audits.md #audit.
  */
 export const priceAuditByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceAuditElement>> =>
   seriesOf(

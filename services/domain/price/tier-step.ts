@@ -62,7 +62,8 @@ const stepsOf = (
 /**
  * Tell from when on accumulators have counted how much: what is counted at `from`, and each instant behind it at which a tier's bound is
  * met. A record counts from its start on, so of those that start at an instant a further one would come last.
- * A bucket that ends by `from + 1` need not be told more finely. Source: contract decisions 10 and 11.
+ * A bucket that ends by `from + 1` need not be told more finely.
+ * Source: docs/rules/prices-and-audits.md #tier-in-force.
  */
 export const tierSteps = (records: CountedRecords, bounds: readonly Energy[], from: number): TierSteps => {
   const coarse = new Set<EnergyBucket>()

@@ -14,7 +14,7 @@ export const furthestAheadMs = 7 * dayMs
 /**
  * Tell what is wrong with the interval of a record that arrives at `at`; null when it may stand.
  * An interval without length is an impulse. Refuses an end before the start, more than 366 days, and times before 2000-01-01 or more
- * than 7 days after `at`. Source: contract decisions 8.
+ * than 7 days after `at`. Source: docs/rules/metering.md #intervals.
  */
 export const refuseInterval = (start: number, end: number, at: number): Refusal | null => {
   if (end >= start && end - start <= longestRecordMs && start >= earliestRecordAt && end <= at + furthestAheadMs) return null
@@ -31,12 +31,15 @@ const explainInterval = (start: number, end: number): Refusal => {
   return refused('time_out_of_range', 'end_time must be at most 7 days ahead', 'end_time').refusal
 }
 
-/** Give the tariff direction of a record that names none: what comes in is bought, what goes out is sold. Source: contract decisions 8. */
+/**
+ * Give the tariff direction of a record that names none: what comes in is bought, what goes out is sold.
+ * Source: docs/rules/metering.md #directions.
+ */
 export const defaultTariffDirection = (flow: EnergyFlowDirection): TariffDirection => (flow === 'INBOUND' ? 'IMPORT' : 'EXPORT')
 
 /**
  * Tell why two directions cannot stand together; null when they can: bought, sold, own generation used, supplied from storage.
- * Refuses INBOUND with EXPORT and OUTBOUND with LOCAL. Source: contract decisions 8.
+ * Refuses INBOUND with EXPORT and OUTBOUND with LOCAL. Source: docs/rules/metering.md #directions.
  */
 export const refuseDirections = (flow: EnergyFlowDirection, tariffDirection: TariffDirection): Refusal | null => {
   if (flow === 'INBOUND' && tariffDirection === 'EXPORT') {
@@ -60,7 +63,7 @@ const one = 10n ** 40n
 /**
  * Read a confidence from its decimal text, in 1e-6, half to even.
  * What is below 1 stays below, for it is an estimate, and what is above 0 stays above. Refuses what is not 0 < c ≤ 1.
- * Source: contract decisions 8.
+ * Source: docs/rules/metering.md #estimates.
  */
 export const readConfidence = (text: string): Result<number> => {
   const read = readDecimal(text, { scale: fineScale, min: 1n, max: one }, 'confidence')

@@ -38,7 +38,7 @@ export type SettledRegister<Reading> = {
  * `stored` holds, for the time of each of them, the stored reading at that time and the nearest ones before and after; more do no harm.
  * Intervals join neighbours in time: energy is their difference, and none spans more than 366 days. Each reading, fallen or not, is the
  * base of the next. Intervals are those of all readings together, whatever the order of arrival and however it is cut into steps;
- * failures are judged as each reading arrives. Source: contract decisions 8.
+ * failures are judged as each reading arrives. Source: docs/rules/metering.md #register-readings.
  */
 export const settleRegister = <Reading extends RegisterReading>(
   stored: readonly Reading[],

@@ -55,7 +55,7 @@ type Direction = AmountDevice['direction']
  * request gives the same plan. With a threshold nothing is planned beyond it: first the most energy, then the least cost, then the
  * order of the request. Own generation supplies imports outside the cap. Yields between short pieces of work. `requestedOffset` (minutes)
  * decides on the offsets of instants in refusals. Refuses `schedule_infeasible` with the devices and hours that bind, and `no_price_data` or `no_tariff_connected`
- * where time without a price would be needed. Source: contract decisions 13.
+ * where time without a price would be needed. Source: docs/rules/schedules.md #amount, #threshold.
  */
 export function* planAmount(
   request: AmountRequest,

@@ -8,7 +8,7 @@ import { emptyFlow, type Flow, type FlowProblem, type Supply } from './flow-prob
  * What supplies can give together is a polymatroid: a job may take any slot of its window at the same price. So going through the prices
  * once, drawing at each as much as is possible by moving earlier energy between slots, gives the most energy and of all such plans
  * the cheapest. Numbers are whole, so nothing is rounded up to 2^53. Yields between searches, so that a caller may pause.
- * Source: Federgruen and Groenevelt, The greedy procedure for resource allocation problems (1986).
+ * Source: Federgruen and Groenevelt (1986), https://doi.org/10.1287/opre.34.6.909.
  */
 export function* fillCheapest(problem: FlowProblem, prices: readonly (readonly Supply[])[]): Generator<undefined, Flow> {
   const flow = emptyFlow(problem, prices.flat().length)

@@ -27,7 +27,7 @@ const lastIn = ({ problem }: Drawing, row: number, isJob: boolean): number =>
 /**
  * Draw what is left in some givers by moving energy of others out of them or into them; `left`, for each giver, is what nobody can take
  * when it ends. Fills all shortest ways before it searches again. Yields between searches.
- * Source: Dinitz, Algorithm for solution of a problem of maximum flow in networks with power estimation (1970).
+ * Source: Dinitz (1970), https://en.wikipedia.org/wiki/Dinic's_algorithm.
  */
 export function* drawMore(drawing: Drawing, givers: readonly number[], left: Float64Array): Generator<undefined, void> {
   for (;;) {

@@ -8,7 +8,7 @@ export type DurationRequest = { readonly segment: Segment; readonly duration: nu
  * Choose the cheapest or dearest time of a duration; null when there is not so much priced time, or none in one run.
  * `elements` are the prices of the window, in order, without overlap; gaps are never chosen. Slots are in order and as long as asked
  * for in sum. The mean price is the exact optimum; nothing is bound to a grid. Ties: extend or join what is chosen before beginning
- * anew, then earliest. Source: contract decisions 13.
+ * anew, then earliest. Source: docs/rules/schedules.md #duration.
  */
 export const scheduleDuration = (elements: readonly PriceElement[], request: DurationRequest): Slot[] | null => {
   const chosen = request.contiguous ? chooseRun(elements, request) : chooseSplit(elements, request)

@@ -39,7 +39,10 @@ const kilowattHours = (energy: bigint, isUp: boolean): string => {
   return `${formatDecimal(wattHours, 3)} kWh`
 }
 
-/** Put a plan that cannot be into words; instants are written in the offsets of the answer. Source: contract decisions 13. */
+/**
+ * Put a plan that cannot be into words; instants are written in the offsets of the answer.
+ * Source: docs/rules/schedules.md #infeasible-plans.
+ */
 export const infeasible = ({ devices, hours, possible }: Shortage, offsetOf: AnswerOffset): Refusal => {
   const timesOf = (spans: readonly Span[]): string =>
     listed(joined(spans).map(({ start, end }) => `from ${writeInstant(start, offsetOf(start))} to ${writeInstant(end, offsetOf(end))}`))
@@ -51,7 +54,10 @@ export const infeasible = ({ devices, hours, possible }: Shortage, offsetOf: Ans
   return refused('schedule_infeasible', `${wants}, but ${gets} ${why}; ask for less energy, more power or a longer window`).refusal
 }
 
-/** Say that there is no price where one is needed, or not yet (`isPending`); a missing tariff is posted to `path`. Source: contract decisions 3 and 13. */
+/**
+ * Say that there is no price where one is needed, or not yet (`isPending`); a missing tariff is posted to `path`.
+ * Source: docs/rules/schedules.md #time-without-a-price.
+ */
 export const withoutPrice = (
   snapshot: PricingSnapshot,
   { start, missing }: UnpricedTime,

@@ -21,7 +21,7 @@ export const priceRange = (prices: readonly Price[]): { readonly min: Price; rea
 /**
  * Choose all time at or below (LOW), or at or above (HIGH), a bound.
  * `elements` are the prices of the window, in order, without overlap; adjacent ones that pass become one slot. A relative bound r is
- * min + r × (max − min) of these prices, not rounded. Source: contract decisions 13.
+ * min + r × (max − min) of these prices, not rounded. Source: docs/rules/schedules.md #limit.
  */
 export const scheduleLimit = (elements: readonly PriceElement[], segment: Segment, { absolute, relative }: PriceBound): Slot[] => {
   if (elements.length === 0) return []

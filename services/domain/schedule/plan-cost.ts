@@ -15,7 +15,8 @@ const slotsAtATime = 64
 /**
  * Cost the use of slots, which come in order of time. What comes from the grid counts in its accumulators in that order and pays the
  * tiers that it meets. A slot with one price costs each job price × energy; what a slot with several costs is shared by energy, and
- * shares add up to it. Yields between some slots, so that a caller may pause. Source: contract decisions 10.
+ * shares add up to it. Yields between some slots, so that a caller may pause.
+ * Source: docs/rules/schedules.md #tiers-in-plans.
  */
 export function* costPlan(slots: readonly PlanSlot[], uses: readonly SlotUse[], jobs: number): Generator<undefined, PlanCost> {
   const costs = new Array<Money>(jobs).fill(0n)

@@ -11,7 +11,8 @@ import type { PlanPrice, PlanPrices, PlanSteps, UnpricedTime } from './amount-re
  * Tiers stand where they are at `start`, and count the energy of the plan from there. A tier that is cheaper than one before it is not
  * planned for: such a span has the price in force. Where both parts have tiers and the tariff of one of them changes within a month, the
  * steps of a pair of tariffs leave out what is planned before the change, for which the part that goes on does count: energy behind the change
- * is then planned as if it cost no more than it does, but is costed by the `parts`. Source: contract decisions 13.
+ * is then planned as if it cost no more than it does, but is costed by the `parts`.
+ * Source: docs/rules/schedules.md #tiers-in-plans.
  */
 export const planPrices = (
   snapshot: PricingSnapshot,

@@ -14,7 +14,7 @@ const infinite = Number.POSITIVE_INFINITY
  * Measure what the next unit of energy costs. Jobs move between slots for nothing, so a slot costs what the cheapest one costs whose energy can be
  * moved to it. Only what slots give back to pools can lower the cost of a pool; there are few pools, so all is measured again until none falls.
  * Costs only rise as energy is sent, the cheapest way first, so no such way leads through a slot or a job that costs more than its end.
- * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), chapter 5.4.
+ * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), 5.4, https://openlibrary.org/isbn/9780136175490.
  */
 export const distancesOf = (network: PoolNetwork): Distances => {
   const { pools, poolRoom, nodes } = network

@@ -8,7 +8,7 @@ import { offerTo, type PoolNetwork, type Queue } from './pool-network.ts'
  * Send as much as possible to jobs at the least cost. The cheapest ways come first, and of those the ones of the fewest steps, each with as
  * much as it holds. Gives how many searches that took. The network has no cycle of negative cost. Yields between searches, so that a caller
  * may pause.
- * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), chapter 9.8.
+ * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), 9.8, https://openlibrary.org/isbn/9780136175490.
  */
 export function* fillFromPools(network: PoolNetwork): Generator<undefined, number> {
   for (let searches = 1; ; searches += 1) {

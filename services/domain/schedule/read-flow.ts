@@ -87,7 +87,7 @@ const secondMs = 1000
 /**
  * Lengthen what runs in a slot (ms), from its start or to its end, until its inner edge lies on a whole second; the power falls to the mean.
  * Within a slot the price does not change, so the cost stays. The exact length stays where the slot ends before that second.
- * Source: contract decisions 18.
+ * Source: docs/rules/schedules.md #slot-edges.
  */
 const toWholeSecond = ({ start, end }: { readonly start: number; readonly end: number }, length: number, isAtEnd: boolean): number => {
   const longer = isAtEnd

@@ -4,8 +4,7 @@ import { emptyFlow, type Flow, type FlowProblem, slotTotals } from './flow-probl
 /**
  * Let jobs of lower index have what jobs of higher index took from them, where not all can be served, and all of them run in few pieces.
  * What each slot gives stays as it is, so neither the energy nor its cost changes: jobs are served anew out of that one after the other,
- * each as far as those before it can make room. Works on the flow in place. Source: contract decisions 13: first the most energy, then least
- * cost, then request order.
+ * each as far as those before it can make room. Works on the flow in place. Source: docs/rules/schedules.md #threshold.
  */
 export function* serveInOrder(problem: FlowProblem, flow: Flow): Generator<undefined, void> {
   const served = emptyFlow(problem, 0)

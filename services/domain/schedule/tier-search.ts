@@ -163,7 +163,7 @@ const fixedWork = 20_000
 const mostSearching = 4_000_000_000
 const fixedSearch = 200_000
 
-/** How near (in the units of a flow's cost) the best flow must come to what is possible. Source: contract decisions 13. */
+/** How near (in the units of a flow's cost) the best flow must come to what is possible. Source: docs/rules/schedules.md #amount. */
 const nearness = ({ scale }: FlowInput, cost: number): number =>
   Math.max((1e12 * Number(energyUnit)) / Number(scale.unit), 1e-6 * Math.abs(cost)) / 4
 
@@ -181,7 +181,7 @@ type Open = { readonly limits: TierLimits; readonly found: TieredFlow; readonly 
  * met is parted, and each part searched that may still hold a cheaper plan: the likeliest first and, each third time, the one of the cheapest
  * plan. The best plan is improved at once where it meets its bounds: the cheaper it is, the fewer parts are left. Beyond `mostWork` and `mostSearching` the
  * best plan found is given. Yields between short pieces of work.
- * Source: Land and Doig, An automatic method of solving discrete programming problems (1960).
+ * Source: Land and Doig (1960), https://doi.org/10.2307/1910129.
  */
 export function* searchTiers(input: FlowInput, groups: TierBounds): Generator<undefined, AmountFlow> {
   const count = input.slots.length

@@ -19,7 +19,8 @@ const nothing: TierCounts = new Map()
 /**
  * Count records in the order of each accumulator. A record that lies across a counting start stands in the orders on both sides, behind
  * the start in another place than before it: shorter ones that begin there come first. `records` must hold all of an accumulator's, in any
- * order, but for the first of it, of which `counted` tells what they have counted. Source: contract decisions 10.
+ * order, but for the first of it, of which `counted` tells what they have counted.
+ * Source: docs/rules/tariffs.md #counting-order.
  */
 export const countInOrder = <T extends CountedRecord>(records: readonly T[], counted: TierCounts = nothing): CountOrder<T> => {
   const standings = new Map<number, { readonly countingStart: number; readonly found: { readonly of: T; readonly adds: Energy }[] }>()

@@ -90,7 +90,8 @@ const byVersion = (coverage: TariffCoverage): Coverage[] => {
 /**
  * Give which tariff of a direction and type is in force when, and which of its schedules, over all time and in order.
  * After a contract's end the pattern goes on until the next tariff of its kind: 0.8, 0.2 less per 90 × 24 h, not below 0.2.
- * A closed tariff does not go on; before the first contract there is none. Source: contract decisions 10 and 18.
+ * A closed tariff does not go on; before the first contract there is none.
+ * Source: docs/rules/tariffs.md #after-the-contract.
  */
 export const tariffCoverage = (tariffs: readonly Tariff[], direction: TariffDirection, type: TariffType): Coverage[] => {
   const spans = contractSpans(tariffs.filter(tariff => tariff.direction === direction && tariff.type === type))

@@ -79,7 +79,8 @@ const highest = (openByRank: readonly ReadonlySet<RankedBand>[]): RankedBand[] =
  * Give the bands that hold on a kind of day, in order and over the whole day.
  * Where several cover an instant the highest rank holds: dates with months, dates, months, none; then single day, group, All.
  * A band that wraps covers the end and the beginning of the same day: months, dates and days are those of the instant itself.
- * Neighbours of one band are one stretch. To look at many days, use `daySweep`, which is much faster. Source: contract decisions 10.
+ * Neighbours of one band are one stretch. To look at many days, use `daySweep`, which is much faster.
+ * Source: docs/rules/tariffs.md #time-bands.
  */
 export const dayPattern = (schedule: readonly ScheduleEntry[], kind: DayKind): DayStretch[] => {
   const edges = edgesOf(bandsOn(schedule, kind))

@@ -109,7 +109,7 @@ const sweepMarked = (edges: Edges, ranks: Int8Array, marked: Int32Array, visit: 
   if (at < secondsOfDay && !isDone) visit(at, secondsOfDay, highest())
 }
 
-/** Make a schedule ready to be looked at day by day. Source: contract decisions 10. */
+/** Make a schedule ready to be looked at day by day. Source: docs/rules/tariffs.md #time-bands. */
 export const daySweep = (schedule: readonly ScheduleEntry[]): DaySweep => {
   const all = schedule.flatMap(({ daysAndHours }, entry) => daysAndHours.map(block => ({ entry, block })))
   const blocks = all.map(({ entry, block }): Block => {

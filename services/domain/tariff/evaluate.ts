@@ -129,7 +129,7 @@ const bothTypes = ['COMMODITY', 'NON_COMMODITY'] as const
 /**
  * Give the prices of [from, to), in order and without a gap, cut wherever a part of the price can change.
  * The tier at a time is the one that the first energy of a record starting there would meet. Neighbours may be equal.
- * Source: contract decisions 10 and 11.
+ * Source: docs/rules/prices-and-audits.md #elements, #tier-in-force.
  */
 export const evaluate = (
   snapshot: PricingSnapshot,

@@ -67,7 +67,7 @@ const faultOn = (schedule: readonly ScheduleEntry[], days: DaySweep, kind: DayKi
  * Judge whether every instant of the calendar has exactly one band of highest rank.
  * Gives the first fault in the order of month, date, weekday and time. Days on which the same bands apply are looked at once: the time
  * grows with the bands, at most 2,604 times (each month, date and weekday a class of its own) with those of a day, which are at most 1,440.
- * Source: contract decisions 10.
+ * Source: docs/rules/tariffs.md #time-bands.
  */
 export const judgeCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
   const named = new Set(schedule.flatMap(entry => entry.dates))

@@ -29,7 +29,8 @@ const neighbours = ({ start, end, before, after }: Gap, offsetOf: AnswerOffset):
 
 /**
  * Refuse a direction for which a location has no commodity tariff at `at` (ms): `no_tariff_connected`. The message names the gap, the
- * tariffs beside it, and what to post to `path`. Instants are written in the offsets of the answer, in UTC by default. Source: contract decisions 3 and 18.
+ * tariffs beside it, and what to post to `path`. Instants are written in the offsets of the answer, in UTC by default.
+ * Source: docs/rules/errors.md #missing-tariff.
  */
 export const noTariffConnected = (
   snapshot: PricingSnapshot,

@@ -6,7 +6,7 @@ type Kinded = { readonly direction: TariffDirection; readonly type: TariffType }
 /** A tariff that its provider has not given yet; `failingSince`: since when it has failed to (ms), null while it has not. */
 type Coming = Kinded & { readonly failingSince: number | null }
 
-/** How long a provider may fail to give a tariff before it counts as failed, in ms. Source: Connect reference 7. */
+/** How long a provider may fail to give a tariff before it counts as failed, in ms. Source: docs/rules/connect.md #fetching-tariffs. */
 export const providerPatienceMs = 48 * 3_600_000
 
 /** Tell whether a provider has failed for too long at `at` (ms) to be waited for. */
@@ -24,6 +24,9 @@ export const isOnItsWay = (
   return coming !== undefined && !hasFailed(coming, at)
 }
 
-/** Say that prices of a direction wait for a tariff that is on its way: `pending_connect`. Source: Connect reference 7. */
+/**
+ * Say that prices of a direction wait for a tariff that is on its way: `pending_connect`.
+ * Source: docs/rules/connect.md #fetching-tariffs.
+ */
 export const pendingTariff = (direction: TariffDirection): Refusal =>
   refused('pending_connect', `The tariff for ${direction} is still being connected; ask again when its tariff_status is CONNECTED`).refusal

@@ -77,7 +77,7 @@ const readRate = (rate: RateInput, before: bigint | null, isLast: boolean, isMar
 
 /**
  * Read the tiers of a band: 1 … 32, bounds rising, the last without one. On a market tariff `fixed` is absent or 0.
- * Refuses the first fault with its path. Source: contract decisions 10.
+ * Refuses the first fault with its path. Source: docs/rules/tariffs.md #schedule, #price-of-a-band.
  */
 export const readRates = (rates: readonly RateInput[], isMarket: boolean, path: string): Result<Rate[]> => {
   if (rates.length === 0) return refused('schedule_invalid', `${path} must have at least one rate`, path)

@@ -10,7 +10,8 @@ const sameKind = (a: Tariff, b: Tariff): boolean => a.direction === b.direction 
 
 /**
  * Find a living tariff of the location whose contract shares time with that of `tariff`, in its direction and type.
- * Closed tariffs are gone for the caller: they keep what they have priced, but stand in nobody's way. Source: contract decisions 10.
+ * Closed tariffs are gone for the caller: they keep what they have priced, but stand in nobody's way.
+ * Source: docs/rules/tariffs.md #contract.
  */
 export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Tariff | undefined =>
   others.find(
@@ -38,7 +39,8 @@ const movedEnd = (a: number | null, b: number | null): number => (a === b ? open
 /**
  * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or where the start stays from the
  * first end that moves or the first version that differs, to the next living tariff of its kind, or open. Null where that is no time. Outside of it the coverage by the
- * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect. Source: design 4.
+ * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect.
+ * Source: docs/rules/tariffs.md #changed-time.
  */
 export const changedSpan = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenSpan | null => {
   const changed = after ?? before

@@ -7,7 +7,7 @@ export type EffectiveSchedule = { readonly effectiveFrom: number | null; readonl
 
 /**
  * List all schedules of a tariff, ascending. The first one applies from the start of the contract.
- * Source: contract decisions 18.
+ * Source: docs/rules/tariffs.md #price-versions.
  */
 export const schedulesOf = ({ contractStart, schedule, versions = [] }: Versioned): readonly EffectiveSchedule[] => [
   { effectiveFrom: contractStart, schedule },
@@ -21,7 +21,7 @@ export const scheduleAt = ({ schedule, versions = [] }: Versioned, at: number): 
 /**
  * Replace the prices of a tariff from an instant (ms) on. Versions that start at the instant or later are dropped; prices before it stay.
  * An instant at or before the start of the contract replaces all prices.
- * Source: contract decisions 18.
+ * Source: docs/rules/tariffs.md #price-versions.
  */
 export const withVersion = <T extends Versioned>(tariff: T, { effectiveFrom, schedule }: TariffVersion): T => {
   if (tariff.contractStart !== null && effectiveFrom <= tariff.contractStart) return { ...tariff, schedule, versions: [] }

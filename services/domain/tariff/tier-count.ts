@@ -30,7 +30,7 @@ export const countingStartOf = (key: number): number => Math.floor(key / 8)
 
 /**
  * Compare two records in the order in which an accumulator counts them: start (or its counting start, if later), end, record id.
- * Source: contract decisions 10.
+ * Source: docs/rules/tariffs.md #counting-order.
  */
 export const compareInCount = (a: TierPlace, b: TierPlace, countingStart: number): number =>
   Math.max(a.start, countingStart) - Math.max(b.start, countingStart) ||

@@ -23,7 +23,7 @@ const beginOf = (rates: readonly Rate[], index: number): Energy => (index === 0 
 
 /**
  * Give the tier prices of a band: (fixed + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9 per kWh.
- * Source: contract decisions 10.
+ * Source: docs/rules/tariffs.md #price-of-a-band, #rounding.
  */
 export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
   rates.map((rate, index) => {
@@ -34,7 +34,7 @@ export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
 
 /**
  * Give the tier prices of a band at a market price, which stands in the place of `fixed`; the percentage keeps the sign of its base.
- * Source: contract decisions 10.
+ * Source: docs/rules/tariffs.md #price-of-a-band, #rounding.
  */
 export const marketTierPrices = (rates: readonly Rate[], market: Price): readonly TierPrice[] =>
   rates.map((rate, index) => {

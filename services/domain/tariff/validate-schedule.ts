@@ -129,7 +129,8 @@ const judgeKind = ({ direction, type, marketRates, contractStart, contractEnd }:
 /**
  * Read what decides a tariff's prices, and judge it over the whole calendar: every instant has exactly one band of highest rank.
  * Refuses the first fault with its path, such as `schedule[0].days_and_hours[1].hours[0].rate[0].fixed`; `schedule_overlap` and
- * `schedule_gap` name the first place in the order of month, date, weekday and time. Source: contract decisions 10.
+ * `schedule_gap` name the first place in the order of month, date, weekday and time.
+ * Source: docs/rules/tariffs.md #schedule, #time-bands.
  */
 export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => {
   const fault = judgeKind(input)

@@ -3,7 +3,10 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** What lies between an attempt and the next one, in ms; after the last gap nothing follows. Source: contract decisions 14. */
+/**
+ * What lies between an attempt and the next one, in ms; after the last gap nothing follows.
+ * Source: docs/rules/events-and-webhooks.md #attempts.
+ */
 export const retryGapsMs: readonly number[] = [
   5 * second,
   5 * minute,
@@ -25,7 +28,7 @@ const spread = 0.4
 /**
  * Choose how long to wait before the next attempt, in ms; null when `attempts` (made so far, from 1) were the last ones.
  * `chance` (0 … 1) places the wait within ± 20 % of its gap. What the subscriber asked for is kept where it is longer, up to twice the gap.
- * Source: contract decisions 14.
+ * Source: docs/rules/events-and-webhooks.md #attempts.
  */
 export const retryDelayMs = (attempts: number, chance: number, retryAfterMs: number | null): number | null => {
   const gap = retryGapsMs[attempts - 1]
@@ -56,7 +59,7 @@ export type Judgement =
 
 /**
  * Judge an attempt that ended at `at` (ms), `attempts` with it. Only 2xx is success: a redirect is a failure like any other. 410 ends all;
- * Retry-After counts with 429 and 503. Source: contract decisions 14.
+ * Retry-After counts with 429 and 503. Source: docs/rules/events-and-webhooks.md #attempts.
  */
 export const judgeAttempt = ({ status, retryAfter }: Answered, attempts: number, at: number, chance: number): Judgement => {
   if (status !== null && status >= 200 && status < 300) return { kind: 'DELIVERED' }

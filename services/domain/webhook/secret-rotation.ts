@@ -1,7 +1,7 @@
 /** A secret and until when (ms, exclusive) it signs; null is without end. The newest one comes first. */
 export type SecretInUse<Secret> = { readonly secret: Secret; readonly until: number | null }
 
-/** How long a secret goes on signing beside the one that replaced it, in ms. Source: contract decisions 14. */
+/** How long a secret goes on signing beside the one that replaced it, in ms. Source: docs/rules/events-and-webhooks.md #signatures. */
 export const rotationWindowMs = 86_400_000
 
 const mostFormer = 10

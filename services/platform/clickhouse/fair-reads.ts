@@ -21,7 +21,7 @@ const tooMany = (): Failure => new Failure('clickhouse_busy', 'too many reads of
 /**
  * Let accounts read from an engine in turn: a free place goes to the account that was served the longest time ago, so that an account that asks
  * for much waits for itself. Reads without a tenant are the service's and take turns with the accounts.
- * Throws `clickhouse_busy` if too many reads of the account wait. Source: promises S6.
+ * Throws `clickhouse_busy` if too many reads of the account wait. Source: docs/promises.md #s6.
  */
 export const fairReads = (clickHouse: ClickHouse, { atOnce, ofAccount }: ReadLimits): ClickHouse => {
   const share: FairShare = fairShare({ atOnce, ofAccount, waiting, unbounded: service, crowdedMs })

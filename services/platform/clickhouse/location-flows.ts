@@ -65,7 +65,7 @@ const isAnyLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, { locat
 /**
  * Tell which kinds of uncancelled records each of some locations has, over all time, in one flow. Locations without any are left out.
  * Takes constant time for a location, unless the record of a kind that starts last was cancelled: then any other is looked for.
- * Source: contract decisions 18.
+ * Source: docs/rules/costs.md #records-of-devices.
  */
 export const kindsOfLocations = async (
   db: ClickHouse,

@@ -12,7 +12,7 @@ export type StartedEnergy = { readonly from: number; readonly records: number; r
 
 const day = 86_400_000
 
-/** What storage supplies is priced as IMPORT and counts nothing. Source: contract decisions 10. */
+/** What storage supplies is priced as IMPORT and counts nothing. Source: docs/rules/tariffs.md #tiers. */
 const counts = ({ locationId, direction }: CountedLocation): string =>
   `location_id = ${idLiteral(locationId)} AND tariff_direction = ${textLiteral(direction)} AND NOT (tariff_direction = 'IMPORT' AND energy_flow_direction = 'OUTBOUND')`
 

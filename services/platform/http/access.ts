@@ -62,7 +62,8 @@ const callerOfKey = async (seeking: Seeking, sent: SentKey, means: Means): Promi
 
 /**
  * Find who calls an operation, by token or by key; open operations ask for nobody. The login takes Basic credentials alone.
- * Refuses missing and wrong ones; whether the caller has the right is `permit`'s to say. Source: contract decisions 3, 4 and 18.
+ * Refuses missing and wrong ones; whether the caller has the right is `permit`'s to say.
+ * Source: docs/rules/authentication.md #login, #keys-without-login.
  */
 export const callerOf = async (seeking: Seeking, means: Means): Promise<Result<Caller>> => {
   const { headers, operation, at } = seeking
@@ -81,7 +82,7 @@ export const callerOf = async (seeking: Seeking, means: Means): Promise<Result<C
   return token.startsWith('sk_') ? callerOfKey(seeking, { accountId: null, apiKey: token }, means) : means.ports.authenticate(token, at)
 }
 
-/** Refuse a caller whose key has not the right for an operation: `insufficient_scope`. Source: contract decisions 3 and 4. */
+/** Refuse a caller whose key has not the right for an operation: `insufficient_scope`. Source: docs/rules/authentication.md #scopes. */
 export const permit = (operation: Operation, caller: Caller): Result<null> =>
   caller === nobody || caller.scope === 'operator' || scopes[operation.access].includes(caller.scope)
     ? accepted(null)

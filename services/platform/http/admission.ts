@@ -69,7 +69,7 @@ const ownShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
  * Submissions of test mode need half of the room to be free of work. Live reads wait while live submissions that have arrived take more
  * than a quarter of the room, reads of test mode while all do. Submissions of another account count an eighth there at most, and a body
  * that is still on its way does not count, so that slow clients take nothing from others. The first submission always enters.
- * Operations that neither read nor submit are never refused here. Source: promises I7 and S6.
+ * Operations that neither read nor submit are never refused here. Source: docs/promises.md #i7, #s6.
  */
 export const admission = (limits: AdmissionLimits): Admission => {
   const room = limits.submissionBytes

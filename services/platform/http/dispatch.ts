@@ -130,7 +130,7 @@ const finderOf =
   (wanted: readonly OwnReference[]) =>
     findReferences({ accountId, liveMode }, wanted)
 
-/** Metering is bounded by shedding, and a login must always be possible. Source: contract decisions 18. */
+/** Metering is bounded by shedding, and a login must always be possible. Source: docs/rules/authentication.md #rate-limit. */
 const isRateLimited = ({ access }: Operation, caller: Caller): boolean =>
   caller !== nobody && caller.scope !== 'operator' && access !== 'metering' && access !== 'login'
 

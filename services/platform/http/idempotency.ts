@@ -33,7 +33,8 @@ const abandon = async (store: IdempotencyStore, claim: IdempotencyClaim, log: Po
 
 /**
  * Run a request at most once under its key. An accepted answer is kept and given again; a refused or failed run frees the key.
- * Refuses a key that another request holds or that belongs to another request. Source: contract decisions 2.
+ * Refuses a key that another request holds or that belongs to another request.
+ * Source: docs/rules/versions-and-transport.md #idempotency.
  */
 export const runOnce = async <Refused extends { readonly ok: false }>(
   claim: IdempotencyClaim,

@@ -162,7 +162,7 @@ const requestListener = (app: Hono, errorHandler: (error: unknown) => Response, 
   }
 }
 
-/** Longest path and longest request target (path and query), in bytes. Source: contract decisions 18. */
+/** Longest path and longest request target (path and query), in bytes. Source: docs/rules/versions-and-transport.md #request-targets. */
 const targetLimits = { path: 4_096, target: 8_192 } as const
 
 const isTargetTooLong = (target: string): boolean => {

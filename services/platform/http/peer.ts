@@ -42,7 +42,7 @@ const countedAs = (address: string): string => {
 /**
  * Make the finder of peers: the address of the socket, or, if that is a trusted proxy's, the nearest address of `X-Forwarded-For` that is
  * no trusted proxy. An entry that is no address ends the search. An IPv6 peer is its network of 64 bits.
- * `trusted`: networks in CIDR notation. Source: contract decisions 18.
+ * `trusted`: networks in CIDR notation. Source: docs/rules/authentication.md #peers.
  */
 export const peerFinder = (trusted: readonly string[]): PeerOf => {
   const proxies = new BlockList()

@@ -4,7 +4,7 @@ export type RateVerdict = { readonly allowed: boolean; readonly headers: Readonl
 /** Count one request of an account and mode at `now` (ms); `own` is the account's own limit in requests per second. */
 export type RateLimit = (name: string, own: number | null | undefined, now: number) => RateVerdict
 
-/** A caller that has rested may send this many seconds' worth of requests at once. Source: contract decisions 18. */
+/** A caller that has rested may send this many seconds' worth of requests at once. Source: docs/rules/authentication.md #rate-limit. */
 export const burstSeconds = 5
 
 const maxBuckets = 10_000

@@ -16,7 +16,8 @@ type Asked = {
 /**
  * Tell of a refusal; a body that its shapes refused is read once more, for what it says of itself. Throws on where the store is away: a
  * refusal that is answered has its event, as a change has. Not told is what says nothing of the request itself: too many of them (429), a
- * busy service (503), and whatever comes before the caller is known. Source: contract decisions 14.
+ * busy service (503), and whatever comes before the caller is known.
+ * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
 export const tellRefusal = async (
   { operation, caller, parameters, body }: Asked,

@@ -25,7 +25,7 @@ const consume = async (
   }
 }
 
-/** Make the throttle of wrong keys. Right keys are never counted and always get in. Source: contract decisions 18. */
+/** Make the throttle of wrong keys. Right keys are never counted and always get in. Source: docs/rules/authentication.md #wrong-keys. */
 export const wrongKeyThrottle = ({ perPeer, perAccountAndPeer }: WrongKeyLimits): NoteWrongKey => {
   const salt = randomBytes(16)
   const peers = new RateLimiterMemory({ points: perPeer, duration: windowSeconds, keyPrefix: 'peer' })

@@ -16,7 +16,7 @@ const readPrice = (each: unknown): FeedPrice => {
 
 /**
  * Day-ahead prices of aWATTar: a list of hours in ms with prices in EUR per MWh. In the address `{country}` stands for at or de.
- * Source: aWATTar, market data API v1.
+ * Source: aWATTar, market data API v1, https://www.awattar.de/services/api.
  */
 export const awattar: Feed = {
   baseUrl: 'https://api.awattar.{country}',

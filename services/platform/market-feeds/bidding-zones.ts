@@ -79,7 +79,7 @@ const readRow = (row: string): BiddingZone => {
 
 /**
  * The bidding zones of which day-ahead prices are published, in the currency of their auction.
- * Source: ENTSO-E, area list with Energy Identification Codes; market time units as of 2025-10-01; bidding zones of Energy-Charts.
+ * Source: ENTSO-E, https://www.entsoe.eu/data/energy-identification-codes-eic/; Energy-Charts, https://api.energy-charts.info.
  */
 export const biddingZones: readonly BiddingZone[] = rows.trim().split('\n').map(readRow)
 

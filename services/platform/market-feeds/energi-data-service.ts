@@ -33,7 +33,7 @@ const read = (text: string, { area, currencyCode }: FeedSeries): readonly FeedPr
 
 /**
  * Day-ahead prices of Energi Data Service (Energinet), in Danish kroner and euros per MWh: hours until the end of September 2025, quarter
- * hours since. Source: energidataservice.dk, data sets Elspotprices and DayAheadPrices.
+ * hours since. Source: https://www.energidataservice.dk, data sets Elspotprices and DayAheadPrices.
  */
 export const energiDataService: Feed = {
   baseUrl: 'https://api.energidataservice.dk',

@@ -9,7 +9,7 @@ const zoneOf = (area: string): string | null => biddingZone(area)?.energyCharts 
 /**
  * Day-ahead prices of Energy-Charts (Fraunhofer ISE): two lists, starts in seconds and prices in EUR per MWh, in which null stands for a
  * price that is not known yet. Lengths are not said: each price lasts to the next start.
- * Source: api.energy-charts.info, operation price.
+ * Source: https://api.energy-charts.info, operation price.
  */
 export const energyCharts: Feed = {
   baseUrl: 'https://api.energy-charts.info',

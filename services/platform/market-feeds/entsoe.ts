@@ -8,7 +8,7 @@ import { type FeedPrice, feedPrice, type PriceUnit, unreadable } from './feed-pr
  * Day-ahead prices of the ENTSO-E transparency platform, document type A44.
  * Of several auctions of a zone only the first is the coupled day-ahead auction: others are held earlier or for other products, and
  * stand in the document in any order. Where a time is published in two resolutions, the finer one holds.
- * Source: ENTSO-E, transparency platform RESTful API; IEC 62325-451-3 (publication document), 62325-351 (curve types).
+ * Source: ENTSO-E, RESTful API, https://transparency.entsoe.eu; IEC 62325-451-3 (publication document); IEC 62325-351 (curve types).
  */
 
 const minuteMs = 60_000

@@ -18,7 +18,7 @@ export const unreadable = (what: string): Failure =>
 
 /**
  * Read a written price as 1e-9 per kWh, exactly; finer digits are rounded half to even. Null for what is no number, or beyond a million
- * per kWh. Source: contract decisions 10 and 12.
+ * per kWh. Source: docs/rules/tariffs.md #price-of-a-band.
  */
 export const priceOf = (text: string, unit: PriceUnit): Price | null => {
   const read = readDecimal(text, { scale: digits[unit], min: -mostPerKwh, max: mostPerKwh, round: true }, 'price')

@@ -32,7 +32,7 @@ const isForAll = (each: unknown): boolean => {
 
 /**
  * Half-hourly retail prices of Agile Octopus, by region of the grid, in pence per kWh with or without VAT, in pages, newest first.
- * Source: Octopus Energy, REST API, standard unit rates of a product.
+ * Source: Octopus Energy, standard unit rates of a product, https://developer.octopus.energy/rest/.
  */
 export const octopusAgile: Feed = {
   baseUrl: 'https://api.octopus.energy',

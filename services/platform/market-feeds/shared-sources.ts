@@ -33,7 +33,7 @@ const agile = (area: string): SharedSource => ({ area, currencyCode: 'GBP', disp
 /**
  * The sources of market prices that every installation has: each bidding zone in the currency of its auction, Nordic ones in their own
  * currency too, Great Britain and its grid regions. Whether they are filled, and from where, is the operator's choice.
- * Source: contract decisions 12.
+ * Source: docs/rules/markets-and-forecasts.md #market-sources.
  */
 export const sharedSources: readonly SharedSource[] = [
   ...ofZones,

@@ -34,7 +34,7 @@ const spotOfTheDay = (country: Country): Feed => ({
   empty: [404],
 })
 
-/** Day-ahead prices of the Swedish areas in Swedish kronor. Source: elprisetjustnu.se, price API v1. */
+/** Day-ahead prices of the Swedish areas in Swedish kronor. Source: https://www.elprisetjustnu.se/elpris-api, v1. */
 export const elprisetJustNu = spotOfTheDay({
   baseUrl: 'https://www.elprisetjustnu.se',
   currencyCode: 'SEK',
@@ -42,7 +42,7 @@ export const elprisetJustNu = spotOfTheDay({
   timeZone: 'Europe/Stockholm',
 })
 
-/** Day-ahead prices of the Norwegian areas in Norwegian kroner. Source: hvakosterstrommen.no, price API v1. */
+/** Day-ahead prices of the Norwegian areas in Norwegian kroner. Source: https://www.hvakosterstrommen.no/strompris-api, v1. */
 export const hvaKosterStrommen = spotOfTheDay({
   baseUrl: 'https://www.hvakosterstrommen.no',
   currencyCode: 'NOK',

@@ -16,7 +16,7 @@ export type City = {
 /**
  * List the cities of a country that have this key, the likeliest first: whole cities before sections, then by population.
  * Empty for a country without cities. The table is opened by the first call, a country is read by its first call.
- * Source: GeoNames, cities of at least 1,000 inhabitants.
+ * Source: GeoNames, cities of at least 1,000 inhabitants, https://download.geonames.org/export/dump/.
  */
 export function citiesNamed(country: string, key: string): readonly City[] {
   return byKey(country).get(key) ?? []

@@ -6,7 +6,8 @@ type Spot = { readonly country: string; readonly admin: string; readonly lat: nu
 /**
  * Name the market area of a city: the bidding zone in Europe, the operator's or NEM region in Australia, Canada and the US.
  * Null where none is mapped. In Norway and Sweden borders are lines between well-known towns, true to about 20 km.
- * Source: ENTSO-E bidding zones; Terna (regions of the zones from 2021 on); Statnett, Svenska kraftnät (areas); AEMO.
+ * Source: https://www.entsoe.eu/network_codes/bzr/; https://www.terna.it (zones from 2021 on); https://www.statnett.no; https://www.svk.se;
+ * https://aemo.com.au.
  */
 export function marketAreaOf(spot: Spot): string | null {
   const { country, admin, lat, lng, timeZone } = spot

@@ -38,7 +38,7 @@ const aroundOf = (country: string, { lat, lng }: { readonly lat: number; readonl
  * Name all market areas that an address may belong to, the likeliest first, each once.
  * One where the place decides it. All of the country near a border that is known to some 20 km (Norway, Sweden), and where namesakes lie in
  * several areas; in Great Britain the whole and every grid region, whose retail prices differ. None where no area is mapped.
- * Source: contract decisions 12 and 18.
+ * Source: docs/rules/registry.md #market-area.
  */
 export const marketAreasOf = (address: PostalAddress): readonly string[] => {
   const written = address.country_code.trim().toUpperCase()
@@ -55,6 +55,6 @@ export const marketAreasOf = (address: PostalAddress): readonly string[] => {
 
 /**
  * Name the one market area of an address; null where none is mapped, or where the address does not decide between several. In Great Britain
- * the whole, to which every address belongs. Source: contract decisions 18.
+ * the whole, to which every address belongs. Source: docs/rules/registry.md #market-area.
  */
 export const decidedArea = (areas: readonly string[]): string | null => (areas.length === 1 ? (areas[0] ?? null) : wholeRegion(areas))

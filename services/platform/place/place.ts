@@ -37,7 +37,8 @@ export type Place = {
  * apart, else the most populous is meant. A city that is not in the data is placed by state, post code or country if that leaves one
  * time zone and one market area; coordinates are null then.
  * Refuses `field_invalid` for a country that ISO 3166-1 does not list and `geo_location_not_found` for what cannot be placed.
- * Source: contract decisions 6 and 12; GeoNames, timezone-boundary-builder, ISO 3166-1, ISO 4217.
+ * Source: docs/rules/registry.md #placing-an-address; https://www.geonames.org; https://github.com/evansiroky/timezone-boundary-builder;
+ * ISO 3166-1; ISO 4217.
  */
 export function placeOf(address: PostalAddress): Result<Place> {
   const written = address.country_code.trim().toUpperCase()

@@ -81,7 +81,7 @@ export const updateCustomer = async (
 
 /**
  * Delete a customer with its locations, whose tariffs end at `at`. Gives the last state of all that went.
- * Refuses `not_found`. Source: contract decisions 6.
+ * Refuses `not_found`. Source: docs/rules/registry.md #deletion.
  */
 export const deleteCustomer = async (
   transaction: TenantTransaction,

@@ -143,7 +143,10 @@ export const listEvents = (transaction: TenantTransaction, filter: EventFilter, 
     paging,
   )
 
-/** Delete events older than 90 days at `at` (ms), up to `limit` of them. Gives how many went. Source: contract decisions 14. */
+/**
+ * Delete events older than 90 days at `at` (ms), up to `limit` of them. Gives how many went.
+ * Source: docs/rules/events-and-webhooks.md #events.
+ */
 export const deleteExpiredEvents = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
   const result = await sql`
     delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - keptMs)} limit ${limit}))`.execute(

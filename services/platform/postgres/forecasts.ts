@@ -116,7 +116,8 @@ const cutAt = async (query: Kysely<Tables>, { sourceId, from }: DueForecast): Pr
 /**
  * Store forecasts in place of those from `due.from` on. Where prices that hold differ, the source's price revision goes up and a fan-out is
  * written over what differs, so that all that was priced from it is priced again; gives that change, null where nothing was to be told.
- * Stores nothing where prices changed since `due` was read: it is still due then. Source: contract decisions 12.
+ * Stores nothing where prices changed since `due` was read: it is still due then.
+ * Source: docs/rules/markets-and-forecasts.md #price-changes, #forecasts.
  */
 export const storeForecasts = async ({ query }: OperatorTransaction, run: ForecastRun, at: number): Promise<PriceChangeSpan | null> => {
   const { due, forecasts, firstGap, next } = run

@@ -24,7 +24,8 @@ const isOfNobody = sql`(idempotency_keys.holder is not null and pg_try_advisory_
 
 /**
  * Claim a key for a request at `at` (ms); commit before the work, so that a twin sees it. A key is free again after 24 h. An attempt whose
- * process died is taken over at once, or after 60 s where no `holder` tells of its process. Source: contract decisions 2.
+ * process died is taken over at once, or after 60 s where no `holder` tells of its process.
+ * Source: docs/rules/versions-and-transport.md #idempotency.
  */
 export const beginIdempotent = async (
   transaction: TenantTransaction,

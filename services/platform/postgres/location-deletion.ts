@@ -6,7 +6,8 @@ import type { TenantTransaction } from './transaction.ts'
 
 /**
  * Delete the living locations that fit a condition: they are hidden, and their tariffs end at `at` (ms). Gives their last state, oldest first.
- * Their rows are never priced again, also where they reach beyond `at`: no order is owed. Source: contract decisions 6 and 10.
+ * Their rows are never priced again, also where they reach beyond `at`: no order is owed.
+ * Source: docs/rules/registry.md #deletion.
  */
 export const deleteLocationsOf = async (
   transaction: TenantTransaction,

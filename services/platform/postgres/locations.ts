@@ -139,7 +139,10 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
   return accepted(null)
 }
 
-/** Delete a location: it is hidden, and its tariffs end at `at`. Gives its last state. Refuses `not_found`. Source: contract decisions 6. */
+/**
+ * Delete a location: it is hidden, and its tariffs end at `at`. Gives its last state. Refuses `not_found`.
+ * Source: docs/rules/registry.md #deletion.
+ */
 export const deleteLocation = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredLocation>> => {
   const [location] = await deleteLocationsOf(transaction, sql`id = ${id}`, at)
   return location === undefined ? notFound : accepted(location)

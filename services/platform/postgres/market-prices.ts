@@ -28,7 +28,7 @@ export type PriceChange = {
 /**
  * Store published prices of one source over those that are there: the later hold on shared time. A change raises the source's price
  * revision, writes one fan-out over what is priced again, and leaves its forecasts to be made anew. `prices` must not overlap.
- * Refuses `not_found`. Source: contract decisions 12.
+ * Refuses `not_found`. Source: docs/rules/markets-and-forecasts.md #storing-prices, #price-changes.
  */
 export const putMarketPrices = async (
   keeper: MarketKeeper,

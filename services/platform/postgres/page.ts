@@ -25,7 +25,7 @@ export type Listing<Row, Item> = {
 
 /**
  * Read one page of a table, newest first. Stable while objects come and go: a cursor holds also after its object was deleted.
- * Refuses `cursor_not_found` for an id that was never in the scope. Source: contract decisions 7.
+ * Refuses `cursor_not_found` for an id that was never in the scope. Source: docs/rules/identifiers-and-lists.md #lists.
  */
 export const readPage = async <Row, Item>(
   query: Kysely<Tables>,

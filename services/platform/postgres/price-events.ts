@@ -12,7 +12,7 @@ export type PriceUpdate = OpenSpan & { readonly locationId: string; readonly dir
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-/** Make the event `price.update` of a location. Source: contract decisions 18. */
+/** Make the event `price.update` of a location. Source: docs/rules/events-and-webhooks.md #price-updates. */
 export const priceEvent = ({ accountId, liveMode }: Tenant, { locationId, direction, from, to }: PriceUpdate): EventDraft => ({
   type: 'price.update',
   objectId: locationId,

@@ -16,7 +16,8 @@ export type Replacement = {
 
 /**
  * Lay new prices over stored ones: the new hold on shared time. Both are sorted and free of overlaps within themselves; each new
- * interval is counted once. One that adds time and changes no price on the rest counts as stored. Source: contract decisions 12.
+ * interval is counted once. One that adds time and changes no price on the rest counts as stored.
+ * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
 export const replacePrices = (stored: readonly PriceInterval[], news: readonly PriceInterval[]): Replacement => {
   const counts = { stored: 0, replaced: 0, unchanged: 0 }

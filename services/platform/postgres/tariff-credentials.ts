@@ -81,7 +81,7 @@ export const credentialsOf = async (transaction: TenantTransaction, kind: Locati
 
 /**
  * Tell whether the tariff of a kind is still on its way from its provider: a session waits for its first fetch, or nothing else works.
- * Source: Connect reference 7.
+ * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const isTariffPending = async (transaction: TenantTransaction, kind: LocationKind, sessionId: string): Promise<boolean> => {
   const { rows } = await sql`

@@ -92,7 +92,8 @@ const overlap = (otherId: string, field: 'contract_start_date' | 'contract_end_d
 /**
  * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on; a new version
  * owes one from its start on. Refuses `not_found`, `tariff_overlap`, `end_before_start` and, beyond the limits of versions,
- * `schedule_invalid`; an unknown provider by its constraint. Source: contract decisions 10 and 18.
+ * `schedule_invalid`; an unknown provider by its constraint.
+ * Source: docs/rules/tariffs.md #operations, #price-versions.
  */
 export const updateTariff = async (
   transaction: TenantTransaction,

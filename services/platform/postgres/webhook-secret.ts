@@ -6,7 +6,7 @@ const secretBytes = 32
 /** So many opened secrets are held, so that one that signs all day is not opened each time. */
 const mostOpened = 1_000
 
-/** Make a signing secret: `whsec_` and 256 random bits in base64. Source: Standard Webhooks 1.0. */
+/** Make a signing secret: `whsec_` and 256 random bits in base64. Source: Standard Webhooks 1.0, https://www.standardwebhooks.com. */
 export const mintWebhookSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`
 
 /** What signing secrets are sealed for. */

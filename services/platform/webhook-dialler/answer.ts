@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { isFailure } from '../failure.ts'
 
-/** How much of an answer is kept, in bytes. Source: contract decisions 14. */
+/** How much of an answer is kept, in bytes. Source: docs/rules/events-and-webhooks.md #attempts. */
 export const keptAnswerBytes = 16_384
 
 /** Why no answer came. */

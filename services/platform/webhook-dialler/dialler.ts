@@ -105,7 +105,8 @@ const makeAgent = async (resolve: ResolveHost, mayDial: AddressRule, timeoutMs: 
 
 /**
  * Open the one way out to subscribers. Connections are kept and are made to addresses that were judged as they were dialled; certificates are
- * checked, redirects are answers like others, and no proxy of the environment is used. Source: contract decisions 14.
+ * checked, redirects are answers like others, and no proxy of the environment is used.
+ * Source: docs/rules/events-and-webhooks.md #addresses.
  */
 export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDialler => {
   const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs, onForbidden = () => undefined } = options

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { AddressRule } from './judge-address.ts'
 
-/** Ports of other protocols, which no browser talks HTTP to. Source: Fetch standard, 2.9. */
+/** Ports of other protocols, which no browser talks HTTP to. Source: https://fetch.spec.whatwg.org/#port-blocking. */
 const badPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
   119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
@@ -40,7 +40,7 @@ const judgeName = (host: string, allowsNetworks: boolean): Result<null> => {
 /**
  * Judge the address of a webhook by its text: https (http in test mode), no credentials, no fragment, no port of another protocol, and no
  * IP address that may not be dialled, in whatever base it is written, and no name that cannot be public, unless networks are allowed. Gives it in its plain form. What a name resolves to is judged apart.
- * Source: contract decisions 14.
+ * Source: docs/rules/events-and-webhooks.md #addresses.
  */
 export const judgeUrlText = (
   text: string,

@@ -30,7 +30,7 @@ const begin = (table: WorkTable, name: string, input: unknown): PausableWork => 
 
 /**
  * Do the work of a thread: in slices, accounts in turn, each work no further than its bytes are asked for. Messages are read between slices, so
- * that what is stopped stops within one. Source: promises S6.
+ * that what is stopped stops within one. Source: docs/promises.md #s6.
  */
 export const serveWork = (port: MessagePort, table: WorkTable): void => {
   const works = new Map<number, Running>()

@@ -184,7 +184,7 @@ const waitingRoom = (most: number) => {
   }
 }
 
-/** Open a thread for long work; it starts with the first work. Accounts share it in turn. Source: promises I8 and S6. */
+/** Open a thread for long work; it starts with the first work. Accounts share it in turn. Source: docs/promises.md #i8, #s6. */
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
   const thread = threadOf(options)

@@ -97,7 +97,7 @@ const captureName = ({ session, data, isSkipped }: Capture): Result<Captured> =>
 
 const actionMissing = refused('action_missing', 'Send one of the actions of this page', 'action')
 
-/** Read what was posted for a page, and look up what it names. Refuses with the codes of the page. Source: Connect reference 3. */
+/** Read what was posted for a page, and look up what it names. Refuses with the codes of the page. Source: docs/rules/connect.md #pages. */
 export const capturePage = async (page: Page, capture: Capture): Promise<Result<Captured>> => {
   const { data, isSkipped } = capture
   switch (page) {

@@ -87,7 +87,7 @@ const importOne = async (
   return accepted({ value: connectTokenToWire({ ...session, token: made.value.token, isPriced: true }), events, audit, orders })
 }
 
-/** Bind the import of tariffs without pages. Source: Connect reference 1. */
+/** Bind the import of tariffs without pages. Source: docs/rules/connect.md #import-without-pages. */
 export const importTariff = (dependencies: ConnectDependencies): Binding =>
   bind(connectBatchImport, request =>
     change(dependencies, connectBatchImport, request, transaction => importOne(dependencies, transaction, request)),

@@ -66,7 +66,7 @@ const refusalOfThrown = (error: unknown, { logger }: ConnectDependencies, { requ
 
 /**
  * Answer one call of the Connect flow. Every answer is in the layout of the session; a refusal names page and token, and leaves the session
- * as it was. Source: Connect reference 2.
+ * as it was. Source: docs/rules/connect.md #calls.
  */
 export const answerConnectCall =
   (dependencies: ConnectDependencies) =>

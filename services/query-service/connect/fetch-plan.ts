@@ -40,7 +40,7 @@ const judge = async (status: number, bytes: Uint8Array): Promise<Fetched> => {
 
 /**
  * Ask the app of a provider for a tariff: 10 s and 1 MiB at most, no redirect is followed. What the person gave goes to the provider and
- * nowhere else. Never throws for what the provider does. Source: Connect reference 7.
+ * nowhere else. Never throws for what the provider does. Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const fetchPlan = async (
   { fetch, credentialsSeal }: Pick<ConnectDependencies, 'fetch' | 'credentialsSeal'>,

@@ -11,7 +11,10 @@ import { isPriced } from './summary.ts'
 export const sessionIdsOf = ({ secret }: Pick<ConnectDependencies, 'secret'>, token: string): readonly [string, ...string[]] =>
   hashesOf(secret, token)
 
-/** Tell of a session that has kept a tariff, once, as soon as the tariff has a price. Source: description, events; contract decisions 14. */
+/**
+ * Tell of a session that has kept a tariff, once, as soon as the tariff has a price.
+ * Source: docs/rules/connect.md #saving-the-tariff; docs/rules/events-and-webhooks.md #event-types.
+ */
 export const announce = (session: StoredSession, isPriceKnown: boolean, at: number): Done<StoredSession> => {
   const isDue = session.completeAction === 'SAVE' && session.announcedAt === null
   if (!isDue || !isPriceKnown) return { value: session, deeds: nothingDone }

@@ -90,7 +90,7 @@ const nextAttempt = (failingSince: number, at: number): number => {
 
 /**
  * Note that a tariff could not be fetched. After 48 h of nothing but failure it counts as failed: `tariff.fetch.failed`, once, and ERROR
- * where a tariff was fetched before. Source: Connect reference 7.
+ * where a tariff was fetched before. Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const keepFailure = async (transaction: TenantTransaction, credentials: TariffCredentials, at: number): Promise<Deeds> => {
   const { accountId, liveMode, locationId, tariffId, failureToldAt } = credentials

@@ -63,7 +63,8 @@ const keepAgain = async (
 
 /**
  * Keep the tariff of a session, with its customer and location. The same again changes nothing; another one in the same session takes the
- * place of the first, which never was: what the first had ended holds again. Gives the session with the ids of what was kept. Source: Connect reference 5.
+ * place of the first, which never was: what the first had ended holds again. Gives the session with the ids of what was kept.
+ * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const keepTariff = async (
   dependencies: ConnectDependencies,
@@ -99,7 +100,7 @@ export const keepTariff = async (
 
 /**
  * End the tariff of a session's kind at its location now; its history stays, and what fetches it is forgotten. A location without one stays
- * as it is. Source: Connect reference 5; contract decisions 10.
+ * as it is. Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const disconnectTariff = async (
   transaction: TenantTransaction,

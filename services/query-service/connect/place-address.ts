@@ -41,7 +41,7 @@ const stateMissing = refused(
 
 /**
  * List the areas that a person may choose from. Where one of them is the whole country, to which every address belongs, the others are
- * offered only once one of them has prices. Source: contract decisions 18.
+ * offered only once one of them has prices. Source: docs/rules/connect.md #market-regions.
  */
 const regionsOf = async (
   database: ConnectDependencies['database'],

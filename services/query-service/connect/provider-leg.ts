@@ -205,7 +205,7 @@ const fetchNow = async (leg: Leg): Promise<Result<ConnectPage>> => {
 
 /**
  * Answer the app of a provider, in which a person logs in while the session waits. Credentials are sealed before they are stored, are used
- * only after consent, and stand in no answer. Source: Connect reference 7.
+ * only after consent, and stand in no answer. Source: docs/rules/connect.md #provider-login.
  */
 export const answerProvider = async (dependencies: ConnectDependencies, found: Found): Promise<Result<ConnectPage>> => {
   const { session, provider } = await withTenant(dependencies.database, found.tenant, async transaction => {

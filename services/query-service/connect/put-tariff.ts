@@ -69,7 +69,8 @@ export type PutTariff = Replaced & { readonly tariff: StoredTariff }
 
 /**
  * Give a location a tariff: what it had of the kind ends where the new one starts. Without a start the tariff holds from the local day of
- * `at` on, or always did where it is the first. Refuses what creating a tariff refuses. Source: Connect reference 5.
+ * `at` on, or always did where it is the first. Refuses what creating a tariff refuses.
+ * Source: docs/rules/connect.md #start-of-the-tariff.
  */
 export const putTariff = async (
   { timeZone }: ConnectDependencies,

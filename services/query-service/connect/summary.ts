@@ -158,7 +158,7 @@ export const dateOrNull = (zone: TimeZone | null, at: number | null | undefined)
   return zone === null ? writeInstant(at) : inOffset(zone, at)
 }
 
-/** Write the tariff of a summary in `zone` as of `at` (ms). Source: Connect reference 4. */
+/** Write the tariff of a summary in `zone` as of `at` (ms). Source: docs/rules/connect.md #summary. */
 export const summaryTariffToWire = (
   tariff: SummaryTariff,
   { termType, zone, at }: { readonly termType: string | null; readonly zone: TimeZone | null; readonly at: number },

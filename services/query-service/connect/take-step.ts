@@ -107,7 +107,7 @@ const isStart = ({ route, action }: ConnectCall): boolean => action === null && 
 
 /**
  * Take one step of a session: read the call for the page that it names, move, keep or end the tariff where the move asks for it.
- * Refuses with the codes of the page; then nothing has changed. Source: Connect reference 2, 3 and 5.
+ * Refuses with the codes of the page; then nothing has changed. Source: docs/rules/connect.md #calls, #transitions.
  */
 export const takeStep = async (
   dependencies: ConnectDependencies,

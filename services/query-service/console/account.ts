@@ -104,7 +104,10 @@ const save = async (means: AccountMeans, visit: Visit): Promise<View> => {
   return page(visit, { ...before, ...pages }, { above: goodNotice('The addresses are saved.') })
 }
 
-/** The page of the account: addresses that Connect shows, changed with a live key of scope `all`. Source: Connect reference 7. */
+/**
+ * The page of the account: addresses that Connect shows, changed with a live key of scope `all`.
+ * Source: docs/rules/connect.md #provider-login.
+ */
 export const accountRoutes = (means: AccountMeans): readonly Route[] => [
   get('/console/account', async visit => page(visit, await accountOf(means, visit))),
   post('/console/account', visit => save(means, visit)),

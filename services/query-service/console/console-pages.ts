@@ -91,7 +91,7 @@ const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: Sent
 /**
  * Make the console: pages over the interface of this service for people with a key. Everything they do goes through the interface under
  * their key, but for the keys themselves, which the interface has no operations for.
- * Source: contract decisions 4 and 14.
+ * Source: docs/rules/authentication.md #console.
  */
 export const createConsole = (means: ConsoleMeans): ((request: Request, environment: unknown) => Promise<Response>) => {
   const routes = [...overviewRoutes, ...locationRoutes, ...eventRoutes, ...webhookRoutes, ...keyRoutes(means), ...accountRoutes(means)]

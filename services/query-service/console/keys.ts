@@ -106,7 +106,7 @@ const revoke = async (means: KeyMeans, visit: Visit): Promise<View> => {
   )
 }
 
-/** The pages of keys: a key of scope `all` sees, makes and revokes those of its own mode. Source: contract decisions 4. */
+/** The pages of keys: a key of scope `all` sees, makes and revokes those of its own mode. Source: docs/rules/authentication.md #console. */
 export const keyRoutes = (means: KeyMeans): readonly Route[] => [
   get('/console/keys', visit => list(means, visit)),
   post('/console/keys', visit => create(means, visit)),

@@ -56,7 +56,10 @@ const create = async (visit: Visit): Promise<View> => {
     : list(visit, null, { url: url ?? '', types: types ?? '', description: description ?? '', fault: made.fault })
 }
 
-/** The pages of webhook endpoints, of their deliveries and of each attempt. Source: contract decisions 14. */
+/**
+ * The pages of webhook endpoints, of their deliveries and of each attempt.
+ * Source: docs/rules/events-and-webhooks.md #webhook-endpoints.
+ */
 export const webhookRoutes: readonly Route[] = [
   get('/console/webhooks', visit => list(visit)),
   post('/console/webhooks', create),

@@ -31,7 +31,7 @@ const statementsOf = ({ ids, isWhole }: LocationGroup): readonly (readonly strin
 
 /**
  * Decide for one location which records of devices its costs have: over all that is stored of it, never for a span.
- * Source: contract decisions 18.
+ * Source: docs/rules/costs.md #records-of-devices.
  */
 export const devicesAtLocation = async (
   db: ClickHouse,

@@ -35,7 +35,7 @@ type Scope = {
 
 const hourMs = 3_600_000
 
-/** Narrow locations to the one that is named, and to one currency. Source: contract decisions 9. */
+/** Narrow locations to the one that is named, and to one currency. Source: docs/rules/costs.md #location-and-currency. */
 export const chooseLocations = (
   locations: readonly CostedLocation[],
   {
@@ -162,7 +162,7 @@ const deviceNoteOf = async ({ clickHouse }: CostReads, request: Asked, { locatio
 
 /**
  * Return the offsets of an answer: buckets in the zone of the location, a whole span as `answerOffset` says. Locations of several zones
- * have no zone in common. Source: contract decisions 2 and 18.
+ * have no zone in common. Source: docs/rules/versions-and-transport.md #offsets-of-answers.
  */
 const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number): WrittenOffsets => {
   const isOneZone = isBucket || new Set(locations.map(({ timezone }) => timezone)).size === 1
@@ -172,7 +172,7 @@ const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucke
 /** The code of ISO 4217 for no currency: a customer or account without locations has cost nothing, in none. */
 const noCurrency = 'XXX'
 
-/** Calculate what is stored of an object in a span. Source: contract decisions 9. */
+/** Calculate what is stored of an object in a span. Source: docs/rules/costs.md #objects. */
 export const calculateIntervalCost = async (reads: CostReads, request: Asked): Promise<Outcome<AnswerOf<typeof intervalCost>>> => {
   const { start_time: start, end_time: end } = request.body
   const { aggregation = null, tariff_direction: tariffDirection } = request.query

@@ -11,7 +11,7 @@ const askEveryMs = 50
 
 /**
  * Give the receipt of a submission. A batch that was accepted a moment ago is waited for; one that was never given to this caller is
- * known by its check. Source: contract decisions 8.
+ * known by its check. Source: docs/rules/metering.md #receipts.
  */
 export const retrieveBatch = async (
   { clickHouse, batchIds }: CostReads,

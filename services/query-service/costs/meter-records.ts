@@ -29,7 +29,7 @@ const blocksFor = async ({ clickHouse }: CostReads, tenant: Tenant, rows: readon
   return cut.length === 0 ? [] : blocksOfRows(clickHouse, tenant, cut)
 }
 
-/** Give a stored record and why it cost what it cost. Source: contract decisions 8. */
+/** Give a stored record and why it cost what it cost. Source: docs/rules/metering.md #reading-records. */
 export const retrieveRecord = async (
   reads: CostReads,
   request: RequestOf<typeof meterRecordRetrieve>,
@@ -107,7 +107,7 @@ const withinPieces = (rows: readonly ListedRow[]): readonly ListedRow[] => {
   return beyond === -1 ? rows : rows.slice(0, beyond)
 }
 
-/** List records, newest start first. Source: contract decisions 7 and 8. */
+/** List records, newest start first. Source: docs/rules/metering.md #reading-records; docs/rules/identifiers-and-lists.md #lists. */
 export const listRecords = async (reads: CostReads, request: Asked): Promise<Outcome<AnswerOf<typeof meterRecordList>>> => {
   const selection = await selectionOf(reads, request)
   if (!selection.ok) return selection

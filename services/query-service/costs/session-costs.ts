@@ -12,7 +12,7 @@ import { chooseLocations } from './interval-costs.ts'
 
 type Asked = RequestOf<typeof operation>
 
-/** Calculate what the records of a session cost together, or each. Source: contract decisions 9. */
+/** Calculate what the records of a session cost together, or each. Source: docs/rules/costs.md #sessions. */
 export const calculateSessionCost = async (
   { database, clickHouse, thread }: CostReads,
   request: Asked,

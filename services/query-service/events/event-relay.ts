@@ -40,7 +40,7 @@ const putInOrder = async (options: EventRelayOptions, messages: readonly OutboxM
 /**
  * Publish the oldest events that wait in the outbox, those of one object in their order, and delete those that the log holds; gives whether
  * more wait. A crash between the two publishes again, under the same ids. Throws what the log has thrown, once the others are done.
- * Source: contract decisions 14; design 4, outbox and leases.
+ * Source: docs/rules/events-and-webhooks.md #publication; docs/architecture.md #outbox-and-leases.
  */
 export const publishEvents = async (options: EventRelayOptions, limit = pageSize): Promise<boolean> => {
   const messages = await takeOutbox(options.database.operator, eventTopic, limit)

@@ -14,7 +14,7 @@ const minute = 60_000
 /**
  * Tell of contracts that end within ten days and of those that have ended, up to `most` of what is due by `at` (ms); gives how many.
  * An event and the end of its timer are one transaction, so each is told once, however many do this at once and whenever one dies.
- * Source: contract decisions 14.
+ * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const tellContractEnds = (database: Database, at: number, most = atOnce): Promise<number> =>
   withOperator(database, async transaction => {

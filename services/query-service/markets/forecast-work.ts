@@ -75,7 +75,7 @@ const followPrices = async (options: ForecastWorkOptions, due: DueForecast): Pro
 
 /**
  * Forecast within seconds after published prices have changed, by turns over the sources. What is due stands in the database, so nothing is
- * forgotten when a process ends. Source: contract decisions 12.
+ * forgotten when a process ends. Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
 export const forecastWork = (options: ForecastWorkOptions): LeasedWork => {
   let last = ''

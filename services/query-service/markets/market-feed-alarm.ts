@@ -40,7 +40,8 @@ const tellOutage = async (database: Database, outage: UntoldOutage, at: number):
 
 /**
  * Tell accounts of sources whose prices have failed to come for 48 hours: one `tariff.fetch.failed` for each living tariff that follows
- * one, once an outage, wherever a crash makes this go on. Gives the number of events. Source: contract decisions 12 and 14.
+ * one, once an outage, wherever a crash makes this go on. Gives the number of events.
+ * Source: docs/rules/markets-and-forecasts.md #outages.
  */
 export const tellOutages = async (database: Database, at: number): Promise<number> => {
   let told = 0

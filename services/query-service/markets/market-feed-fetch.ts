@@ -142,7 +142,7 @@ const resultOf = ({ feed, stored, replaced, unchanged, knownUntil, errors }: Run
  * Fetch what is due of one source: the preferred feed is asked for the last two days again, the others in turn for what is still
  * missing, a new source for 35 days. What comes is stored as a submission of prices is. Writes down how it went and when to fetch next:
  * prices that are overdue count as an outage like a feed that does not answer. Rejects where PostgreSQL does, or `signal` ends it.
- * Source: contract decisions 12.
+ * Source: docs/rules/markets-and-forecasts.md #public-feeds, #outages.
  */
 export const fetchSource = async (options: MarketFetchOptions, source: FedSource, signal: AbortSignal): Promise<FetchResult> => {
   const at = options.at()

@@ -50,7 +50,8 @@ const link = async (
 /**
  * Give new shared sources to the locations of their area that were there before them, have none, and were given none by their caller;
  * what they have recorded is priced again. Looks at all such locations once for each source, and again until requests from before the
- * source have ended. Gives how many locations got one, and whether any source is left to look again for. Source: contract decisions 6.
+ * source have ended. Gives how many locations got one, and whether any source is left to look again for.
+ * Source: docs/rules/registry.md #market-sources-of-locations.
  */
 export const linkSources = async (options: LinkOptions): Promise<{ readonly linked: number; readonly isDone: boolean }> => {
   const { database, areasOf, at } = options

@@ -54,7 +54,7 @@ const overtaken = (): Failure => new Failure('lease_lost', 'another process goes
  * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
  * `location.update` and `price.update` for each (but for forecasts, whose cause has told it) and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
  * repeated: orders may come twice, which does no harm, events do not, for they stand with the move or not at all. Throws Failure `lease_lost` where `lease` no longer holds.
- * Source: design 4; contract decisions 12 and 14.
+ * Source: docs/rules/markets-and-forecasts.md #price-changes; docs/architecture.md #recost-requests.
  */
 export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize = 1_000): Promise<FanOutPage | null> => {
   const { operator } = options.database

@@ -22,7 +22,10 @@ export const pricedInput = ({ held: { snapshot }, request, counted }: GatheredPr
 
 type SeriesName = 'price' | 'audit' | 'duration' | 'limit'
 
-/** Price a span and answer with what is made of it, or refuse what has no price. Source: contract decisions 3, 11 and 13. */
+/**
+ * Price a span and answer with what is made of it, or refuse what has no price.
+ * Source: docs/rules/prices-and-audits.md #time-without-a-price; docs/rules/schedules.md #time-without-a-price.
+ */
 export const answerSeries = async <Name extends SeriesName>(
   { thread }: { readonly thread: Pick<WorkThread, 'begin'> },
   request: Pick<RequestOf<Operation>, 'caller' | 'at' | 'layout' | 'signal'>,

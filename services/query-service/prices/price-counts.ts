@@ -113,7 +113,7 @@ const nothing: CountedSteps = new Map()
 /**
  * Read from the stored rows of a location what its accumulators have counted at `from`, and when they meet the bounds of tiers in
  * [from, to). The cost is that of adding up the rows of the months concerned in the store, however many they are.
- * Source: contract decisions 10 and 11.
+ * Source: docs/rules/prices-and-audits.md #tier-in-force.
  */
 export const countedStepsOf = async (
   db: ClickHouse,

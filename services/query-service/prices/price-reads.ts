@@ -86,7 +86,7 @@ export const gatherPrices = async (
   return accepted({ ...found.value, request: { direction, start, end }, counted })
 }
 
-/** Tell when prices are worth asking for again, after `at` (ms). Source: contract decisions 17. */
+/** Tell when prices are worth asking for again, after `at` (ms). Source: docs/rules/earlier-version.md #prices. */
 export const nextUpdateOf = async (
   { database }: Pick<PriceReads, 'database'>,
   { held, request }: GatheredPrices,
@@ -109,7 +109,7 @@ type SeriesGaps = { readonly elements: number; readonly unpriced: readonly Unpri
 /**
  * Say why a series cannot be answered; null when it can. Time before the first contract may be left out of it, no other.
  * Refuses the first instant that has no price otherwise, or all of the span where nothing is left: `no_tariff_connected`, while one is on
- * its way `pending_connect`, or `no_price_data`. Source: contract decisions 3 and 11.
+ * its way `pending_connect`, or `no_price_data`. Source: docs/rules/prices-and-audits.md #time-without-a-price.
  */
 export const refuseSeries = (
   gathered: Pick<GatheredPrices, 'location' | 'held'>,

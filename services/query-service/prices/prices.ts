@@ -47,7 +47,7 @@ const earlierOf = async (
   nextUpdate: await nextUpdateOf(reads, gathered, at),
 })
 
-/** Answer what energy costs at a location over a span. Source: contract decisions 11 and 17. */
+/** Answer what energy costs at a location over a span. Source: docs/rules/prices-and-audits.md #elements. */
 const retrievePrices = async (
   reads: PriceReads,
   request: RequestOf<typeof priceRetrieve>,
@@ -61,7 +61,7 @@ const retrievePrices = async (
   return answerSeries(reads, request, found.value, { name: 'price', input })
 }
 
-/** Answer how the prices of a span are made up. Source: contract decisions 11. */
+/** Answer how the prices of a span are made up. Source: docs/rules/prices-and-audits.md #audit. */
 const retrieveAudit = async (
   reads: PriceReads,
   request: RequestOf<typeof priceAuditRetrieve>,

@@ -15,7 +15,7 @@ const one = { limit: 1, startingAfter: null, endingBefore: null }
 /** A schedule of so many characters is put into the words of the earlier version at once, in some ms. */
 const shortSchedule = 65_536
 
-/** Give a schedule by amount again: it stands in the event that told of it. Source: contract decisions 18. */
+/** Give a schedule by amount again: it stands in the event that told of it. Source: docs/rules/schedules.md #reading-a-plan. */
 export const retrieveSchedule = async (
   { database, thread }: QueryServiceDependencies,
   request: RequestOf<typeof scheduleAmountRetrieve>,

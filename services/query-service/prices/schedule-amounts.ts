@@ -115,7 +115,8 @@ const readPlan = async (answer: BegunWork['answer']): Promise<WrittenPlan> => {
 
 /**
  * Plan what devices take and give, and write the event that tells of the plan. Refuses `not_found` (`location_not_found` where the location
- * is named in the body), `device_not_found`, and what `planAmount` refuses. Source: contract decisions 13 and 14.
+ * is named in the body), `device_not_found`, and what `planAmount` refuses.
+ * Source: docs/rules/schedules.md #amount, #event.
  */
 export const createAmountSchedule = async (
   reads: PriceReads & QueryServiceDependencies,

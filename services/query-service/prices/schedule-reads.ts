@@ -7,7 +7,8 @@ const certain = 1_000_000
 
 /**
  * Read the generation that a location expects in a span: its stored LOCAL records, those of its devices included, with a confidence
- * below 1. What measured records have taken of an estimate is no longer in it. Source: contract decisions 8 and 13.
+ * below 1. What measured records have taken of an estimate is no longer in it.
+ * Source: docs/rules/schedules.md #own-generation.
  */
 export const expectedGeneration = async (
   db: ClickHouse,

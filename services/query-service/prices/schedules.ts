@@ -53,7 +53,7 @@ const viewOf = async (
 
 const minuteMs = 60_000
 
-/** Answer the cheapest or dearest time of a duration. Source: contract decisions 13. */
+/** Answer the cheapest or dearest time of a duration. Source: docs/rules/schedules.md #duration. */
 const scheduleByDuration = async (
   reads: PriceReads,
   request: RequestOf<typeof scheduleDuration>,
@@ -71,7 +71,7 @@ const scheduleByDuration = async (
   return answerSeries(reads, request, window.value, { name: 'duration', input })
 }
 
-/** Answer all time on one side of a price. Source: contract decisions 13. */
+/** Answer all time on one side of a price. Source: docs/rules/schedules.md #limit. */
 const scheduleByLimit = async (
   reads: PriceReads,
   request: RequestOf<typeof scheduleLimit>,

@@ -23,7 +23,7 @@ export const isInForce = (tariff: Pick<Termed, 'contractStart' | 'contractEnd'>,
 
 /**
  * Pick the tariff of a kind that a location shows at `at` (ms): the one in force, else the next one, else the last one.
- * Source: contract decisions 18.
+ * Source: docs/rules/registry.md #tariff-status.
  */
 export const shownTariff = <T extends Termed>(tariffs: readonly T[], kind: TariffKind, at: number): T | undefined => {
   const ofKind = tariffs.filter(tariff => kindOf(tariff) === kind).toSorted((a, b) => startOf(a) - startOf(b))
@@ -32,7 +32,7 @@ export const shownTariff = <T extends Termed>(tariffs: readonly T[], kind: Tarif
 
 /**
  * Return the status of a kind of tariff at a location at `at` (ms): that of the tariff in force; without one, of a tariff that its provider
- * has not delivered yet. Grid fees on export do not exist. Source: contract decisions 18.
+ * has not delivered yet. Grid fees on export do not exist. Source: docs/rules/registry.md #tariff-status.
  */
 export const statusAt = (
   { tariffs, onTheirWay = [] }: Pick<StoredLocation, 'tariffs' | 'onTheirWay'>,

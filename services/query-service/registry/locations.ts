@@ -29,7 +29,7 @@ const noLocation = refused('not_found', 'No location has this id')
 /** What a choice is written as, and what is still open of it; null where nothing is. */
 type Resolved = { readonly draft: LocationDraft; readonly hint: string | null }
 
-/** Name the areas between which an address does not decide. Source: contract decisions 18. */
+/** Name the areas between which an address does not decide. Source: docs/rules/registry.md #market-area. */
 const hintOf = ({ importSourceId }: LocationChoice, { marketArea, marketAreas }: ResolvedPlace): string | null => {
   if (importSourceId !== null || marketArea !== null || marketAreas.length < 2) return null
   const areas = `${marketAreas.slice(0, -1).join(', ')} and ${marketAreas.at(-1)}`

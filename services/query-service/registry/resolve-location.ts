@@ -19,7 +19,8 @@ export type ResolvedPlace = {
 /**
  * Work out zone, currency and coordinates of a location from what its caller chose and where its address is.
  * An address that cannot be placed stands if zone and currency are given. Refuses `field_required` for an address that is missing
- * without them, `field_invalid` for unknown zones and currencies, and what `placeOf` refuses. Source: contract decisions 6.
+ * without them, `field_invalid` for unknown zones and currencies, and what `placeOf` refuses.
+ * Source: docs/rules/registry.md #locations, #placing-an-address.
  */
 export const resolvePlace = (
   choice: LocationChoice,
@@ -58,7 +59,8 @@ const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; c
 
 /**
  * Write down a choice with what it resolves to. `areaSourceId` is the shared source of the market area in the location's currency,
- * null where there is none; export follows import. Source: contract decisions 6 and 12.
+ * null where there is none; export follows import.
+ * Source: docs/rules/registry.md #market-area, #market-sources-of-locations.
  */
 export const draftOf = (choice: LocationChoice, place: ResolvedPlace, areaSourceId: string | null): LocationDraft => {
   const importSourceId = choice.importSourceId ?? areaSourceId

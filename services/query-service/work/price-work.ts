@@ -32,7 +32,7 @@ export type PricedInput = {
 /** What decides on the refusal of a series: how many elements it has, its first gap, and the first one that may not be left out. */
 export type SeriesHead = { readonly elements: number; readonly unpriced: readonly UnpricedSpan[]; readonly isPossible: boolean }
 
-/** Tell whether a gap may not be left out of a series. Source: contract decisions 11. */
+/** Tell whether a gap may not be left out of a series. Source: docs/rules/prices-and-audits.md #time-without-a-price. */
 export const isMissed =
   (firstContract: number | null) =>
   ({ end, missing }: UnpricedSpan): boolean =>

@@ -41,7 +41,7 @@ const finish = (work: PausableWork): BegunWork => {
 
 /**
  * Begin work: small work is done here and now, other work in the thread, in its account's turn. Refuses `unavailable` where too much work of the
- * account waits. Source: promises I8 and S6.
+ * account waits. Source: docs/promises.md #i8, #s6.
  */
 export const runWork = async <Name extends WorkName>(
   thread: Pick<WorkThread, 'begin'>,

@@ -21,7 +21,10 @@ export const recordOf = (record: LedgerRecord, id: string): IdentifiedRecord => 
 const objectOf = ({ record }: IdentifiedRecord): string =>
   JSON.stringify([record.deviceId, record.energyFlowDirection, record.tariffDirection, record.sessionReferenceId])
 
-/** Tell each estimate where actuals of the same object, directions and session share its time. Source: contract decisions 8. */
+/**
+ * Tell each estimate where actuals of the same object, directions and session share its time.
+ * Source: docs/rules/metering.md #estimates.
+ */
 export const withCover = (records: readonly IdentifiedRecord[]): readonly IdentifiedRecord[] => {
   const isEstimate = ({ record }: IdentifiedRecord): boolean => record.confidence < certain
   if (!records.some(isEstimate)) return records

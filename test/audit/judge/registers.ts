@@ -22,7 +22,10 @@ const longestMs = 366 * 86_400_000
 /** A register's value in 1e-6 Wh. */
 const shown = ({ value, units: unit }: Held): bigint => units(value, unit === 'WH' ? 6 : 9)
 
-/** Each reading but a fallen one closes an interval that the one before it in time opens. Source: contract decisions 8. */
+/**
+ * Each reading but a fallen one closes an interval that the one before it in time opens.
+ * Source: docs/rules/metering.md #register-readings.
+ */
 const intervalsOf = ({ register }: ReadingSubmission, held: ReadonlyMap<number, Held>): readonly LedgerRecord[] => {
   const readings = [...held.values()].sort((a, b) => a.time - b.time)
   return readings.flatMap((closing, index) => {

@@ -4,7 +4,7 @@ import { expectFeasible, money, plan } from './plan.ts'
 import { hourMs, monthEnd, type Site, sites } from './site.ts'
 import { optimumOf } from './site-lp.ts'
 
-/** How near a plan must come to the optimum. Source: contract decisions 13. */
+/** How near a plan must come to the optimum. Source: docs/rules/schedules.md #amount. */
 const tolerance = (optimum: number): number => Math.max(1e-6, 1e-6 * Math.abs(optimum))
 
 /** The part of a site that lies in one month, where all energy counts in one accumulator. */

@@ -7,7 +7,10 @@ export type Random = {
   readonly pick: <T>(choices: readonly [T, ...T[]]) => T
 }
 
-/** Make a stream of choices: the same seed gives the same ones. Source: mulberry32. */
+/**
+ * Make a stream of choices: the same seed gives the same ones.
+ * Source: mulberry32, https://gist.github.com/tommyettinger/46a874533244883189143505d203312c.
+ */
 export const seededRandom = (seed: number): Random => {
   let state = seed >>> 0
   const next = (): number => {

@@ -67,7 +67,7 @@ const highest = (openByRank: readonly ReadonlySet<RankedBand>[]): RankedBand[] =
  * Give the bands that hold on a kind of day, in order and over the whole day.
  * Where several cover an instant the highest rank holds: dates with months, dates, months, none; then single day, group, All.
  * A band that wraps covers the end and the beginning of the same day: months, dates and days are those of the instant itself.
- * Neighbours of one band are one stretch. Source: contract decisions 10.
+ * Neighbours of one band are one stretch. Source: docs/rules/tariffs.md #time-bands.
  */
 const dayPattern = (schedule: readonly ScheduleEntry[], kind: DayKind): DayStretch[] => {
   const edges = edgesOf(bandsOn(schedule, kind))
@@ -127,7 +127,7 @@ const datesToJudge = (month: number, named: ReadonlySet<number>): number[] => {
 
 /**
  * Judge whether every instant of the calendar has exactly one band of highest rank.
- * Gives the first fault in the order of month, date, weekday and time. Source: contract decisions 10.
+ * Gives the first fault in the order of month, date, weekday and time. Source: docs/rules/tariffs.md #time-bands.
  */
 export const judgeEveryDay = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
   const named = new Set(schedule.flatMap(entry => entry.dates))
