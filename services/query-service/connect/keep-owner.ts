@@ -120,7 +120,8 @@ const changeLocation = async (
 
 /**
  * Find customer and location of a session, or create them as the API does, and give the location what the session has learned of it.
- * `mustFollow`: a market tariff comes, which needs the source of its area. Gives the session with their ids. Refuses what creating them refuses.
+ * `mustFollow`: a market tariff comes, which needs the source of its area. Gives the session with their ids.
+ * Refuses what creating them refuses.
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const keepOwner = async (
