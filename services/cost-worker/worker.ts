@@ -173,9 +173,12 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     mustStop: (records, settled) => mustStop({ records, poison: [] }, settled),
   })
 
-  /** Wait while too much waits beside the steps. */
+  /** Wait while too much waits beside the steps; what is stored meanwhile is receipted and committed. */
   const awaitRoom = async (): Promise<void> => {
-    while (slow.isFull() && !stopping.signal.aborted && !hasStopped && !buffer.hasLost()) await sleep(roomEveryMs)
+    while (slow.isFull() && !stopping.signal.aborted && !hasStopped && !buffer.hasLost()) {
+      await settleIfDue(receiptEveryMs)
+      await sleep(roomEveryMs)
+    }
   }
 
   /** Settle what a step brings, and begin to store it; what may take long is settled beside the steps that follow. */
