@@ -1,0 +1,61 @@
+import { expect } from 'vitest'
+
+/** An answer of the console; `to` is where it leads. */
+export type Seen = { readonly status: number; readonly headers: Headers; readonly text: string; readonly to: string | null }
+
+/** A browser as far as forms and cookies go. */
+export type Visitor = {
+  readonly cookies: Map<string, string>
+  readonly get: (path: string) => Promise<Seen>
+  /** Load a page and send its form with this action, its hidden members included; `more` are what a person types, or a forger. */
+  readonly send: (
+    page: string,
+    action: string,
+    more?: Readonly<Record<string, string>>,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Seen>
+}
+
+/** Open a browser without cookies on the service at `base`. */
+export const openVisitor = (base: string): Visitor => {
+  const seen = async (response: Response): Promise<Seen> => {
+    const [name = '', value = ''] = response.headers.get('set-cookie')?.split(';')[0]?.split('=') ?? []
+    if (name !== '') cookies.set(name, value)
+    return { status: response.status, headers: response.headers, text: await response.text(), to: response.headers.get('location') }
+  }
+  const cookies = new Map<string, string>()
+  const cookie = () => [...cookies].map(pair => pair.join('=')).join('; ')
+  const self: Visitor = {
+    cookies,
+    get: async path => seen(await fetch(base + path, { redirect: 'manual', headers: { cookie: cookie() } })),
+    send: async (page, action, more = {}, headers = {}) => {
+      const { text } = await self.get(page)
+      const [, inner = ''] = text.split(`action="${action}">`)
+      const hidden = [...(inner.split('</form>')[0] ?? '').matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
+      const members = { ...Object.fromEntries(hidden.map(([, name, value]) => [name, value])), ...more }
+      const body = new URLSearchParams(members as Record<string, string>)
+      return seen(
+        await fetch(base + action, {
+          method: 'POST',
+          redirect: 'manual',
+          body,
+          headers: { cookie: cookie(), origin: base, ...headers },
+        }),
+      )
+    },
+  }
+  return self
+}
+
+/** Paths of all pages that a session opens. */
+export const places = ['/console', '/console/locations', '/console/events', '/console/webhooks', '/console/keys', '/console/account']
+export const signInPath = '/console/sign-in'
+export const sessionCookie = 'wattledger_console'
+
+/** Sign in with a key. Throws if the console refuses the key. */
+export const signIn = async (base: string, account: string, key: string): Promise<Visitor> => {
+  const one = openVisitor(base)
+  const done = await one.send(signInPath, signInPath, { account, key })
+  expect([done.status, done.to]).toEqual([303, '/console'])
+  return one
+}
