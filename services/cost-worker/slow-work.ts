@@ -64,7 +64,10 @@ const hasRoom = ({ pieces, records }: Room): boolean => pieces > 0 && records > 
 const recordsOf = (parts: readonly Waiting[]): Arrived['records'] => {
   const found = new Map<string, LaneRecord[]>()
   for (const { locationId, records } of parts) {
-    if (records.length > 0) found.set(locationId, [...(found.get(locationId) ?? []), ...records])
+    if (records.length === 0) continue
+    const own = found.get(locationId)
+    if (own === undefined) found.set(locationId, [...records])
+    else for (const entry of records) own.push(entry)
   }
   return found
 }

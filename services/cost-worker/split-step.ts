@@ -48,7 +48,10 @@ const splitChunks = (chunks: readonly ChunkHeaders[], portions: readonly Portion
   const slow = new Map<string, ChunkHeaders[]>()
   const fast = chunks.map(chunk => {
     for (const [accountId, batches] of Map.groupBy(chunk.batches, ({ batchId }) => accounts.get(receiptKey(chunk.chunkId, batchId)))) {
-      if (accountId !== undefined) slow.set(accountId, [...(slow.get(accountId) ?? []), { ...chunk, batches }])
+      if (accountId === undefined) continue
+      const own = slow.get(accountId)
+      if (own === undefined) slow.set(accountId, [{ ...chunk, batches }])
+      else own.push({ ...chunk, batches })
     }
     return { ...chunk, batches: chunk.batches.filter(({ batchId }) => !accounts.has(receiptKey(chunk.chunkId, batchId))) }
   })
@@ -62,7 +65,10 @@ const portionsOf = (step: Step, slow: ReadonlySet<string>): readonly Portion[] =
   const ordersOf = new Map<string, LaneOrder[]>()
   for (const one of step.orders) {
     for (const id of new Set(one.order.locationIds)) {
-      if (slow.has(id)) ordersOf.set(id, [...(ordersOf.get(id) ?? []), withLocations(one, [id])])
+      if (!slow.has(id)) continue
+      const own = ordersOf.get(id)
+      if (own === undefined) ordersOf.set(id, [withLocations(one, [id])])
+      else own.push(withLocations(one, [id]))
     }
   }
   return [...slow].map(id => portionOf(id, step.records.get(id) ?? [], readingsOf.get(id) ?? [], ordersOf.get(id) ?? []))
