@@ -2,6 +2,7 @@ type Platform = { readonly os: string; readonly cpu: string; readonly libc: stri
 type Entry = { readonly version: string; readonly integrity?: string; readonly link?: boolean }
 type Lock<E extends Entry> = { readonly packages: Readonly<Record<string, E>> }
 
+export declare const withoutHash: Readonly<Record<string, string>>
 export declare const registryEntries: <E extends Entry>(lock: Lock<E>) => [string, E][]
 export declare const nameOf: (path: string) => string
 export declare const unverifiedOn: (lock: Lock<Entry>, platform: Platform) => string[]

@@ -3,6 +3,16 @@
 /** The entries of a lock that come from a registry, by their path in node_modules. */
 export const registryEntries = lock => Object.entries(lock.packages).filter(([path, entry]) => path !== '' && entry.link !== true)
 
+/**
+ * The packages that may lack a hash, each with its reason. `setup.mjs` installs nothing on their platforms until the hashes are there.
+ * A maintainer whose registry offers them runs `node deploy/complete-lock.mjs`, then removes the names here.
+ */
+export const withoutHash = {
+  '@chdb/lib-darwin-arm64': 'the registry in use when the lock was written does not offer this package',
+  '@chdb/lib-darwin-x64': 'the registry in use when the lock was written does not offer this package',
+  '@chdb/lib-linux-arm64-gnu': 'the registry in use when the lock was written does not offer this package',
+}
+
 /** The name of a package by its path. */
 export const nameOf = path => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
