@@ -1,7 +1,7 @@
 /**
  * How much may be under way at once: in all, and of each account. `waiting`: how many of an account may wait for it. `unbounded`: an account that
- * has neither bound of its own. `crowdedMs`: for so long after another account was served, an account of which more wait than there are places
- * has one place.
+ * has neither bound of its own. `crowdedMs`: for so long after an account was served that uses less, an account of which more wait than there
+ * are places has one place, and none while that account has anything under way or waiting. `now`: the present instant in ms of any clock.
  */
 export type ShareLimits = {
   readonly atOnce: number
@@ -9,6 +9,7 @@ export type ShareLimits = {
   readonly waiting: number
   readonly unbounded?: string
   readonly crowdedMs?: number
+  readonly now?: () => number
 }
 
 /** A bounded number of places that accounts take in turn. */
@@ -22,95 +23,136 @@ export type FairShare = {
 
 type Waiter = { readonly start: () => void }
 
-type Served = { readonly account: string | null; readonly at: number }
+/** Place that an account holds, since an instant in ms. */
+type Held = { readonly since: number }
 
-const nobody: Served = { account: null, at: 0 }
+/** What an account has under way and waiting; `usedMs`: the time for which it held places that it has left, as it counted at `usedAt`. */
+type Queue = { readonly running: Set<Held>; readonly waiting: Waiter[]; usedMs: number; usedAt: number; servedAt: number }
 
-type Queue = { running: number; readonly waiting: Waiter[] }
+/** Time in which the use of a place comes to count half. */
+const halfLifeMs = 500
+/** Age from which on what an idle account has used is forgotten. */
+const forgottenMs = 8 * halfLifeMs
+
+/** Pause before an account that waits for another one looks again: use grows while places are held. */
+const lookAgainMs = 50
+
+const usedBy = ({ running, usedMs, usedAt }: Queue, at: number): number => {
+  let used = usedMs * 0.5 ** ((at - usedAt) / halfLifeMs)
+  for (const { since } of running) used += at - since
+  return used
+}
+
+const isIdle = ({ running, waiting }: Queue): boolean => running.size === 0 && waiting.length === 0
 
 /**
- * Make a share. A free place goes to the account that was served the longest time ago, and within an account to who waits longest: one that
- * asks for much waits behind itself. Source: docs/promises.md #s6.
+ * Create a share. A free place goes to the account that has used places for the shortest time of late, and within an account to the request that
+ * waits longest. So an account that asks for much, or for what takes long, waits behind itself. Source: docs/promises.md #s6.
  */
-export const fairShare = ({ atOnce, ofAccount, waiting, unbounded, crowdedMs = 0 }: ShareLimits): FairShare => {
+export const fairShare = (limits: ShareLimits): FairShare => {
+  const { atOnce, ofAccount, waiting, unbounded, crowdedMs = 0, now = () => performance.now() } = limits
   /** Accounts in the order in which they were served last. */
   const queues = new Map<string, Queue>()
   let running = 0
 
-  /** The last two accounts that were served, each with when. */
-  let [last, before] = [nobody, nobody]
+  let lookAgain: NodeJS.Timeout | undefined
 
-  const note = (account: string): void => {
-    const now = performance.now()
-    if (last.account !== account) before = last
-    last = { account, at: now }
+  /** Return how many places an account has beside those that use less. */
+  const placesOf = (queue: Queue, at: number): number => {
+    if (queue.waiting.length <= atOnce) return ofAccount
+    const used = usedBy(queue, at)
+    let places = ofAccount
+    for (const other of queues.values()) {
+      if (other === queue || usedBy(other, at) >= used) continue
+      if (!isIdle(other)) return 0
+      if (at - other.servedAt < crowdedMs) places = 1
+    }
+    return places
   }
 
-  const isCrowded = (account: string): boolean => {
-    const other = last.account === account ? before : last
-    return other.account !== null && performance.now() - other.at < crowdedMs
+  const isFull = (account: string, queue: Queue, at: number): boolean =>
+    account !== unbounded && queue.running.size >= (crowdedMs === 0 ? ofAccount : placesOf(queue, at))
+
+  const nextAccount = (at: number): string | null => {
+    let [next, least]: [string | null, number] = [null, Number.POSITIVE_INFINITY]
+    for (const [account, queue] of queues) {
+      if (queue.waiting.length === 0) continue
+      const used = usedBy(queue, at)
+      if (used < least && !isFull(account, queue, at)) [next, least] = [account, used]
+    }
+    return next
   }
 
-  const isFull = (account: string, queue: Queue): boolean => {
-    if (account === unbounded) return false
-    const places = queue.waiting.length > atOnce && isCrowded(account) ? 1 : ofAccount
-    return queue.running >= places
+  const forgetIdle = (at: number): void => {
+    for (const [account, queue] of queues) {
+      if (at - queue.servedAt < forgottenMs) return
+      if (isIdle(queue)) queues.delete(account)
+    }
   }
 
-  const nextAccount = (): string | null => {
-    for (const [account, queue] of queues) if (queue.waiting.length > 0 && !isFull(account, queue)) return account
-    return null
-  }
-
-  const forgetIdle = (account: string): void => {
-    const queue = queues.get(account)
-    if (queue !== undefined && queue.running === 0 && queue.waiting.length === 0) queues.delete(account)
+  const isAnyWaiting = (): boolean => {
+    for (const { waiting: own } of queues.values()) if (own.length > 0) return true
+    return false
   }
 
   const serve = (): void => {
+    const at = now()
     while (running < atOnce) {
-      const account = nextAccount()
+      const account = nextAccount(at)
       const queue = account === null ? undefined : queues.get(account)
       const waiter = queue?.waiting.shift()
-      if (account === null || queue === undefined || waiter === undefined) return
-      queue.running += 1
+      if (account === null || queue === undefined || waiter === undefined) break
       running += 1
-      note(account)
+      queue.servedAt = at
       queues.delete(account)
       queues.set(account, queue)
       waiter.start()
     }
+    forgetIdle(at)
+    if (crowdedMs > 0 && running < atOnce && lookAgain === undefined && isAnyWaiting()) {
+      lookAgain = setTimeout(() => {
+        lookAgain = undefined
+        serve()
+      }, lookAgainMs)
+    }
   }
 
-  const leaver = (account: string, queue: Queue): (() => void) => {
-    let isIn = true
+  const leaver = (queue: Queue): (() => void) => {
+    const held: Held = { since: now() }
+    queue.running.add(held)
     return () => {
-      if (!isIn) return
-      isIn = false
-      queue.running -= 1
+      if (!queue.running.has(held)) return
+      const at = now()
+      queue.running.delete(held)
+      queue.usedMs = queue.usedMs * 0.5 ** ((at - queue.usedAt) / halfLifeMs) + at - held.since
+      queue.usedAt = at
       running -= 1
-      forgetIdle(account)
       serve()
     }
+  }
+
+  const queueOf = (account: string): Queue => {
+    const at = now()
+    const queue = queues.get(account) ?? { running: new Set<Held>(), waiting: [], usedMs: 0, usedAt: at, servedAt: at }
+    queues.set(account, queue)
+    return queue
   }
 
   return {
     enter: (account, signal) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason)
-        const queue = queues.get(account) ?? { running: 0, waiting: [] }
-        const mustWait = running >= atOnce || isFull(account, queue)
+        const queue = queueOf(account)
+        const mustWait = running >= atOnce || isFull(account, queue, now())
         if (mustWait && queue.waiting.length >= waiting && account !== unbounded) return resolve(null)
-        queues.set(account, queue)
         const waiter: Waiter = {
           start: () => {
             signal.removeEventListener('abort', giveUp)
-            resolve(leaver(account, queue))
+            resolve(leaver(queue))
           },
         }
         const giveUp = (): void => {
           queue.waiting.splice(queue.waiting.indexOf(waiter), 1)
-          forgetIdle(account)
           reject(signal.reason)
         }
         signal.addEventListener('abort', giveUp, { once: true })

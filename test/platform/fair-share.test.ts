@@ -90,4 +90,77 @@ describe('a fair share', () => {
     ;(await share.enter('b', never))?.()
     expect(Math.max(...(await askOften()))).toBe(1)
   })
+
+  /** A share of three places with a clock that the test sets, and what each account has under way and waiting there. */
+  const crowdedShare = () => {
+    const clock = { at: 0 }
+    const share = fairShare({ atOnce: 3, ofAccount: 2, waiting: 100, crowdedMs: 500, now: () => clock.at })
+    const leaves = new Map<string, (() => void)[]>()
+    const ask = (account: string): void => {
+      const own = leaves.get(account) ?? []
+      leaves.set(account, own)
+      void share.enter(account, never).then(leave => own.push(leave ?? (() => undefined)))
+    }
+    return {
+      /** Let time pass, then leave all places of an account. */
+      pass: async (ms: number, account: string): Promise<void> => {
+        clock.at += ms
+        for (const leave of leaves.get(account)?.splice(0) ?? []) leave()
+        await settle()
+      },
+      ask: async (account: string, times: number): Promise<void> => {
+        for (let at = 0; at < times; at += 1) ask(account)
+        await settle()
+      },
+      running: (account: string): number => leaves.get(account)?.length ?? 0,
+    }
+  }
+
+  it('begins nothing of an account that asks for much while one that uses less has something under way or waiting', async () => {
+    const { ask, pass, running } = crowdedShare()
+    await ask('greedy', 20)
+    expect(running('greedy')).toBe(2)
+    await pass(60, 'greedy')
+    await ask('light', 2)
+    expect([running('greedy'), running('light')]).toEqual([2, 1])
+    await pass(60, 'greedy')
+    expect([running('greedy'), running('light')]).toEqual([0, 2])
+    await pass(10, 'light')
+    expect([running('greedy'), running('light')]).toEqual([1, 0])
+  })
+
+  it('leaves all places to an account that uses less, however many of its own wait', async () => {
+    const { ask, pass, running } = crowdedShare()
+    await ask('greedy', 20)
+    await pass(1_000, 'greedy')
+    await ask('light', 20)
+    await pass(1, 'greedy')
+    for (let turn = 0; turn < 9; turn += 1) {
+      expect([running('greedy'), running('light')]).toEqual([0, 2])
+      await pass(1, 'light')
+    }
+  })
+
+  it('goes on with the account that asks for much once the other one has used as much', async () => {
+    const { ask, pass, running } = crowdedShare()
+    await ask('greedy', 20)
+    await pass(100, 'greedy')
+    await ask('light', 20)
+    await pass(1, 'greedy')
+    await pass(300, 'light')
+    expect(running('greedy')).toBeGreaterThan(0)
+  })
+
+  it('looks again at who waits for one whose place is held for long', async () => {
+    let at = 0
+    const share = fairShare({ atOnce: 3, ofAccount: 2, waiting: 100, crowdedMs: 500, now: () => at })
+    const greedy = Array.from({ length: 12 }, () => share.enter('greedy', never))
+    const first = await Promise.all(greedy.slice(0, 2))
+    const held = share.enter('slow client', never)
+    at = 100
+    for (const leave of first) leave?.()
+    expect(await held).not.toBe(null)
+    at = 1_000
+    expect(await greedy[2]).not.toBe(null)
+  })
 })
