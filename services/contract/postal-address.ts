@@ -29,7 +29,10 @@ export const countryCode = z
   })
   .meta({ type: 'string', pattern: '^[A-Za-z]{2}$', examples: ['DE'] })
 
-/** Read the address of a location: city and country are required, the state too where city names repeat between states. */
+/**
+ * Read the address of a location: city and country are required, the state too if city names repeat between states. Refuses
+ * `geo_location_not_found` for a missing state. Source: docs/rules/registry.md #placing-an-address.
+ */
 export const postalAddress = fields({
   address_line1: optional(text()),
   address_line2: optional(text()),
@@ -41,7 +44,7 @@ export const postalAddress = fields({
   .meta({ component: 'PostalAddressInput' })
   .transform((wire, context): PostalAddress => {
     if (wire.state === undefined && countriesWithStates.includes(wire.country_code)) {
-      return refuseField(context, 'field_required', `is required in ${wire.country_code}`, ['state'])
+      return refuseField(context, 'geo_location_not_found', `is required in ${wire.country_code}`, ['state'])
     }
     return {
       address_line1: wire.address_line1 ?? null,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { visit } from '../support/connect-service.ts'
+import { connectAccount, visit } from '../support/connect-service.ts'
 import {
   bandsOf,
   completed,
@@ -61,6 +61,31 @@ describe.each(layouts)('a location that has a tariff, in the %s layout', layout 
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
     if (layout === 'earlier') await flow.act('SAVE', shown.route)
     expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: dayOf(service().clock.at), display_name: 'Corner Shop' }])
+  })
+
+  it('opens at the providers with edit_tariff also if the address is incomplete, and keeps that address', async () => {
+    const { call } = await connectAccount(service(), layout)
+    const { body: made } = await call('POST', '/locations', { postal_address: { city: 'Dresden', country_code: 'DE' } })
+    const more = { location_id: made['id'], postal_address: { country_code: 'DE' } }
+    expect((await (await visitAs(call, layout, more)).submit('session_start')).route).toBe('postal_address_capture')
+    const flow = await visitAs(call, layout, { ...more, actions: { edit_tariff: true } })
+    expect((await flow.submit('session_start')).route).toBe('provider_select')
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    if (layout === 'earlier') await flow.act('SAVE', shown.route)
+    expect((await tariffsOf(call)).map(tariff => tariff['display_name'])).toEqual(['Corner Shop'])
+    expect((await locationOf(call))['postal_address']).toEqual(made['postal_address'])
+    if (layout === 'current') return
+    const later = await visitAs(call, layout, { location_id: made['id'] })
+    expect((await later.act('EDIT', (await later.submit('session_start')).route)).route).toBe('provider_select')
+  })
+
+  it('asks for the address with edit_tariff if no country is known', async () => {
+    const { call } = await connectAccount(service(), layout)
+    const { body: made } = await call('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
+    const flow = await visitAs(call, layout, { location_id: made['id'], actions: { edit_tariff: true } })
+    expect((await flow.submit('session_start')).route).toBe('postal_address_capture')
   })
 
   it('is renewed with its values filled in', async () => {

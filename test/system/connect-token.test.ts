@@ -242,6 +242,13 @@ describe('an import without pages', () => {
     expect(refused).toMatchObject({ status: 409, body: { code: 'schedule_gap', field: expect.stringMatching(/^tariff\.data/) } })
     const { postal_address: _, ...homeless } = body('FIXED', 0.2, { location_reference_id: 'nowhere' })
     expect(await call('POST', '/connect/tariff/batch', homeless)).toMatchObject({ status: 409, body: { field: 'postal_address' } })
+    const austin = { ...londonAddress, city: 'Austin', country_code: 'US', post_code: '78701' }
+    expect(
+      await call('POST', '/connect/tariff/batch', { ...body('FIXED', 0.2, { location_reference_id: 'austin' }), postal_address: austin }),
+    ).toMatchObject({
+      status: 409,
+      body: { code: 'geo_location_not_found', field: 'postal_address.state' },
+    })
   })
 
   it('is of the earlier layout alone', async () => {

@@ -15,6 +15,7 @@ import { makeSession } from './connect-tokens.ts'
 import { finish } from './finish-session.ts'
 import { keepTariff } from './keep-tariff.ts'
 import { chosenProvider, locationOf, openedState } from './open-session.ts'
+import { lacksState, stateMissing } from './place-address.ts'
 
 type Request = RequestOf<typeof connectBatchImport>
 
@@ -41,6 +42,7 @@ const judgeImport = (session: StoredSession, hasLocation: boolean): Result<null>
   const { state, config } = session
   if (!hasLocation && !isComplete(state.address)) return incomplete
   if (!hasLocation && !state.isPlaced) {
+    if (lacksState(state.address)) return stateMissing('postal_address.state')
     return refused('geo_location_not_found', 'This address cannot be placed; check the city and the post code', 'postal_address.city')
   }
   const terms = termsOf(config, state, { start: state.term?.start ?? null, end: state.term?.end ?? null })
@@ -73,7 +75,7 @@ const importOne = async (
   const made = await makeSession(dependencies, transaction, draft, { layout: 'earlier', keyId: caller.keyId, at })
   if (!made.ok) return made
   const location = await locationOf(transaction, made.value.session)
-  const opened = await openedState(dependencies, transaction, made.value.session, location, at)
+  const opened = await openedState(dependencies, transaction, made.value.session, location, { edits: false, at })
   const chosen = await withProvider(transaction, { ...made.value.session, state: stateOf(opened, tariff) }, tariff.provider_id)
   if (!chosen.ok) return chosen
   const judged = judgeImport(chosen.value, location !== null)

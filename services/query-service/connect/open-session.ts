@@ -1,5 +1,5 @@
 import type { Standing } from '../../domain/connect/advance.ts'
-import type { ChosenProvider, ConnectState } from '../../domain/connect/session.ts'
+import { type ChosenProvider, type ConnectState, isComplete } from '../../domain/connect/session.ts'
 import { prefillOf } from '../../domain/connect/tariff-of.ts'
 import { hasFailed } from '../../domain/tariff/on-its-way.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
@@ -134,18 +134,24 @@ const connectingProvider = async (
   return provider === undefined ? null : chosenProvider(transaction, provider, session)
 }
 
-/** Make the state in which a session is first seen: what its location, its address and the tariff that it renews tell. */
+/**
+ * Create the first state of a session from its location, its address and the tariff that it renews. `edits`: the location has a tariff
+ * that the session may change, or the session was created to change one.
+ */
 export const openedState = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
   location: StoredLocation | null,
-  at: number,
+  { edits, at }: { readonly edits: boolean; readonly at: number },
 ): Promise<ConnectState> => {
   const { config, state } = session
+  const ofLocation = knownOf(location?.postalAddress ?? null)
   const isGiven = Object.keys(state.address).length > 0
-  const address = isGiven ? state.address : knownOf(location?.postalAddress ?? null)
-  const placed = await placeKnown(dependencies, config, address, location)
+  // A part of an address must not replace the address of a location whose tariff is edited.
+  const isOwn = !isGiven || (edits && !isComplete(state.address) && ofLocation.country_code !== undefined)
+  const address = isOwn ? ofLocation : state.address
+  const placed = await placeKnown(dependencies, config, address, location, edits)
   const known = { ...state, address, isPlaced: placed !== null, ...placed }
   const provider = await connectingProvider(transaction, session, location)
   return renewed(transaction, session, { ...known, provider }, at)

@@ -33,11 +33,13 @@ const notFound = refused(
   'data.postal_address.city',
 )
 
-const stateMissing = refused(
-  'geo_location_not_found',
-  'An address in the US needs its state: add the state, such as TX.',
-  'data.postal_address.state',
-)
+/** Refuse an address in the US without its state; `field` names the state in the request. */
+export const stateMissing = (field: string) =>
+  refused('geo_location_not_found', 'An address in the US needs its state: add the state, such as TX.', field)
+
+/** Tell whether an address lacks the state that a US address needs. Source: docs/rules/connect.md #market-regions. */
+export const lacksState = ({ country_code = '', state }: ConnectAddress): boolean =>
+  country_code.trim().toUpperCase() === 'US' && state === undefined
 
 /**
  * List the areas that a person may choose from. Where one of them is the whole country, to which every address belongs, the others are
@@ -66,7 +68,7 @@ export const placeAddress = async (
 ): Promise<Result<PlacedAddress>> => {
   const postal = postalOf(address)
   const isPlacedByItself = location !== null && location.overrides.timezone !== null
-  if (postal.country_code.trim().toUpperCase() === 'US' && address.state === undefined && !isPlacedByItself) return stateMissing
+  if (lacksState(address) && !isPlacedByItself) return stateMissing('data.postal_address.state')
   const place = placeOf(postal)
   const source = direction === 'EXPORT' ? location?.exportSourceId : location?.importSourceId
   const hasMarketSource = (source ?? null) !== null
@@ -81,14 +83,19 @@ export const placeAddress = async (
   return accepted({ regions: await regionsOf(database, areasOf(postal), currencyCode), hasMarketSource, currencyCode })
 }
 
-/** Place what is known of an address; null where it is not complete, or cannot be placed. */
+/**
+ * Place the known part of an address; null if the address is incomplete or cannot be placed. A session that edits the tariff of a location
+ * (`edits`) needs no complete address: the country is enough. Source: docs/rules/connect.md #transitions.
+ */
 export const placeKnown = async (
   dependencies: Pick<ConnectDependencies, 'placeOf' | 'areasOf' | 'database'>,
   config: Pick<ConnectConfig, 'direction'>,
   address: ConnectAddress,
   location: StoredLocation | null,
+  edits: boolean,
 ): Promise<PlacedAddress | null> => {
-  if (!isComplete(address)) return null
+  const isEnough = isComplete(address) || (edits && location !== null && (address.country_code ?? '') !== '')
+  if (!isEnough) return null
   const placed = await placeAddress(dependencies, config, address, location)
   return placed.ok ? placed.value : null
 }

@@ -97,8 +97,9 @@ export const begin = async (
 ): Promise<Result<Step>> => {
   if (session.state.page !== null) return accepted({ session, isEnding: false, deeds: nothingDone })
   const location = await locationOf(transaction, session)
-  const opened = { ...session, state: await openedState(dependencies, transaction, session, location, at) }
   const standing = await standingOf(transaction, location, session, at)
+  const edits = session.config.edit || standing !== 'none'
+  const opened = { ...session, state: await openedState(dependencies, transaction, session, location, { edits, at }) }
   const move = advance(session.config, opened.state, { kind: 'start', standing })
   return move.ok ? carryOut(dependencies, transaction, opened, move.value, at) : move
 }
