@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, statfsSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, statfsSync, writeSync } from 'node:fs'
 
 const mebibyte = 1_048_576
 
@@ -16,6 +16,31 @@ export const mountSmallDisk = (folder: string, mebibytes: number): boolean => {
 
 export const unmountDisk = (folder: string): void => {
   execFileSync('umount', ['-l', folder])
+}
+
+/** List the mount points inside a folder, the innermost and newest first; empty if the system has no list of mounts. */
+export const mountsWithin = (folder: string): readonly string[] => {
+  try {
+    const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
+    // The kernel writes a space in a path as \040.
+    const paths = mounts.map(line =>
+      (line.split(' ')[1] ?? '').replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8))),
+    )
+    return paths.filter(path => path.startsWith(`${folder}/`)).toReversed()
+  } catch {
+    return []
+  }
+}
+
+/** Unmount every disk inside a folder. */
+export const unmountWithin = (folder: string): void => {
+  for (const path of mountsWithin(folder)) {
+    try {
+      unmountDisk(path)
+    } catch {
+      // Another process has unmounted the disk.
+    }
+  }
 }
 
 /** Bytes that a disk still takes. */

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { mountSmallDisk, mountsWithin, unmountDisk } from '../support/small-disk.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -32,12 +33,21 @@ const begin = (note: string): ChildProcess => {
   })
 }
 
+/** Whether this process may mount disks: then the interrupted run has one. */
+const mayMount = (): boolean => {
+  const disk = join(tmpdir(), 'may-mount')
+  const isMounted = mountSmallDisk(disk, 1)
+  if (isMounted) unmountDisk(disk)
+  return isMounted
+}
+
 describe('a test run that is interrupted', () => {
   it.each([
     ['by Ctrl-C in a terminal', 'SIGINT', true],
     ['by SIGINT to the runner alone', 'SIGINT', false],
+    ['by SIGTERM to the runner alone', 'SIGTERM', false],
     ['by kill -9', 'SIGKILL', false],
-  ] as const)('leaves no process and no file behind: %s', { timeout: 120_000 }, async (_, signal, isGroup) => {
+  ] as const)('leaves no process, no file and no mount behind: %s', { timeout: 120_000 }, async (_, signal, isGroup) => {
     const note = join(tmpdir(), `interrupted-${signal}-${isGroup}`)
     const runner = begin(note)
     await expect.poll(() => existsSync(note) && readFileSync(note, 'utf8') !== '', { timeout: 60_000, interval: 100 }).toBe(true)
@@ -45,9 +55,11 @@ describe('a test run that is interrupted', () => {
     const started = processesOf(folder)
     expect(started.filter(words => words.includes('postgres')).length).toBeGreaterThan(1)
     expect(started.filter(words => words.includes('services/main.mjs'))).toHaveLength(1)
+    expect(mountsWithin(folder)).toHaveLength(mayMount() ? 1 : 0)
     const pid = runner.pid ?? 0
     process.kill(isGroup ? -pid : pid, signal)
     await expect.poll(() => processesOf(folder), { timeout: 40_000, interval: 200 }).toEqual([])
-    expect(existsSync(folder)).toBe(false)
+    await expect.poll(() => existsSync(folder), { timeout: 10_000, interval: 100 }).toBe(false)
+    expect(mountsWithin(folder)).toEqual([])
   })
 })

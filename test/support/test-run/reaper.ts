@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { unmountWithin } from '../small-disk.ts'
 
-// Ends every process that a test run has started, and removes its folder, after the run is over: however it ended. The run holds the other
+// Ends every process that a test run has started, unmounts its disks and removes its folder, after the run is over: however it ended. The run holds the other
 // end of standard input, which the kernel closes with it. A session of its own keeps Ctrl-C of the terminal away from this process.
 const [folder = ''] = process.argv.slice(2)
 const stopMs = 8_000
@@ -36,4 +37,5 @@ const sockets = left().flatMap(({ words }) => /unix_socket_directories=([^\0]+)/
 for (const { pid } of left()) signal(pid, 'SIGINT')
 for (const deadline = performance.now() + stopMs; left().length > 0 && performance.now() < deadline; ) await sleep(100)
 for (const { pid } of left()) signal(pid, 'SIGKILL')
+unmountWithin(folder)
 for (const path of [folder, ...sockets]) rmSync(path, { recursive: true, force: true, maxRetries: 20 })

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedServer } from '../../../services/platform/postgres/embedded-server.ts'
 import { runFolderVariable, sharedFolderVariable } from '../postgres.ts'
+import { unmountWithin } from '../small-disk.ts'
 
 /**
  * Give the test files of a run one folder for all their temporary files, and within it the folder of the PostgreSQL that they share. The
@@ -31,6 +32,7 @@ export const setup = (): (() => Promise<void>) => {
       const server = await startEmbeddedServer({ dataFolder: shared })
       await server[Symbol.asyncDispose]()
     }
+    unmountWithin(folder)
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }

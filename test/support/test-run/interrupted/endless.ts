@@ -1,13 +1,17 @@
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { it } from 'vitest'
 import { openTestDatabase, runFolderVariable } from '../../postgres.ts'
 import { dataFolder, startSystem } from '../../running-system.ts'
+import { mountSmallDisk } from '../../small-disk.ts'
 
-it('runs a service and a PostgreSQL until it is interrupted', async () => {
+it('runs a service and a PostgreSQL with a small disk until it is interrupted', async () => {
   await openTestDatabase()
   await startSystem(dataFolder())
+  const disk = mkdtempSync(join(tmpdir(), 'disk '))
+  if (mountSmallDisk(disk, 1)) writeFileSync(join(disk, 'file'), 'text')
   const note = process.env['INTERRUPTED_NOTE'] ?? ''
   writeFileSync(join(note), process.env[runFolderVariable] ?? '')
   await sleep(600_000)
