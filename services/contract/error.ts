@@ -67,8 +67,8 @@ export const retryAfterSeconds = (code: RefusalCode): number | undefined =>
 
 const longestMessage = 2_000
 
-/** The domain writes clauses, so that receipts can quote them; an error object holds a sentence. */
-const sentence = (message: string): string => {
+/** Make a sentence of a clause of the domain: with a full stop, and of 2,000 characters at most. */
+export const sentence = (message: string): string => {
   if (message.length > longestMessage) return `${message.slice(0, longestMessage)}…`
   return /[.?!…]$/.test(message) ? message : `${message}.`
 }

@@ -3,6 +3,7 @@ import { writeInstant } from '../domain/instant.ts'
 import { type Result, refused } from '../domain/refusal.ts'
 import { submissionLimits } from './account.ts'
 import { count, idText, orNull, stored } from './answer-field.ts'
+import { sentence } from './error.ts'
 import { text } from './field.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { defineOperation, type RawBody, sameRoute } from './operation.ts'
@@ -44,6 +45,12 @@ export type MeterBatch = {
   readonly createdAt: number
 }
 
+/** Texts that the published description quotes; they stay as they are. */
+const isQuoted = (error: string): boolean => error === 'end_time must not be before start_time' || /^duplicate of record \d+$/.test(error)
+
+/** Write why a record failed: a sentence, except for quoted texts. `erased` is what the store keeps of an erased failure. */
+const failureText = (error: string): string => (error === 'erased' ? 'The record was erased.' : isQuoted(error) ? error : sentence(error))
+
 /** Write a receipt for the wire. */
 export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
   id: batch.id,
@@ -56,7 +63,7 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
   failed_records: batch.failed.map(({ recordNumber, recordReferenceId, error }) => ({
     record_num: recordNumber,
     record_reference_id: recordReferenceId,
-    error,
+    error: failureText(error),
   })),
   time_created: writeInstant(batch.createdAt),
   account_id: batch.accountId,

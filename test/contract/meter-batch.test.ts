@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseSubmission } from '../../services/contract/meter-batch.ts'
+import { meterBatchToWire, parseSubmission } from '../../services/contract/meter-batch.ts'
 import { atOnce } from '../../services/contract/slices.ts'
 import { type Capacity, splitSubmission } from '../../services/contract/split-submission.ts'
 
@@ -14,6 +14,31 @@ const valuesOf = (value: unknown): number => {
   const members = Object.values(value)
   return 1 + Math.max(0, members.length - 1) + members.reduce((sum: number, member) => sum + valuesOf(member), 0)
 }
+
+describe('the text of a failed record', () => {
+  const textOf = (error: string) => {
+    const batch = {
+      id: 'bat_1',
+      accountId: 'acc_1',
+      liveMode: false,
+      recordsSubmitted: 1,
+      recordsAccepted: 0,
+      recordsProcessed: 0,
+      createdAt: 0,
+    }
+    return meterBatchToWire({ ...batch, failed: [{ recordNumber: 1, recordReferenceId: null, error }] }).failed_records[0]?.error
+  }
+
+  it.each([
+    ['value must be a number', 'value must be a number.'],
+    ['"valeu" is not known here; did you mean value?', '"valeu" is not known here; did you mean value?'],
+    ['erased', 'The record was erased.'],
+  ])('is a sentence: %s', (clause, text) => expect(textOf(clause)).toBe(text))
+
+  it.each(['end_time must not be before start_time', 'duplicate of record 12'])('stays as it is quoted: %s', text =>
+    expect(textOf(text)).toBe(text),
+  )
+})
 
 describe('what a submission holds', () => {
   it('is counted without parsing as it is by parsing, elements and their values', () => {

@@ -118,14 +118,15 @@ describe('readings that are refused', () => {
     const batch = await submit(body({ data }))
     expect(batch).toMatchObject({ records_submitted: 6, records_accepted: 2 })
     expect(batch.failed_records).toEqual([
-      { record_num: 2, record_reference_id: 'below', error: 'value must be from 0 to 1000000000000' },
+      { record_num: 2, record_reference_id: 'below', error: 'value must be from 0 to 1000000000000.' },
       { record_num: 3, record_reference_id: null, error: 'duplicate of record 1' },
-      { record_num: 4, record_reference_id: null, error: 'A reading must be an object' },
+      { record_num: 4, record_reference_id: null, error: 'A reading must be an object.' },
       { record_num: 5, record_reference_id: null, error: '"session_reference_id" is not known here; did you mean record_reference_id?' },
     ])
     const written = await readLanes(gateway)
     expect(headersOf(written, batch.id)).toMatchObject([{ recordsSubmitted: 6, recordsAccepted: 2 }])
-    expect(headersOf(written, batch.id)[0]?.refused.map(one => one.error)).toEqual(batch.failed_records.map(one => one.error))
+    const clause = ({ error }: { readonly error: string }) => error.replace(/[.]$/, '')
+    expect(headersOf(written, batch.id)[0]?.refused.map(clause)).toEqual(batch.failed_records.map(clause))
     expect(partsOf(written, batch.id).flatMap(part => part.readings.map(one => one.recordNumber))).toEqual([1, 6])
   })
 

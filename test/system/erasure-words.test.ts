@@ -97,7 +97,7 @@ describe('what failures say of an erased location', () => {
     )
     expect(receipts.map(({ failed_records: failed }) => failed.length)).toEqual(count)
     for (const { failed_records: failed } of receipts)
-      for (const one of failed) expect(one).toMatchObject({ record_reference_id: null, error: 'erased' })
+      for (const one of failed) expect(one).toMatchObject({ record_reference_id: null, error: 'The record was erased.' })
     expect(JSON.stringify(await Promise.all(stays.map(receiptOf)))).toContain('canary-stays record')
 
     expect(await running.stop()).toBe(0)
