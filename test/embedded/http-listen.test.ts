@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
 import { type TestApp, testApp } from '../support/http-app.ts'
@@ -230,6 +231,72 @@ describe('a body that comes too slowly', () => {
     socket.destroy()
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(errorOf(answer)).toMatchObject({ object: 'error', code: 'request_timeout', type: 'invalid_request' })
+  })
+})
+
+describe('a service that is too busy for a request', () => {
+  it('never answers 408 where the body came in time', async () => {
+    const { app, ports } = testApp({ requestTimeoutMs: 200 })
+    await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    const body = JSON.stringify({ name: 'a'.repeat(250), tariff_direction: 'IMPORT' }).padEnd(700_000)
+    const head = 'POST /things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n'
+    const { socket, received } = openExchange(listener.port, `${head}Content-Length: ${body.length}\r\n\r\n`)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    socket.write(body)
+    const busyUntil = performance.now() + 300
+    while (performance.now() < busyUntil);
+    const answer = await until(received, text => text.includes('}'))
+    socket.destroy()
+    // What the service finds in its last look it may still do.
+    expect(answer).toMatch(/^HTTP\/1\.1 (?:201|503) /)
+  })
+
+  it('answers 503 and not 408 where the body waits to be inflated', async () => {
+    const { app, ports } = testApp({ requestTimeoutMs: 100 })
+    await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    const headers = { authorization: 'Bearer all', 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const body = new Uint8Array(gzipSync(JSON.stringify({ name: 'a' }).padEnd(2 ** 20)))
+    const post = async () => (await fetch(`http://127.0.0.1:${listener.port}/things`, { method: 'POST', headers, body })).status
+    const statuses = new Set(await Promise.all(Array.from({ length: 400 }, post)))
+    expect(statuses).toContain(503)
+    expect(statuses).not.toContain(408)
+  })
+})
+
+describe('bodies that are announced and do not come', () => {
+  /** Open submissions of a token that announce the most they may and send one byte. */
+  const open = (port: number, token: string, count: number) =>
+    Array.from({ length: count }, () =>
+      openExchange(
+        port,
+        `PUT /meters/interval HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 16000000\r\n\r\n[`,
+      ),
+    )
+  const submit = async (port: number, token: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    return (await fetch(`http://127.0.0.1:${port}/meters/interval`, { method: 'PUT', headers, body: '[]'.padEnd(300_000) })).status
+  }
+
+  it('keep no room from submissions of other accounts, nor of their own', async () => {
+    const { app, ports } = testApp({ underWay: { submissionBytes: 64_000_000, reads: 8 } })
+    await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    const held = ['live', 'live-other', 'all', 'all-twice'].flatMap(token => open(listener.port, token, 10))
+    await new Promise(resolve => setTimeout(resolve, 200))
+    const statuses = await Promise.all(['live', 'live-other', 'all', 'all-twice'].map(token => submit(listener.port, token)))
+    for (const { socket } of held) socket.destroy()
+    expect(statuses).toEqual([200, 200, 200, 200])
+  })
+
+  it('are let in again as far as there is room for what comes of them', async () => {
+    const { app, ports } = testApp({ underWay: { submissionBytes: 32_000_000, reads: 8 } })
+    await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
+    const held = [...open(listener.port, 'live', 1), ...open(listener.port, 'live-other', 1)]
+    await new Promise(resolve => setTimeout(resolve, 100))
+    expect(await submit(listener.port, 'live')).toBe(200)
+    for (const { socket } of held) socket.write(']'.padEnd(15_999_999))
+    const answers = await Promise.all(held.map(({ received }) => until(received, text => text.includes('}'))))
+    for (const { socket } of held) socket.destroy()
+    expect(answers.map(answer => answer.slice(0, 12))).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
   })
 })
 

@@ -1,4 +1,6 @@
 import type { Caller, Operation } from '../../contract/operation.ts'
+import type { Arrival } from './arrival.ts'
+import { bodyRoom } from './body-room.ts'
 import { defaultBodyLimit } from './request-body.ts'
 
 /** What may be under way at once in a process: bytes of submissions of readings, and reads. */
@@ -9,6 +11,10 @@ type Asked = {
   readonly operation: Operation
   readonly caller: Pick<Caller, 'accountId' | 'liveMode'>
   readonly headers: Headers
+  /** Null: nothing tells how far the body has come. */
+  readonly arrival?: Arrival | null
+  /** Called if the request must end because its room is needed; it need not leave then. */
+  readonly yieldRoom?: () => void
 }
 
 /** The room that a request has until it leaves. */
@@ -86,27 +92,27 @@ export const admission = (limits: AdmissionLimits): Admission => {
     return isWithinOwn && within(bytes.under.all, room) && (liveMode || within(working, room / 2))
   }
 
-  const enterSubmission = (name: string, { operation, caller: { liveMode }, headers }: Asked): Ticket | null => {
-    let weight = Math.max(leastBytes, announcedBytes(operation, headers))
+  const bodies = bodyRoom({ add: bytes.add, fits, leastBytes })
+
+  const enterSubmission = (name: string, asked: Asked): Ticket | null => {
+    const { operation, headers, arrival = null, yieldRoom = () => undefined } = asked
+    const { liveMode } = asked.caller
+    const weight = Math.max(leastBytes, announcedBytes(operation, headers))
+    const growsTo = headers.has('content-length') ? weight : (operation.bodyLimit ?? defaultBodyLimit)
+    const body = bodies.enter({ name, liveMode, weight, growsTo, growth: headers.has('content-encoding') ? growth : 1, arrival, yieldRoom })
+    if (body === null) return null
     let arrivedWeight = 0
-    if (!fits(name, liveMode, weight)) return null
-    bytes.add(name, liveMode, weight)
     return {
-      weigh: size => {
-        const now = Math.max(leastBytes, size)
-        bytes.add(name, liveMode, -weight)
-        const isIn = now <= weight || fits(name, liveMode, now)
-        weight = isIn ? now : 0
-        bytes.add(name, liveMode, weight)
-        return isIn
-      },
+      weigh: size => body.weigh(Math.max(leastBytes, size)),
       arrive: () => {
+        const weight = body.arrive()
         arrived.add(name, liveMode, weight - arrivedWeight)
         arrivedWeight = weight
       },
       leave: () => {
-        bytes.add(name, liveMode, -weight)
+        body.leave()
         arrived.add(name, liveMode, -arrivedWeight)
+        arrivedWeight = 0
       },
     }
   }

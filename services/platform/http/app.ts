@@ -3,6 +3,7 @@ import { errorObject, statusOf } from '../../contract/error.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
 import { type Answer, takes, toResponse } from './answer.ts'
+import { type Arrival, arrivalOf, untilQuiet } from './arrival.ts'
 import { type Binding, defaultLimits, type Limits, type Page, type Ports } from './binding.ts'
 import { dispatch, refusalHeaders, type Trace } from './dispatch.ts'
 import { type Gate, openGate } from './gate.ts'
@@ -57,14 +58,19 @@ const slowBody = refused('request_timeout', 'The body came too slowly: send the 
 const withinTime = async <T>(
   limitMs: number,
   trace: Trace,
-  client: AbortSignal | null,
+  { client, arrival }: { readonly client: AbortSignal | null; readonly arrival: Arrival | null },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | TimedOut> => {
   const controller = new AbortController()
   const { promise, resolve } = Promise.withResolvers<TimedOut>()
+  const tell = async (): Promise<void> => {
+    // A service that was busy has not looked at what came meanwhile: then the client is not the one that is slow.
+    if (trace.isReadingBody && arrival !== null) await untilQuiet(arrival)
+    resolve(trace.isReadingBody && arrival?.isComplete() !== true ? slowBody : timedOut)
+  }
   const end = (): void => {
     controller.abort()
-    resolve(trace.isReadingBody ? slowBody : timedOut)
+    void tell()
   }
   const timer = setTimeout(end, limitMs)
   client?.addEventListener('abort', end, { once: true })
@@ -110,7 +116,8 @@ const answerOperation = async (
   if (isCors && request.method === 'OPTIONS') return preflight(trace)
   try {
     const client = path.entries.some(endsWithClient) ? request.signal : null
-    const outcome = await withinTime(means.limits.requestTimeoutMs, trace, client, signal =>
+    const ends = { client, arrival: arrivalOf(means.environment) }
+    const outcome = await withinTime(means.limits.requestTimeoutMs, trace, ends, signal =>
       dispatch(request, path, parameters, trace, { ...means, signal }),
     )
     return outcome.ok ? outcome.value : refusalAnswer(outcome.refusal, trace)

@@ -8,6 +8,7 @@ import { accepted, type Refusal, type Result, refused } from '../../domain/refus
 import { callerOf, challenge, nobody, permit } from './access.ts'
 import type { Ticket } from './admission.ts'
 import { type Answer, takes } from './answer.ts'
+import { arrivalOf } from './arrival.ts'
 import type { KeptAnswer, Limits, Ports } from './binding.ts'
 import { isChunks, leaveChunks, whenOver } from './chunks.ts'
 import { findingReferences } from './find-references.ts'
@@ -96,14 +97,18 @@ const choose = async (
   return allowed.ok ? accepted({ entry, caller: allowed.value }) : allowed
 }
 
+/** `yielded`: refuses the request if its room went to others while its body was on its way. */
+type EnterMeans = DispatchMeans & { readonly ticket: Ticket; readonly yielded: Promise<Result<never>> }
+
 /** Take a request as far as its body; what is refused to a caller who is within the rate is told. */
 const enter = async (
   request: Request,
   chosen: { readonly entry: Entry; readonly caller: Caller },
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
-  { ports, gate, signal, ticket }: DispatchMeans & { readonly ticket: Ticket },
+  means: EnterMeans,
 ): Promise<Result<Passage>> => {
+  const { ports, gate, signal } = means
   const { entry, caller } = chosen
   const { operation } = entry.binding
   if (isRateLimited(operation, caller)) {
@@ -116,7 +121,7 @@ const enter = async (
   const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
   const named = allowed.ok ? await findingReferences(readPathParameters(operation, parameters), finderOf(caller, ports)) : allowed
   trace.isReadingBody = named.ok
-  const body = named.ok ? await bodyOf(request, entry, caller, ticket) : named
+  const body = named.ok ? await bodyOf(request, entry, caller, trace, means) : named
   trace.isReadingBody = false
   if (body.ok && named.ok) return accepted({ request, entry, operation, parameters: named.value, caller, body: body.value, signal })
   if (body.ok || body === busy) return busy
@@ -138,11 +143,15 @@ const bodyOf = async (
   request: Request,
   { binding: { operation }, route }: Entry,
   { accountId: account }: Caller,
-  { weigh: hasRoom }: Ticket,
-): Promise<Result<RawBody>> =>
-  operation.body !== undefined && route.bodyInQuery === undefined
-    ? readRequestBody(request, operation, { account, hasRoom })
-    : accepted(emptyBody)
+  trace: Trace,
+  { ticket: { weigh: hasRoom }, yielded }: EnterMeans,
+): Promise<Result<RawBody>> => {
+  if (operation.body === undefined || route.bodyInQuery !== undefined) return accepted(emptyBody)
+  const onArrival = (): void => {
+    trace.isReadingBody = false
+  }
+  return Promise.race([readRequestBody(request, operation, { account, hasRoom, onArrival }), yielded])
+}
 
 const searchOf = (url: string): string => {
   const start = url.indexOf('?')
@@ -273,11 +282,14 @@ export const dispatch = async (
   const chosen = await choose(request, path, parameters, trace, means)
   if (!chosen.ok) return chosen
   const { entry, caller } = chosen.value
-  const ticket = means.gate.admission.enter({ operation: entry.binding.operation, caller, headers: request.headers })
+  const { promise: yielded, resolve } = Promise.withResolvers<Result<never>>()
+  const arrival = arrivalOf(means.environment)
+  const asked = { operation: entry.binding.operation, caller, headers: request.headers, arrival, yieldRoom: () => resolve(busy) }
+  const ticket = means.gate.admission.enter(asked)
   if (ticket === null) return busy
   let isLeft = true
   try {
-    const passage = await enter(request, chosen.value, parameters, trace, { ...means, ticket })
+    const passage = await enter(request, chosen.value, parameters, trace, { ...means, ticket, yielded })
     if (passage.ok) ticket.arrive()
     const outcome = passage.ok ? await perform(passage.value, trace, means.ports) : passage
     if (!outcome.ok || !isChunks(outcome.value.body)) return outcome

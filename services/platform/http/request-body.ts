@@ -21,8 +21,8 @@ export const busy = refused('unavailable', 'The service is busy; send the reques
 
 const tooLarge = (limit: number) => refused('body_too_large', `Send a body of at most ${limit} bytes`)
 
-/** Whose body is read. `hasRoom` tells whether there is room for a body of so many bytes. */
-export type BodyReader = { readonly account: string; readonly hasRoom: (bytes: number) => boolean }
+/** Whose body is read. `hasRoom` tells whether there is room for a body of so many bytes; `onArrival` is called after its last byte came. */
+export type BodyReader = { readonly account: string; readonly hasRoom: (bytes: number) => boolean; readonly onArrival?: () => void }
 
 /** Chunks that may be of any size; those of a body with more have so many bytes on average, for each costs some microseconds. */
 const chunksOfAnySize = 1_024
@@ -114,6 +114,7 @@ export const readRequestBody = async (request: Request, operation: Operation, re
   const wrongType = wrongCharset ?? (mayBeEmpty ? null : mediaTypeRefusal(operation, mediaType))
   if (wrongType !== null) return wrongType
   const read = await readBytes(request, limit, reader)
+  reader.onArrival?.()
   if (!read.ok) return read
   const bytes = read.value
   if (mayBeEmpty && bytes.length > 0) return mediaTypeRefusal(operation, mediaType) ?? accepted({ bytes, mediaType })
