@@ -27,7 +27,7 @@ describe.each(letters)('a text of the letter %s', letter => {
     }
     expect(await submitted([record({ record_reference_id: text(255) }), record({ record_reference_id: text(256) })])).toEqual([
       1,
-      ['2 record_reference_id must have at most 255 characters'],
+      ['2 record_reference_id must have at most 255 characters.'],
     ])
   })
 

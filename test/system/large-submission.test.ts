@@ -38,10 +38,10 @@ afterAll(async () => {
 /** Every hundredth record has a fault: its end before its start, a location that is none, or a value below nothing. */
 const faults = [
   ['end_time must not be before start_time', { end_time: '2025-09-14T09:00:00Z' }],
-  ['location_id must be the id of a location that exists', { location_id: 'loc_0198c0ffee00112233445566' }],
-  ['value must be from 0 to 100 GWh of energy', { value: -1 }],
-  ['units must be W, KW, WH or KWH', { units: 'MWH' }],
-  ['value must be a number', { value: '1' }],
+  ['location_id must be the id of a location that exists.', { location_id: 'loc_0198c0ffee00112233445566' }],
+  ['value must be from 0 to 100 GWh of energy.', { value: -1 }],
+  ['units must be W, KW, WH or KWH.', { units: 'MWH' }],
+  ['value must be a number.', { value: '1' }],
 ] as const
 
 const faultOf = (index: number) => (index % 100 === 99 ? faults[Math.floor(index / 100) % faults.length] : undefined)

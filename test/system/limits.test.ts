@@ -40,7 +40,7 @@ describe('the size of a body', () => {
       const text = JSON.stringify(record({ record_reference_id: `sized-${at}` }))
       return `${text.slice(0, -1)}${' '.repeat(bytes - Buffer.byteLength(text))}}`
     }
-    expect(await submitted([sized(8_192, 1), sized(8_193, 2), sized(8_192, 3)])).toEqual([2, ['2 A record must have at most 8192 bytes']])
+    expect(await submitted([sized(8_192, 1), sized(8_193, 2), sized(8_192, 3)])).toEqual([2, ['2 A record must have at most 8192 bytes.']])
     const lines = [sized(8_192, 4), sized(8_193, 5)].join('\n')
     const { json } = await client.send('PUT', '/meters/interval', lines, { 'Content-Type': 'application/x-ndjson' })
     expect((json as { readonly failed_records: unknown }).failed_records).toMatchObject([{ record_num: 2 }])
@@ -49,7 +49,7 @@ describe('the size of a body', () => {
   it('is at most 32 levels deep', async () => {
     // The list and the record are two levels.
     const nested = (levels: number): string => recordOf('['.repeat(levels - 2) + ']'.repeat(levels - 2))
-    expect(await submitted([nested(32)])).toEqual([0, ['1 value must be a number']])
+    expect(await submitted([nested(32)])).toEqual([0, ['1 value must be a number.']])
     expect(await told('PUT', '/meters/interval', `[${nested(33)}]`)).toEqual([400, 'body_invalid'])
   })
 })
@@ -95,9 +95,9 @@ describe('a record', () => {
     expect([accepted, failed]).toEqual([
       4,
       [
-        '2 end_time must be at most 366 days after start_time',
-        '4 start_time must not be before 2000-01-01T00:00:00Z',
-        '6 end_time must be at most 7 days ahead',
+        '2 end_time must be at most 366 days after start_time.',
+        '4 start_time must not be before 2000-01-01T00:00:00Z.',
+        '6 end_time must be at most 7 days ahead.',
         '8 end_time must not be before start_time',
       ],
     ])

@@ -179,10 +179,10 @@ describe('a record that names its objects by references', () => {
     ]
     const { records_accepted: accepted, failed_records: failed } = await put(records)
     expect(accepted).toBe(1)
-    const advice = 'location_id must be the id of a location, such as loc_0198c0ffee00112233445566, or reference: and its reference_id'
+    const advice = 'location_id must be the id of a location, such as loc_0198c0ffee00112233445566, or reference: and its reference_id.'
     expect(failed.map(({ record_num: number, error }) => [number, error])).toEqual([
-      [1, 'No location has the reference "nowhere"'],
-      [2, 'No device has the reference "nothing"'],
+      [1, 'No location has the reference "nowhere".'],
+      [2, 'No device has the reference "nothing".'],
       [4, advice],
       [5, advice],
     ])
