@@ -4,7 +4,7 @@ import type { ContractTerm } from '../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { exactNumber, isNumberText } from './exact-number.ts'
 import { instant, optional } from './field.ts'
-import { readShape } from './read-shape.ts'
+import { readShapeInSteps } from './read-shape-in-steps.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 /** The page gives and takes more than it needs, so unknown members are left out here; the schedule is read as POST /tariffs does. */
@@ -19,20 +19,34 @@ const advancedTariff = z.object({
 
 const numberMembers: readonly string[] = ['fixed', 'to_kwh', 'surcharge_fixed', 'surcharge_percentage']
 
+/** Elements of a list that are read between two points where the work can be interrupted. */
+const elementsAtOnce = 16
+
+function* listWithNumbers(list: readonly unknown[], name: string): Generator<void, readonly unknown[]> {
+  const read: unknown[] = []
+  for (const [index, one] of list.entries()) {
+    read.push(yield* withNumbers(one, name))
+    if (index % elementsAtOnce === elementsAtOnce - 1) yield
+  }
+  return read
+}
+
 /** Texts of numbers back into numbers, where the shape of a schedule has numbers. */
-const withNumbers = (value: unknown, name = ''): unknown => {
-  if (Array.isArray(value)) return value.map(one => withNumbers(one, name))
+function* withNumbers(value: unknown, name = ''): Generator<void, unknown> {
+  if (Array.isArray(value)) return yield* listWithNumbers(value, name)
   if (typeof value === 'string')
     return (numberMembers.includes(name) || name === 'dates') && isNumberText(value) ? exactNumber(value) : value
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, withNumbers(one, member)]))
+  const members: [string, unknown][] = []
+  for (const [member, one] of Object.entries(value)) members.push([member, yield* withNumbers(one, member)])
+  return Object.fromEntries(members)
 }
 
 export type AdvancedWire = { readonly marketRates: boolean; readonly schedule: unknown; readonly term: ContractTerm }
 
-/** Read the tariff of the page for advanced ones. Refuses `data_json_invalid` with the place. */
-export const readAdvancedTariff = (data: PageData): Result<AdvancedWire> => {
-  const read = readShape(advancedTariff, withNumbers(data), 'body')
+/** Read the tariff of the page for advanced ones, in steps. Refuses `data_json_invalid` with the place. */
+export function* readAdvancedTariff(data: PageData): Generator<void, Result<AdvancedWire>> {
+  const read = yield* readShapeInSteps(advancedTariff, yield* withNumbers(data), 'body')
   if (!read.ok) {
     const { message, field } = read.refusal
     return refused('data_json_invalid', message, field === undefined ? 'data' : `data.${field}`)

@@ -6,6 +6,7 @@ import { numberText } from './exact-number.ts'
 import { jsonNumber } from './field.ts'
 import { isMembers } from './member-path.ts'
 import { readShape } from './read-shape.ts'
+import { readShapeInSteps } from './read-shape-in-steps.ts'
 import { readJson } from './strict-json.ts'
 
 const number = jsonNumber.transform(numberText)
@@ -62,9 +63,9 @@ export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<PlanA
   const parsed = yield* readJson(bytes)
   yield
   if (!parsed.ok) return parsed
-  const accounts = readShape(accountsShape, parsed.value, 'body')
+  const accounts = yield* readShapeInSteps(accountsShape, parsed.value, 'body')
   if (accounts.ok) return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
-  const read = readShape(planShape, unwrapped(parsed.value), 'body')
+  const read = yield* readShapeInSteps(planShape, unwrapped(parsed.value), 'body')
   if (!read.ok) return read
   const { display_name: displayName = null, contract_end_date: end = null, data } = read.value
   const contractEnd = end === null ? null : parseInstant(end)

@@ -43,6 +43,16 @@ export const isCarriedExactly = (text: string): boolean => {
 /** Write an integer of 10^-`scale` as a number of the wire: exact, without trailing zeros. */
 export const scaledNumber = (value: bigint, scale: number): ExactNumber => rawJSON(formatDecimal(value, scale))
 
+/**
+ * A double keeps 15 significant digits, so its shortest text is the decimal that it was made from; below 1e-6 that text would have an
+ * exponent.
+ */
+const isPlain = (value: bigint): boolean =>
+  value === 0n || (value < 1_000_000_000_000_000n && value >= 1000n) || (value > -1_000_000_000_000_000n && value <= -1000n)
+
+/** Write an integer of 1e-9 as `scaledNumber` does, as a double if that has the same text: it takes less time and memory. */
+export const nanoNumber = (value: bigint): JsonNumber => (isPlain(value) ? Number(value) / 1e9 : scaledNumber(value, 9))
+
 const grammar = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** Tell whether a text is a number as JSON writes it, of at most 400 characters. */

@@ -9,7 +9,8 @@ import { nearestName, unknownName } from './nearest-name.ts'
 import { withoutNullTexts } from './null-text.ts'
 import type { Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
-import { readQuery, readShape, type ShapePart } from './read-shape.ts'
+import { readQuery, type ShapePart } from './read-shape.ts'
+import { readShapeInSteps } from './read-shape-in-steps.ts'
 import { pathWithId, type ReferencePlaces, withIds } from './reference.ts'
 import { readJson } from './strict-json.ts'
 
@@ -47,7 +48,7 @@ function* readPart(shape: z.ZodType, value: unknown, part: ShapePart, { renames 
   const translated = requestFromLayout(value, renames, rules.layout)
   if (!translated.ok) return translated
   const withoutReferences = yield* withIds(translated.value, rules.references)
-  const read = withoutReferences.ok ? readShape(shape, withoutReferences.value, part) : withoutReferences
+  const read = withoutReferences.ok ? yield* inSteps(readShapeInSteps(shape, withoutReferences.value, part)) : withoutReferences
   return inLayout(read, renames, rules.layout)
 }
 

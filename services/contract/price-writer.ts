@@ -3,7 +3,7 @@ import type { AnswerOffset } from '../domain/answer-offset.ts'
 import { dayMs } from '../domain/civil-date.ts'
 import { writeInstant } from '../domain/instant.ts'
 import type { Energy, Price } from '../domain/quantity.ts'
-import { isJsonNumber, type JsonNumber, scaledNumber } from './exact-number.ts'
+import { isJsonNumber, type JsonNumber, nanoNumber } from './exact-number.ts'
 import { confidenceScale } from './instant-cost.ts'
 
 /** A decimal number of a long series: written exactly, as a double where that has the same text. */
@@ -20,18 +20,6 @@ export type PriceWriter = {
   /** Write an energy in kWh. */
   readonly kwh: (energy: Energy) => JsonNumber
 }
-
-/** Digits after the point of a price, and of an energy in kWh. */
-const scale = 9
-
-/**
- * A double keeps 15 significant digits, so its shortest text is the decimal that it was made from; below 1e-6 that text would have an
- * exponent.
- */
-const isPlain = (value: bigint): boolean =>
-  value === 0n || (value < 1_000_000_000_000_000n && value >= 1000n) || (value > -1_000_000_000_000_000n && value <= -1000n)
-
-const decimal = (value: bigint): JsonNumber => (isPlain(value) ? Number(value) / 1e9 : scaledNumber(value, scale))
 
 /**
  * Date and clock of neighbours recur, so each is written once for the whole series; a clock of an offset ends with the offset. The end of
@@ -73,7 +61,7 @@ const instantWriter = (offsetOf: AnswerOffset): ((at: number) => string) => {
 /** Make a writer for one answer. */
 export const priceWriter = (offsetOf: AnswerOffset): PriceWriter => ({
   instant: instantWriter(offsetOf),
-  price: decimal,
+  price: nanoNumber,
   confidence: confidence => (confidence >= 1 ? confidence / 10 ** confidenceScale : 0),
-  kwh: decimal,
+  kwh: nanoNumber,
 })

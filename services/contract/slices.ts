@@ -1,3 +1,5 @@
+export { atOnce } from '../domain/at-once.ts'
+
 /** Time that all long work of a process may take of one turn of the event loop, in ms: other requests wait no longer than for one slice. */
 const sliceMs = 8
 
@@ -64,13 +66,5 @@ export const inSlices = async <T>(work: Generator<unknown, T, undefined>, slices
     const step = work.next()
     if (step.done === true) return step.value
     if (slices.isOver()) await slices.rest()
-  }
-}
-
-/** Do the same work at once. */
-export const atOnce = <T>(work: Generator<unknown, T>): T => {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done === true) return value
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { readTariffTerms, type TariffTerms } from '../domain/tariff/validate-schedule.ts'
+import { accepted, type Result } from '../domain/refusal.ts'
+import { readTariffTermsInSteps, type TariffTerms, type TariffTermsInput } from '../domain/tariff/validate-schedule.ts'
 import { fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from './field.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
@@ -16,11 +17,10 @@ export type TariffDraft = {
   readonly terms: TariffTerms
 }
 
-/** The steps of a field's path as the domain writes it: `schedule[0].days_and_hours[1]`. */
-const pathSteps = (field: string): PropertyKey[] =>
-  (field.match(/\[\d+\]|[^.[\]]+/g) ?? []).map(step => (step.startsWith('[') ? Number(step.slice(1, -1)) : step))
+/** A tariff as a caller wants it, its terms still to be judged. */
+type SentTariff = Omit<TariffDraft, 'terms'> & { readonly terms: TariffTermsInput }
 
-/** Read the body that creates a tariff. Refuses what the domain refuses in its terms, with the place in the schedule. */
+/** The body that creates a tariff; `readTariffDraft` judges its terms. */
 export const tariffCreation = fields({
   location_id: objectIdentifier('loc'),
   direction: word(...tariffDirections),
@@ -33,23 +33,27 @@ export const tariffCreation = fields({
   timezone: optional(text()).describe('May be given if it is that of the location.'),
   connection_type: optional(word('MANUAL')),
   schedule: optional(scheduleFrame).describe('Prices by time. With market_rates it may be left out: all day at the market price.'),
-}).transform((wire, context): TariffDraft => {
+}).transform((wire, context): SentTariff => {
   const schedule = wire.schedule ?? (wire.market_rates === true ? marketSchedule : undefined)
   if (schedule === undefined) return refuseField(context, 'field_required', 'is required, unless market_rates is true', ['schedule'])
-  const terms = readTariffTerms({
-    direction: wire.direction,
-    type: wire.type,
-    marketRates: wire.market_rates ?? false,
-    contractStart: wire.contract_start_date?.at ?? null,
-    contractEnd: wire.contract_end_date?.at ?? null,
-    schedule,
-  })
-  if (!terms.ok) return refuseField(context, terms.refusal.code, terms.refusal.message, pathSteps(terms.refusal.field ?? ''))
   return {
     locationId: wire.location_id,
     displayName: wire.display_name ?? null,
     providerId: wire.provider_id ?? null,
     timezone: wire.timezone ?? null,
-    terms: terms.value,
+    terms: {
+      direction: wire.direction,
+      type: wire.type,
+      marketRates: wire.market_rates ?? false,
+      contractStart: wire.contract_start_date?.at ?? null,
+      contractEnd: wire.contract_end_date?.at ?? null,
+      schedule,
+    },
   }
 })
+
+/** Judge the terms of a tariff that was sent, in steps. Refuses what the domain refuses, with the place in the schedule. */
+export function* readTariffDraft({ terms, ...sent }: SentTariff): Generator<void, Result<TariffDraft>> {
+  const read = yield* readTariffTermsInSteps(terms)
+  return read.ok ? accepted({ ...sent, terms: read.value }) : read
+}

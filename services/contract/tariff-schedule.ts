@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import type { ScheduleEntry } from '../domain/tariff/tariff.ts'
+import type { Hours, ScheduleEntry } from '../domain/tariff/tariff.ts'
 import type { ScheduleEntryInput } from '../domain/tariff/validate-schedule.ts'
-import { exact, orNull } from './answer-field.ts'
-import { numberText, scaledNumber } from './exact-number.ts'
+import { orNull } from './answer-field.ts'
+import { nanoNumber, numberText } from './exact-number.ts'
 import { fields, jsonNumber, optional } from './field.ts'
+import { seriesNumber } from './price-writer.ts'
 
 /** A number kept as the text that was sent; the tariff's rules judge its range. */
 const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
@@ -53,10 +54,10 @@ export const marketSchedule: readonly ScheduleEntryInput[] = [
 
 const rateShape = z
   .object({
-    fixed: exact,
-    to_kwh: orNull(exact),
-    surcharge_fixed: exact,
-    surcharge_percentage: exact,
+    fixed: seriesNumber,
+    to_kwh: orNull(seriesNumber),
+    surcharge_fixed: seriesNumber,
+    surcharge_percentage: seriesNumber,
   })
   .meta({ component: 'Rate' })
 
@@ -88,24 +89,36 @@ const clockText = (second: number): string => {
 }
 
 /** Prices and fractions are integers of 1e-9; a bound in 1e-6 Wh is the same in 1e-9 kWh. */
-const nano = 9
+const bandToWire = ({ validFrom, validTo, rate: tiers }: Hours) => ({
+  valid_from: clockText(validFrom),
+  valid_to: clockText(validTo),
+  rate: tiers.map(tier => ({
+    fixed: nanoNumber(tier.fixed),
+    to_kwh: tier.to === null ? null : nanoNumber(tier.to),
+    surcharge_fixed: nanoNumber(tier.surchargeFixed),
+    surcharge_percentage: nanoNumber(tier.surchargePercentage),
+  })),
+})
 
-/** Write a schedule; numbers have exactly the value that was sent. `withDates` tells whether entries show their dates. */
-export const scheduleToWire = (schedule: readonly ScheduleEntry[], withDates: boolean): z.output<typeof scheduleShape> =>
-  schedule.map(entry => ({
-    months: [...entry.months],
-    ...(withDates ? { dates: [...entry.dates] } : {}),
-    days_and_hours: entry.daysAndHours.map(({ days, hours }) => ({
-      days: [...days],
-      hours: hours.map(band => ({
-        valid_from: clockText(band.validFrom),
-        valid_to: clockText(band.validTo),
-        rate: band.rate.map(tier => ({
-          fixed: scaledNumber(tier.fixed, nano),
-          to_kwh: tier.to === null ? null : scaledNumber(tier.to, nano),
-          surcharge_fixed: scaledNumber(tier.surchargeFixed, nano),
-          surcharge_percentage: scaledNumber(tier.surchargePercentage, nano),
-        })),
-      })),
-    })),
-  }))
+/** Bands that are written between two points where the work can be interrupted. */
+const bandsAtOnce = 16
+
+function* bandsToWire(bands: readonly Hours[]): Generator<void, ReturnType<typeof bandToWire>[]> {
+  const written = []
+  for (const [index, band] of bands.entries()) {
+    written.push(bandToWire(band))
+    if (index % bandsAtOnce === 0) yield
+  }
+  return written
+}
+
+/** Write a schedule in steps; numbers have exactly the value that was sent. `withDates` tells whether entries show their dates. */
+export function* scheduleToWire(schedule: readonly ScheduleEntry[], withDates: boolean): Generator<void, z.output<typeof scheduleShape>> {
+  const entries = []
+  for (const { months, dates, daysAndHours } of schedule) {
+    const blocks = []
+    for (const { days, hours } of daysAndHours) blocks.push({ days: [...days], hours: yield* bandsToWire(hours) })
+    entries.push({ months: [...months], ...(withDates ? { dates: [...dates] } : {}), days_and_hours: blocks })
+  }
+  return entries
+}

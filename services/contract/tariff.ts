@@ -69,31 +69,41 @@ export type TariffView = {
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-/** Write a tariff for the wire as of `at` (ms); `inList` leaves out the dates of its schedules, as lists do. */
-export const tariffToWire = (tariff: TariffView, at: number, { inList = false }: { readonly inList?: boolean } = {}): TariffWire => ({
-  id: tariff.id,
-  object: 'tariff',
-  location_id: tariff.locationId,
-  live_mode: tariff.liveMode,
-  is_linked: tariff.connectionType !== 'MANUAL',
-  connection_type: tariff.connectionType,
-  direction: tariff.direction,
-  type: tariff.type,
-  status: tariff.status,
-  timezone: tariff.timezone,
-  display_name: tariff.displayName,
-  provider_id: tariff.providerId,
-  market_rates: tariff.marketRates,
-  contract_start_date: instantOrNull(tariff.contractStart),
-  contract_end_date: instantOrNull(tariff.contractEnd),
-  schedule: scheduleToWire(scheduleAt(tariff, at), !inList),
-  versions: schedulesOf(tariff).map(({ effectiveFrom, schedule }) => ({
-    effective_from: instantOrNull(effectiveFrom),
-    schedule: scheduleToWire(schedule, !inList),
-  })),
-  time_created: writeInstant(tariff.createdAt),
-  account_id: tariff.accountId,
-})
+/** Write a tariff for the wire as of `at` (ms), in steps; `inList` leaves out the dates of its schedules, as lists do. */
+export function* tariffToWire(
+  tariff: TariffView,
+  at: number,
+  { inList = false }: { readonly inList?: boolean } = {},
+): Generator<void, TariffWire> {
+  const versions: TariffWire['versions'] = []
+  let schedule: TariffWire['schedule'] = []
+  for (const version of schedulesOf(tariff)) {
+    const written = yield* scheduleToWire(version.schedule, !inList)
+    versions.push({ effective_from: instantOrNull(version.effectiveFrom), schedule: written })
+    if (version.schedule === scheduleAt(tariff, at)) schedule = written
+  }
+  return {
+    id: tariff.id,
+    object: 'tariff',
+    location_id: tariff.locationId,
+    live_mode: tariff.liveMode,
+    is_linked: tariff.connectionType !== 'MANUAL',
+    connection_type: tariff.connectionType,
+    direction: tariff.direction,
+    type: tariff.type,
+    status: tariff.status,
+    timezone: tariff.timezone,
+    display_name: tariff.displayName,
+    provider_id: tariff.providerId,
+    market_rates: tariff.marketRates,
+    contract_start_date: instantOrNull(tariff.contractStart),
+    contract_end_date: instantOrNull(tariff.contractEnd),
+    schedule,
+    versions,
+    time_created: writeInstant(tariff.createdAt),
+    account_id: tariff.accountId,
+  }
+}
 
 const collection = { current: '/tariffs', earlier: '/tariffs/elements' } as const satisfies Record<Layout, string>
 

@@ -3,6 +3,8 @@ import { provisionalSeries } from '../domain/forecast/provisional-series.ts'
 import { pricingPool } from '../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { MarketSeries } from '../domain/tariff/tariff.ts'
+import { schedulesOf } from '../domain/tariff/tariff-version.ts'
+import { inTurns } from './event-loop-turn.ts'
 import { Failure } from './failure.ts'
 import { answerWithin } from './patience.ts'
 import type { Database } from './postgres/database.ts'
@@ -175,8 +177,15 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     throw new Failure('prices_unsettled', 'Market prices change faster than they can be read.', { retriable: true })
   }
 
+  function* prepareTerms(locations: readonly LocationPricing[]): Generator<void, void> {
+    for (const { tariffs } of locations)
+      for (const { marketRates, ...tariff } of tariffs)
+        for (const { schedule } of schedulesOf(tariff)) yield* pool.prepare({ schedule, marketRates })
+  }
+
   const load = async (asks: readonly PricingAsk[]): Promise<ReadonlyMap<string, Entry>> => {
     const locations = await loadLocationPricing(database.operator, asks)
+    await inTurns(prepareTerms(locations))
     await holdSeries(locations, asks)
     // Nothing is waited for from here on: what is held now is what the snapshots are made of.
     const loaded = new Map<string, Entry>()

@@ -1,11 +1,13 @@
 import { answerInLayout } from '../contract/exchange.ts'
 import type { Operation, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { inTurns } from '../platform/event-loop-turn.ts'
 import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
 import { changeTenant, type Tenant, type TenantTransaction } from '../platform/postgres/transaction.ts'
+import { writeJson } from '../platform/write-json.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 
 /** What auditors read of a change: what was done, as `resource.verb`, to which object, and the object. */
@@ -80,7 +82,7 @@ const keepAnswer = async (
   { value, bytes }: Pick<Change<unknown>, 'value' | 'bytes'>,
 ): Promise<boolean> => {
   if (claim === null) return true
-  const body = bytes?.toString() ?? JSON.stringify(answerInLayout(operation, value, layout))
+  const body = bytes?.toString() ?? (await inTurns(writeJson(answerInLayout(operation, value, layout)), transaction.accountId))
   return idempotency.finishWithin(transaction, claim, { status: operation.status, layout, body })
 }
 

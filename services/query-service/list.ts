@@ -1,26 +1,10 @@
 import { listAnswer, type PageRequest, pageRequest } from '../contract/list.ts'
 import type { Operation, RequestOf } from '../contract/operation.ts'
-import { beginSlices } from '../contract/slices.ts'
 import { accepted, type Result } from '../domain/refusal.ts'
 import type { Page } from '../platform/postgres/page.ts'
 import { type TenantTransaction, withTenant } from '../platform/postgres/transaction.ts'
 import { tenantOf } from './change.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
-
-/** Write large items in slices of an account's turn. */
-export const inParts = async <Item, Wire>(
-  items: readonly Item[],
-  write: (item: Item) => Wire,
-  account: string,
-): Promise<readonly Wire[]> => {
-  const slices = beginSlices(account)
-  const written: Wire[] = []
-  for (const item of items) {
-    written.push(write(item))
-    if (slices.isOver()) await slices.rest()
-  }
-  return written
-}
 
 type ListQuery = Parameters<typeof pageRequest>[0]
 

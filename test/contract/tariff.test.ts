@@ -4,7 +4,8 @@ import { refuseFixedChange } from '../../services/contract/fixed-member.ts'
 import { readShape } from '../../services/contract/read-shape.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
 import { tariffCreate, tariffDelete, tariffToWire, tariffUpdate } from '../../services/contract/tariff.ts'
-import { tariffCreation } from '../../services/contract/tariff-draft.ts'
+import { readTariffDraft, tariffCreation } from '../../services/contract/tariff-draft.ts'
+import { atOnce } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
 
 const allDay = (rate: unknown) => [
@@ -15,8 +16,15 @@ const body = { location_id: 'loc_1', direction: 'IMPORT', type: 'COMMODITY', sch
 /** Read a body as it comes from the wire, so that numbers keep their text. */
 const read = (text: string) => {
   const parsed: Result<unknown> = parseJson(new TextEncoder().encode(text))
-  return parsed.ok ? readShape(tariffCreation, parsed.value, 'body') : parsed
+  return parsed.ok ? judge(parsed.value) : parsed
 }
+
+const judge = (sent: unknown) => {
+  const shaped = readShape(tariffCreation, sent, 'body')
+  return shaped.ok ? atOnce(readTariffDraft(shaped.value)) : shaped
+}
+
+const written = (...tariff: Parameters<typeof tariffToWire>) => atOnce(tariffToWire(...tariff))
 
 describe('the body that creates a tariff', () => {
   it('reads prices from their text, to the ninth decimal and without a float', () => {
@@ -107,7 +115,7 @@ describe('the body that creates a tariff', () => {
     ],
     ['no schedule', { schedule: [] }, 'schedule_invalid', 'schedule'],
   ])('refuses %s', (_, change, code, field) => {
-    expect(readShape(tariffCreation, { ...body, ...change }, 'body')).toMatchObject({ ok: false, refusal: { code, field } })
+    expect(judge({ ...body, ...change })).toMatchObject({ ok: false, refusal: { code, field } })
   })
 })
 
@@ -138,7 +146,7 @@ describe('a tariff on the wire', () => {
       fc.property(nano, nano, (fixed, surchargeFixed) => {
         const hours = [{ validFrom: 0, validTo: 86_400, rate: [{ fixed, to: null, surchargeFixed, surchargePercentage: 0n }] }]
         const schedule = [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }]
-        const again = read(JSON.stringify({ ...body, schedule: tariffToWire({ ...view, schedule }, 0).schedule }))
+        const again = read(JSON.stringify({ ...body, schedule: written({ ...view, schedule }, 0).schedule }))
         expect(again).toMatchObject({ ok: true, value: { terms: { schedule } } })
       }),
       { numRuns: 200 },
@@ -146,12 +154,12 @@ describe('a tariff on the wire', () => {
   })
 
   it('shows the dates of its entries alone, and leaves them out in lists', () => {
-    expect(tariffToWire(view, 0).schedule[0]).toMatchObject({ dates: [1, 15] })
-    expect(tariffToWire(view, 0, { inList: true }).schedule[0]).not.toHaveProperty('dates')
+    expect(written(view, 0).schedule[0]).toMatchObject({ dates: [1, 15] })
+    expect(written(view, 0, { inList: true }).schedule[0]).not.toHaveProperty('dates')
   })
 
   it('writes the end of the day as 00:00:00', () => {
-    expect(tariffToWire(view, 0).schedule[0]?.days_and_hours[0]?.hours[0]).toMatchObject({ valid_from: '06:30:05', valid_to: '00:00:00' })
+    expect(written(view, 0).schedule[0]?.days_and_hours[0]?.hours[0]).toMatchObject({ valid_from: '06:30:05', valid_to: '00:00:00' })
   })
 })
 

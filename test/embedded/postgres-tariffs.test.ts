@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { atOnce } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
 import type { ScheduleEntry } from '../../services/domain/tariff/tariff.ts'
 import { createLocation, deleteLocation, retrieveLocation } from '../../services/platform/postgres/locations.ts'
@@ -202,7 +203,7 @@ describe('a page of tariffs that have many prices', () => {
     const filter = { locationId, ...filterAll }
     const list = async (page: Partial<Paging>) => {
       const { items, hasMore } = await inLive(async tx => must(await listTariffPage(tx, filter, { ...newest, ...page })))
-      return { items: items.map(read => read()), hasMore }
+      return { items: items.map(read => atOnce(read())), hasMore }
     }
     const first = await list({})
     expect(first.hasMore).toBe(true)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
+import { atOnce } from '../../services/domain/at-once.ts'
 import type { Log } from '../../services/platform/log/log.ts'
 import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { type Lease, takeLease } from '../../services/platform/postgres/leases.ts'
@@ -56,7 +57,7 @@ export const seed = async (
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, voided_at,
       terms, time_created)
     select ${accountId}, ${liveMode}, replace(id, 'loc_', 'trf_'), id, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${termsToText(tieredSchedule(0n))}, now() from unnest(${ids}::text[]) as l(id)`.execute(
+      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${atOnce(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(
     operator,
   )
   return ids

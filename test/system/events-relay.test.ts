@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
+import { atOnce } from '../../services/domain/at-once.ts'
 import { Failure } from '../../services/platform/failure.ts'
 import { eventTopic } from '../../services/platform/log/event-message.ts'
 import type { Log } from '../../services/platform/log/log.ts'
@@ -137,7 +138,7 @@ describe('the relay of events', () => {
     await sql`
       insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, terms, time_created)
       select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED', true,
-        ${termsToText(tieredSchedule(0n))}, now() from unnest(${ids}::text[]) as l(id)`.execute(database.operator)
+        ${atOnce(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(database.operator)
     await withOperator(database, keeper => putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at))
     const lease = (await takeLease(database.operator, 'order-relay', 'this', 60_000)) ?? expect.fail('no lease')
     published = 0

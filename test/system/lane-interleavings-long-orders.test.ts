@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { atOnce } from '../../services/domain/at-once.ts'
 import { termsToText } from '../../services/platform/postgres/tariff-row.ts'
 import { tieredSchedule } from '../support/drafts.ts'
 import { bought, makeHome, makeOne } from '../support/home.ts'
@@ -24,7 +25,7 @@ const seed = async (market: string): Promise<readonly string[]> => {
   const { accountId, liveMode } = world.tenant
   const [entry] = tieredSchedule(0n)
   const hours = [{ validFrom: 0, validTo: 86_400, rate: [{ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] }]
-  const terms = termsToText([{ ...entry, months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }])
+  const terms = atOnce(termsToText([{ ...entry, months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }]))
   await sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
     select ${accountId}, ${liveMode}, id, 'UTC', 'EUR', ${market}, now() from unnest(${ids}::text[]) as l(id)`.execute(

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { atOnce } from '../../services/domain/at-once.ts'
 import type { FeedChoice } from '../../services/platform/market-feeds/feed-choice.ts'
 import { sharedSources } from '../../services/platform/market-feeds/shared-sources.ts'
 import { createMetrics } from '../../services/platform/metrics.ts'
@@ -88,6 +89,6 @@ export const makeTariff = async (
   await sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, terms, time_created)
     values (${accountId}, ${liveMode}, ${`trf_${id}`}, ${`loc_${id}`}, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${termsToText(tieredSchedule(0n))}, now())`.execute(database.operator)
+      ${closedAt}::timestamptz, ${atOnce(termsToText(tieredSchedule(0n)))}, now())`.execute(database.operator)
   return `trf_${id}`
 }

@@ -2,7 +2,7 @@ import { startOfLocalDay, type TimeZone } from '../civil-time.ts'
 import { formatDecimal, readDecimal } from '../quantity.ts'
 import { accepted, type Result, refused } from '../refusal.ts'
 import type { Rate, ScheduleEntry, Tariff, TariffDirection, TariffType } from '../tariff/tariff.ts'
-import { readTariffTerms, type ScheduleEntryInput, type TariffTerms } from '../tariff/validate-schedule.ts'
+import { readTariffTermsInSteps, type ScheduleEntryInput, type TariffTerms } from '../tariff/validate-schedule.ts'
 import { type ConnectState, type CostPeriod, followsMarket, type Structure, type Surcharge } from './session.ts'
 
 const wholeDay = { valid_from: '00:00:00', valid_to: '00:00:00' }
@@ -34,14 +34,14 @@ export const scheduleOf = (state: ConnectState): readonly ScheduleEntryInput[] =
   }
 }
 
-/** Judge captured prices as POST /tariffs does, over a contract. Refuses what `readTariffTerms` refuses. */
+/** Judge captured prices as POST /tariffs does, over a contract, in steps. Refuses what `readTariffTermsInSteps` refuses. */
 export const termsOf = (
   kind: { readonly direction: TariffDirection; readonly type: TariffType },
   state: ConnectState,
   contract: { readonly start: number | null; readonly end: number | null },
-): Result<TariffTerms> => {
+): Generator<void, Result<TariffTerms>> => {
   const { direction, type } = kind
-  return readTariffTerms({
+  return readTariffTermsInSteps({
     direction,
     type,
     marketRates: followsMarket(state),

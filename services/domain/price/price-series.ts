@@ -1,3 +1,4 @@
+import { atOnce } from '../at-once.ts'
 import { dayMs } from '../civil-date.ts'
 import type { Energy, Price } from '../quantity.ts'
 import { type CountedEnergy, evaluate, nothingCounted, type PricedSpan } from '../tariff/evaluate.ts'
@@ -76,14 +77,6 @@ function* seriesOf<T extends PriceElement>(
     yield undefined
   }
   return { elements, unpriced, marketSourceIds: [...sources] }
-}
-
-/** Do work that may be paused without a pause. */
-const atOnce = <T>(work: Generator<undefined, T>): T => {
-  for (;;) {
-    const step = work.next()
-    if (step.done === true) return step.value
-  }
 }
 
 const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b.price && a.confidence === b.confidence

@@ -1,3 +1,4 @@
+import { atOnce } from '../at-once.ts'
 import { daysInMonth } from '../civil-date.ts'
 import type { Refusal } from '../refusal.ts'
 import { type BandPlace, type DayKind, type DayStretch, dayNames, dayPattern, monthNames } from './day-pattern.ts'
@@ -64,12 +65,13 @@ const faultOn = (schedule: readonly ScheduleEntry[], days: DaySweep, kind: DayKi
 }
 
 /**
- * Judge whether every instant of the calendar has exactly one band of highest rank.
+ * Judge whether every instant of the calendar has exactly one band of highest rank. It yields after
+ * each kind of day.
  * Gives the first fault in the order of month, date, weekday and time. Days on which the same bands apply are looked at once: the time
  * grows with the bands, at most 2,604 times (each month, date and weekday a class of its own) with those of a day, which are at most 1,440.
  * Source: docs/rules/tariffs.md #time-bands.
  */
-export const judgeCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
+export function* judgeCoverageInSteps(schedule: readonly ScheduleEntry[]): Generator<void, Refusal | undefined> {
   const named = new Set(schedule.flatMap(entry => entry.dates))
   const days = daySweep(schedule)
   const good = new Set<string>()
@@ -82,8 +84,13 @@ export const judgeCoverage = (schedule: readonly ScheduleEntry[]): Refusal | und
         const fault = faultOn(schedule, days, kind, named.size > 0)
         if (fault !== undefined) return fault
         good.add(dayClass)
+        yield
       }
+      yield
     }
   }
   return undefined
 }
+
+/** Judge coverage at once. */
+export const judgeCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined => atOnce(judgeCoverageInSteps(schedule))

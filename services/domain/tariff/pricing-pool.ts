@@ -1,7 +1,8 @@
+import { atOnce } from '../at-once.ts'
 import type { TimeZone } from '../civil-time.ts'
 import type { LatestPriced, PlanContent, PricePlan } from './price-plan.ts'
 import type { MarketSeries, Tariff } from './tariff.ts'
-import { compileTerms, scheduleText, type Terms } from './terms.ts'
+import { compileTerms, scheduleTexts, type Terms } from './terms.ts'
 
 type PricedSchedule = Pick<Tariff, 'schedule' | 'marketRates'>
 
@@ -11,19 +12,36 @@ type PricedSchedule = Pick<Tariff, 'schedule' | 'marketRates'>
  */
 export type PricingPool = {
   readonly termsOf: (prices: PricedSchedule) => Terms
+  /** Find or compile the terms that `termsOf` gives, in steps: it gives them at once from then on. */
+  readonly prepare: (prices: PricedSchedule) => Generator<void, Terms>
   readonly planOf: (of: PlanContent) => PricePlan
 }
 
-/** Hash a text to find candidates: FNV-1a from two bases, joined to 53 bits. Equality is judged by content. */
-const hashText = (text: string): number => {
+/** Hash texts to find candidates: FNV-1a from two bases, joined to 53 bits. Equality is judged by content. */
+const textHash = () => {
   let low = 0x811c9dc5
   let high = 0x9dc5811c
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index)
-    low = Math.imul(low ^ code, 0x01000193)
-    high = Math.imul(high ^ code, 0x01000193) ^ (high >>> 15)
+  return {
+    add: (text: string): void => {
+      for (let index = 0; index < text.length; index += 1) {
+        const code = text.charCodeAt(index)
+        low = Math.imul(low ^ code, 0x01000193)
+        high = Math.imul(high ^ code, 0x01000193) ^ (high >>> 15)
+      }
+    },
+    value: (): number => (high & 0x1fffff) * 4_294_967_296 + (low >>> 0),
   }
-  return (high & 0x1fffff) * 4_294_967_296 + (low >>> 0)
+}
+
+/** Tell in steps whether a schedule has these texts. */
+function* hasTexts(schedule: Tariff['schedule'], texts: readonly string[]): Generator<void, boolean> {
+  let index = 0
+  for (const text of scheduleTexts(schedule)) {
+    if (text !== texts[index]) return false
+    index += 1
+    yield
+  }
+  return index === texts.length
 }
 
 type KnownTerms = { readonly schedule: Tariff['schedule']; readonly terms: Terms }
@@ -46,23 +64,44 @@ const dayBudget = (maxBytes: number): PricePlan['keepDay'] => {
 }
 
 /** Terms by content; all are forgotten when there are too many, for snapshots keep the ones they use. */
-const termsByContent = (maxTerms: number): ((prices: PricedSchedule) => Terms) => {
+const termsByContent = (maxTerms: number): Pick<PricingPool, 'termsOf' | 'prepare'> => {
   const byHash = new Map<number, KnownTerms[]>()
+  // Schedules of equal content are mostly one value: its content is looked at once.
+  const bySchedule = new WeakMap<Tariff['schedule'], Terms[]>()
   let count = 0
-  return ({ schedule, marketRates }) => {
-    const text = scheduleText(schedule)
-    const hash = hashText(text)
-    const known = byHash.get(hash)?.find(one => one.terms.marketRates === marketRates && scheduleText(one.schedule) === text)
-    if (known !== undefined) return known.terms
+  const knownOf = ({ schedule, marketRates }: PricedSchedule): Terms | undefined =>
+    bySchedule.get(schedule)?.find(terms => terms.marketRates === marketRates)
+
+  function* find({ schedule, marketRates }: PricedSchedule): Generator<void, Terms> {
+    const texts: string[] = []
+    const hash = textHash()
+    for (const text of scheduleTexts(schedule)) {
+      hash.add(text)
+      texts.push(text)
+      yield
+    }
+    for (const { schedule: other, terms } of byHash.get(hash.value()) ?? []) {
+      if (terms.marketRates === marketRates && (yield* hasTexts(other, texts))) return terms
+    }
     if (count >= maxTerms) {
       byHash.clear()
       count = 0
     }
     const terms = compileTerms(schedule, marketRates)
     count += 1
-    byHash.set(hash, [...(byHash.get(hash) ?? []), { schedule, terms }])
+    byHash.set(hash.value(), [...(byHash.get(hash.value()) ?? []), { schedule, terms }])
     return terms
   }
+
+  function* prepare(prices: PricedSchedule): Generator<void, Terms> {
+    const known = knownOf(prices)
+    if (known !== undefined) return known
+    const terms = yield* find(prices)
+    bySchedule.set(prices.schedule, [...(bySchedule.get(prices.schedule) ?? []), terms])
+    return terms
+  }
+
+  return { termsOf: prices => knownOf(prices) ?? atOnce(prepare(prices)), prepare }
 }
 
 /** Stretches at market prices that are kept; plans in turn share them. */
@@ -100,5 +139,5 @@ export const pricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } 
     known.set(key, new WeakRef(plan))
     return plan
   }
-  return { termsOf: termsByContent(maxTerms), planOf }
+  return { ...termsByContent(maxTerms), planOf }
 }

@@ -21,17 +21,25 @@ export type Terms = {
 
 const rateText = (rate: Rate): string => `${rate.fixed},${rate.to},${rate.surchargeFixed},${rate.surchargePercentage};`
 
-/** Give a text that is equal for schedules of equal content. Every list is closed by a mark that its members do not hold. */
-export const scheduleText = (schedule: readonly ScheduleEntry[]): string =>
-  schedule
-    .map(({ months, dates, daysAndHours }) => {
-      const blocks = daysAndHours.map(({ days, hours }) => {
-        const bands = hours.map(band => `${band.validFrom}-${band.validTo}:${band.rate.map(rateText).join('')}`)
-        return `${days.join(',')}[${bands.join('|')}]`
-      })
-      return `${months.join(',')}/${dates.join(',')}{${blocks.join('')}}`
-    })
-    .join('')
+/** Give texts that are equal for schedules of equal content, band by band. Every list is closed by a mark that its members do not hold. */
+export function* scheduleTexts(schedule: readonly ScheduleEntry[]): Generator<string, void> {
+  for (const { months, dates, daysAndHours } of schedule) {
+    yield `${months.join(',')}/${dates.join(',')}{`
+    for (const { days, hours } of daysAndHours) {
+      yield `${days.join(',')}[`
+      for (const { validFrom, validTo, rate } of hours) {
+        let text = `${validFrom}-${validTo}:`
+        for (const tier of rate) text += rateText(tier)
+        yield `${text}|`
+      }
+      yield ']'
+    }
+    yield '}'
+  }
+}
+
+/** Give a text that is equal for schedules of equal content. */
+export const scheduleText = (schedule: readonly ScheduleEntry[]): string => [...scheduleTexts(schedule)].join('')
 
 /** The distinct rate lists of a schedule, in the order in which they are asked for. */
 const bandRegister = () => {

@@ -1,6 +1,7 @@
+import { atOnce } from '../at-once.ts'
 import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
 import { dayNames, monthNames, secondsOfDay } from './day-pattern.ts'
-import { judgeCoverage } from './judge-coverage.ts'
+import { judgeCoverageInSteps } from './judge-coverage.ts'
 import { type RateInput, readRates } from './read-rate.ts'
 import type { DaysAndHours, Hours, ScheduleEntry, Tariff, TariffDirection, TariffType } from './tariff.ts'
 
@@ -67,7 +68,8 @@ const readClock = (text: string, field: string): Result<number> => {
   return accepted(Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]))
 }
 
-const readHours = (hours: HoursInput, isMarket: boolean, path: string): Result<Hours> => {
+// biome-ignore lint/correctness/useYield: a band is short; its list is where the work can be interrupted.
+function* readHours(hours: HoursInput, isMarket: boolean, path: string): Reading<Hours> {
   const from = readClock(hours.valid_from, `${path}.valid_from`)
   if (!from.ok) return from
   const to = hours.valid_to === '24:00:00' ? accepted(0) : readClock(hours.valid_to, `${path}.valid_to`)
@@ -83,31 +85,40 @@ const readHours = (hours: HoursInput, isMarket: boolean, path: string): Result<H
   return rate.ok ? accepted({ validFrom: from.value, validTo: to.value === 0 ? secondsOfDay : to.value, rate: rate.value }) : rate
 }
 
+/** Work that can be interrupted at each `yield`. */
+type Reading<T> = Generator<void, Result<T>>
+
+/** Bands that are read between two points where the work can be interrupted. */
+const bandsAtOnce = 16
+
 /** Read each member in turn; the first refusal is that of the list. */
-const readEach = <In, Out>(members: readonly In[], path: string, read: (member: In, path: string) => Result<Out>): Result<Out[]> => {
+function* readEach<In, Out>(members: readonly In[], path: string, read: (member: In, path: string) => Reading<Out>): Reading<Out[]> {
   if (members.length === 0) return refused('schedule_invalid', `${path} must not be empty`, path)
   const values: Out[] = []
   for (const [index, member] of members.entries()) {
-    const one = read(member, `${path}[${index}]`)
+    const one = yield* read(member, `${path}[${index}]`)
     if (!one.ok) return one
     values.push(one.value)
+    if (index % bandsAtOnce === 0) yield
   }
   return accepted(values)
 }
 
-const readBlock = (block: DaysAndHoursInput, isMarket: boolean, path: string): Result<DaysAndHours> => {
+function* readBlock(block: DaysAndHoursInput, isMarket: boolean, path: string): Reading<DaysAndHours> {
   const days = readNames<DaysAndHours['days'][number]>(block.days, dayChoices, `${path}.days`)
   if (!days.ok) return days
-  const hours = readEach(block.hours, `${path}.hours`, (band, bandPath) => readHours(band, isMarket, bandPath))
+  const hours = yield* readEach(block.hours, `${path}.hours`, (band, bandPath) => readHours(band, isMarket, bandPath))
   return hours.ok ? accepted({ days: days.value, hours: hours.value }) : hours
 }
 
-const readEntry = (entry: ScheduleEntryInput, isMarket: boolean, path: string): Result<ScheduleEntry> => {
+function* readEntry(entry: ScheduleEntryInput, isMarket: boolean, path: string): Reading<ScheduleEntry> {
   const months = readNames<ScheduleEntry['months'][number]>(entry.months, monthChoices, `${path}.months`)
   if (!months.ok) return months
   const dates = readDates(entry.dates, `${path}.dates`)
   if (!dates.ok) return dates
-  const blocks = readEach(entry.days_and_hours, `${path}.days_and_hours`, (block, blockPath) => readBlock(block, isMarket, blockPath))
+  const blocks = yield* readEach(entry.days_and_hours, `${path}.days_and_hours`, (block, blockPath) =>
+    readBlock(block, isMarket, blockPath),
+  )
   return blocks.ok ? accepted({ months: months.value, dates: dates.value, daysAndHours: blocks.value }) : blocks
 }
 
@@ -127,19 +138,24 @@ const judgeKind = ({ direction, type, marketRates, contractStart, contractEnd }:
 }
 
 /**
- * Read what decides a tariff's prices, and judge it over the whole calendar: every instant has exactly one band of highest rank.
+ * Read what decides a tariff's prices, and judge it over the whole calendar: every instant has exactly one band of highest rank. It yields
+ * where the work can be interrupted.
  * Refuses the first fault with its path, such as `schedule[0].days_and_hours[1].hours[0].rate[0].fixed`; `schedule_overlap` and
  * `schedule_gap` name the first place in the order of month, date, weekday and time.
  * Source: docs/rules/tariffs.md #schedule, #time-bands.
  */
-export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => {
+export function* readTariffTermsInSteps(input: TariffTermsInput): Reading<TariffTerms> {
   const fault = judgeKind(input)
   if (fault !== undefined) return { ok: false, refusal: fault }
   if (input.schedule.length > maxEntries) return refused('schedule_invalid', `schedule must have at most ${maxEntries} entries`, 'schedule')
-  const schedule = readEach(input.schedule, 'schedule', (entry, path) => readEntry(entry, input.marketRates, path))
+  const schedule = yield* readEach(input.schedule, 'schedule', (entry, path) => readEntry(entry, input.marketRates, path))
   if (!schedule.ok) return schedule
-  const uncovered = judgeCoverage(schedule.value)
+  yield
+  const uncovered = yield* judgeCoverageInSteps(schedule.value)
   if (uncovered !== undefined) return { ok: false, refusal: uncovered }
   const { direction, type, marketRates, contractStart, contractEnd } = input
   return accepted({ direction, type, marketRates, contractStart, contractEnd, schedule: schedule.value })
 }
+
+/** Read what decides a tariff's prices at once. Refuses what `readTariffTermsInSteps` refuses. */
+export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => atOnce(readTariffTermsInSteps(input))

@@ -14,7 +14,7 @@ import { isChunks, leaveChunks, whenOver } from './chunks.ts'
 import { findingReferences } from './find-references.ts'
 import { type Gate, passRate } from './gate.ts'
 import { claimOf, runOnce } from './idempotency.ts'
-import { jsonText } from './object-texts.ts'
+import { jsonBody, jsonText } from './object-texts.ts'
 import { busy, readRequestBody } from './request-body.ts'
 import { allowedMethods, type Entry, entriesFor, type PathEntries } from './route-table.ts'
 import { tellRefusal } from './tell-refusal.ts'
@@ -237,7 +237,8 @@ const performRead = async (passage: Passage, trace: Trace, ports: Ports): Promis
       mediaType: csvMediaType,
     })
   }
-  return accepted(jsonAnswer(trace, await textOf(outcome, passage, trace.layout), operation.status))
+  const translate = (whole: unknown) => answerInLayout(operation, whole, trace.layout)
+  return accepted(jsonAnswer(trace, await jsonBody(outcome.value, translate, passage.caller.accountId), operation.status))
 }
 
 const performOnce = async (

@@ -1,4 +1,5 @@
 import { inTurns } from '../event-loop-turn.ts'
+import { jsonPieces } from '../write-json.ts'
 
 /**
  * An object with a long list. `write` gives it with a part of the list, half-open; without any, all other members stand in it.
@@ -9,6 +10,8 @@ export type LongObject<Member extends string> = {
   readonly count: number
   /** At most so many elements are written between pauses. */
   readonly atATime?: number
+  /** Elements may have long lists themselves: each is written in pieces. */
+  readonly hasLongElements?: boolean
   readonly write: (from: number, to: number) => { readonly [_ in Member]: readonly unknown[] }
   readonly translate: (whole: unknown) => unknown
 }
@@ -24,7 +27,7 @@ const markerText = JSON.stringify(marker)
 
 /** Write the text of an object part by part, with a pause after each: joined, the text that `JSON.stringify` gives of the whole. */
 export function* objectTexts<Member extends string>(of: LongObject<Member>): Generator<string> {
-  const { member, count, atATime = elementsAtATime, write, translate } = of
+  const { member, count, atATime = elementsAtATime, hasLongElements = false, write, translate } = of
   const whole = JSON.stringify(translate({ ...write(0, 0), [member]: [marker] }))
   const place = whole.indexOf(markerText)
   if (place === -1) throw new Error(`an object has no ${member}`)
@@ -36,12 +39,14 @@ export function* objectTexts<Member extends string>(of: LongObject<Member>): Gen
     const part = translate(write(from, to)) as { readonly [_ in Member]: readonly unknown[] }
     let length = 0
     for (const [index, element] of part[member].entries()) {
-      const written = JSON.stringify(element)
-      length += written.length
-      text += from + index === 0 ? written : `,${written}`
-      if (text.length < charactersAtATime) continue
-      yield text
-      text = ''
+      if (from + index > 0) text += ','
+      for (const piece of hasLongElements ? jsonPieces(element) : [JSON.stringify(element)]) {
+        length += piece.length
+        text += piece
+        if (text.length < charactersAtATime && piece !== '') continue
+        yield text
+        text = ''
+      }
     }
     if (text !== '') yield text
     text = ''
@@ -54,19 +59,43 @@ export function* objectTexts<Member extends string>(of: LongObject<Member>): Gen
 const hasList = (value: unknown): value is { readonly data: readonly unknown[] } =>
   typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) && value.data.length > 1
 
-function* joined(texts: Iterable<string>): Generator<null, string> {
-  let text = ''
+function* joined(texts: Iterable<string>): Generator<void, string> {
+  const parts: string[] = []
   for (const part of texts) {
-    text += part
-    yield null
+    if (part !== '') parts.push(part)
+    yield
   }
-  return text
+  return parts.join('')
 }
 
-/** Write an answer of an account as JSON; one with a list in turns, so that others run in between. */
-export const jsonText = async (value: unknown, translate: (whole: unknown) => unknown, account?: string): Promise<string> => {
-  if (!hasList(value)) return JSON.stringify(translate(value))
+const textsOf = (value: unknown, translate: (whole: unknown) => unknown): Iterable<string> => {
+  if (!hasList(value)) return jsonPieces(translate(value))
   const { data } = value
   const write = (from: number, to: number) => ({ ...value, data: data.slice(from, to) })
-  return inTurns(joined(objectTexts({ member: 'data', count: data.length, atATime: shortList, write, translate })), account)
+  return objectTexts({ member: 'data', count: data.length, atATime: shortList, hasLongElements: true, write, translate })
 }
+
+/** Write an answer of an account as JSON in turns, so that others run in between. */
+export const jsonText = (value: unknown, translate: (whole: unknown) => unknown, account?: string): Promise<string> =>
+  inTurns(joined(textsOf(value, translate)), account)
+
+function* encoded(texts: Iterable<string>): Generator<void, string | Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = []
+  let short = ''
+  for (const text of texts) {
+    short += text
+    if (short.length >= charactersAtATime) {
+      parts.push(Buffer.from(short))
+      short = ''
+    }
+    yield
+  }
+  return parts.length === 0 ? short : Buffer.concat([...parts, Buffer.from(short)])
+}
+
+/** Write an answer as `jsonText` does; a long one as bytes in UTF-8, for to encode its whole text takes long. */
+export const jsonBody = (
+  value: unknown,
+  translate: (whole: unknown) => unknown,
+  account?: string,
+): Promise<string | Uint8Array<ArrayBuffer>> => inTurns(encoded(textsOf(value, translate)), account)

@@ -1,9 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { inTurns } from '../event-loop-turn.ts'
+import { integersAsTexts, writeJson } from '../write-json.ts'
 import { toTimestamp } from './column.ts'
 import type { AddressType } from './providers.ts'
 import type { Tables } from './tables.ts'
-import { scheduleFromText, termsToText } from './tariff-row.ts'
+import { scheduleFromText, tariffsFrom } from './tariff-row.ts'
 
 /** A tariff that a provider offers to anybody. Without countries or address types it is offered wherever the provider is. */
 export type LibraryTariff = {
@@ -25,8 +27,8 @@ type Row = Omit<LibraryTariff, 'marketRates' | 'schedule'> & { readonly terms: s
 const columns = sql`id, provider_id as "providerId", name, description, countries, address_types as "addressTypes", currency_code as "currencyCode", direction, type,
   coalesce((terms ->> 'market_rates')::boolean, false) as "marketRates", terms::text as terms`
 
-const fromRow = ({ terms, ...row }: Row): LibraryTariff => {
-  return { ...row, schedule: scheduleFromText(terms) }
+function* fromRow({ terms, ...row }: Row): Generator<void, LibraryTariff> {
+  return { ...row, schedule: yield* scheduleFromText(terms) }
 }
 
 /** What a library is asked for: the tariffs of a provider that fit an address and a kind. */
@@ -48,19 +50,20 @@ export const listLibraryTariffs = async (query: Kysely<Tables>, filter: LibraryF
       and (${filter.addressType}::text is null or address_types = '{}' or ${filter.addressType} = any(address_types))
       and currency_code = ${filter.currencyCode} and direction = ${filter.direction} and type = ${filter.type}
     order by lower(name), id`.execute(query)
-  return rows.map(fromRow)
+  return tariffsFrom(rows, fromRow)
 }
 
 /** Find a library tariff; null when there is none. */
 export const findLibraryTariff = async (query: Kysely<Tables>, id: string): Promise<LibraryTariff | null> => {
   const { rows } = await sql<Row>`select ${columns} from library_tariffs where id = ${id}`.execute(query)
-  return rows[0] === undefined ? null : fromRow(rows[0])
+  const [row] = rows
+  return row === undefined ? null : inTurns(fromRow(row))
 }
 
 /** Write library tariffs; those that are there are written anew. Tariffs that were made of one stay what they are. Operator. */
 export const putLibraryTariffs = async (operator: Kysely<Tables>, tariffs: readonly LibraryTariff[], at: number): Promise<void> => {
   for (const one of tariffs) {
-    const terms = JSON.stringify({ ...JSON.parse(termsToText(one.schedule)), market_rates: one.marketRates })
+    const terms = await inTurns(writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts))
     await sql`
       insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code, direction, type, terms,
         time_created)

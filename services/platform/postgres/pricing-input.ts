@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
+import { inTurns } from '../event-loop-turn.ts'
 import { toTimestamp } from './column.ts'
 import type { Tables } from './tables.ts'
-import { tariffFromJson, tariffJson } from './tariff-row.ts'
+import { type TermsRow, tariffFromTerms, termsColumns } from './tariff-row.ts'
 
 /** A location anywhere: its account and mode are part of its name. */
 export type LocationKey = { readonly accountId: string; readonly liveMode: boolean; readonly locationId: string }
@@ -43,8 +44,7 @@ type PricingRow = RevisionRow & {
   readonly currencyCode: string
   readonly timezone: string
   readonly deletedAt: number | null
-  readonly tariffs: string
-}
+} & (TermsRow | { readonly tariffId: null })
 
 const revisionColumns = sql`l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", l.pricing_revision as revision,
   i.id as "importId", i.price_revision as "importRevision", e.id as "exportId", e.price_revision as "exportRevision"`
@@ -66,17 +66,34 @@ const sourcesOf = ({ importId, importRevision, exportId, exportRevision }: Revis
  * `query` is the operator's, or a tenant's for its own.
  */
 export const loadLocationPricing = async (query: Kysely<Tables>, keys: readonly LocationKey[]): Promise<readonly LocationPricing[]> => {
+  // A row for each tariff, or one without: a list of all tariffs of a location would be read in one turn.
   const { rows } = await sql<PricingRow>`
-    select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt",
-      (select coalesce(json_agg(${tariffJson} order by t.id), '[]') from tariffs t
-       where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.voided_at is null) as tariffs
-    ${fromKeys(keys)}`.execute(query)
-  return rows.map(row => {
+    select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt", ${termsColumns}
+    ${fromKeys(keys)}
+    left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.voided_at is null`.execute(
+    query,
+  )
+  return inTurns(pricingFrom(rows))
+}
+
+/** Read rows of tariffs, one location after the other. */
+function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly LocationPricing[]> {
+  const byLocation = new Map<string, { readonly row: PricingRow; readonly tariffs: Map<string, Tariff> }>()
+  for (const row of rows) {
+    const key = `${row.accountId}/${row.liveMode}/${row.locationId}`
+    const known = byLocation.get(key) ?? { row, tariffs: new Map<string, Tariff>() }
+    byLocation.set(key, known)
+    if (row.tariffId === null) continue
+    const tariff = yield* tariffFromTerms(row)
+    // What was priced when the location was deleted is priced as if the tariff had stayed.
+    const isOfDeleted = row.deletedAt !== null && tariff.closedAt === row.deletedAt
+    known.tariffs.set(tariff.id, isOfDeleted ? { ...tariff, closedAt: null } : tariff)
+    yield
+  }
+  return [...byLocation.values()].map(({ row, tariffs }) => {
     const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt } = row
-    const tariffs = (JSON.parse(row.tariffs) as Parameters<typeof tariffFromJson>[0][])
-      .map(tariffFromJson)
-      .map(tariff => (deletedAt !== null && tariff.closedAt === deletedAt ? { ...tariff, closedAt: null } : tariff))
-    return { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, tariffs, ...sourcesOf(row) }
+    const inOrder = [...tariffs.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    return { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, tariffs: inOrder, ...sourcesOf(row) }
   })
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Rate, ScheduleEntry, Tariff, TariffVersion } from '../../domain/tariff/tariff.ts'
-import { epochMs } from './location-row.ts'
+import { inTurns } from '../event-loop-turn.ts'
+import { integersAsTexts, writeJson } from '../write-json.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
 
@@ -47,69 +48,117 @@ export const tariffColumns = sql`id, account_id, live_mode, location_id, directi
   (select l.timezone from locations l
    where l.account_id = tariffs.account_id and l.live_mode = tariffs.live_mode and l.id = tariffs.location_id) as timezone`
 
-/** What prices of a tariff, as a member of a JSON array: `tariffFromJson` reads it. `t` names the table. */
-export const tariffJson = sql`json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'marketRates', t.market_rates,
-  'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}, 'closedAt', ${epochMs('t.closed_at')},
-  'terms', t.terms::text, 'versions', t.versions::text)`
+/** What prices of a tariff; `t` names the table. */
+export const termsColumns = sql`t.id as "tariffId", t.direction, t.type, t.market_rates as "marketRates", t.contract_start as "contractStart",
+  t.contract_end as "contractEnd", t.closed_at as "closedAt", t.terms::text as terms, t.versions::text as versions`
 
-type TariffJson = Omit<Tariff, 'schedule' | 'versions'> & { readonly terms: string; readonly versions: string }
+export type TermsRow = Omit<Tariff, 'id' | 'schedule' | 'versions'> & {
+  readonly tariffId: string
+  readonly terms: string
+  readonly versions: string
+}
 
-export const tariffFromJson = ({ terms, versions, ...tariff }: TariffJson): Tariff => ({
-  ...tariff,
-  schedule: scheduleFromText(terms),
-  ...versionsFromText(versions),
-})
+export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
+  const { tariffId: id, direction, type, marketRates, contractStart, contractEnd, closedAt, terms, versions } = row
+  return { id, direction, type, marketRates, contractStart, contractEnd, closedAt, ...(yield* pricesFromText(terms, versions)) }
+}
 
-export const tariffFromRow = (row: TariffRow): StoredTariff => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  locationId: row.location_id,
-  timezone: row.timezone,
-  direction: row.direction,
-  type: row.type,
-  connectionType: row.connection_type,
-  status: row.status,
-  displayName: row.display_name,
-  providerId: row.provider_id,
-  libraryTariffId: row.library_tariff_id,
-  marketRates: row.market_rates,
-  contractStart: row.contract_start,
-  contractEnd: row.contract_end,
-  closedAt: row.closed_at,
-  schedule: scheduleFromText(row.terms),
-  ...versionsFromText(row.versions),
-  createdAt: row.time_created,
-})
+export function* tariffFromRow(row: TariffRow): Generator<void, StoredTariff> {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    liveMode: row.live_mode,
+    locationId: row.location_id,
+    timezone: row.timezone,
+    direction: row.direction,
+    type: row.type,
+    connectionType: row.connection_type,
+    status: row.status,
+    displayName: row.display_name,
+    providerId: row.provider_id,
+    libraryTariffId: row.library_tariff_id,
+    marketRates: row.market_rates,
+    contractStart: row.contract_start,
+    contractEnd: row.contract_end,
+    closedAt: row.closed_at,
+    ...(yield* pricesFromText(row.terms, row.versions)),
+    createdAt: row.time_created,
+  }
+}
+
+/** Read tariffs in slices of the turn of an account, or of the service. */
+export const tariffsFrom = <Row, Item>(
+  rows: readonly Row[],
+  read: (row: Row) => Generator<void, Item>,
+  account?: string,
+): Promise<readonly Item[]> => inTurns(readAll(rows, read), account)
+
+function* readAll<Row, Item>(rows: readonly Row[], read: (row: Row) => Generator<void, Item>): Generator<void, readonly Item[]> {
+  const items: Item[] = []
+  for (const row of rows) {
+    items.push(yield* read(row))
+    yield
+  }
+  return items
+}
 
 const mostTexts = 5_000
 
 /** Read texts of `terms` or `versions`. Fleets share few of them: equal ones are read once, and are one value. */
-const textReader = <T>(): ((text: string) => T) => {
+const textReader = <T>(schedulesOf: (value: T) => readonly (readonly StoredEntry[])[]): ((text: string) => Generator<void, T>) => {
   const read = new Map<string, T>()
-  return text => {
+  return function* (text) {
     const known = read.get(text)
     if (known !== undefined) return known
-    const value: T = JSON.parse(text, (name, member) => (name === 'rate' ? member.map(rateFromJson) : member))
+    const value: T = JSON.parse(text)
+    yield
+    for (const schedule of schedulesOf(value)) yield* readRates(schedule)
     if (read.size >= mostTexts) read.clear()
     read.set(text, value)
     return value
   }
 }
 
-const readTerms = textReader<{ readonly schedule: readonly ScheduleEntry[] }>()
-const readVersions = textReader<readonly TariffVersion[]>()
-
-/** Read the column `terms`. */
-export const scheduleFromText = (text: string): readonly ScheduleEntry[] => readTerms(text).schedule
-/** The member is absent if there is none. */
-const versionsFromText = (text: string): Pick<Tariff, 'versions'> => (text === '[]' ? {} : { versions: readVersions(text) })
-
 type RateJson = {
   readonly fixed: string
   readonly to: string | null
   readonly surchargeFixed: string
   readonly surchargePercentage: string
+}
+
+/** A band as it is parsed: its rates are texts until they are read. */
+type StoredBand = { rate: readonly (RateJson | Rate)[] }
+type StoredEntry = { readonly daysAndHours: readonly { readonly hours: readonly StoredBand[] }[] }
+
+/** Bands that are read or written between two points where the work can be interrupted. */
+const bandsAtOnce = 16
+
+/** Read the rates of a schedule in their places. */
+function* readRates(schedule: readonly StoredEntry[]): Generator<void, void> {
+  let count = 0
+  for (const { daysAndHours } of schedule) {
+    for (const { hours } of daysAndHours) {
+      for (const band of hours) {
+        band.rate = (band.rate as readonly RateJson[]).map(rateFromJson)
+        count += 1
+        if (count % bandsAtOnce === 0) yield
+      }
+    }
+  }
+}
+
+const readTerms = textReader<{ readonly schedule: readonly ScheduleEntry[] }>(({ schedule }) => [schedule as readonly StoredEntry[]])
+const readVersions = textReader<readonly TariffVersion[]>(versions => versions.map(({ schedule }) => schedule as readonly StoredEntry[]))
+
+/** Read the column `terms`. */
+export function* scheduleFromText(text: string): Generator<void, readonly ScheduleEntry[]> {
+  return (yield* readTerms(text)).schedule
+}
+
+/** Read the columns `terms` and `versions`; the member `versions` is absent if there are none. */
+function* pricesFromText(terms: string, versions: string): Generator<void, Pick<Tariff, 'schedule' | 'versions'>> {
+  const schedule = yield* scheduleFromText(terms)
+  return versions === '[]' ? { schedule } : { schedule, versions: yield* readVersions(versions) }
 }
 
 const rateFromJson = (rate: RateJson): Rate => ({
@@ -119,10 +168,8 @@ const rateFromJson = (rate: RateJson): Rate => ({
   surchargePercentage: BigInt(rate.surchargePercentage),
 })
 
-const bigintToText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
+/** Write a schedule as the column `terms`, in steps: amounts as decimal texts of their integers. */
+export const termsToText = (schedule: readonly ScheduleEntry[]): Generator<void, string> => writeJson({ schedule }, integersAsTexts)
 
-/** Write a schedule as the column `terms`: amounts as decimal texts of their integers. */
-export const termsToText = (schedule: readonly ScheduleEntry[]): string => JSON.stringify({ schedule }, bigintToText)
-
-/** Write later versions as the column `versions`. */
-export const versionsToText = (versions: readonly TariffVersion[]): string => JSON.stringify(versions, bigintToText)
+/** Write later versions as the column `versions`, in steps. */
+export const versionsToText = (versions: readonly TariffVersion[]): Generator<void, string> => writeJson(versions, integersAsTexts)

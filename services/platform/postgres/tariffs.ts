@@ -3,6 +3,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
 import { changedSpan, type OpenSpan, overlappingTariff } from '../../domain/tariff/tariff-change.ts'
 import { withVersion } from '../../domain/tariff/tariff-version.ts'
+import { inTurns } from '../event-loop-turn.ts'
 import { mint } from '../mint.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import { writeEvents } from './events.ts'
@@ -15,6 +16,7 @@ import {
   type TariffRow,
   tariffColumns,
   tariffFromRow,
+  tariffsFrom,
   termsToText,
   versionsToText,
 } from './tariff-row.ts'
@@ -63,12 +65,13 @@ export const createTariff = async (transaction: TenantTransaction, draft: Tariff
   const others = await tariffsOf(transaction, draft.locationId)
   const other = overlappingTariff(tariff, others)
   if (other !== undefined) return overlap(other.id, 'contract_start_date')
+  const terms = await inTurns(termsToText(draft.schedule), accountId)
   await sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name, provider_id,
       library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
     values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type}, ${draft.connectionType},
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
-      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${termsToText(draft.schedule)}, ${toTimestamp(at)})
+      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
   `.execute(query)
   return accepted({ tariff, order: await owe(transaction, tariff, changedSpan(null, tariff, others), at) })
 }
@@ -107,9 +110,10 @@ export const updateTariff = async (
   const { version, ...members } = patch
   const patched = { ...before, ...members }
   const tariff = version === undefined ? patched : withVersion(patched, version)
-  if (!areVersionsAllowed(tariff)) return tooManyVersions
+  const versions = await inTurns(versionsToText(tariff.versions ?? []), transaction.accountId)
+  if ((tariff.versions ?? []).length >= mostVersions || versions.length > mostVersionText) return tooManyVersions
   if (tariff.contractEnd === before.contractEnd && version === undefined) {
-    await writePatch(transaction, tariff)
+    await writePatch(transaction, tariff, versions)
     return accepted({ tariff, order: null })
   }
   const other = overlappingTariff(tariff, others)
@@ -117,12 +121,9 @@ export const updateTariff = async (
   if (tariff.contractStart !== null && tariff.contractEnd !== null && tariff.contractEnd <= tariff.contractStart) {
     return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
   }
-  await writePatch(transaction, tariff)
+  await writePatch(transaction, tariff, versions)
   return accepted({ tariff, order: await owe(transaction, tariff, changedSpan(before, tariff, others), at) })
 }
-
-const areVersionsAllowed = ({ versions = [] }: StoredTariff): boolean =>
-  versions.length < mostVersions && versionsToText(versions).length <= mostVersionText
 
 const tooManyVersions = refused(
   'schedule_invalid',
@@ -130,11 +131,11 @@ const tooManyVersions = refused(
   'schedule',
 )
 
-const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff): Promise<void> => {
+const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, versions: string): Promise<void> => {
+  const terms = await inTurns(termsToText(tariff.schedule), transaction.accountId)
   await sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
-      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${termsToText(tariff.schedule)},
-      versions = ${versionsToText(tariff.versions ?? [])}
+      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions}
     where ${ownedBy(transaction)} and id = ${tariff.id}`.execute(transaction.query)
 }
 
@@ -161,7 +162,8 @@ export const voidTariff = async (transaction: TenantTransaction, id: string, at:
 export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {
   const { rows } = await sql<TariffRow>`
     select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isLivingTariff}`.execute(transaction.query)
-  return rows[0] === undefined ? null : tariffFromRow(rows[0])
+  const [row] = rows
+  return row === undefined ? null : inTurns(tariffFromRow(row), transaction.accountId)
 }
 
 /** Which tariffs are listed; null for no such condition. */
@@ -179,7 +181,17 @@ const listing = (
 
 /** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
 export const listTariffs = (transaction: TenantTransaction, filter: TariffFilter, paging: Paging): Promise<Result<Page<StoredTariff>>> =>
-  readPage(transaction.query, { ...listing(transaction, filter), fromRow: tariffFromRow, turnOf: transaction.accountId }, paging)
+  readTariffs(transaction, readPage(transaction.query, { ...listing(transaction, filter), fromRow: asItIs }, paging))
+
+const asItIs = (row: TariffRow): TariffRow => row
+
+const readTariffs = async (
+  { accountId }: TenantTransaction,
+  page: Promise<Result<Page<TariffRow>>>,
+): Promise<Result<Page<StoredTariff>>> => {
+  const read = await page
+  return read.ok ? accepted({ ...read.value, items: await tariffsFrom(read.value.items, tariffFromRow, accountId) }) : read
+}
 
 /** The prices of a page, as they are stored, are at most so many bytes together; those of one tariff may be more. They are compressed tenfold. */
 const mostPageBytes = 2 ** 18
@@ -192,7 +204,7 @@ export const listTariffPage = (
   transaction: TenantTransaction,
   filter: TariffFilter,
   paging: Paging,
-): Promise<Result<Page<() => StoredTariff>>> => {
+): Promise<Result<Page<() => Generator<void, StoredTariff>>>> => {
   const fromRow = (row: TariffRow) => () => tariffFromRow(row)
   const size = sql<number>`pg_column_size(terms) + pg_column_size(versions)`
   return readBoundedPage(transaction.query, { ...listing(transaction, filter), fromRow, size, mostBytes: mostPageBytes }, paging)
@@ -221,7 +233,7 @@ const tariffsOf = async (transaction: TenantTransaction, locationId: string): Pr
     select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId} and voided_at is null`.execute(
     transaction.query,
   )
-  return rows.map(tariffFromRow)
+  return tariffsFrom(rows, tariffFromRow, transaction.accountId)
 }
 
 type LockedTariff = { readonly before: StoredTariff; readonly others: readonly StoredTariff[] }

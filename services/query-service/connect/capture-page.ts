@@ -16,6 +16,7 @@ import {
 } from '../../domain/connect/read-page.ts'
 import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { findLibraryTariff } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -69,12 +70,12 @@ const captureLibrary = async ({ transaction, session, data }: Capture): Promise<
 }
 
 /** The page for advanced tariffs takes what POST /tariffs takes, and judges it by the same rules. */
-const captureAdvanced = ({ session, data }: Capture): Result<Captured> => {
-  const read = readAdvancedTariff(data)
+const captureAdvanced = async ({ session, data }: Capture): Promise<Result<Captured>> => {
+  const read = await inTurns(readAdvancedTariff(data), session.accountId)
   if (!read.ok) return read
   const { marketRates, schedule, term } = read.value
   const state = { ...session.state, structure: 'ADVANCED' as const, advanced: { marketRates, schedule } }
-  const judged = termsOf(session.config, state, term)
+  const judged = await inTurns(termsOf(session.config, state, term), session.accountId)
   if (!judged.ok) {
     const { field } = judged.refusal
     return { ok: false, refusal: { ...judged.refusal, ...(field === undefined ? {} : { field: `data.tariff.${field}` }) } }

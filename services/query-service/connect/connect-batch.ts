@@ -5,6 +5,7 @@ import type { RequestOf } from '../../contract/operation.ts'
 import { type ConnectState, isComplete } from '../../domain/connect/session.ts'
 import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { type StoredSession, updateSession } from '../../platform/postgres/connect-sessions.ts'
 import { findProviders } from '../../platform/postgres/providers.ts'
@@ -38,14 +39,15 @@ const incomplete = refused(
   'postal_address',
 )
 
-const judgeImport = (session: StoredSession, hasLocation: boolean): Result<null> => {
+const judgeImport = async (session: StoredSession, hasLocation: boolean): Promise<Result<null>> => {
   const { state, config } = session
   if (!hasLocation && !isComplete(state.address)) return incomplete
   if (!hasLocation && !state.isPlaced) {
     if (lacksState(state.address)) return stateMissing('postal_address.state')
     return refused('geo_location_not_found', 'This address cannot be placed; check the city and the post code', 'postal_address.city')
   }
-  const terms = termsOf(config, state, { start: state.term?.start ?? null, end: state.term?.end ?? null })
+  const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
+  const terms = await inTurns(termsOf(config, state, contract), session.accountId)
   if (terms.ok) return accepted(null)
   const { field } = terms.refusal
   return {
@@ -78,7 +80,7 @@ const importOne = async (
   const opened = await openedState(dependencies, transaction, made.value.session, location, { edits: false, at })
   const chosen = await withProvider(transaction, { ...made.value.session, state: stateOf(opened, tariff) }, tariff.provider_id)
   if (!chosen.ok) return chosen
-  const judged = judgeImport(chosen.value, location !== null)
+  const judged = await judgeImport(chosen.value, location !== null)
   if (!judged.ok) return judged
   const kept = await keepTariff(dependencies, transaction, chosen.value, at)
   if (!kept.ok) return kept

@@ -78,7 +78,7 @@ const keep = async (
 ): Promise<Deeds> => {
   const credentials = await retrieveCredentials(transaction, id, { forUpdate: true })
   if (credentials === null) return nothingDone
-  const usable = fetched.kind === 'plan' ? isUsable(credentials, fetched.plan) : null
+  const usable = fetched.kind === 'plan' ? await isUsable(credentials, fetched.plan) : null
   if (usable === null || !usable.ok) return keepFailure(transaction, credentials, at)
   const kept = await keepFetched(dependencies, transaction, credentials, usable.value, at)
   if (!kept.ok) return keepFailure(transaction, credentials, at)

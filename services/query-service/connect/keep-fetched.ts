@@ -3,7 +3,8 @@ import { accepted, type Result } from '../../domain/refusal.ts'
 import { hasFailed, providerPatienceMs } from '../../domain/tariff/on-its-way.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { scheduleText } from '../../domain/tariff/terms.ts'
-import { readTariffTerms, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import { readTariffTermsInSteps, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import {
   putCredentials,
@@ -22,9 +23,12 @@ const dayMs = 86_400_000
 const hourMs = 3_600_000
 const minuteMs = 60_000
 
-/** Judge a fetched tariff as POST /tariffs does. */
-export const planTerms = ({ direction, type }: Pick<TariffCredentials, 'direction' | 'type'>, plan: TariffPlan): Result<TariffTerms> =>
-  readTariffTerms({
+/** Judge a fetched tariff as POST /tariffs does, in steps. */
+const planTerms = (
+  { direction, type }: Pick<TariffCredentials, 'direction' | 'type'>,
+  plan: TariffPlan,
+): Generator<void, Result<TariffTerms>> =>
+  readTariffTermsInSteps({
     direction,
     type,
     marketRates: false,
@@ -106,7 +110,10 @@ export const keepFailure = async (transaction: TenantTransaction, credentials: T
 }
 
 /** What to do with a refusal of a fetched tariff: it counts as a failure of its provider. */
-export const isUsable = (credentials: TariffCredentials, plan: TariffPlan): Result<{ plan: TariffPlan; terms: TariffTerms }> => {
-  const terms = planTerms(credentials, plan)
+export const isUsable = async (
+  credentials: TariffCredentials,
+  plan: TariffPlan,
+): Promise<Result<{ plan: TariffPlan; terms: TariffTerms }>> => {
+  const terms = await inTurns(planTerms(credentials, plan), credentials.accountId)
   return terms.ok ? accepted({ plan, terms: terms.value }) : terms
 }

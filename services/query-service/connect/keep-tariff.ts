@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { findLibraryTariff } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -17,10 +18,10 @@ import { noteOf, putTariff, type TariffWish, takeBack, tellLocation } from './pu
 /** Where the terms of a session's tariff come from. */
 type Origin = { readonly terms: TariffTerms; readonly connectionType: ConnectionType; readonly libraryTariffId: string | null }
 
-const originOf = async (transaction: TenantTransaction, { config, state }: StoredSession): Promise<Result<Origin>> => {
+const originOf = async (transaction: TenantTransaction, { accountId, config, state }: StoredSession): Promise<Result<Origin>> => {
   const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
   if (state.source !== 'library') {
-    const terms = termsOf(config, state, contract)
+    const terms = await inTurns(termsOf(config, state, contract), accountId)
     if (!terms.ok) return terms
     const connectionType = terms.value.marketRates ? 'MARKET' : 'MANUAL'
     return accepted({ terms: terms.value, connectionType, libraryTariffId: null })
@@ -43,10 +44,12 @@ export const wishOf = async (transaction: TenantTransaction, session: StoredSess
 }
 
 /** What makes a tariff the one that was kept already: all of it but its name and its end, which can change. */
-const printOf = ({ displayName: _, contractEnd: __, schedule, ...wish }: TariffWish, locationId: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([locationId, termsToText(schedule), wish]))
+const printOf = async ({ displayName: _, contractEnd: __, schedule, ...wish }: TariffWish, location: StoredLocation): Promise<string> => {
+  const terms = await inTurns(termsToText(schedule), location.accountId)
+  return createHash('sha256')
+    .update(JSON.stringify([location.id, terms, wish]))
     .digest('hex')
+}
 
 /** Name and end of a tariff that the session has kept before; the rest is as it was. */
 const keepAgain = async (
@@ -58,7 +61,7 @@ const keepAgain = async (
   if (kept.displayName === displayName && kept.contractEnd === contractEnd) return accepted(nothingDone)
   const updated = await updateTariff(transaction, kept.id, { displayName, contractEnd }, at)
   if (!updated.ok) return updated
-  return accepted(bothDone(noteOf('tariff.update', updated.value, at), await tellLocation(transaction, kept.locationId, at)))
+  return accepted(bothDone(await noteOf('tariff.update', updated.value, at), await tellLocation(transaction, kept.locationId, at)))
 }
 
 /**
@@ -77,7 +80,7 @@ export const keepTariff = async (
   const owner = await keepOwner(dependencies, transaction, session, { mustFollow: wish.value.marketRates, at })
   if (!owner.ok) return owner
   const { session: owned, location } = owner.value.value
-  const print = printOf(wish.value, location.id)
+  const print = await printOf(wish.value, location)
   const before = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
   if (before !== null && session.savedPrint === print) {
     const again = await keepAgain(transaction, before, wish.value, at)
@@ -115,7 +118,7 @@ export const disconnectTariff = async (
   for (const { id } of living.slice(Math.max(speaking, 0))) {
     const ended = await endTariff(transaction, id, at)
     if (!ended.ok) return ended
-    deeds = bothDone(deeds, noteOf('tariff.delete', ended.value, at))
+    deeds = bothDone(deeds, await noteOf('tariff.delete', ended.value, at))
   }
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })

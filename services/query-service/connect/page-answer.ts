@@ -10,6 +10,7 @@ import { type ChosenProvider, type ConnectState, structuresOf } from '../../doma
 import { termsOf } from '../../domain/connect/tariff-of.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { findProviders, listProviders } from '../../platform/postgres/providers.ts'
@@ -69,14 +70,15 @@ const wholeDay = [
   { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [] }] }] },
 ]
 
-const advancedData = ({ config, state }: StoredSession, zone: TimeZone | null): Data => {
-  const terms = state.advanced === null ? null : termsOf(config, { ...state, structure: 'ADVANCED' }, { start: null, end: null })
+const advancedData = async ({ accountId, config, state }: StoredSession, zone: TimeZone | null): Promise<Data> => {
+  const open = { start: null, end: null }
+  const terms = state.advanced === null ? null : await inTurns(termsOf(config, { ...state, structure: 'ADVANCED' }, open), accountId)
   return {
     tariff: {
       market_rates: state.advanced?.marketRates ?? false,
       contract_start_date: dateOrNull(zone, state.term?.start),
       contract_end_date: dateOrNull(zone, state.term?.end),
-      schedule: terms?.ok === true ? scheduleToWire(terms.value.schedule, true) : wholeDay,
+      schedule: terms?.ok === true ? await inTurns(scheduleToWire(terms.value.schedule, true), accountId) : wholeDay,
     },
   }
 }
@@ -171,7 +173,7 @@ const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
     case 'time_of_day':
       return { ...currency, ...hoursData(state) }
     case 'advanced':
-      return { ...currency, ...advancedData(session, zone) }
+      return { ...currency, ...(await advancedData(session, zone)) }
     case 'region':
       return { regions: state.regions, region: state.region }
     case 'surcharge':

@@ -155,7 +155,7 @@ const keepPlan = async (leg: Leg, id: string, fetched: Extract<Fetched, { kind: 
   return change(leg, async (transaction, session) => {
     const credentials = await retrieveCredentials(transaction, id, { forUpdate: true })
     if (credentials === null) return unknownMetadata
-    const usable = isUsable(credentials, fetched.plan)
+    const usable = await isUsable(credentials, fetched.plan)
     if (!usable.ok) {
       await removeCredentials(transaction, id)
       return leave(leg, 'skipped')(transaction, session)

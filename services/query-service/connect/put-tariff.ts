@@ -2,6 +2,7 @@ import { tariffToWire } from '../../contract/tariff.ts'
 import { replacements, startOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 import type { ReplacedTariff } from '../../platform/postgres/connect-sessions.ts'
 import { restoreTariff } from '../../platform/postgres/connect-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -17,9 +18,9 @@ import { locationEvent } from './keep-owner.ts'
 export type TariffWish = Omit<TariffDraft, 'locationId' | 'status'>
 
 /** What auditors and lanes learn of a change of a tariff. */
-export const noteOf = (action: string, { tariff, order }: TariffChange, at: number): Deeds => ({
+export const noteOf = async (action: string, { tariff, order }: TariffChange, at: number): Promise<Deeds> => ({
   events: [],
-  audit: [{ action, objectId: tariff.id, detail: tariffToWire(tariff, at) }],
+  audit: [{ action, objectId: tariff.id, detail: await inTurns(tariffToWire(tariff, at), tariff.accountId) }],
   orders: [order],
 })
 
@@ -58,7 +59,7 @@ const replace = async (
     const ended =
       way === 'closes' ? await endTariff(transaction, id, cutAt) : await updateTariff(transaction, id, { contractEnd: cutAt }, at)
     if (!ended.ok) return ended
-    deeds = bothDone(deeds, noteOf(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value, at))
+    deeds = bothDone(deeds, await noteOf(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value, at))
     replaced.push({ id, way, cutAt, contractEnd: living.find(one => one.id === id)?.contractEnd ?? null })
   }
   return accepted({ replaced, deeds })
@@ -95,7 +96,7 @@ export const putTariff = async (
   const created = await createTariff(transaction, { ...wish, contractStart: start, locationId: location.id, status: 'CONNECTED' }, at)
   if (!created.ok) return created
   const { replaced, deeds } = made.value
-  return accepted({ tariff: created.value.tariff, replaced, deeds: bothDone(deeds, noteOf('tariff.create', created.value, at)) })
+  return accepted({ tariff: created.value.tariff, replaced, deeds: bothDone(deeds, await noteOf('tariff.create', created.value, at)) })
 }
 
 /**
@@ -110,11 +111,11 @@ export const takeBack = async (
 ): Promise<Result<Done<null>>> => {
   const voided = await voidTariff(transaction, id, at)
   if (!voided.ok) return voided
-  let deeds = noteOf('tariff.void', voided.value, at)
+  let deeds = await noteOf('tariff.void', voided.value, at)
   for (const before of replaced) {
     // The order of the voided tariff spans all that is restored: it reaches to the next tariff that none of these shares time with.
     const restored = await restoreTariff(transaction, before, await othersOf(transaction, locationId, { direction, type }))
-    if (restored !== null) deeds = bothDone(deeds, noteOf('tariff.restore', { tariff: restored, order: null }, at))
+    if (restored !== null) deeds = bothDone(deeds, await noteOf('tariff.restore', { tariff: restored, order: null }, at))
   }
   return accepted({ value: null, deeds })
 }

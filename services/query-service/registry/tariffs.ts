@@ -2,6 +2,7 @@ import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { locationToWire } from '../../contract/location.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import {
+  type TariffWire,
   tariffCreate,
   tariffDelete,
   tariffList,
@@ -11,12 +12,13 @@ import {
   tariffToWire,
   tariffUpdate,
 } from '../../contract/tariff.ts'
-import type { TariffDraft } from '../../contract/tariff-draft.ts'
+import { readTariffDraft, type TariffDraft } from '../../contract/tariff-draft.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { scheduleText } from '../../domain/tariff/terms.ts'
-import { readTariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import { readTariffTermsInSteps } from '../../domain/tariff/validate-schedule.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
@@ -33,7 +35,7 @@ import {
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerList, inParts } from '../list.ts'
+import { answerList } from '../list.ts'
 import { present } from '../present.ts'
 import { locationView } from './location-tariffs.ts'
 
@@ -43,14 +45,14 @@ const noTariff = refused('not_found', 'No tariff has this id')
  * Read the prices of a PATCH as a version of its tariff. Undefined if the PATCH has none, or repeats the prices that apply at `at` (ms)
  * without an instant. Refuses what a new tariff refuses in its schedule.
  */
-const versionOf = (
+function* versionOf(
   tariff: StoredTariff,
   { schedule, effective_from: from }: Pick<RequestOf<typeof tariffUpdate>['body'], 'schedule' | 'effective_from'>,
   at: number,
-): Result<TariffVersion | undefined> => {
+): Generator<void, Result<TariffVersion | undefined>> {
   if (schedule === undefined) return accepted(undefined)
   const { direction, type, marketRates } = tariff
-  const terms = readTariffTerms({ direction, type, marketRates, contractStart: null, contractEnd: null, schedule })
+  const terms = yield* readTariffTermsInSteps({ direction, type, marketRates, contractStart: null, contractEnd: null, schedule })
   if (!terms.ok) return terms
   const isUnchanged = from === undefined && scheduleText(scheduleAt(tariff, at)) === scheduleText(terms.value.schedule)
   return accepted(isUnchanged ? undefined : { effectiveFrom: from?.at ?? at, schedule: terms.value.schedule })
@@ -69,8 +71,8 @@ const changed = async (
   { tariff, order }: TariffChange,
   action: string,
   at: number,
-): Promise<Change<ReturnType<typeof tariffToWire>>> => {
-  const value = tariffToWire(tariff, at)
+): Promise<Change<TariffWire>> => {
+  const value = await inTurns(tariffToWire(tariff, at), transaction.accountId)
   return {
     value,
     events: await locationEvents(transaction, tariff.locationId, at),
@@ -91,12 +93,21 @@ const checkZone = async (transaction: TenantTransaction, { locationId, timezone 
 
 const remake = 'delete the tariff, with void=true if it must never have applied, and create another one'
 
+/** Read and write the tariffs of a list one after the other, so that only one of them is in memory in each of its forms. */
+function* listToWire(tariffs: readonly (() => Generator<void, StoredTariff>)[], at: number): Generator<void, readonly TariffWire[]> {
+  const written: TariffWire[] = []
+  for (const read of tariffs) written.push(yield* tariffToWire(yield* read(), at, { inList: true }))
+  return written
+}
+
 /** Bind the operations on tariffs. */
 export const tariffOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
-  bind(tariffCreate, request =>
-    change(dependencies, tariffCreate, request, async transaction => {
-      const { locationId, displayName, providerId, terms } = request.body
-      const zone = await checkZone(transaction, request.body)
+  bind(tariffCreate, async request => {
+    const read = await inTurns(readTariffDraft(request.body), request.caller.accountId)
+    if (!read.ok) return read
+    const { locationId, displayName, providerId, terms } = read.value
+    return change(dependencies, tariffCreate, request, async transaction => {
+      const zone = await checkZone(transaction, read.value)
       if (!zone.ok) return zone
       const draft = {
         ...terms,
@@ -110,8 +121,8 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       const created = await createTariff(transaction, draft, request.at)
       if (!created.ok) return created
       return accepted(await changed(transaction, created.value, 'tariff.create', request.at))
-    }),
-  ),
+    })
+  }),
   bind(tariffList, request => {
     const { location_id: locationId = null, direction = null, type = null } = request.query
     return answerList(
@@ -123,21 +134,23 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
           ? refused('location_not_found', 'No location has this id', 'location_id')
           : listTariffPage(transaction, { locationId, direction, type }, page),
-      tariffs => inParts(tariffs, read => tariffToWire(read(), request.at, { inList: true }), request.caller.accountId),
+      tariffs => inTurns(listToWire(tariffs, request.at), request.caller.accountId),
     )
   }),
   bind(tariffRetrieve, async request => {
     const tariff = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveTariff(transaction, request.id))
-    return tariff === null ? noTariff : accepted(tariffToWire(tariff, request.at))
+    return tariff === null ? noTariff : accepted(await inTurns(tariffToWire(tariff, request.at), request.caller.accountId))
   }),
   bind(tariffUpdate, request =>
     change(dependencies, tariffUpdate, request, async transaction => {
       const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
       const tariff = await retrieveTariff(transaction, request.id)
       if (tariff === null) return noTariff
-      const fixed = refuseFixedChange(request.body, tariffToWire(tariff, request.at), Object.keys(tariffPatch), remake)
+      const { accountId } = request.caller
+      const shown = await inTurns(tariffToWire(tariff, request.at), accountId)
+      const fixed = refuseFixedChange(request.body, shown, Object.keys(tariffPatch), remake)
       if (fixed !== null) return { ok: false, refusal: fixed }
-      const version = versionOf(tariff, request.body, request.at)
+      const version = await inTurns(versionOf(tariff, request.body, request.at), accountId)
       if (!version.ok) return version
       const patch = present({ displayName, providerId, contractEnd: end === null ? null : end?.at, version: version.value })
       const updated = await updateTariff(transaction, request.id, patch, request.at)

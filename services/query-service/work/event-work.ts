@@ -23,5 +23,5 @@ export function* eventsWork({ events, layout, hasMore }: EventsInput): PausableW
   }
   const write = (from: number, to: number) =>
     listAnswer('/events', { items: events.slice(from, to).map(event => eventToWire(event, layout)), hasMore })
-  yield* bytesOf(objectTexts({ member: 'data', count: events.length, atATime: 1, write, translate: whole => whole }))
+  yield* bytesOf(objectTexts({ member: 'data', count: events.length, atATime: 1, hasLongElements: true, write, translate: whole => whole }))
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { atOnce } from '../../../services/domain/at-once.ts'
 import { newState } from '../../../services/domain/connect/session.ts'
 import { prefillOf, replacements, startOf, termsOf } from '../../../services/domain/connect/tariff-of.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
@@ -7,7 +8,7 @@ const kind = { direction: 'IMPORT', type: 'COMMODITY' } as const
 const open = { start: null, end: null }
 
 const scheduleIn = (state: object) => {
-  const terms = termsOf(kind, { ...newState, ...state }, open)
+  const terms = atOnce(termsOf(kind, { ...newState, ...state }, open))
   if (!terms.ok) throw new Error(terms.refusal.message)
   return terms.value.schedule[0]?.daysAndHours[0]?.hours ?? []
 }
@@ -51,7 +52,7 @@ describe('captured prices', () => {
           : null,
       surcharge: structure === 'MARKET' ? { fixed: '0.02', percentage: '18.5' } : null,
     }
-    const terms = termsOf(kind, { ...newState, ...state }, open)
+    const terms = atOnce(termsOf(kind, { ...newState, ...state }, open))
     if (!terms.ok) throw new Error(terms.refusal.message)
     expect(prefillOf(terms.value)).toEqual(state)
   })

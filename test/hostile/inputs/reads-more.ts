@@ -83,6 +83,7 @@ export const moreReads: readonly HostileInput[] = [
     size: 20,
     unit: 'tariffs',
     statuses: [200],
+    isShort: true,
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
       for (let at = 0; at < size; at += 1) {

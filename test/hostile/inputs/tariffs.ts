@@ -50,6 +50,9 @@ const createsTariff = (schedule: (size: number) => readonly object[]): HostileIn
 
 const repriced = 5_000
 
+/** As many of 1,440 bands as fit into 1 MiB. */
+const mostTiers = 22
+
 /** Tariffs that take long to validate, and changes that price many records again. */
 export const tariffs: readonly HostileInput[] = [
   {
@@ -71,6 +74,41 @@ export const tariffs: readonly HostileInput[] = [
     isShort: true,
     isOnce: true,
     open: createsTariff(ranked),
+  },
+  {
+    subject,
+    name: 'tiers that fill a body',
+    size: mostTiers,
+    unit: 'tiers of 1,440 bands',
+    statuses: [200],
+    isShort: true,
+    isOnce: true,
+    open: createsTariff(size => scheduleOf(1_440, { tiers: size })),
+  },
+  {
+    subject,
+    name: 'tiers that fill a body, in place of others',
+    size: mostTiers,
+    unit: 'tiers of 1,440 bands',
+    statuses: [200],
+    isOnce: true,
+    open: async ({ hostile }, size) => {
+      const location = await createLocation(hostile)
+      const schedule = scheduleOf(1_440, { tiers: size })
+      const since = { contract_start_date: '2025-01-01T00:00:00Z' }
+      const tariff = await create(hostile, '/tariffs', tariffOf(location, schedule, since))
+      const patch = JSON.stringify({ schedule, effective_from: '2024-01-01T00:00:00Z' })
+      return sends(() => hostile.send('PATCH', `/tariffs/${tariff}`, patch))
+    },
+  },
+  {
+    subject,
+    name: 'bands without prices',
+    size: 19_000,
+    unit: 'bands',
+    statuses: [400],
+    isShort: true,
+    open: createsTariff(size => [{ days_and_hours: [{ hours: Array.from({ length: size }, () => ({ valid_from: 1, rate: [] })) }] }]),
   },
   {
     subject,

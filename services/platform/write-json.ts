@@ -1,0 +1,99 @@
+/** What `JSON.stringify` may do with a value before it is written. */
+type Replacer = (name: string, value: unknown) => unknown
+
+/** Write integers (bigint) as texts. */
+export const integersAsTexts: Replacer = (_, value) => (typeof value === 'bigint' ? value.toString() : value)
+
+/** Values that are written between two points where the work can be interrupted. */
+const valuesAtOnce = 256
+
+/** The engine's own raw JSON values are single values. */
+const { isRawJSON } = JSON as JSON & { isRawJSON(value: unknown): boolean }
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null && !isRawJSON(value)
+
+const countMember = (member: unknown, most: number): number =>
+  typeof member === 'object' && member !== null ? countValues(member, most) : 1
+
+/** Count the values within plain data, up to `most`. */
+const countValues = (value: object, most: number): number => {
+  let count = 1
+  if (Array.isArray(value)) {
+    if (value.length >= most) return most
+    for (let index = 0; index < value.length && count < most; index += 1) count += countMember(value[index], most - count)
+    return count
+  }
+  for (const name in value) {
+    count += countMember((value as Readonly<Record<string, unknown>>)[name], most - count)
+    if (count >= most) break
+  }
+  return count
+}
+
+/** Characters of a piece of text, but for the last one. */
+const pieceLength = 65_536
+
+type Writer = { text: string; values: number; readonly replacer: Replacer | undefined }
+
+/** Take the text so far as a piece. The engine keeps sums of texts as trees; to look into one makes it flat while it is small. */
+const takePiece = (writer: Writer): string => {
+  const { text } = writer
+  writer.text = ''
+  writer.values = 0
+  return text.includes('\0') ? text.slice() : text
+}
+
+function* write(value: unknown, writer: Writer): Generator<string, void> {
+  const values = isContainer(value) ? countValues(value, valuesAtOnce) : 1
+  if (!isContainer(value) || values < valuesAtOnce || 'toJSON' in value) {
+    // As a member without a value: `undefined` stands in lists alone, where it is null.
+    writer.text += JSON.stringify(value, writer.replacer) ?? 'null'
+    writer.values += values
+    if (writer.text.length >= pieceLength) yield takePiece(writer)
+    else if (writer.values >= valuesAtOnce) {
+      writer.values = 0
+      yield ''
+    }
+    return
+  }
+  if (Array.isArray(value)) {
+    for (const [index, element] of value.entries()) {
+      writer.text += index === 0 ? '[' : ','
+      yield* write(element, writer)
+    }
+    writer.text += ']'
+    return
+  }
+  let mark = '{'
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    writer.text += `${mark}${JSON.stringify(name)}:`
+    mark = ','
+    yield* write(member, writer)
+  }
+  writer.text += mark === '{' ? '{}' : '}'
+}
+
+/**
+ * Write plain data as JSON in pieces of text, with a pause after each; some are empty. Joined, the text that `JSON.stringify` gives.
+ * `replacer` sees single values only.
+ */
+export function* jsonPieces(value: unknown, replacer?: Replacer): Generator<string, void> {
+  if (!isContainer(value) || countValues(value, valuesAtOnce) < valuesAtOnce) {
+    yield JSON.stringify(value, replacer) ?? 'null'
+    return
+  }
+  const writer: Writer = { text: '', values: 0, replacer }
+  yield* write(value, writer)
+  yield takePiece(writer)
+}
+
+/** Write plain data as JSON in steps between which others can have a turn. */
+export function* writeJson(value: unknown, replacer?: Replacer): Generator<void, string> {
+  const pieces: string[] = []
+  for (const piece of jsonPieces(value, replacer)) {
+    if (piece !== '') pieces.push(piece)
+    yield
+  }
+  return pieces.join('')
+}
