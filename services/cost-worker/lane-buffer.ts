@@ -11,6 +11,11 @@ export type LaneBuffer = {
   readonly take: (mostBytes: number, signal: AbortSignal) => Promise<readonly Taken[]>
   /** Tell whether a lane was taken away since the last `rewind`. */
   readonly hasLost: () => boolean
+  /**
+   * Throw `lane_lost` (retriable) after a lane was taken away, until `rewind`: what a step has costed may be another reader's by now, who may
+   * have erased its object.
+   */
+  readonly check: () => void
   /** How many lanes were assigned so far, those that are lost since included. */
   readonly assigned: () => number
   /** Tell how many bytes `take` could give at once. */
@@ -115,13 +120,18 @@ export const openLaneBuffer = async (log: Pick<Log, 'subscribe'>, group: string)
     return taken
   }
 
+  const check = (): void => {
+    if (hasLost) throw new Failure('lane_lost', 'a lane was taken away', { retriable: true })
+  }
+
   return {
+    check,
     take: async (mostBytes, signal) => {
       const stop = (): void => wake.resolve()
       signal.addEventListener('abort', stop)
       try {
         while (!signal.aborted) {
-          if (hasLost) throw new Failure('lane_lost', 'a lane was taken away', { retriable: true })
+          check()
           wake = Promise.withResolvers<void>()
           for (const source of sources) {
             if (source.failed !== undefined) throw source.failed

@@ -60,10 +60,10 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const progress = (): void => {
     if (busySince !== null) busySince = at()
   }
-  // A long step that gets on is alive: begun again elsewhere it would take as long.
-  const clickHouse = watchedClickHouse(options.clickHouse, progress)
-  const { storeRows, storeRest } = stepStore({ ...options, clickHouse })
   const buffer = await openLaneBuffer(log, 'cost-worker')
+  // A long step that gets on is alive: begun again elsewhere it would take as long.
+  const clickHouse = watchedClickHouse(options.clickHouse, { onProgress: progress, checkStore: buffer.check })
+  const { storeRows, storeRest } = stepStore({ ...options, clickHouse })
   const settler = createSettler(clickHouse, pricing, options.slices, options.load)
   const eraser = createEraser({ database: options.database, clickHouse, costAgain: options.costAgain, onProgress: progress })
   let lanesOf = Number.NaN

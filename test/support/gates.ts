@@ -14,9 +14,11 @@ export type Gates = {
   insert: Gate<NativeRows> | null
   commit: Gate<{ readonly lane: Lane; readonly next: number }> | null
   append: Gate<{ readonly topic: TopicName }> | null
+  /** Prices of a step are looked up. */
+  gather: Gate<{ readonly locationIds: readonly string[] }> | null
 }
 
-export const gates = (): Gates => ({ unpriceable: new Set(), insert: null, commit: null, append: null })
+export const gates = (): Gates => ({ unpriceable: new Set(), insert: null, commit: null, append: null, gather: null })
 
 /** The engine with its inserts behind a gate. */
 export const gatedClickHouse = (clickHouse: ClickHouse, gate: Gates): ClickHouse => ({
@@ -61,10 +63,12 @@ const spoilt = (held: HeldPricing): HeldPricing => {
 }
 
 /** The book with the prices of some locations broken. */
-export const gatedPricing = (book: PricingBook, { unpriceable }: Gates): PricingBook => {
+export const gatedPricing = (book: PricingBook, gate: Gates): PricingBook => {
+  const { unpriceable } = gate
   const gather =
     (of: PricingBook['gather']): PricingBook['gather'] =>
     async asks => {
+      await gate.gather?.({ locationIds: asks.map(({ locationId }) => locationId) }, async () => undefined)
       const found = await of(asks)
       return new Map([...found].map(([id, held]) => [id, unpriceable.has(id) ? spoilt(held) : held]))
     }

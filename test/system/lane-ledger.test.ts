@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { Failure } from '../../services/platform/failure.ts'
 import type { Lane } from '../../services/platform/log/log.ts'
@@ -158,6 +159,41 @@ it('a worker that is given a lane later stores nothing of what was erased meanwh
   await world.settled()
   const records = (await recordsOf(world.client, home)).length
   expect(records).toBe(1)
+})
+
+it('a worker that loses its lanes in a long step stores nothing of it', { timeout: 120_000 }, async () => {
+  const home = await restingHome()
+  const taken = new AbortController()
+  const stored: string[] = []
+  const { promise: isCosting, resolve: begun } = Promise.withResolvers<void>()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  world.gate.insert = async ({ table }, go) => {
+    await go()
+    stored.push(table)
+  }
+  world.gate.gather = async ({ locationIds }) => {
+    if (locationIds.includes(home)) begun()
+    await released
+  }
+  await world.start(undefined, {
+    assign: (lanes, go) => {
+      const losable = lanes as Lane[]
+      for (const [at, lane] of lanes.entries()) losable[at] = { ...lane, lost: AbortSignal.any([lane.lost, taken.signal]) }
+      go()
+    },
+  })
+  await world.client.ask('PUT', '/meters/interval', [bought(home, 1, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
+  await isCosting
+  taken.abort()
+  release()
+  await sleep(500)
+  await world.stop()
+  expect(stored).toEqual([])
+  world.gate.insert = null
+  world.gate.gather = null
+  await world.start()
+  await world.settled()
+  expect((await recordsOf(world.client, home)).length).toBe(1)
 })
 
 /** A home whose orders are done, and no worker. */
