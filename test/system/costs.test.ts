@@ -139,6 +139,21 @@ describe('whose cost it is', () => {
     expect(await messageOf('?tariff_direction=EXPORT')).toBe('currency_code must be one of CHF, EUR, GBP: there are costs in each.')
   })
 
+  it('a currency of which each record was cancelled is not named', async () => {
+    const customer = await makeOne(client, '/customers', {})
+    const make = (currency: string) =>
+      makeHome(client, { import: 0.1 }, { customer_id: customer, timezone: 'UTC', currency_code: currency })
+    const [euros = '', pounds = ''] = [await make('EUR'), await make('GBP')]
+    const later = ['2025-09-17T10:00:00Z', '2025-09-17T11:00:00Z'] as const
+    await client.submit([bought(euros, 1, ...hour), bought(pounds, 1, ...hour), bought(pounds, 1, ...later)])
+    const refused = [400, 'currency_ambiguous', 'currency_code']
+    expect(await refusal(`/costs/interval/${customer}`)).toEqual(refused)
+    await client.submit([bought(pounds, 0, ...later)])
+    expect(await refusal(`/costs/interval/${customer}`)).toEqual(refused)
+    await client.submit([bought(pounds, 0, ...hour)])
+    expect((await costOfSpan(client, customer, day)).currency_code).toBe('EUR')
+  })
+
   it('stays readable when location and device are deleted', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const battery = await device('battery')

@@ -71,7 +71,8 @@ const locationsWithCosts = async (
 ): Promise<Result<readonly CostedLocation[]>> => {
   const chosen = chooseLocations(locations, request.query)
   if (chosen.ok || chosen.refusal.code !== 'currency_ambiguous') return chosen
-  const metered = await meteredLocations(clickHouse, tenantOf(request), flowOf(request))
+  const ids = locations.map(({ id }) => id)
+  const metered = await meteredLocations(clickHouse, tenantOf(request), flowOf(request), ids)
   const withCosts = locations.filter(({ id }) => metered.has(id))
   return withCosts.length === 0 ? chosen : chooseLocations(withCosts, request.query)
 }
