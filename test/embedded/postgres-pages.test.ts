@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nextSlice } from '../../services/contract/slices.ts'
 import { createLocation } from '../../services/platform/postgres/locations.ts'
-import { ownedBy, readPage } from '../../services/platform/postgres/page.ts'
+import { ownedBy, readBoundedPage, readPage } from '../../services/platform/postgres/page.ts'
 import { changeTenant, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { locationDraft } from '../support/drafts.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
@@ -56,5 +56,45 @@ describe('a page of rows', () => {
     const between = await slicesBetweenRows({ turnOf: live.accountId })
     expect(Math.max(...between)).toBeLessThanOrEqual(3)
     expect(Math.min(...between)).toBeGreaterThan(0)
+  })
+})
+
+describe('a page that is bounded by bytes', () => {
+  const sizes = sql<number>`1`
+  const listing = { table: 'locations', columns: sql`id`, fromRow: ({ id }: { readonly id: string }) => id } as const
+  const read = (limit: number, mostBytes: number, cursor: { startingAfter?: string; endingBefore?: string } = {}) =>
+    withTenant(database, live, tx =>
+      readBoundedPage(
+        tx.query,
+        { ...listing, scope: ownedBy(tx), filter: sql`true`, size: sizes, mostBytes },
+        { limit, startingAfter: null, endingBefore: null, ...cursor },
+      ),
+    )
+  const value = <T>(page: { readonly ok: boolean; readonly value?: T }): T => page.value ?? expect.fail()
+
+  it('ends after so many bytes, with one object in any case, in both directions', async () => {
+    const { items: all, hasMore } = value(await read(100, 100))
+    expect([all.length, hasMore]).toEqual([5, false])
+    expect(value(await read(4, 100))).toEqual({ items: all.slice(0, 4), hasMore: true })
+    expect(value(await read(100, 3))).toEqual({ items: all.slice(0, 3), hasMore: true })
+    expect(value(await read(100, 0))).toEqual({ items: all.slice(0, 1), hasMore: true })
+    expect(value(await read(100, 2, { startingAfter: all[2] ?? '' }))).toEqual({ items: all.slice(3), hasMore: false })
+    expect(value(await read(100, 2, { endingBefore: all[4] ?? '' }))).toEqual({ items: all.slice(2, 4), hasMore: true })
+  })
+
+  it('is read in one statement, so that it shows one state of the table', async () => {
+    const statements: string[] = []
+    await withTenant(database, live, tx => {
+      const query = tx.query.withPlugin({
+        transformQuery: ({ node }) => {
+          statements.push(node.kind)
+          return node
+        },
+        transformResult: async ({ result }) => result,
+      })
+      const bounded = { ...listing, scope: ownedBy(tx), filter: sql`true`, size: sizes, mostBytes: 2 }
+      return readBoundedPage(query, bounded, { limit: 10, startingAfter: null, endingBefore: null })
+    })
+    expect(statements).toEqual(['RawNode'])
   })
 })

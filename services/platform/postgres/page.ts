@@ -23,6 +23,39 @@ export type Listing<Row, Item> = {
   readonly turnOf?: string
 }
 
+/** Where a page begins and how its rows are ordered. */
+type Beginning = { readonly place: RawBuilder<unknown>; readonly direction: RawBuilder<unknown>; readonly isBack: boolean }
+
+const beginningOf = async (
+  query: Kysely<Tables>,
+  { table, scope }: Pick<Listing<unknown, unknown>, 'table' | 'scope'>,
+  { startingAfter, endingBefore }: Paging,
+): Promise<Result<Beginning>> => {
+  const isBack = endingBefore !== null
+  const cursor = startingAfter ?? endingBefore
+  if (cursor !== null) {
+    const known = await sql`select 1 from ${sql.table(table)} where ${scope} and id = ${cursor}`.execute(query)
+    const field = isBack ? 'ending_before' : 'starting_after'
+    if (known.rows.length === 0) return refused('cursor_not_found', `${field} must be the id of an object of this list.`, field)
+  }
+  const place = cursor === null ? sql`` : isBack ? sql`and id > ${cursor}` : sql`and id < ${cursor}`
+  return accepted({ place, direction: isBack ? sql`asc` : sql`desc`, isBack })
+}
+
+const itemsOf = async <Row, Item>(
+  rows: readonly Row[],
+  { fromRow, turnOf }: Pick<Listing<Row, Item>, 'fromRow' | 'turnOf'>,
+  { isBack }: Beginning,
+): Promise<readonly Item[]> => {
+  const items: Item[] = []
+  const slices = turnOf === undefined ? null : beginSlices(turnOf)
+  for (const row of rows) {
+    items.push(fromRow(row))
+    if (slices?.isOver() === true) await slices.rest()
+  }
+  return isBack ? items.reverse() : items
+}
+
 /**
  * Read one page of a table, newest first. Stable while objects come and go: a cursor holds also after its object was deleted.
  * Refuses `cursor_not_found` for an id that was never in the scope. Source: docs/rules/identifiers-and-lists.md #lists.
@@ -32,60 +65,50 @@ export const readPage = async <Row, Item>(
   listing: Listing<Row, Item>,
   paging: Paging,
 ): Promise<Result<Page<Item>>> => {
-  const { columns, scope, filter, fromRow, turnOf } = listing
-  const table = sql.table(listing.table)
-  const backwards = paging.endingBefore !== null
-  const cursor = paging.startingAfter ?? paging.endingBefore
-  if (cursor !== null) {
-    const known = await sql`select 1 from ${table} where ${scope} and id = ${cursor}`.execute(query)
-    const field = backwards ? 'ending_before' : 'starting_after'
-    if (known.rows.length === 0) return refused('cursor_not_found', `${field} must be the id of an object of this list.`, field)
-  }
-  const place = cursor === null ? sql`` : backwards ? sql`and id > ${cursor}` : sql`and id < ${cursor}`
+  const begun = await beginningOf(query, listing, paging)
+  if (!begun.ok) return begun
+  const { columns, scope, filter } = listing
+  const { place, direction } = begun.value
   const { rows } = await sql<Row>`
-    select ${columns} from ${table} where ${scope} and ${filter} ${place}
-    order by id ${backwards ? sql`asc` : sql`desc`} limit ${paging.limit + 1}`.execute(query)
-  const items: Item[] = []
-  const slices = turnOf === undefined ? null : beginSlices(turnOf)
-  for (const row of rows.slice(0, paging.limit)) {
-    items.push(fromRow(row))
-    if (slices?.isOver() === true) await slices.rest()
-  }
-  return accepted({ items: backwards ? items.reverse() : items, hasMore: rows.length > paging.limit })
+    select ${columns} from ${sql.table(listing.table)} where ${scope} and ${filter} ${place}
+    order by id ${direction} limit ${paging.limit + 1}`.execute(query)
+  return accepted({ items: await itemsOf(rows.slice(0, paging.limit), listing, begun.value), hasMore: rows.length > paging.limit })
 }
 
 /** A list whose objects may be large: `size` is the bytes of one as it is stored, `mostBytes` those of a page, unless its first object has more. */
 export type BoundedListing<Row, Item> = Listing<Row, Item> & { readonly size: RawBuilder<number>; readonly mostBytes: number }
 
-type Sized = { readonly id: string; readonly size: number }
+/** `page_found`: how many objects there are from the beginning of the page on, up to one more than asked for. */
+type Found = { readonly page_found: number }
 
-/** The objects that begin a page and have at most so many bytes together; the first one in any case. */
-const withinBytes = (items: readonly Sized[], mostBytes: number): readonly Sized[] => {
-  let bytes = 0
-  const beyond = items.findIndex(({ size }, index) => {
-    bytes += size
-    return index > 0 && bytes > mostBytes
-  })
-  return beyond === -1 ? items : items.slice(0, beyond)
-}
-
-/** Read one page as `readPage` does. The page ends sooner than asked for if its objects are large: then `hasMore`. Refuses `cursor_not_found`. */
+/**
+ * Read one page as `readPage` does. The page ends sooner than asked for if its objects are large: then `hasMore`. Sizes and objects are read in
+ * one statement, so that the page shows one state of the table, whatever is written meanwhile. Refuses `cursor_not_found`.
+ */
 export const readBoundedPage = async <Row, Item>(
   query: Kysely<Tables>,
-  { size, mostBytes, ...listing }: BoundedListing<Row, Item>,
+  listing: BoundedListing<Row, Item>,
   paging: Paging,
 ): Promise<Result<Page<Item>>> => {
-  const sized = { ...listing, columns: sql`id, ${size} as size`, fromRow: (row: Sized) => row }
-  const listed = await readPage(query, sized, paging)
-  if (!listed.ok) return listed
-  const { items, hasMore } = listed.value
-  // A page that goes back begins beside its cursor, at its end.
-  const isBack = paging.endingBefore !== null
-  const within = isBack ? withinBytes(items.toReversed(), mostBytes).toReversed() : withinBytes(items, mostBytes)
-  const ids = within.map(({ id }) => id)
-  const whole = { ...listing, filter: sql`id = any(${ids})` }
-  const read = await readPage(query, whole, { limit: within.length, startingAfter: null, endingBefore: null })
-  return read.ok ? accepted({ items: read.value.items, hasMore: hasMore || within.length < items.length }) : read
+  const begun = await beginningOf(query, listing, paging)
+  if (!begun.ok) return begun
+  const { columns, scope, filter, size, mostBytes } = listing
+  const { place, direction } = begun.value
+  const table = sql.table(listing.table)
+  const { rows } = await sql<Row & Found>`
+    with listed as (
+      select id, (${size})::bigint as size from ${table} where ${scope} and ${filter} ${place}
+      order by id ${direction} limit ${paging.limit + 1}
+    ), measured as (
+      select id, row_number() over page as place, sum(size) over page as bytes from listed window page as (order by id ${direction})
+    )
+    select ${columns}, (select count(*)::int from listed) as page_found from ${table}
+    where ${scope} and id in (
+      select id from measured where place <= ${paging.limit} and (place = 1 or bytes <= ${mostBytes})
+    )
+    order by id ${direction}`.execute(query)
+  const found = rows[0]?.page_found ?? 0
+  return accepted({ items: await itemsOf(rows, listing, begun.value), hasMore: found > rows.length })
 }
 
 /** The condition that finds a tenant's rows by their index. */
