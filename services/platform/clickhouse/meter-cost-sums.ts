@@ -31,8 +31,11 @@ export type CostSum = {
   readonly unpricedEnergy: bigint
 }
 
-/** Sums of buckets as the engine wrote them, and whether rows cross their edges, which `blocksAcrossBuckets` then reads. */
-export type BucketSums = { readonly lines: string; readonly isCrossed: boolean }
+/** How many rows cross edges, and the sum of their versions, modulo 2^64: rows that are read later are the same if both are. */
+export type CrossedRows = { readonly records: number; readonly versions: bigint }
+
+/** Sums of buckets as the engine wrote them, and the rows that cross their edges, which `blocksAcrossBuckets` then reads; null: none do. */
+type BucketSums = { readonly lines: string; readonly crossed: CrossedRows | null }
 
 /** Stand for rows that are in no bucket: those that cross an edge, and those that end before the first. Both lie before the first edge. */
 const crossingOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 2
@@ -43,7 +46,7 @@ const beforeOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 1
  * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
  */
 export const readBucketSums = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
-  if (isEmpty(filter)) return { lines: '', isCrossed: false }
+  if (isEmpty(filter)) return { lines: '', crossed: null }
   const span = spanOf(edges)
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
   const condition = `${filterIs(filter)} AND ${mayShareTime(tenant, filter, span)}`
@@ -54,18 +57,29 @@ export const readBucketSums = async (db: ClickHouse, tenant: Tenant, filter: Row
     `${withEdges([before, ...edges])}SELECT if(
       (roundDown(toUnixTimestamp64Milli(start_time) AS s, edges) AS bucket_of_start) = roundDown(greatest(s, (toUnixTimestamp64Milli(end_time) AS t) - 1), edges),
       bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
-    sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w)
+    sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w), sum(version)
     ${meterCost(tenant, condition)} GROUP BY bucket, currency, is_unpriced
     ${readSettings}, output_format_json_quote_64bit_integers=1`,
     tenant,
   )
-  return { lines, isCrossed: isAnyOf(lines, crossing) }
+  return { lines, crossed: isAnyOf(lines, crossing) ? crossedRowsOf(lines, crossing) : null }
 }
 
 /** Tell whether a line begins with a bucket. */
 const isAnyOf = (lines: string, bucket: number): boolean => {
   const start = `["${bucket}",`
   return lines.startsWith(start) || lines.includes(`\n${start}`)
+}
+
+const crossedRowsOf = (lines: string, crossing: number): CrossedRows => {
+  let [records, versions] = [0, 0n]
+  for (const line of linesOf(lines)) {
+    if (!isAnyOf(line, crossing)) continue
+    const group = JSON.parse(line) as readonly unknown[]
+    records += Number(group[3])
+    versions += BigInt(String(group.at(-1)))
+  }
+  return { records, versions: BigInt.asUintN(64, versions) }
 }
 
 /** So many lines are parsed without a pause. */

@@ -1,8 +1,8 @@
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { type FlowPair, hasDevicesAlone, kindsOfLocations, locationsOfBothKinds } from '../../platform/clickhouse/location-flows.ts'
-import { blocksAcrossBuckets, type RowFilter, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
-import { readBucketSums } from '../../platform/clickhouse/meter-cost-sums.ts'
+import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
 import type { StoredCosts } from '../work/cost-work.ts'
+import { readCosts } from './read-costs.ts'
 
 /** Whether records of devices are added to those of their location: yes, no, or only where the location has none of its own. */
 export type DeviceInclusion = 'auto' | 'true' | 'false'
@@ -80,24 +80,6 @@ const filtersOf = (flow: FlowPair, locations: LocationGroup, { ownOnly }: Device
     ...groupsOf(others).map(locationIds => ({ ...flow, locationIds })),
     ...groupsOf(ownOnly).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] })),
   ]
-}
-
-/** Read what some filters cost between edges, for the work that adds it up. */
-export const readCosts = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  filters: readonly RowFilter[],
-  edges: readonly number[],
-): Promise<StoredCosts> => {
-  const sums: string[] = []
-  const blocks: Buffer[] = []
-  for (const filter of filters) {
-    const { lines, isCrossed } = await readBucketSums(db, tenant, filter, edges)
-    sums.push(lines)
-    if (!isCrossed) continue
-    for await (const block of blocksAcrossBuckets(db, tenant, filter, edges)) blocks.push(block)
-  }
-  return { edges, sums, blocks }
 }
 
 /** Read what locations cost between edges, with the records of devices that were decided on. */

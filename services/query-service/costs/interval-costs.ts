@@ -12,14 +12,8 @@ import { tenantOf } from '../change.ts'
 import type { WrittenOffsets } from '../work/cost-work.ts'
 import { answerCosts, bytesOf, fewElements, isFew } from './answer-costs.ts'
 import type { CostReads } from './cost-reads.ts'
-import {
-  type DeviceRecords,
-  devicesAtLocation,
-  devicesAtLocations,
-  readCosts,
-  readExcludedCosts,
-  readLocationCosts,
-} from './device-records.ts'
+import { type DeviceRecords, devicesAtLocation, devicesAtLocations, readExcludedCosts, readLocationCosts } from './device-records.ts'
+import { readCosts } from './read-costs.ts'
 
 type Asked = RequestOf<typeof intervalCost>
 

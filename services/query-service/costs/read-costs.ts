@@ -1,0 +1,58 @@
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { blocksAcrossBuckets, type RowFilter, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost-rows.ts'
+import { type CrossedRows, readBucketSums } from '../../platform/clickhouse/meter-cost-sums.ts'
+import { Failure } from '../../platform/failure.ts'
+import type { StoredCosts } from '../work/cost-work.ts'
+import { isFew } from './answer-costs.ts'
+
+/** How often rows are read that change meanwhile. */
+const mostReads = 20
+
+const crossedRowsIn = (blocks: readonly Buffer[]): CrossedRows => {
+  const rows = blocks.flatMap(decodeMeterCostRows)
+  return {
+    records: rows.length,
+    versions: BigInt.asUintN(
+      64,
+      rows.reduce((sum, { version }) => sum + version, 0n),
+    ),
+  }
+}
+
+type Read = { readonly lines: string; readonly blocks: readonly Buffer[] }
+
+/** Read the sums and the rows that cross edges; null if those rows changed in between. */
+const readOnce = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<Read | null> => {
+  const { lines, crossed } = await readBucketSums(db, tenant, filter, edges)
+  if (crossed === null) return { lines, blocks: [] }
+  const blocks: Buffer[] = []
+  for await (const block of blocksAcrossBuckets(db, tenant, filter, edges)) blocks.push(block)
+  // To decode many rows takes longer than to add them up again in the engine.
+  const found = isFew(blocks) ? crossedRowsIn(blocks) : (await readBucketSums(db, tenant, filter, edges)).crossed
+  return found?.records === crossed.records && found.versions === crossed.versions ? { lines, blocks } : null
+}
+
+/**
+ * Read what some filters cost between edges, for the work that adds it up. Each filter shows one state of its rows: the sums are one statement,
+ * and a row that crosses an edge crosses it in each of its versions, because start and end belong to its identity. So rows that cross edges and
+ * are the same as in the sums belong to that state; otherwise both are read again. Filters are of different locations, which are costed
+ * apart from each other. Throws `costs_changing` (retriable) if rows change during each of several reads.
+ */
+export const readCosts = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  filters: readonly RowFilter[],
+  edges: readonly number[],
+): Promise<StoredCosts> => {
+  const sums: string[] = []
+  const blocks: Buffer[] = []
+  for (const filter of filters) {
+    let read: Read | null = null
+    for (let reads = 0; read === null && reads < mostReads; reads += 1) read = await readOnce(db, tenant, filter, edges)
+    if (read === null) throw new Failure('costs_changing', 'the rows of a cost read changed during each read', { retriable: true })
+    sums.push(read.lines)
+    blocks.push(...read.blocks)
+  }
+  return { edges, sums, blocks }
+}

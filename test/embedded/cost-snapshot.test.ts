@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { inSlices } from '../../services/contract/slices.ts'
+import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { decodeMeterCostRows } from '../../services/platform/clickhouse/meter-cost-rows.ts'
+import { costSumsOf } from '../../services/platform/clickhouse/meter-cost-sums.ts'
+import { readCosts } from '../../services/query-service/costs/read-costs.ts'
+import { hexId } from '../suites/cost-rows.ts'
+import { base, db, hour, insert, location, own, tenant, useMeterTables } from '../suites/meter-tables.ts'
+
+useMeterTables()
+
+const edges = [base, base + hour, base + 2 * hour]
+
+/** Rows of one write: one within a bucket, others across an edge, each with a cost of its write. */
+const written = (version: bigint, cost: bigint, across: number) =>
+  Array.from({ length: across + 1 }, (_, index) => {
+    const start = index === 0 ? base : base + hour / 2 + index
+    return own({ recordId: hexId('', index + 1), start, end: start + hour / 2, cost, version, sourceVersion: version })
+  })
+
+/** The engine with something done before its stream of rows, so many times. */
+const interrupted = (times: number, write: (time: number) => Promise<void>): ClickHouse => {
+  let done = 0
+  return {
+    ...db,
+    stream: async function* (sql, of) {
+      if (done < times) {
+        done += 1
+        await write(done)
+      }
+      yield* db.stream(sql, of)
+    },
+  }
+}
+
+/** The different costs that an answer adds up, of rows within buckets and of rows across edges. */
+const costsIn = async (engine: ClickHouse) => {
+  const { sums, blocks } = await readCosts(engine, tenant, [{ locationIds: [location] }], edges)
+  const whole = await inSlices(costSumsOf(sums.join('\n'), edges))
+  const crossing = blocks.flatMap(block => decodeMeterCostRows(Buffer.from(block)))
+  return { whole: whole.map(({ cost }) => cost), crossing: [...new Set(crossing.map(({ cost }) => cost))], records: crossing.length }
+}
+
+describe('costs that are written while they are read', () => {
+  it.each([1, 2_000])('show one state: all of a write or nothing of it, with %i rows across edges', async across => {
+    await insert(written(1n, 10n, across))
+    expect(await costsIn(db)).toEqual({ whole: [10n], crossing: [10n], records: across })
+    const changing = interrupted(1, () => insert(written(2n, 20n, across)))
+    expect(await costsIn(changing)).toEqual({ whole: [20n], crossing: [20n], records: across })
+    const growing = interrupted(1, () => insert(written(3n, 30n, across + 1)))
+    expect(await costsIn(growing)).toEqual({ whole: [30n], crossing: [30n], records: across + 1 })
+  })
+
+  it('are refused for the moment if they change during each read', async () => {
+    await insert(written(1n, 10n, 1))
+    const restless = interrupted(100, time => insert(written(BigInt(time + 1), 20n, 1)))
+    await expect(costsIn(restless)).rejects.toMatchObject({ code: 'costs_changing', retriable: true })
+  })
+})
