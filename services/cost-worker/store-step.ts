@@ -1,7 +1,8 @@
 import type { ClickHouse, NativeRows } from '../platform/clickhouse/clickhouse.ts'
-import { meterCostBlock } from '../platform/clickhouse/meter-cost-block.ts'
+import { meterCostBlockInSteps } from '../platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { encodeMeterReadings, meterReadingColumns } from '../platform/clickhouse/meter-readings.ts'
+import { inTurns } from '../platform/event-loop-turn.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Log } from '../platform/log/log.ts'
@@ -90,7 +91,11 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
 
   return {
     // No frame that waits for the store holds rows.
-    storeRows: rows => (rows.length === 0 ? Promise.resolve() : storeBlock(meterCostBlock(rows), countUnpriced(rows))),
+    storeRows: rows => {
+      if (rows.length === 0) return Promise.resolve()
+      const unpriced = countUnpriced(rows)
+      return inTurns(meterCostBlockInSteps(rows)).then(block => storeBlock(block, unpriced))
+    },
     storeRest,
   }
 }

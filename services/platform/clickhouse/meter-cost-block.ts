@@ -1,21 +1,26 @@
+import { atOnce } from '../../domain/at-once.ts'
 import { putDigits } from '../log/digits.ts'
 import type { NativeRows } from './clickhouse.ts'
 import type { CostPiece, MeterCostRow } from './meter-cost-row.ts'
 import { noBatch, noDevice, onlyPiece, rowKinds } from './meter-cost-rows.ts'
-import { type BlockColumn, column, encodeBlock, type FixedColumn, type Kind, type Run, writeBytes } from './native-block.ts'
+import { type BlockColumn, column, encodeBlockInSteps, type FixedColumn, type Kind, type Run, writeBytes } from './native-block.ts'
 import { writeEnds } from './native-kinds.ts'
 import { type PieceColumn, pieceColumns } from './packed-pieces.ts'
 
 /**
- * Encode rows for an insert. Columns that hold the table's default in every row are left out, which is most of a plain row.
+ * Encode rows for an insert, in steps. Columns that hold the table's default in every row are left out, which is most of a plain row.
  * Each column has a loop of its own: one loop for all kinds of values takes five times as long.
  * Throws a RangeError for ids and currencies of another form.
  */
-export const meterCostBlock = (rows: readonly MeterCostRow[]): NativeRows => {
+export function* meterCostBlockInSteps(rows: readonly MeterCostRow[]): Generator<void, NativeRows> {
   const needs = needsOf(rows)
+  yield
   const columns = [...always, ...often.filter(({ need }) => needs[need]).map(one => one.column)]
-  return { table: 'meter_cost', columns, bytes: encodeBlock(columns, rows) }
+  return { table: 'meter_cost', columns, bytes: yield* encodeBlockInSteps(columns, rows) }
 }
+
+/** Encode rows for an insert at once. */
+export const meterCostBlock = (rows: readonly MeterCostRow[]): NativeRows => atOnce(meterCostBlockInSteps(rows))
 
 type Loop = Run<MeterCostRow>['write']
 
@@ -211,23 +216,26 @@ const sometimes = <T>(need: Often['need'], name: string, kind: Kind<T>, of: (row
 
 const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? (pieces.length > 1 ? pieces.length : 0)
 
+/** Pieces that are written between two points where the work can be interrupted. */
+const piecesAtOnce = 8_192
+
 /** A column of pieces: of rows that have more than one. What is packed is copied. */
 const ofPieces = ({ name, lists, write }: PieceColumn, index: number): Often => ({
   need: 'pieces',
   column: {
     name,
     type: lists.type,
-    write: (to, rows) => {
+    *write(to, rows) {
       writeEnds(to, rows.map(countPieces))
+      yield
       let waiting: CostPiece[] = []
       for (const { packed, pieces } of rows) {
-        if (packed === undefined) {
-          if (pieces.length > 1) for (const piece of pieces) waiting.push(piece)
-          continue
-        }
+        if (packed === undefined && pieces.length > 1) for (const piece of pieces) waiting.push(piece)
+        if (packed === undefined && waiting.length < piecesAtOnce) continue
         write(to, waiting)
         waiting = []
-        writeBytes(to, packed.columns[index] as Buffer)
+        if (packed !== undefined) writeBytes(to, packed.columns[index] as Buffer)
+        yield
       }
       write(to, waiting)
     },

@@ -1,3 +1,5 @@
+import { atOnce } from '../../domain/at-once.ts'
+
 /**
  * ClickHouse's Native format: blocks of columns, each column's values in one run, little endian. It is what the engine
  * itself works on, and costs it about half of what a row format does.
@@ -12,11 +14,11 @@ export type Kind<T> = {
   readonly read: (from: BlockReader, count: number) => T[]
 }
 
-/** A column of a table and where its values are in a row. */
+/** A column of a table and where its values are in a row. One that takes long is written in steps. */
 export type BlockColumn<Row> = {
   readonly name: string
   readonly type: string
-  readonly write: (to: BlockWriter, rows: readonly Row[]) => void
+  readonly write: (to: BlockWriter, rows: readonly Row[]) => Generator<void, void> | void
 }
 
 /** Writes a value of `size` bytes for each of some rows, from `at` on. */
@@ -39,10 +41,11 @@ type Place<Row> = { readonly run: Run<Row>; readonly from: number }
 /** So many rows stay near the processor while all their values are written; whole columns one by one fetch every row for each. */
 const rowsAtOnce = 256
 
-const writeRuns = <Row>({ bytes, view }: BlockWriter, rows: readonly Row[], places: readonly Place<Row>[]): void => {
+function* writeRuns<Row>({ bytes, view }: BlockWriter, rows: readonly Row[], places: readonly Place<Row>[]): Generator<void, void> {
   for (let first = 0; first < rows.length; first += rowsAtOnce) {
     const some = rows.slice(first, first + rowsAtOnce)
     for (const { run, from } of places) run.write(some, view, from + first * run.size, bytes)
+    yield
   }
 }
 
@@ -54,8 +57,10 @@ const placeRuns = <Row>(to: BlockWriter, rows: readonly Row[], { runs }: FixedCo
     return { run, from }
   })
 
-/** Encode rows as one block. */
-export const encodeBlock = <Row>(columns: readonly (BlockColumn<Row> | FixedColumn<Row>)[], rows: readonly Row[]): Buffer => {
+type Columns<Row> = readonly (BlockColumn<Row> | FixedColumn<Row>)[]
+
+/** Encode rows as one block, in steps between which others can have a turn: the rows must not change meanwhile. */
+export function* encodeBlockInSteps<Row>(columns: Columns<Row>, rows: readonly Row[]): Generator<void, Buffer> {
   const to = blockWriter(1_024 + rows.length * 256)
   writeLength(to, columns.length)
   writeLength(to, rows.length)
@@ -64,11 +69,18 @@ export const encodeBlock = <Row>(columns: readonly (BlockColumn<Row> | FixedColu
     writeText(to, one.name)
     writeText(to, one.type)
     if ('runs' in one) places.push(...placeRuns(to, rows, one))
-    else one.write(to, rows)
+    else {
+      const writing = one.write(to, rows)
+      if (writing !== undefined) yield* writing
+      yield
+    }
   }
-  writeRuns(to, rows, places)
+  yield* writeRuns(to, rows, places)
   return to.bytes.subarray(0, to.at)
 }
+
+/** Encode rows as one block at once. */
+export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer => atOnce(encodeBlockInSteps(columns, rows))
 
 /** Read blocks one after the other: `read` gets the number of rows and reads each column by `readColumn`, in order. */
 export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count: number) => readonly Row[]): Row[] => {
