@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { atOnce } from '../domain/at-once.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { maxReferenceText, referenceKinds } from '../domain/reference.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { idText, instantText } from './answer-field.ts'
 import { answerToEarlier } from './earlier.ts'
 import { eventDataOf } from './event-type.ts'
-import { parseExactJson } from './exact-json.ts'
+import { readExactJson } from './exact-json.ts'
 import { text } from './field.ts'
 import type { Layout } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
@@ -37,8 +38,8 @@ export type Event = {
 }
 
 /** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
-const dataOf = ({ id, data }: Event): EventWire['data'] => {
-  const parsed = parseExactJson(data)
+function* dataOf({ id, data }: Event): Generator<void, EventWire['data']> {
+  const parsed = yield* readExactJson(data)
   if (!parsed.ok || !isMembers(parsed.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
   return parsed.value
 }
@@ -49,9 +50,10 @@ const dataToEarlier = (type: string, data: EventWire['data']): EventWire['data']
   return answerToEarlier(withoutNullTexts(data, known.shape), known.renames ?? []) as EventWire['data']
 }
 
-/** Write an event for the wire; what it is about is in the names of the layout. */
-export const eventToWire = (event: Event, layout: Layout = 'current'): EventWire => {
-  const data = dataOf(event)
+/** Write an event for the wire, in steps; what it is about is in the names of the layout. */
+export function* eventToWireInSteps(event: Event, layout: Layout = 'current'): Generator<void, EventWire> {
+  const data = yield* dataOf(event)
+  yield
   return {
     id: event.id,
     object: 'event',
@@ -62,6 +64,9 @@ export const eventToWire = (event: Event, layout: Layout = 'current'): EventWire
     account_id: event.accountId,
   }
 }
+
+/** Write an event for the wire at once. */
+export const eventToWire = (event: Event, layout?: Layout): EventWire => atOnce(eventToWireInSteps(event, layout))
 
 /**
  * The data of a `*.failed` event: what was asked for, and why it was refused.

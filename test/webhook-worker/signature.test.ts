@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
+import { atOnce } from '../../services/domain/at-once.ts'
 import { rotateSecret, rotationWindowMs } from '../../services/domain/webhook/secret-rotation.ts'
 import type { Claim } from '../../services/platform/postgres/webhook-queue.ts'
 import { mintWebhookSecret, webhookSeal } from '../../services/platform/postgres/webhook-secret.ts'
@@ -32,8 +33,8 @@ const claimOf = (secrets: Claim['secrets'], data = '{"id":"cus_1"}'): Claim => (
 
 const sent = (secrets: Claim['secrets'], data?: string, at = Date.now()) => {
   const claim = claimOf(secrets, data)
-  const { headers, body } = signedPost(claim, eventBody(claim, claim.data ?? '', createdAt), { seal: { open } }, at)
-  return { body, headers: headers as Record<string, string> }
+  const { headers, body } = atOnce(signedPost(claim, atOnce(eventBody(claim, claim.data ?? '', createdAt)), { seal: { open } }, at))
+  return { body: body.toString(), headers: headers as Record<string, string> }
 }
 
 const one = [{ secret: seal(first, endpointId), until: null }]
@@ -54,10 +55,31 @@ describe('what is sent', () => {
     const dataOf = (pieces: number) =>
       `{"object":"schedule_amount","data":[${Array.from({ length: pieces }, (_, at) => piece(at)).join(',')}]}`
     const [claim, long] = [claimOf(one), dataOf(4_000)]
-    const body = eventBody(claim, long, createdAt)
-    expect(body).toBe(eventBody(claim, dataOf(1), createdAt).replace(dataOf(1), () => long))
+    const body = atOnce(eventBody(claim, long, createdAt)).toString()
+    expect(body).toBe(
+      atOnce(eventBody(claim, dataOf(1), createdAt))
+        .toString()
+        .replace(dataOf(1), () => long),
+    )
     expect(JSON.parse(body).data).toEqual(JSON.parse(long))
   })
+
+  it.each(['current', 'earlier'] as const)(
+    'is written and signed in many steps if it is long, in the %s layout, with every character',
+    layout => {
+      const text = `x${'😀'.repeat(600_000)}`
+      const list = Array.from({ length: 5_000 }, (_, at) => ({ at, text: 'a list' }))
+      const data = JSON.stringify({ object: 'customer', text, list })
+      const claim = { ...claimOf(one, data), layout }
+      const writing = [...eventBody(claim, data, createdAt)].length
+      const body = atOnce(eventBody(claim, data, createdAt))
+      expect(JSON.parse(body.toString()).data).toEqual(JSON.parse(data))
+      const signing = [...signedPost(claim, body, { seal: { open } }, createdAt)].length
+      expect(Math.min(writing, 10 * signing)).toBeGreaterThanOrEqual(5)
+      const { headers } = atOnce(signedPost(claim, body, { seal: { open } }, Date.now()))
+      expect(holds(first, body.toString(), headers as Record<string, string>)).toBe(true)
+    },
+  )
 
   it('is verified by the public verifier, whatever the event holds', () => {
     fc.assert(

@@ -12,7 +12,7 @@ export type Post = {
   readonly url: string
   readonly liveMode: boolean
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Uint8Array
 }
 
 /** What came of a POST: a status, or an `error` and no status. `body`: the first 16 KiB of the answer, as text without NUL. */
