@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { changeTenant } from '../../services/platform/postgres/transaction.ts'
+import { createEndpoint } from '../../services/platform/postgres/webhook-endpoints.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 import { type Client, flatTariff, idOf, listed, make, makeAccount, makeLocation, openService } from '../support/service.ts'
 
@@ -127,4 +129,41 @@ it('tariffs are listed across locations, markets by area', async () => {
   const market = await make(own, '/markets', { ...draft, area: 'AT' })
   await make(own, '/markets', { ...draft, area: 'DE-LU' })
   expect(listed(await own.call('GET', '/markets?area=AT')).map(({ id }) => id)).toEqual([market])
+})
+
+it('events are listed from a start to before an end', async () => {
+  const { live: own } = await makeAccount(service)
+  for (const name of ['first', 'second', 'third']) {
+    await make(own, '/customers', { reference_id: name })
+    await new Promise(resolve => setTimeout(resolve, 3))
+  }
+  const [third, second, first] = listed(await own.call('GET', '/events?event_type=customer.create'))
+  const instants = [first, second, third].map(one => String(one?.['time_created']))
+  const between = async (query: string) => listed(await own.call('GET', `/events?event_type=customer.create&${query}`)).map(({ id }) => id)
+  expect(await between(`start_time=${instants[1]}`)).toEqual([third?.id, second?.id])
+  expect(await between(`end_time=${instants[1]}`)).toEqual([first?.id])
+  expect(await between(`start_time=${instants[1]}&end_time=${instants[2]}`)).toEqual([second?.id])
+  expect(await between(`start_time=${instants[2]}&limit=1`)).toEqual([third?.id])
+})
+
+it('an endpoint that was stored with an event type of before stays as it is', async () => {
+  const { live: own } = await makeAccount(service)
+  const { body: account } = await own.call('GET', '/account')
+  const stored = await changeTenant(opened.database, { accountId: String(account['id']), liveMode: true }, transaction =>
+    createEndpoint(
+      transaction,
+      {
+        url: 'https://1.1.1.1/',
+        eventTypes: ['custmer.create', 'customer.*'],
+        description: null,
+        layout: 'current',
+        sealedSecret: () => 'sealed',
+      },
+      1_757_844_000_000,
+    ),
+  )
+  const { id } = stored.ok ? stored.value : expect.fail()
+  const types = { event_types: ['custmer.create', 'customer.*'] }
+  expect((await own.call('GET', `/webhooks/${id}`)).body).toMatchObject(types)
+  expect((await own.call('PATCH', `/webhooks/${id}`, { description: 'kept' })).body).toMatchObject({ ...types, description: 'kept' })
 })

@@ -141,6 +141,19 @@ describe('the default port of the metrics', () => {
   })
 })
 
+describe('the default rate limit', () => {
+  it('is 1,000 requests at once for reads and changes, and none for metering', async () => {
+    await using system = await startSystem(join(folder, 'limited'), { WATTLEDGER_RATE_LIMIT: '' })
+    const { base_url: base, test_key: key } = system.sandbox
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    const limitOf = async (method: string, path: string, body: string | null): Promise<string | null> =>
+      (await fetch(`${base}${path}`, { method, headers, body })).headers.get('ratelimit-limit')
+    expect(await limitOf('GET', '/account', null)).toBe('1000')
+    expect(await limitOf('POST', '/customers', '{}')).toBe('1000')
+    expect(await limitOf('PUT', '/meters/interval', '[{}]')).toBeNull()
+  })
+})
+
 describe('the words of a start', () => {
   it('--version prints the version alone', async () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as { readonly version: string }
