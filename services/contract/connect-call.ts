@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { PageData } from '../domain/connect/read-page.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { orNull } from './answer-field.ts'
 import { connectTag } from './connect.ts'
 import { isJsonNumber, numberText } from './exact-number.ts'
 import { isMembers } from './member-path.ts'
@@ -17,6 +18,8 @@ export type ConnectCall = {
   readonly data: PageData | null
   /** The same with its numbers as numbers, to be handed on as it came. */
   readonly sent: Readonly<Record<string, unknown>> | null
+  /** Whether the answer shall name the account: our own page shows its logo, privacy notice and terms. */
+  readonly wantsAccount: boolean
 }
 
 /** The members of pages that are numbers; a number anywhere else is no text. */
@@ -37,7 +40,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === 'string'
 /** What of a call could be read, for the error that answers it. */
 export type ReadCall = { readonly call: ConnectCall; readonly fault: Result<null> }
 
-const nothing: ConnectCall = { token: null, route: null, action: null, data: null, sent: null }
+const nothing: ConnectCall = { token: null, route: null, action: null, data: null, sent: null, wantsAccount: false }
 
 /**
  * Read a call in steps, leniently: its media type says nothing, and unknown members are left out.
@@ -49,7 +52,7 @@ export function* readConnectCall(bytes: Uint8Array): Generator<void, ReadCall> {
   const body = parsed.value
   if (!isMembers(body)) return { call: nothing, fault: refused('body_invalid', 'The body must be an object') }
   const [token, route, action] = ['connect_token', 'route', 'action'].map(name => textOrNull(body[name])) as [Text, Text, Text]
-  const call = { token, route, action, data: null, sent: null }
+  const call = { ...nothing, token, route, action, wantsAccount: body['include_account'] === true }
   const data = body['data'] ?? null
   if (data === null) return { call, fault: accepted(null) }
   if (!isMembers(data)) return { call, fault: refused('data_json_invalid', 'data must be an object', 'data') }
@@ -64,9 +67,33 @@ const pageShape = z.object({
   live_mode: z.boolean(),
   actions: z.array(z.string()).describe('The buttons of the page.'),
   data: z.record(z.string(), z.unknown()).describe('What the page shows.'),
+  account: z
+    .object({
+      display_name: z.string(),
+      privacy_url: orNull(z.string()),
+      terms_url: orNull(z.string()),
+      logo_url: z.string().optional(),
+    })
+    .optional()
+    .describe('The account of the session, if the call has include_account: true.'),
 })
 
 export type ConnectPage = z.input<typeof pageShape>
+
+type AccountOnPage = {
+  readonly displayName: string
+  readonly privacyUrl: string | null
+  readonly termsUrl: string | null
+  readonly logoUrl: string | null
+}
+
+/** Write an account as the pages of Connect and the login of a provider show it; null if the account is gone. */
+export const accountOnPage = (account: AccountOnPage | null): NonNullable<ConnectPage['account']> => ({
+  display_name: account?.displayName ?? '',
+  privacy_url: account?.privacyUrl ?? null,
+  terms_url: account?.termsUrl ?? null,
+  ...(account?.logoUrl ? { logo_url: account.logoUrl } : {}),
+})
 
 const token = 'cot_0198c0ffee00112233445566778899aa'
 
@@ -89,6 +116,7 @@ export const connectStep = defineOperation({
     route: z.string().optional(),
     action: z.string().optional(),
     data: z.looseObject({}).optional(),
+    include_account: z.boolean().optional().describe('Whether the answer names the account of the session.'),
   }),
   answer: { name: 'ConnectPage', shape: pageShape },
   status: 200,

@@ -160,6 +160,35 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(policy.replace(images, '')).not.toMatch(/https?:/)
   }, 60_000)
 
+  it('shows the logo, privacy notice and terms of the account on every page, once they are set', async () => {
+    const without = await open('current')
+    await titled(without.tab, 'Where is your electricity used?')
+    expect(await without.tab.locator('#account').isVisible()).toBe(false)
+    const pictures = await startPictures()
+    try {
+      const pages = ['--privacy-url', 'https://volt.example/privacy', '--terms-url', 'https://volt.example/terms']
+      const words = ['account', 'set', system.sandbox.account_id, ...pages, '--logo-url', `${pictures.address}/logo.svg`]
+      const { code, err } = await runCommand(words, { WATTLEDGER_DATA_DIR: folder })
+      expect(code, err).toBe(0)
+      const { tab, token, faults } = await open('current')
+      const policyOf = async (query: string) =>
+        (await fetch(`${system.sandbox.base_url}/connect${query}`)).headers.get('content-security-policy')
+      expect(await policyOf(`?fp_cot=${token}`)).toContain(pictures.address)
+      expect(await policyOf('')).not.toContain(pictures.address)
+      await tab.locator('#account img[src$="/logo.svg"]').waitFor({ state: 'visible' })
+      await fillAddress(tab)
+      for (const [name, path] of [
+        ['Privacy notice', 'privacy'],
+        ['Terms', 'terms'],
+      ] as const)
+        expect(await tab.locator('#account').getByRole('link', { name }).getAttribute('href')).toBe(`https://volt.example/${path}`)
+      await snap(tab, 'account')
+      expect(faults).toEqual([])
+    } finally {
+      pictures.close()
+    }
+  }, 60_000)
+
   it('says that a link without a token is not complete, and a short page does not scroll', async () => {
     const { tab, faults } = await openTab(browser, `${system.sandbox.base_url}/connect`, { width: 1_280 })
     await tab.getByText('This link is not complete.').waitFor()

@@ -142,7 +142,8 @@ const answerPage = async (request: Request, page: Page, trace: Trace, ports: Por
     return refusalAnswer(refused('method_not_allowed', 'Use GET on this path').refusal, trace)
   }
   try {
-    const content = await page.read(new URL(request.url).pathname)
+    const { pathname, searchParams } = new URL(request.url)
+    const content = await page.read(pathname, searchParams)
     if (content === null) return answerNothing(request, trace, ports)
     return { ...content, layout: trace.layout, headers: content.headers ?? {} }
   } catch (error) {

@@ -27,7 +27,7 @@ export const bind = <O extends Operation>(
 /** Something to fetch that is no operation: a document, a health check, a file of the console. */
 export type Page = {
   readonly path: string
-  readonly read: (path: string) => Promise<PageContent | null>
+  readonly read: (path: string, query: URLSearchParams) => Promise<PageContent | null>
 }
 
 export type PageContent = {

@@ -54,17 +54,17 @@ const file = (path: string, mediaType: string, read: () => string): Page => {
   }
 }
 
-/** Addresses of the pictures of suppliers. */
-type LogoAddresses = () => Promise<readonly string[]>
+/** Addresses of the pictures that the page of a session may show: of its account and of suppliers. `token` names the session. */
+type LogoAddresses = (token: string | null) => Promise<readonly string[]>
 
 /** The page itself is made once; its policy names the hosts of the pictures that there are. */
 const shellPage = (path: string, files: string, logos: LogoAddresses): Page => {
   let body: string | undefined
   return {
     path,
-    read: async () => {
+    read: async (_, query) => {
       body ??= shell(files)
-      return { status: 200, mediaType: 'text/html; charset=utf-8', headers: headersOf(await logos()), body }
+      return { status: 200, mediaType: 'text/html; charset=utf-8', headers: headersOf(await logos(query.get('fp_cot'))), body }
     },
   }
 }
@@ -87,6 +87,7 @@ const shell = (files: string): string =>
 <div class="sheet">
 <header class="bar"><button id="back" class="quiet" type="button" hidden>Back</button><span class="test">Test mode</span><button id="close" class="quiet" type="button" hidden>Close</button></header>
 <main><p>One moment.</p><noscript><p>This page needs JavaScript.</p></noscript></main>
+<footer id="account" hidden></footer>
 </div>
 </body>
 </html>

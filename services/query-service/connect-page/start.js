@@ -8,6 +8,7 @@ const pages = { ...addressPages, ...tariffPages, ...summaryPages }
 const main = document.querySelector('main')
 const back = document.querySelector('#back')
 const close = document.querySelector('#close')
+const footer = document.querySelector('#account')
 
 let route = 'session_start'
 let timer
@@ -76,8 +77,29 @@ const leave = ({ redirect_url: url, redirect_uri: uri, callback_url: callback, c
   location.assign(target)
 }
 
+/** Show who asks: the logo of the account, its privacy notice and terms. They open beside the page, so that nothing typed is lost. */
+const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: terms, logo_url: logo }) => {
+  const links = [
+    ['Privacy notice', privacy],
+    ['Terms', terms],
+  ].filter(([, href]) => href)
+  if (!logo && links.length === 0) return
+  const picture = element('img', { alt: '', hidden: true })
+  picture.addEventListener('load', () => {
+    picture.hidden = false
+  })
+  if (logo) picture.src = logo
+  footer.replaceChildren(
+    ...(logo ? [picture] : []),
+    element('span', {}, name),
+    ...links.map(([text, href]) => element('a', { href, target: '_blank', rel: 'noopener noreferrer' }, text)),
+  )
+  footer.hidden = false
+}
+
 const show = answer => {
   route = answer.route
+  if (answer.account) showAccount(answer.account)
   const { data, actions } = answer
   if (route === 'session_redirect' || route === 'session_complete') return leave(data)
   const make = pages[route]
@@ -120,4 +142,4 @@ const lookAgain = everyMs => {
 
 back.addEventListener('click', () => act('BACK'))
 close.addEventListener('click', () => act('CLOSE'))
-take({ route: 'session_start' })
+take({ route: 'session_start', include_account: true })

@@ -1,10 +1,11 @@
-import { type ConnectCall, type ConnectPage, type connectStep, readConnectCall } from '../../contract/connect-call.ts'
+import { accountOnPage, type ConnectCall, type ConnectPage, type connectStep, readConnectCall } from '../../contract/connect-call.ts'
 import type { Layout } from '../../contract/layout.ts'
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
 import { beginSlices, inSlices } from '../../contract/slices.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
+import { retrieveAccount } from '../../platform/postgres/accounts.ts'
 import { findSessionOwner, retrieveSession, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { changeSession, type Found, unknownToken } from './change-session.ts'
@@ -50,6 +51,13 @@ const answer = async (dependencies: ConnectDependencies, found: Found, session: 
   return step.ok ? accepted(await drawStep(dependencies, found, step.value)) : step
 }
 
+/** Name the account of a session beside a page, for the callers that ask. */
+const withAccount = async ({ database }: ConnectDependencies, { tenant, call }: Found, page: ConnectPage): Promise<ConnectPage> => {
+  if (!call.wantsAccount) return page
+  const account = await withTenant(database, tenant, ({ query }) => retrieveAccount(query, tenant.accountId))
+  return { ...page, account: accountOnPage(account) }
+}
+
 /** A program whose session is unknown still says by its first word which layout it speaks. */
 const layoutOfCall = ({ route }: ConnectCall): Layout =>
   route === 'session_restore' || route === 'session_complete' ? 'earlier' : 'current'
@@ -85,7 +93,8 @@ export const answerConnectCall =
       layout = session.config.layout
       if (!fault.ok) return { ...fault, layout, context, ...shown }
       const answered = await answer(dependencies, found.value, session)
-      return answered.ok ? { ...answered, layout } : { ...answered, layout, context, ...shown }
+      if (!answered.ok) return { ...answered, layout, context, ...shown }
+      return { ...accepted(await withAccount(dependencies, found.value, answered.value)), layout }
     } catch (error) {
       return { ok: false, refusal: refusalOfThrown(error, dependencies, request), layout, context, ...shown }
     }

@@ -1,6 +1,9 @@
+import { isId } from '../../domain/identifier.ts'
 import { isFailure } from '../../platform/failure.ts'
 import type { Binding, Page } from '../../platform/http/binding.ts'
 import { marketAreasOf } from '../../platform/place/market-areas.ts'
+import { retrieveAccount } from '../../platform/postgres/accounts.ts'
+import { findSessionOwner } from '../../platform/postgres/connect-sessions.ts'
 import { listLogos } from '../../platform/postgres/providers.ts'
 import { credentialsPurpose } from '../../platform/postgres/tariff-credentials.ts'
 import { shipSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
@@ -12,6 +15,7 @@ import type { LeasedWork } from '../events/timers.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { connectOperations } from './connect-operations.ts'
 import { connectWork } from './connect-work.ts'
+import { sessionIdsOf } from './finish-session.ts'
 
 /** What Connect needs of the process, beside what all operations share. */
 export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {
@@ -44,6 +48,18 @@ export const supplierLogos = (read: () => Promise<readonly string[]>, at: () => 
   }
 }
 
+/** Return the address of the logo of a session's account; null if there is none, or PostgreSQL is away. */
+const accountLogo = async ({ database, secret }: QueryServiceDependencies, token: string | null, at: number): Promise<string | null> => {
+  if (token === null || !isId('connectSession', token)) return null
+  try {
+    const owner = await findSessionOwner(database.operator, sessionIdsOf({ secret }, token), at)
+    return owner === null ? null : ((await retrieveAccount(database.operator, owner.tenant.accountId))?.logoUrl ?? null)
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return null
+  }
+}
+
 /** Open Connect: its operations, its page, and its work. Suppliers that the service comes with are written where they are new. */
 export const openConnect = async (
   shared: QueryServiceDependencies,
@@ -57,7 +73,11 @@ export const openConnect = async (
     areasOf: marketAreasOf,
     connectPaths: [...new Set(['/connect', path])],
   }
-  const logos = supplierLogos(() => listLogos(shared.database.operator), at)
+  const ofSuppliers = supplierLogos(() => listLogos(shared.database.operator), at)
+  const logos = async (token: string | null): Promise<readonly string[]> => {
+    const [own, others] = await Promise.all([accountLogo(shared, token, at()), ofSuppliers()])
+    return own === null ? others : [own, ...others]
+  }
   return {
     operations: connectOperations(dependencies),
     pages: dependencies.connectPaths.flatMap(path => connectPages(path, logos)),

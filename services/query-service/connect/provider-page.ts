@@ -1,4 +1,4 @@
-import type { ConnectPage } from '../../contract/connect-call.ts'
+import { accountOnPage, type ConnectPage } from '../../contract/connect-call.ts'
 import { withToken } from '../../contract/connect-url.ts'
 import { logoOf } from '../../contract/provider-logo.ts'
 import { retrieveAccount } from '../../platform/postgres/accounts.ts'
@@ -46,11 +46,6 @@ export const aboutBoth = async ({ dependencies, found, provider }: Leg): Promise
   const accent = provider.direct?.accentColor ?? null
   return {
     provider: { display_name: provider.displayName, logo_url: logoOf(provider), ...(accent === null ? {} : { accent_color: accent }) },
-    account: {
-      display_name: account?.displayName ?? '',
-      privacy_url: account?.privacyUrl ?? null,
-      terms_url: account?.termsUrl ?? null,
-      ...(account?.logoUrl ? { logo_url: account.logoUrl } : {}),
-    },
+    account: accountOnPage(account),
   }
 }
