@@ -16,7 +16,7 @@ export const openIngestGateway = (shared: Shared, opening: AsyncDisposableStack)
     bytes: (bytes: number) => metrics.submittedBytes.inc(bytes),
   }
   const pricing = pricingBook(database, timeZone)
-  const { takes, look } = lanePressure(log)
+  const { takes, look } = lanePressure(log, shared.slowBacklog)
   const looking = setInterval(() => void look(presentInstant()), lookEveryMs)
   opening.defer(() => clearInterval(looking))
   return {

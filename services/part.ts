@@ -4,6 +4,7 @@ import type { Binding, Page } from './platform/http/binding.ts'
 import type { Check } from './platform/http/pages.ts'
 import type { IdempotencyKeys } from './platform/idempotency-store.ts'
 import type { ReferenceChanges } from './platform/reference-changes.ts'
+import type { SlowBacklog } from './platform/slow-backlog.ts'
 import type { Logger } from './platform/telemetry.ts'
 import type { WebhookDialler } from './platform/webhook-dialler/dialler.ts'
 import type { Stores } from './stores.ts'
@@ -16,6 +17,8 @@ export type Shared = Stores & {
   readonly idempotency: IdempotencyKeys
   /** Between the roles of this process. */
   readonly referenceChanges: ReferenceChanges
+  /** From the cost worker of this process to its gateway. */
+  readonly slowBacklog: SlowBacklog
 }
 
 /** What a role brings into its process. */

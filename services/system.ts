@@ -23,6 +23,7 @@ import { referenceFinder } from './platform/postgres/references.ts'
 import { referenceChanges } from './platform/reference-changes.ts'
 import type { Sandbox } from './platform/sandbox-file.ts'
 import { sealWith } from './platform/seal.ts'
+import { slowBacklog } from './platform/slow-backlog.ts'
 import type { Logger } from './platform/telemetry.ts'
 import { keyVerifier } from './platform/verify-key.ts'
 import { openWebhookDialler } from './platform/webhook-dialler/dialler.ts'
@@ -95,7 +96,7 @@ const openShared = async (
   const dialler = opening.use(openWebhookDialler({ allowedNetworks: config.webhookAllowedNetworks, onForbidden: warnOfForbidden(logger) }))
   const { holder } = opening.use(await holdIdempotency(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
-  return { ...stores, config, logger, dialler, idempotency, referenceChanges: referenceChanges() }
+  return { ...stores, config, logger, dialler, idempotency, referenceChanges: referenceChanges(), slowBacklog: slowBacklog() }
 }
 
 /** Close all side by side: one that hangs takes no time from the others, and none may hold the stores open for ever. */

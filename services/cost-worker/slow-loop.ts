@@ -3,7 +3,7 @@ import type { PoisonRecord } from './dead-letter.ts'
 import type { Eraser } from './erase.ts'
 import type { OwedStep } from './owed-steps.ts'
 import type { Arrived, Settled, Settler } from './settle-step.ts'
-import { type SlowBatch, type SlowWork, slowWork } from './slow-work.ts'
+import { type SlowBatch, type SlowBounds, type SlowWork, slowWork, usualSlow } from './slow-work.ts'
 import type { StepAccount } from './step.ts'
 import type { StepStore } from './store-step.ts'
 
@@ -12,6 +12,7 @@ export type SlowLoopMeans = StepStore & {
   readonly pricing: Pick<PricingBook, 'held'>
   readonly eraser: Pick<Eraser, 'living' | 'withoutErased'>
   readonly canPutBack: () => boolean
+  readonly bounds?: SlowBounds | undefined
   /** Called with what a batch brought and what came of it; true if the worker must stop instead of keeping that. */
   readonly mustStop: (records: Arrived['records'], settled: Omit<Settled, 'rows'>) => boolean
   /** The present instant in ms. */
@@ -19,7 +20,7 @@ export type SlowLoopMeans = StepStore & {
 }
 
 /** Settles what may take long, batch by batch, beside the steps. A batch that fails ends it until `clear`: all is begun again then. */
-export type SlowLoop = Pick<SlowWork, 'isBusy' | 'add'> & {
+export type SlowLoop = Pick<SlowWork, 'isBusy' | 'add' | 'isAccountFull' | 'isPartitionBusy'> & {
   /** Throw what a batch failed with. */
   readonly check: () => void
   /** Tell whether so much waits that nothing should be added. */
@@ -41,7 +42,7 @@ const noAccount: StepAccount = { lanes: new Map(), submissions: [], chunks: [], 
 /** Open the loop; it runs whenever something waits. */
 export const openSlowLoop = (means: SlowLoopMeans): SlowLoop => {
   const { settler, pricing, eraser, storeRest, canPutBack, at } = means
-  const work = slowWork(pricing)
+  const work = slowWork(pricing, means.bounds ?? usualSlow)
   let running: Promise<void> | null = null
   let pauses = 0
   let failure: { readonly error: unknown } | null = null
@@ -117,6 +118,8 @@ export const openSlowLoop = (means: SlowLoopMeans): SlowLoop => {
 
   return {
     isBusy: work.isBusy,
+    isAccountFull: work.isAccountFull,
+    isPartitionBusy: work.isPartitionBusy,
     add: (split, step, after) => {
       if (split.portions.length === 0) return
       work.add(split, step, after)

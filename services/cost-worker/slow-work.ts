@@ -6,7 +6,10 @@ import type { Portion, SplitStep } from './split-step.ts'
 import { edgesAbout } from './step-load.ts'
 
 /** A portion that waits, of a step whose rows before it are stored once `after` settles. */
-type Waiting = Portion & { readonly step: OwedStep; readonly after: Promise<void> }
+type Waiting = Portion & { readonly step: OwedStep; readonly after: Promise<void>; readonly load: AccountLoad }
+
+/** Records and readings of an account that wait, and about how many pieces they have. */
+type AccountLoad = { records: number; pieces: number }
 
 /**
  * What is settled together: of each location what came first, as if one step had brought it. `ended`: portions that are settled to their end
@@ -35,6 +38,10 @@ export type SlowWork = {
   readonly isBusy: (locationId: string) => boolean
   /** Tell whether so much waits that no more messages should be taken. */
   readonly isFull: () => boolean
+  /** Tell whether so much of one account waits that no more of its records should be accepted. */
+  readonly isAccountFull: (accountId: string) => boolean
+  /** Tell whether work of a partition waits or is under way. */
+  readonly isPartitionBusy: (partition: number) => boolean
   readonly add: (split: Pick<SplitStep, 'portions' | 'slowChunks'>, step: OwedStep, after: Promise<void>) => void
   /** Take the next batch; null if nothing waits. */
   readonly next: () => SlowBatch | null
@@ -45,8 +52,10 @@ export type SlowWork = {
 
 /** A batch has about so many pieces, at least one record, and so many records at most. */
 const batchBounds = { pieces: 50_000, records: 20_000 }
-/** Records and readings that may wait. */
-const maxWaiting = 100_000
+/** Records and readings that may wait, in all and of one account, and their pieces of one account: these take some ten seconds. */
+export type SlowBounds = { readonly records: number; readonly ofAccount: number; readonly piecesOfAccount: number }
+
+export const usualSlow: SlowBounds = { records: 100_000, ofAccount: 20_000, piecesOfAccount: 2_000_000 }
 /** Of a record whose prices are not known yet. */
 const unknownPieces = 1_000
 /** Of a reading: what it brings is not known before it is looked at. */
@@ -84,16 +93,31 @@ const stepIndex = (parts: readonly Waiting[]): SlowBatch['stepOf'] => {
 }
 
 /** Make an empty store of slow work. */
-export const slowWork = (pricing: Pick<PricingBook, 'held'>): SlowWork => {
+export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds = usualSlow): SlowWork => {
   /** Portions in order, by location, by account; the account and location that come next are first. */
   const accounts = new Map<string, Map<string, Waiting[]>>()
   const busy = new Map<string, number>()
+  const loads = new Map<string, AccountLoad>()
+  const partitions = new Map<number, number>()
   let waiting = 0
 
-  const piecesOf = ({ record: { locationId, tariffDirection, start, end } }: LaneRecord): number => {
+  const piecesOf = ({ record: { locationId, tariffDirection, start, end } }: LaneRecord, unknown = unknownPieces): number => {
     const held = pricing.held(locationId, start)
     const length = { from: start, to: end, lengthMs: end - start, longestMs: end - start }
-    return 1 + (held === undefined ? unknownPieces : edgesAbout(held, tariffDirection, length))
+    return 1 + (held === undefined ? unknown : edgesAbout(held, tariffDirection, length))
+  }
+
+  const loadOf = (portion: Portion): AccountLoad => ({
+    records: sizeOf(portion),
+    pieces: portion.records.reduce((sum, entry) => sum + piecesOf(entry, 0), 0),
+  })
+
+  const count = (accountId: string, { records, pieces }: AccountLoad): void => {
+    const load = loads.get(accountId) ?? { records: 0, pieces: 0 }
+    load.records += records
+    load.pieces += pieces
+    if (load.records > 0) loads.set(accountId, load)
+    else loads.delete(accountId)
   }
 
   /** Cut off the records of a portion that fit; what else it has goes with the last of them. */
@@ -125,7 +149,10 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>): SlowWork => {
       const locations = accounts.get(accountId) ?? new Map<string, Waiting[]>()
       accounts.set(accountId, locations)
       const own = locations.get(locationId) ?? []
-      own.push({ ...portion, step, after })
+      const load = loadOf(portion)
+      count(accountId, load)
+      partitions.set(partition, (partitions.get(partition) ?? 0) + 1)
+      own.push({ ...portion, step, after, load })
       locations.set(locationId, own)
       busy.set(locationId, (busy.get(locationId) ?? 0) + 1)
       step.slowLanes.set(partition, (step.slowLanes.get(partition) ?? 0) + 1)
@@ -197,8 +224,10 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>): SlowWork => {
   const end: SlowWork['end'] = ({ arrived, ended }) => {
     for (const entries of arrived.records.values()) waiting -= entries.length
     waiting -= arrived.readings.length
-    for (const { step, accountId, locationId, partition } of ended) {
+    for (const { step, accountId, locationId, partition, load } of ended) {
       endPortion(step, accountId, partition)
+      count(accountId, { records: -load.records, pieces: -load.pieces })
+      partitions.set(partition, (partitions.get(partition) ?? 1) - 1)
       const left = (busy.get(locationId) ?? 1) - 1
       if (left > 0) busy.set(locationId, left)
       else busy.delete(locationId)
@@ -207,13 +236,20 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>): SlowWork => {
 
   return {
     isBusy: locationId => busy.has(locationId),
-    isFull: () => waiting >= maxWaiting,
+    isFull: () => waiting >= bounds.records,
+    isAccountFull: accountId => {
+      const { records, pieces } = loads.get(accountId) ?? { records: 0, pieces: 0 }
+      return records >= bounds.ofAccount || pieces >= bounds.piecesOfAccount
+    },
+    isPartitionBusy: partition => (partitions.get(partition) ?? 0) > 0,
     add,
     next,
     end,
     clear: () => {
       accounts.clear()
       busy.clear()
+      loads.clear()
+      partitions.clear()
       waiting = 0
     },
   }

@@ -3,6 +3,7 @@ import { isFailure } from '../platform/failure.ts'
 import type { Order } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import type { PricingBook } from '../platform/pricing-book.ts'
+import type { SlowBacklog } from '../platform/slow-backlog.ts'
 import { createEraser, type EraserOptions, isErase } from './erase.ts'
 import { type FailingLimits, type FailingWindow, judgeFailing, laneOutcomes, slideWindow } from './failing-share.ts'
 import { openLaneBuffer, reachedBy } from './lane-buffer.ts'
@@ -12,6 +13,7 @@ import { writeReceipts } from './receipt.ts'
 import type { SliceBounds } from './settle-slices.ts'
 import { createSettler, type Settled } from './settle-step.ts'
 import { openSlowLoop } from './slow-loop.ts'
+import type { SlowBounds } from './slow-work.ts'
 import { portionsOfOrders, splitStep } from './split-step.ts'
 import { accountOf, readStep, type Step, type Taken, withoutErased } from './step.ts'
 import { heavyLocations, type LoadBounds, usualLoad } from './step-load.ts'
@@ -27,6 +29,9 @@ export type CostWorkerOptions = StoreOptions & {
   readonly failing: Pick<FailingLimits, 'share' | 'least'>
   readonly slices?: SliceBounds
   readonly load?: LoadBounds
+  readonly slow?: SlowBounds
+  /** Is told what waits beside the steps, for the gateway of the same process. */
+  readonly slowBacklog?: Pick<SlowBacklog, 'follow'>
 }
 
 /** A worker that runs; it is live as long as its lanes have no work or it gets on with some within a minute. */
@@ -169,8 +174,15 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   }
 
   const slow = openSlowLoop({
-    ...{ settler, pricing, eraser, storeRows, storeRest, at, canPutBack: () => !isSlowFull },
+    ...{ settler, pricing, eraser, storeRows, storeRest, at, canPutBack: () => !isSlowFull, bounds: options.slow },
     mustStop: (records, settled) => mustStop({ records, poison: [] }, settled),
+  })
+
+  /** By partition, the offset up to which it was read. */
+  const readUpTo = new Map<number, number>()
+  options.slowBacklog?.follow({
+    isFull: slow.isAccountFull,
+    readUpTo: partition => (slow.isPartitionBusy(partition) ? (readUpTo.get(partition) ?? null) : null),
   })
 
   /** Wait while too much waits beside the steps; what is stored meanwhile is receipted and committed. */
@@ -189,6 +201,7 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     const split = splitStep(arrived, slow.isBusy, heavy)
     const step = split.fast
     const one = owedStep(accountOf(step), reachedBy(taken))
+    for (const { lane, next } of one.open) readUpTo.set(lane.partition, next)
     owed.add(one)
     slow.add(split, one, storing)
     const settled = await settler.settle(step, {

@@ -31,7 +31,7 @@ export type ChunkWriterOptions = {
   readonly codec: Pick<Codec, 'encodeLane' | 'encodeParts'>
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
-  /** Tell whether records of a mode may go into a lane now. */
+  /** Tell whether records of an account in a mode may go into a lane now. */
   readonly takes: LanePressure['takes']
   /** Called when records are durable in a lane. */
   readonly appended: (lane: number, records: number) => void
@@ -116,7 +116,9 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
       let size = 0
       for (const [index, ofPartition] of encoded) {
         for (const { bytes } of ofPartition) size += bytes.length
-        if (!takes(index, ofPartition[0]?.liveMode ?? true)) throw gatewayFull('too many records of a lane wait for its worker')
+        const [first] = ofPartition
+        if (!takes(index, first?.liveMode ?? true, first?.accountId ?? ''))
+          throw gatewayFull('too many records of a lane wait for its worker')
       }
       if (waitingBytes + size > mostWaitingBytes) throw gatewayFull('too many records wait for the log')
       waitingBytes += size

@@ -34,7 +34,7 @@ export type IngestGateway = {
   readonly secret: Secret
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
-  /** Tell whether records of a mode may go into a lane now. */
+  /** Tell whether records of an account in a mode may go into a lane now. */
   readonly takes: LanePressure['takes']
   readonly counts: GatewayCounts
   /** Tells of changes that the query service of this process makes. */

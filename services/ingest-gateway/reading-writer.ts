@@ -29,7 +29,7 @@ export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
   return {
     write: async (partition, part) => {
       const size = part.readings.reduce((sum, reading) => sum + sizeOf(reading), 0)
-      if (!takes(partition, part.liveMode)) throw gatewayFull('too many records of a lane wait for its worker')
+      if (!takes(partition, part.liveMode, part.accountId)) throw gatewayFull('too many records of a lane wait for its worker')
       if (waitingBytes + size > mostWaitingBytes) throw gatewayFull('too many readings wait for the log')
       waitingBytes += size
       try {

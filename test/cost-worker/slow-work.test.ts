@@ -107,4 +107,27 @@ describe('slow work', () => {
     for (const _ of [1, 2]) add(portionOf(accounts.a, 'x', [recordOf(accounts.a, 'x', 9, 'same')]))
     expect([take(), take(), take()]).toEqual([['same'], ['same'], null])
   })
+
+  it.each([
+    ['records', { records: 1_000, ofAccount: 3, piecesOfAccount: 1_000 }],
+    ['pieces of records', { records: 1_000, ofAccount: 1_000, piecesOfAccount: 3 }],
+  ])('tells which account has too many %s, until they are stored', (_, bounds) => {
+    const work = slowWork({ held: () => undefined }, bounds)
+    const add = (accountId: string, count: number): void => {
+      const records = Array.from({ length: count }, (_, index) => recordOf(accountId, 'x', 9, `${accountId}${index}`))
+      work.add(
+        { portions: [portionOf(accountId, `x of ${accountId}`, records)], slowChunks: new Map() },
+        owedStep({ ...stepOf([]), chunks: [] }, []),
+        Promise.resolve(),
+      )
+    }
+    const full = () => [accounts.a, accounts.b].map(work.isAccountFull)
+    add(accounts.a, 2)
+    add(accounts.b, 1)
+    expect(full()).toEqual([false, false])
+    add(accounts.a, 1)
+    expect([full(), work.isFull(), work.isPartitionBusy(0), work.isPartitionBusy(1)]).toEqual([[true, false], false, true, false])
+    for (let batch = work.next(); batch !== null; batch = work.next()) work.end(batch)
+    expect([full(), work.isPartitionBusy(0)]).toEqual([[false, false], false])
+  })
 })

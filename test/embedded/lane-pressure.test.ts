@@ -5,6 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { lanePressure } from '../../services/ingest-gateway/lane-pressure.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import type { Lane, Log } from '../../services/platform/log/log.ts'
+import type { SlowBacklogSource } from '../../services/platform/slow-backlog.ts'
 
 const topic = 'meter.records.v1'
 const folder = mkdtempSync(join(tmpdir(), 'wattledger-pressure-'))
@@ -12,13 +13,13 @@ let log: Log
 let now = 0
 
 /** Lanes with a worker that commits when it is told to. */
-const open = async () => {
+const open = async (backlog?: SlowBacklogSource) => {
   now = 1_000_000
   const path = mkdtempSync(join(folder, 'log-'))
   log = await openLmdbLog({ folder: path, now: () => now, topics: { [topic]: { partitions: 2, roomBytes: 10_000, retentionMs: 60_000 } } })
   const lanes: Lane[] = []
   await log.subscribe(topic, 'cost-worker', lane => void lanes.push(lane))
-  const pressure = lanePressure(log)
+  const pressure = lanePressure(log, backlog)
   return {
     append: (lane: number) => log.append(topic, lane, { key: 'k', value: Buffer.alloc(900), headers: {} }),
     commit: (lane: number, next: number) => lanes.find(({ partition }) => partition === lane)?.commit(next),
@@ -26,7 +27,7 @@ const open = async () => {
     later: async (seconds: number) => {
       now += seconds * 1000
       await pressure.look(now)
-      return [0, 1].map(lane => [pressure.takes(lane, true), pressure.takes(lane, false)])
+      return [0, 1].map(lane => [pressure.takes(lane, true, 'a'), pressure.takes(lane, false, 'a')])
     },
     takes: pressure.takes,
   }
@@ -44,7 +45,7 @@ const [all, liveAlone, none] = [
 describe('a lane', () => {
   it('takes all before anything is known of it, and none that does not exist', async () => {
     const { takes } = await open()
-    expect([takes(0, true), takes(0, false), takes(2, true)]).toEqual([true, true, false])
+    expect([takes(0, true, 'a'), takes(0, false, 'a'), takes(2, true, 'a')]).toEqual([true, true, false])
   })
 
   it('takes live mode alone while its worker is more than 30 s behind and moves; the others go on', async () => {
@@ -58,6 +59,30 @@ describe('a lane', () => {
     expect(await later(20)).toEqual([liveAlone, all])
     await commit(0, 3)
     expect(await later(1)).toEqual([all, all])
+  })
+
+  it('takes test mode too while it waits for slow work alone, and its worker reads on', async () => {
+    let readUpTo: number | null = null
+    const { append, commit, later } = await open({ isFull: () => false, readUpTo: lane => (lane === 0 ? readUpTo : null) })
+    await Promise.all([0, 0, 0, 1].map(append))
+    await later(0)
+    await commit(0, 1)
+    await commit(1, 1)
+    await later(20)
+    readUpTo = 3
+    expect(await later(20)).toEqual([all, all])
+    await append(0)
+    await commit(0, 2)
+    await later(1)
+    // What came since then was not read for two looks.
+    expect(await later(1)).toEqual([liveAlone, all])
+    readUpTo = 4
+    expect(await later(1)).toEqual([all, all])
+  })
+
+  it('takes nothing of an account of which much slow work waits, and all of others', async () => {
+    const { takes } = await open({ isFull: accountId => accountId === 'a', readUpTo: () => null })
+    expect([takes(0, true, 'a'), takes(0, false, 'a'), takes(0, true, 'b'), takes(0, false, 'b')]).toEqual([false, false, true, true])
   })
 
   it('takes all while its worker is away: there is nobody to be spared', async () => {

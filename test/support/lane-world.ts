@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SliceBounds } from '../../services/cost-worker/settle-slices.ts'
+import type { SlowBounds } from '../../services/cost-worker/slow-work.ts'
 import type { LoadBounds } from '../../services/cost-worker/step-load.ts'
 import { type CostWorker, startCostWorker } from '../../services/cost-worker/worker.ts'
 import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
@@ -24,12 +25,14 @@ import { createMetrics, type Metrics } from '../../services/platform/metrics.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
 import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
 import { placeOf } from '../../services/platform/place/place.ts'
-import { keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
+import { createAccount } from '../../services/platform/postgres/accounts.ts'
+import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { pricingBook } from '../../services/platform/pricing-book.ts'
 import { referenceChanges } from '../../services/platform/reference-changes.ts'
 import type { Sandbox } from '../../services/platform/sandbox-file.ts'
+import { type SlowBacklog, slowBacklog } from '../../services/platform/slow-backlog.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
@@ -77,13 +80,15 @@ export const openLaneWorld = async () => {
   const codec = await openCodec(localSchemaIds())
   const stores: Stores = { database, log, codec, clickHouse, metrics: createMetrics() }
   const gate = gates()
-  const workers = openWorkers(stores, gate)
+  const backlog = slowBacklog()
+  const workers = openWorkers(stores, gate, backlog)
   stack.defer(() => workers.stop())
   const clock = { aheadMs: 0 }
   const { sandbox } = await openHttp(stores, stack, {
     isWell: workers.isLive,
     at: () => presentInstant() + clock.aheadMs,
     dataFolder: folder,
+    takes: accountId => !backlog.isFull(accountId),
   })
   return {
     ...stores,
@@ -96,6 +101,19 @@ export const openLaneWorld = async () => {
     clock,
     sandbox,
     client: await login(sandbox),
+    /** Create another account and log in to its test mode. */
+    makeAccount: async (): Promise<Client> => {
+      const draft = { displayName: 'Other', defaultLayout: 'current', requestsPerSecond: null } as const
+      const { id } = await createAccount(database.operator, draft, presentInstant())
+      const key = await createApiKey(
+        database.operator,
+        { accountId: id, liveMode: false },
+        { scope: 'all', description: null },
+        secret,
+        presentInstant(),
+      )
+      return login({ ...sandbox, account_id: id, test_key: key.secret })
+    },
     tenant: { accountId: sandbox.account_id, liveMode: false },
     settled: (limitMs?: number) => settled(log, limitMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -123,6 +141,7 @@ type StartMeans = {
   readonly at?: () => number
   readonly slices?: SliceBounds
   readonly load?: LoadBounds
+  readonly slow?: SlowBounds
   readonly assign?: (lanes: readonly Lane[], go: () => void) => void
 }
 
@@ -137,7 +156,7 @@ const heldLanes = (log: Log, assign: NonNullable<StartMeans['assign']>): Log => 
   },
 })
 
-const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
+const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: SlowBacklog) => {
   let worker: CostWorker | undefined
   const { log, codec, database, clickHouse, metrics } = stores
   const lanes = { log, codec, generation: () => 1 }
@@ -153,7 +172,10 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
      * Start a worker that knows nothing yet, reading on from the committed offsets. `at`: its clock; `assign` is called with its lanes and
      * what gives them to it, which else is done at once.
      */
-    start: async (failing = { share: 1, least: 1 }, { at = presentInstant, slices, load, assign }: StartMeans = {}): Promise<void> => {
+    start: async (
+      failing = { share: 1, least: 1 },
+      { at = presentInstant, slices, load, slow, assign }: StartMeans = {},
+    ): Promise<void> => {
       worker = await startCostWorker({
         ...gated,
         log: assign === undefined ? gated.log : heldLanes(gated.log, assign),
@@ -165,6 +187,8 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
         failing,
         ...(slices === undefined ? {} : { slices }),
         ...(load === undefined ? {} : { load }),
+        ...(slow === undefined ? {} : { slow }),
+        slowBacklog: backlog,
         logger: quiet(),
         at,
       })
@@ -174,12 +198,17 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>) => {
   }
 }
 
-type HttpMeans = { readonly isWell: () => boolean; readonly at: () => number; readonly dataFolder: string }
+type HttpMeans = {
+  readonly isWell: () => boolean
+  readonly at: () => number
+  readonly dataFolder: string
+  readonly takes: (accountId: string) => boolean
+}
 
 const openHttp = async (
   stores: Stores,
   stack: AsyncDisposableStack,
-  { isWell, at, dataFolder }: HttpMeans,
+  { isWell, at, dataFolder, takes }: HttpMeans,
 ): Promise<{ readonly sandbox: Sandbox }> => {
   const { database, clickHouse } = stores
   const logger = quiet()
@@ -217,7 +246,7 @@ const openHttp = async (
   const operations = [
     ...ingestGatewayOperations({
       ...lanes,
-      takes: () => true,
+      takes: (_, __, accountId) => takes(accountId),
       pricing: pricingBook(database, timeZone),
       secret,
       counts,

@@ -18,7 +18,11 @@ beforeAll(async () => {
   world = await openLaneWorld()
 })
 afterAll(() => world?.[Symbol.asyncDispose]())
-afterEach(() => world.stop())
+afterEach(async () => {
+  world.gate.insert = null
+  world.gate.gather = null
+  await world.stop()
+})
 
 const clock = (minute: number): string =>
   `${String(Math.floor(minute / 60) % 24).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
@@ -122,5 +126,69 @@ describe('a location whose records take long to cost', () => {
     })
     await world.settled(120_000)
     expect(await costsOf(long)).toEqual([1, 2, 3, 4].map(wattHours => (wattHours * minutes * days) / 1000))
+  })
+})
+
+/** Hold rows of many pieces until the test lets them go. */
+const holdLongRows = (): (() => void) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  world.gate.insert = async ({ bytes }, go) => {
+    if (bytes.length > 1_000_000) await released
+    await go()
+  }
+  return release
+}
+
+const longRecordsOf = (long: string) => Array.from({ length: longRecords }, (_, index) => longRecord(long, index + 1, `r${index}`))
+
+describe('an account of which much slow work waits', () => {
+  it('is refused for the moment, and other accounts are not', { timeout: 240_000 }, async () => {
+    const { long, plain } = await makeNeighbours()
+    const stranger = await world.makeAccount()
+    const other = await makeHome(stranger, { import: 0.5 })
+    await world.start(undefined, { slow: { records: 100_000, ofAccount: longRecords, piecesOfAccount: 1e9 } })
+    await world.settled()
+    const release = holdLongRows()
+    await put(longRecordsOf(long))
+    const statusOf = async (client: typeof stranger, home: string) =>
+      (await client.send('PUT', '/meters/interval', [shortRecord(home, 2)])).status
+    await until(async () => (await statusOf(world.client, plain)) === 503)
+    expect(await statusOf(stranger, other)).toBe(200)
+    release()
+    await until(async () => (await statusOf(world.client, plain)) === 200)
+    await world.settled(120_000)
+    expect(await costsOf(long)).toEqual([1, 2, 3, 4].map(longCost))
+  })
+})
+
+describe('a worker that has no room for more slow work', () => {
+  it('takes no more messages, and tells and commits meanwhile what is stored', { timeout: 240_000 }, async () => {
+    const { long, plain } = await makeNeighbours()
+    await world.start()
+    await world.settled()
+    await world.stop()
+    const release = holdLongRows()
+    const { promise: isCosting, resolve: costing } = Promise.withResolvers<void>()
+    const { promise: costed, resolve: cost } = Promise.withResolvers<void>()
+    world.gate.gather = async () => {
+      costing()
+      await costed
+    }
+    await put(longRecordsOf(long))
+    const first = await put([shortRecord(plain, 2)])
+    await world.start(undefined, { slow: { records: longRecords, ofAccount: 1e9, piecesOfAccount: 1e12 } })
+    await isCosting
+    // It is there before the first step ends: the worker has no quiet moment for receipts.
+    const second = await put([shortRecord(plain, 3)])
+    await sleep(500)
+    cost()
+    const processed = async ({ id }: { readonly id: string }) =>
+      (await receiptOfBatch(world.clickHouse, world.tenant, id))?.recordsProcessed ?? 0
+    await until(async () => (await processed(first)) === 1)
+    await sleep(1_000)
+    expect([await costsOf(plain), await processed(second)]).toEqual([[1], 0])
+    release()
+    await world.settled(120_000)
+    expect([await costsOf(plain), await processed(second)]).toEqual([[1.5], 1])
   })
 })
