@@ -119,6 +119,22 @@ describe('the console', () => {
     expect((await one.get('/console/events?starting_after=evt_none')).text).toContain('role="alert"')
   })
 
+  it("says which records the costs of a location come from: its devices' until it has its own, as the API decides", async () => {
+    const client = await login(sandbox())
+    const place = await makePlace(client, {})
+    const whole = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }] }]
+    await client.ask('POST', '/tariffs', { location_id: place, direction: 'IMPORT', type: 'COMMODITY', schedule: whole })
+    const { id: device } = (await client.ask('POST', '/devices', { reference_id: 'counted' })) as { readonly id: string }
+    const [end, start] = [0, 3_600_000].map(back => new Date(Date.now() - 86_400_000 - back).toISOString())
+    const record = { location_id: place, units: 'KWH', value: 1, start_time: start, end_time: end }
+    const one = await testVisitor()
+    const shown = async () => (await one.get(`/console/locations/${place}`)).text
+    await client.submit([{ ...record, device_id: device }])
+    await expect.poll(shown, { timeout: 20_000 }).toMatch(/Costs come from records of the location(?:'|&#39;)s devices\./)
+    await client.submit([record])
+    await expect.poll(shown, { timeout: 20_000 }).toMatch(/Costs come from the location(?:'|&#39;)s own records\. .*left out/)
+  })
+
   it('leads through long lists page by page, both ways', async () => {
     const client = await login(sandbox(), 'live')
     for (let n = 0; n < 65; n += 1)
