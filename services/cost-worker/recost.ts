@@ -2,7 +2,7 @@ import { unionOf, withinUnion } from '../domain/cost/estimate.ts'
 import { recordMoves } from '../domain/cost/record-moves.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
-import { type CountedRecord, type CountOrder, countInOrder } from '../domain/tariff/count-order.ts'
+import { type CountedRecord, type CountOrder, countInOrderInSteps } from '../domain/tariff/count-order.ts'
 import { compareInCount, countingStartOf, type TierCounts, type TierMove, tierKey } from '../domain/tariff/tier-count.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { type Cluster, isEstimate, isTiered, type LaneGroup, newestOf, touches } from './lane-group.ts'
@@ -225,7 +225,7 @@ export function* recost(
     if (entries.length % entriesAtOnce === 0) yield null
   }
   yield null
-  const counted = countInOrder(entries, before)
+  const counted = yield* countInOrderInSteps(entries, before)
   yield null
   const isCaused = ({ record }: LaneRecord): boolean => causes.some(one => touches(record, one))
   // Another tariff from some time on takes energy out of the count that a record reaching there had moved: what lies between its start and
