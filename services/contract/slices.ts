@@ -1,7 +1,7 @@
 export { atOnce } from '../domain/at-once.ts'
 
 /** Time that all long work of a process may take of one turn of the event loop, in ms: other requests wait no longer than for one slice. */
-const sliceMs = 8
+const sliceMs = 3
 
 /** Start of the present turn of the event loop, as far as it has long work; null if none has run in it yet. */
 let turnStartedAt: number | null = null
