@@ -65,7 +65,8 @@ const mostRounds = 20
 /** Whoever asks for the newest prices waits for them; a store that has not told the revisions by then is away. */
 const answerMs = 5_000
 
-const seriesOf = ({ sourceId, published, forecast }: SourcePrices): MarketSeries => provisionalSeries(sourceId, published, forecast)
+const seriesOf = ({ sourceId, published, forecast }: SourcePrices): Promise<MarketSeries> =>
+  inTurns(provisionalSeries(sourceId, published, forecast))
 
 /** The sources that a location's market tariffs use. */
 const usedSources = ({ tariffs, importSource, exportSource }: LocationPricing) => {
@@ -109,7 +110,7 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     const spans = [...sources].map(([sourceId, from]) => ({ sourceId, from, to: endOfTime }))
     for (const prices of await loadSourcePrices(database.operator, spans)) {
       const from = sources.get(prices.sourceId) ?? endOfTime
-      series.set(prices.sourceId, { series: seriesOf(prices), revision: prices.revision, from })
+      series.set(prices.sourceId, { series: await seriesOf(prices), revision: prices.revision, from })
     }
   }
 

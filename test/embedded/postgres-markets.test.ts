@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { atOnce } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
 import { storeForecasts } from '../../services/platform/postgres/forecasts.ts'
 import { createLocation, deleteLocation } from '../../services/platform/postgres/locations.ts'
 import { putMarketPrices, readMarketPrices } from '../../services/platform/postgres/market-prices.ts'
 import { createMarket, deleteMarket, listMarkets, marketOfArea, retrieveMarket } from '../../services/platform/postgres/markets.ts'
+import { pricesFrom, pricesPerBlock } from '../../services/platform/postgres/price-block.ts'
 import { type PriceInterval, replacePrices } from '../../services/platform/postgres/price-overlap.ts'
 import {
   countLocationsPricedBy,
@@ -27,6 +29,8 @@ afterAll(() => opened[Symbol.asyncDispose]())
 
 const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
 const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> => changeTenant(database, live, work)
+const pricesOf = async (read: (transaction: TenantTransaction) => Promise<{ readonly blocks: readonly string[] } | null>) =>
+  atOnce(pricesFrom((await inLive(read))?.blocks ?? []))
 const must = <T>(result: Result<T>): T => {
   if (!result.ok) throw new Error(result.refusal.message)
   return result.value
@@ -37,6 +41,25 @@ const hours = (from: number, ...values: bigint[]): PriceInterval[] =>
 const span = { from: at - 100 * hour, to: at + 100 * hour }
 
 describe('market prices', () => {
+  it('are read in blocks, of which each price is in one, in the order of time', async () => {
+    const { id } = await inLive(tx => createMarket(tx, draft, at))
+    const minutes = Array.from({ length: 2 * pricesPerBlock + 1 }, (_, index) => ({
+      start: at + index * 60_000,
+      end: at + (index + 1) * 60_000,
+      value: BigInt(index - 7) * 999_999_999_999n,
+    }))
+    await change(tx => putMarketPrices(tx, id, minutes, at))
+    const day = { from: at, to: at + minutes.length * 60_000 }
+    expect((await inLive(tx => readMarketPrices(tx, id, day)))?.blocks).toHaveLength(3)
+    expect(await pricesOf(tx => readMarketPrices(tx, id, day))).toEqual(minutes)
+    const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, ...day }])
+    expect(loaded?.published).toEqual({
+      starts: minutes.map(({ start }) => start),
+      ends: minutes.map(({ end }) => end),
+      values: minutes.map(({ value }) => value),
+    })
+  })
+
   it('replace what they overlap, count once each, and are fanned out over what changed', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const put = async (prices: readonly PriceInterval[]) => must(await change(tx => putMarketPrices(tx, id, prices, at)))
@@ -51,7 +74,7 @@ describe('market prices', () => {
     // A quarter of an hour inside an hour leaves the rest of it on both sides.
     const quarter = await put([{ start: at + hour / 4, end: at + hour / 2, value: 9n }])
     expect(quarter).toMatchObject({ stored: 0, replaced: 1, unchanged: 0 })
-    expect((await inLive(tx => readMarketPrices(tx, id, { from: at, to: at + 2 * hour })))?.prices).toEqual([
+    expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 2 * hour }))).toEqual([
       { start: at, end: at + hour / 4, value: 1n },
       { start: at + hour / 4, end: at + hour / 2, value: 9n },
       { start: at + hour / 2, end: at + hour, value: 1n },
@@ -100,7 +123,7 @@ describe('market prices', () => {
     const edge = hours(0, 1_000_000_000_000_000n, -1_000_000_000_000_000n, 1n, -1n, 0n, 123_456_789n)
     const body = [...edge, ...hours(10, ...Array.from({ length: 9_994 }, (_, i) => BigInt(i)))]
     expect(must(await change(tx => putMarketPrices(tx, id, body, at)))).toMatchObject({ stored: 10_000 })
-    expect((await inLive(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hour })))?.prices).toEqual(edge)
+    expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hour }))).toEqual(edge)
     const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, from: at, to: at + 6 * hour }])
     expect(loaded?.published).toEqual({ starts: edge.map(p => p.start), ends: edge.map(p => p.end), values: edge.map(p => p.value) })
   })
@@ -109,7 +132,7 @@ describe('market prices', () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const twins = await Promise.all([1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))))
     expect(twins.map(twin => must(twin).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
-    expect((await inLive(tx => readMarketPrices(tx, id, span)))?.prices).toHaveLength(2)
+    expect(await pricesOf(tx => readMarketPrices(tx, id, span))).toHaveLength(2)
   })
 })
 

@@ -6,6 +6,7 @@ import { createMetrics } from '../../services/platform/metrics.ts'
 import { type FedSource, fedSources } from '../../services/platform/postgres/market-feeds.ts'
 import { readMarketPrices } from '../../services/platform/postgres/market-prices.ts'
 import { seedSharedSources, sharedSourceId } from '../../services/platform/postgres/market-sources.ts'
+import { pricesFrom } from '../../services/platform/postgres/price-block.ts'
 import { termsToText } from '../../services/platform/postgres/tariff-row.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
@@ -61,7 +62,7 @@ export const fetchArea = async (area: string, options = energyCharts, currency =
 
 export const pricesOf = async (area: string, from: number, to: number, currency = 'EUR') => {
   const read = await withOperator(database, keeper => readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }))
-  return read?.prices.map(({ start, end, value }) => [start, (end - start) / 60_000, value]) ?? []
+  return atOnce(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
 }
 
 /** Begin anew: the clock, what was announced and asked, and what the feeds answer. */

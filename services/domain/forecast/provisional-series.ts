@@ -6,16 +6,19 @@ export type PriceLayer = { readonly starts: readonly number[]; readonly ends: re
 
 type Series = { readonly starts: number[]; readonly ends: number[]; readonly prices: Price[]; readonly confidences: number[] }
 
+/** Forecasts or published prices that are joined between two points where the work can be interrupted. */
+const pricesAtOnce = 1_024
+
 /**
  * Join published prices, which are certain, and forecasts, each with its confidence, to one series: where both have a price the published
  * one holds, and of a forecast that it cuts the rest stays.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
-export const provisionalSeries = (
+export function* provisionalSeries(
   sourceId: string,
   published: PriceLayer,
   forecast: PriceLayer & { readonly confidences: readonly number[] },
-): MarketSeries => {
+): Generator<void, MarketSeries> {
   const { starts, ends, values } = published
   if (forecast.starts.length === 0) return { sourceId, starts, ends, prices: values, confidences: starts.map(() => 1) }
   const series: Series = { starts: [], ends: [], prices: [], confidences: [] }
@@ -40,9 +43,14 @@ export const provisionalSeries = (
       from = Math.max(from, ends[next] as number)
       if ((ends[next] as number) > end) break
       pushPublished()
+      if (next % pricesAtOnce === 0) yield
     }
     if (from < end) push(from, end, ...part)
+    if (index % pricesAtOnce === 0) yield
   }
-  while (next < starts.length) pushPublished()
+  while (next < starts.length) {
+    pushPublished()
+    if (next % pricesAtOnce === 0) yield
+  }
   return { sourceId, ...series }
 }

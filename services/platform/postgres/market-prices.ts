@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import { fromNano, toTimestamp } from './column.ts'
+import { inTurns } from '../event-loop-turn.ts'
+import { toTimestamp } from './column.ts'
 import {
   keptBy,
   type MarketKeeper,
@@ -12,6 +13,8 @@ import {
   type StoredMarket,
 } from './markets.ts'
 import { isLiving } from './page.ts'
+import { pricesFrom } from './price-block.ts'
+import { inBlocks } from './price-blocks.ts'
 import { type PriceChangeSpan, writePriceFanOut } from './price-fan-outs.ts'
 import { type PriceInterval, replacePrices } from './price-overlap.ts'
 import type { Tables } from './tables.ts'
@@ -42,7 +45,7 @@ export const putMarketPrices = async (
   if (rows[0] === undefined) return noMarket
   const market = marketFromRow(rows[0])
   const sorted = prices.toSorted((a, b) => a.start - b.start)
-  const storedPrices = await pricesUnder(query, sourceId, sorted)
+  const storedPrices = await inTurns(pricesFrom(await pricesUnder(query, sourceId, sorted)))
   const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)
   if (changed === null) return accepted({ market, stored, replaced, unchanged, fanOut: null })
   await removePrices(query, sourceId, removed)
@@ -57,42 +60,40 @@ export const putMarketPrices = async (
 }
 
 /**
- * Read the published prices of a source that share time with a span, in the order of time, whole.
+ * Read the published prices of a source that share time with a span, in blocks in the order of time, whole.
  * Null when there is no such source.
  */
 export const readMarketPrices = async (
   keeper: MarketKeeper,
   sourceId: string,
   span: { readonly from: number; readonly to: number },
-): Promise<{ readonly market: StoredMarket; readonly prices: readonly PriceInterval[] } | null> => {
+): Promise<{ readonly market: StoredMarket; readonly blocks: readonly string[] } | null> => {
   const market = await retrieveMarket(keeper, sourceId)
   if (market === null) return null
-  const prices = await pricesUnder(keeper.query, sourceId, [{ start: span.from, end: span.to }])
-  return { market, prices }
+  return { market, blocks: await pricesUnder(keeper.query, sourceId, [{ start: span.from, end: span.to }]) }
 }
 
-type PriceRow = { start_time: number; end_time: number; value: string }
-
-/** Stored prices that share time with any of some sorted intervals, in the order of time. */
+/** Stored prices that share time with any of some sorted intervals, in blocks in the order of time. */
 const pricesUnder = async (
   query: Kysely<Tables>,
   sourceId: string,
   intervals: readonly { readonly start: number; readonly end: number }[],
-): Promise<readonly PriceInterval[]> => {
+): Promise<readonly string[]> => {
   const runs = mergeTouching(intervals)
   // The interval that begins before a run may reach into it; all others begin within.
-  const { rows } = await sql<PriceRow>`
-    select distinct p.start_time, p.end_time, p.value
+  const prices = sql`
+    select distinct p.start_time, p.end_time, p.value, p.confidence
     from unnest(${runs.map(({ start }) => toTimestamp(start))}::timestamptz[], ${runs.map(({ end }) => toTimestamp(end))}::timestamptz[]) as run(a, b)
     cross join lateral (
-      (select start_time, end_time, value from market_prices
+      (select start_time, end_time, value, confidence from market_prices
        where source_id = ${sourceId} and published and start_time < run.a order by start_time desc limit 1)
       union all
-      select start_time, end_time, value from market_prices
+      select start_time, end_time, value, confidence from market_prices
       where source_id = ${sourceId} and published and start_time >= run.a and start_time < run.b
     ) as p
-    where p.end_time > run.a order by p.start_time`.execute(query)
-  return rows.map(row => ({ start: row.start_time, end: row.end_time, value: fromNano(row.value) }))
+    where p.end_time > run.a`
+  const { rows } = await sql<{ prices: string }>`${inBlocks(prices)} order by block`.execute(query)
+  return rows.map(row => row.prices)
 }
 
 const mergeTouching = (intervals: readonly { readonly start: number; readonly end: number }[]) => {

@@ -2,6 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
 import { inTurns } from '../event-loop-turn.ts'
 import { toTimestamp } from './column.ts'
+import { addBlock, noPrices, type PriceColumns, type ReadPrices } from './price-block.ts'
+import { inBlocks } from './price-blocks.ts'
 import type { Tables } from './tables.ts'
 import { type TermsRow, tariffFromTerms, termsColumns } from './tariff-row.ts'
 
@@ -109,9 +111,6 @@ export const readPricingRevisions = async (query: Kysely<Tables>, keys: readonly
   }))
 }
 
-/** Prices of one layer as columns, in the order of time: start and end in ms, value in 1e-9 per kWh. */
-export type PriceColumns = { readonly starts: readonly number[]; readonly ends: readonly number[]; readonly values: readonly bigint[] }
-
 /** Prices of a source that share time with a span, whole, and the revision that they belong to. `knownUntil`: end of the last published price at all. */
 export type SourcePrices = SourceRevision & {
   readonly currencyCode: string
@@ -121,24 +120,22 @@ export type SourcePrices = SourceRevision & {
   readonly knownUntil: number | null
 }
 
+/** A source with one block of its prices as JSON; without any, `prices` is null. */
 type SourceRow = {
   sourceId: string
   revision: number
   currencyCode: string
   knownUntil: number | null
-  published: string | null
-  forecast: string | null
+  published: boolean | null
+  prices: string | null
 }
 
-const pricesOf = (published: boolean) => sql`
-  (select json_build_array(json_agg(extract(epoch from p.start_time) * 1000 order by p.start_time),
-     json_agg(extract(epoch from p.end_time) * 1000 order by p.start_time), json_agg(trim_scale(p.value * 1000000000)::bigint order by p.start_time)
-     ${published ? sql`` : sql`, json_agg(p.confidence order by p.start_time)`})
-   from market_prices p
-   where p.source_id = s.id and p.published = ${published} and p.start_time < r.b
-     and p.start_time >= coalesce((select q.start_time from market_prices q
-       where q.source_id = s.id and q.published = ${published} and q.start_time <= r.a order by q.start_time desc limit 1), r.a)
-     and p.end_time > r.a)`
+const blocksOf = (published: boolean) =>
+  inBlocks(sql`select start_time, end_time, value, confidence from market_prices p
+    where p.source_id = s.id and p.published = ${published} and p.start_time < r.b
+      and p.start_time >= coalesce((select q.start_time from market_prices q
+        where q.source_id = s.id and q.published = ${published} and q.start_time <= r.a order by q.start_time desc limit 1), r.a)
+      and p.end_time > r.a`)
 
 /** Load the prices of some sources, each over its span (ms), in one statement. Unknown sources are left out. */
 export const loadSourcePrices = async (
@@ -148,22 +145,33 @@ export const loadSourcePrices = async (
   const { rows } = await sql<SourceRow>`
     select s.id as "sourceId", s.price_revision as revision, s.currency_code as "currencyCode",
       (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
-      ${pricesOf(true)} as published, ${pricesOf(false)} as forecast
+      b.published, b.prices
     from unnest(${spans.map(({ sourceId }) => sourceId)}::text[], ${spans.map(({ from }) => toTimestamp(from))}::timestamptz[],
       ${spans.map(({ to }) => toTimestamp(to))}::timestamptz[]) as r(id, a, b)
-    join market_sources s on s.id = r.id`.execute(query)
-  return rows.map(row => ({ ...row, published: toColumns(row.published), forecast: toForecast(row.forecast) }))
+    join market_sources s on s.id = r.id
+    left join lateral (select true as published, * from (${blocksOf(true)}) as published
+      union all select false, * from (${blocksOf(false)}) as forecast) as b on true
+    order by s.id, b.block`.execute(query)
+  return inTurns(sourcesFrom(rows))
 }
 
-/** Values are below 2^53 (a million per kWh in 1e-9), so JSON numbers carry them exactly. */
-const toColumns = (text: string | null): PriceColumns => {
-  const [starts, ends, values] = JSON.parse(text ?? '[]') as (readonly number[] | null)[]
-  return { starts: starts ?? [], ends: ends ?? [], values: (values ?? []).map(BigInt) }
-}
-
-const toForecast = (text: string | null): SourcePrices['forecast'] => {
-  const confidences = (JSON.parse(text ?? '[]') as (readonly number[] | null)[])[3] ?? []
-  return { ...toColumns(text), confidences }
+/** Read rows of sources, one block of prices after the other. */
+function* sourcesFrom(rows: readonly SourceRow[]): Generator<void, readonly SourcePrices[]> {
+  const sources = new Map<
+    string,
+    Omit<SourceRow, 'published' | 'prices'> & { readonly published: ReadPrices; readonly forecast: ReadPrices }
+  >()
+  for (const { published, prices, ...row } of rows) {
+    const source = sources.get(row.sourceId) ?? { ...row, published: noPrices(), forecast: noPrices() }
+    sources.set(row.sourceId, source)
+    if (prices !== null) addBlock(published === true ? source.published : source.forecast, prices)
+    yield
+  }
+  return [...sources.values()].map(({ published: { confidences: _, ...published }, forecast, ...source }) => ({
+    ...source,
+    published,
+    forecast: { ...forecast, confidences: forecast.confidences.map(Number) },
+  }))
 }
 
 /** Whether a tariff of a location `l` is priced from a source; one that ended counts, a voided one does not. */

@@ -1,6 +1,6 @@
 import { listAnswer, pageRequest } from '../../contract/list.ts'
 import { type MarketWire, marketCreate, marketDelete, marketList, marketRetrieve, marketToWire } from '../../contract/market.ts'
-import { marketPriceList, marketPricePut, marketPricesToWire } from '../../contract/market-price.ts'
+import { marketPriceList, marketPricePut } from '../../contract/market-price.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -16,6 +16,7 @@ import {
 import { withOperator, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, publishSoon, tenantOf, writeAudit } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
+import { runWork } from '../work/run-work.ts'
 
 /** A shared source is seen in the mode of whoever looks. */
 const toWire = (market: StoredMarket, { caller }: Pick<RequestOf<Operation>, 'caller'>): MarketWire =>
@@ -93,7 +94,12 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
     const read = await asKeeper(dependencies, request, keeper => readMarketPrices(keeper, request.id, { from: start.at, to: end.at }))
     if (read === null) return noMarket
     const { id, currencyCode, liveMode } = toMarket(read.market, request)
-    return accepted(marketPricesToWire({ id, liveMode, currencyCode, prices: read.prices }, end.offsetMinutes))
+    const { layout, signal, caller } = request
+    const input = { view: { id, currencyCode, liveMode }, blocks: read.blocks, offsetMinutes: end.offsetMinutes, layout }
+    const bytes = read.blocks.reduce((length, block) => length + block.length, 0)
+    const isSmall = read.blocks.length <= 1
+    const begun = await runWork(dependencies.thread, { name: 'marketPrices', input, isSmall, bytes, account: caller.accountId, signal })
+    return begun.ok ? { ok: true, written: begun.value.answer } : begun
   }),
 ]
 

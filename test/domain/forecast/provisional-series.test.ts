@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { atOnce } from '../../../services/domain/at-once.ts'
 import { provisionalSeries } from '../../../services/domain/forecast/provisional-series.ts'
 
 type Interval = { readonly start: number; readonly end: number; readonly value: bigint }
@@ -26,7 +27,7 @@ it('at each instant the published price holds, then the forecast, then none; int
   fc.assert(
     fc.property(layer, layer, (published, forecast) => {
       const confidences = forecast.map((_, place) => 0.9 - place / 100)
-      const series = provisionalSeries('mrs_1', columns(published), { ...columns(forecast), confidences })
+      const series = atOnce(provisionalSeries('mrs_1', columns(published), { ...columns(forecast), confidences }))
       const seen = series.starts.map((start, place) => ({ start, end: series.ends[place] ?? 0, place }))
       for (const { start, end, place } of seen) {
         expect(start).toBeLessThan(end)
