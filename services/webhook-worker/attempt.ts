@@ -21,7 +21,7 @@ export type AttemptOptions = {
 }
 
 /** What an attempt brought, and what it means for the endpoint of it. */
-export type Attempt = { readonly claim: Claim; readonly outcome: Outcome; readonly judgement: Judgement['kind'] }
+export type Attempt = { readonly claim: Claim; readonly outcome: Outcome; readonly judgement: Judgement['kind']; readonly isCut: boolean }
 
 /** Data of so many characters is written in some ms. */
 const shortData = 65_536
@@ -88,7 +88,7 @@ const postOf = async (claim: Claim, data: string, createdAt: number, options: At
   return inTurns(signedPost(claim, body, options, options.at()), claim.accountId)
 }
 
-const expired: PostOutcome = { status: null, error: 'event_expired', retryAfter: null, body: '', durationMs: 0 }
+const expired: PostOutcome = { status: null, error: 'event_expired', retryAfter: null, body: '', isCut: false, durationMs: 0 }
 
 const statusOf = { DELIVERED: 'DELIVERED', RETRY: 'PENDING', EXHAUSTED: 'FAILED', GONE: 'FAILED' } as const satisfies Record<
   Judgement['kind'],
@@ -118,5 +118,5 @@ export const attempt = async (claim: Claim, options: AttemptOptions): Promise<At
     responseBody: posted.body,
     at,
   }
-  return { claim, outcome, judgement: judgement.kind }
+  return { claim, outcome, judgement: judgement.kind, isCut: posted.isCut }
 }

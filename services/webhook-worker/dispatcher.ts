@@ -81,7 +81,8 @@ export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
     try {
       const made = await attempt(claim, options)
       if (isAbandoned) return
-      succeeded = made.outcome.status === 'DELIVERED'
+      // An answer that is cut costs a connection: an endpoint with such answers gets no more of them at once.
+      succeeded = made.outcome.status === 'DELIVERED' && !made.isCut
       writer.put(made)
       options.attempted(made)
     } catch (error) {

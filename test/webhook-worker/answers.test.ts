@@ -11,8 +11,8 @@ describe('what answers a webhook', () => {
   it('keeps 16 KiB of an answer, and no NUL, however long it is', async () => {
     await using receiver = await openReceiver(() => ({ status: 200, body: `\0${'ä'.repeat(1_000_000)}` }))
     const dialler = openWebhookDialler(local)
-    const { status, body } = await dialler.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
-    expect([status, body.slice(0, 3), body.includes('\0')]).toEqual([200, '\ufffdää', false])
+    const { status, body, isCut } = await dialler.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
+    expect([status, body.slice(0, 3), body.includes('\0'), isCut]).toEqual([200, '\ufffdää', false, true])
     expect(body.length).toBeLessThanOrEqual(16_384 / 2 + 2)
     await dialler[Symbol.asyncDispose]()
   })

@@ -36,6 +36,7 @@ export const readAnswer = async ({ statusCode, headers, body }: Answer) => {
     status: statusCode,
     error: null,
     retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
+    isCut: size > keptAnswerBytes,
     body: textOf(Buffer.concat(chunks).subarray(0, keptAnswerBytes)),
   }
 }

@@ -15,12 +15,13 @@ export type Post = {
   readonly body: string | Uint8Array
 }
 
-/** What came of a POST: a status, or an `error` and no status. `body`: the first 16 KiB of the answer, as text without NUL. */
+/** What came of a POST: a status, or an `error` and no status. `body`: the first 16 KiB of the answer, as text without NUL; `isCut`: it was longer. */
 export type PostOutcome = {
   readonly status: number | null
   readonly error: string | null
   readonly retryAfter: string | null
   readonly body: string
+  readonly isCut: boolean
   readonly durationMs: number
 }
 
@@ -141,7 +142,13 @@ export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDiall
     },
     post: async request => {
       const startedAt = performance.now()
-      const outcome = await send(request).catch(error => ({ status: null, error: attemptError(error), retryAfter: null, body: '' }))
+      const outcome = await send(request).catch(error => ({
+        status: null,
+        error: attemptError(error),
+        retryAfter: null,
+        body: '',
+        isCut: false,
+      }))
       return { ...outcome, durationMs: Math.round(performance.now() - startedAt) }
     },
     [Symbol.asyncDispose]: async () => (await agent)?.destroy(),
