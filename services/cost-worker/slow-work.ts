@@ -1,6 +1,6 @@
 import type { PricingBook } from '../platform/pricing-book.ts'
 import { endPortion, type OwedStep } from './owed-steps.ts'
-import type { LaneRecord, Origin } from './settle.ts'
+import { isCounted, type LaneRecord, type Origin } from './settle.ts'
 import type { Arrived } from './settle-step.ts'
 import type { Portion, SplitStep } from './split-step.ts'
 import { edgesAbout } from './step-load.ts'
@@ -52,6 +52,8 @@ export type SlowWork = {
 
 /** A batch has about so many pieces, at least one record, and so many records at most. */
 const batchBounds = { pieces: 50_000, records: 20_000 }
+/** Pieces of a batch of a location with tiers, as a multiple of those before it. */
+const growthOfBatch = 3
 /** Records and readings that may wait, in all and of one account, and their pieces of one account: these take some ten seconds. */
 export type SlowBounds = { readonly records: number; readonly ofAccount: number; readonly piecesOfAccount: number }
 
@@ -99,6 +101,8 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
   const busy = new Map<string, number>()
   const loads = new Map<string, AccountLoad>()
   const partitions = new Map<number, number>()
+  /** Pieces that batches have taken of a location with tiers since it became busy. */
+  const passed = new Map<string, number>()
   let waiting = 0
 
   const piecesOf = ({ record: { locationId, tariffDirection, start, end } }: LaneRecord, unknown = unknownPieces): number => {
@@ -160,6 +164,29 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
     }
   }
 
+  const isTiered = ({ locationId, records }: Portion): boolean =>
+    records.some(entry => {
+      const held = pricing.held(locationId, entry.record.start)
+      return held !== undefined && isCounted(held, entry)
+    })
+
+  /**
+   * Take from one location within the room of a batch. Records of a location with tiers may cause all before them to be costed again. A batch
+   * therefore takes more of it than the batches before: the whole then grows in proportion to the records.
+   */
+  const takeWithin = (locations: Map<string, Waiting[]>, locationId: string, room: Room): readonly Taken[] => {
+    const [first] = locations.get(locationId) ?? []
+    if (first === undefined || !isTiered(first)) return takeFrom(locations, locationId, room)
+    const before = passed.get(locationId) ?? 0
+    const own = { ...room, pieces: Math.max(room.pieces, growthOfBatch * before) }
+    const most = own.pieces
+    const taken = takeFrom(locations, locationId, own)
+    passed.set(locationId, before + most - own.pieces)
+    room.pieces -= most - own.pieces
+    room.records = own.records
+    return taken
+  }
+
   /**
    * Take the first portions of a location that fit, the last of them maybe in part: orders that would each pass over the same rows become
    * one only where they are done together. What is left of the location goes behind the others of its account.
@@ -194,7 +221,7 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
       for (const [accountId, locations] of [...accounts]) {
         const locationId = firstOf(locations.keys(), id => !taken.has(id))
         if (locationId === undefined || !hasRoom(room)) continue
-        taken.set(locationId, takeFrom(locations, locationId, room))
+        taken.set(locationId, takeWithin(locations, locationId, room))
         // The account goes behind all others.
         accounts.delete(accountId)
         if (locations.size > 0) accounts.set(accountId, locations)
@@ -230,7 +257,10 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
       partitions.set(partition, (partitions.get(partition) ?? 1) - 1)
       const left = (busy.get(locationId) ?? 1) - 1
       if (left > 0) busy.set(locationId, left)
-      else busy.delete(locationId)
+      else {
+        busy.delete(locationId)
+        passed.delete(locationId)
+      }
     }
   }
 
@@ -250,6 +280,7 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
       busy.clear()
       loads.clear()
       partitions.clear()
+      passed.clear()
       waiting = 0
     },
   }

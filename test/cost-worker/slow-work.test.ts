@@ -5,6 +5,7 @@ import type { LaneRecord } from '../../services/cost-worker/settle.ts'
 import { type SlowBatch, slowWork } from '../../services/cost-worker/slow-work.ts'
 import { type Portion, splitStep } from '../../services/cost-worker/split-step.ts'
 import type { Step } from '../../services/cost-worker/step.ts'
+import type { HeldPricing } from '../../services/platform/pricing-book.ts'
 import { hexId } from '../suites/cost-rows.ts'
 
 const day = 86_400_000
@@ -65,8 +66,8 @@ describe('slow work', () => {
   const portionOf = (accountId: string, locationId: string, records: readonly LaneRecord[]): Portion => ({
     ...{ accountId, locationId, partition: 0, records, readings: [], orders: [] },
   })
-  const open = () => {
-    const work = slowWork({ held: () => undefined })
+  const open = (held: () => HeldPricing | undefined = () => undefined) => {
+    const work = slowWork({ held })
     const add = (...portions: readonly Portion[]): void =>
       work.add({ portions, slowChunks: new Map() }, owedStep({ ...stepOf([]), chunks: [] }, []), Promise.resolve())
     const take = (): readonly (string | null)[] | null => {
@@ -92,6 +93,29 @@ describe('slow work', () => {
     expect([work.isBusy('x'), work.isBusy('y'), work.isBusy('z')]).toEqual([true, false, false])
     expect(take()).toEqual([...Array.from({ length: 22 }, (_, index) => `x${index + 98}`), 'later0'])
     expect([work.isBusy('x'), take()]).toEqual([false, null])
+  })
+
+  it('takes three times as much as before of a location with tiers, for each batch may cause all before it to be costed again', () => {
+    const plan = { commodity: { bandCount: 24 }, nonCommodity: null, market: null }
+    const eras = [{ from: 0, to: 365 * day, plan }]
+    const heldWith = (tiered: boolean) => () =>
+      ({ snapshot: { directions: { IMPORT: { tiered: { COMMODITY: tiered, NON_COMMODITY: false }, eras } } } }) as unknown as HeldPricing
+    // A record of 9 days counts as 9 × 24 + 1 = 217 pieces: 231 are a batch of 50,000.
+    const sizesOf = (isTiered: boolean): readonly number[] => {
+      const { add, take } = open(heldWith(isTiered))
+      add(
+        portionOf(
+          accounts.a,
+          'x',
+          Array.from({ length: 1_000 }, (_, index) => recordOf(accounts.a, 'x', 9, `x${index}`)),
+        ),
+      )
+      const sizes: number[] = []
+      for (let batch = take(); batch !== null; batch = take()) sizes.push(batch.length)
+      return sizes
+    }
+    expect(sizesOf(false)).toEqual([231, 231, 231, 231, 76])
+    expect(sizesOf(true)).toEqual([231, 693, 76])
   })
 
   it('takes what steps brought of a location together, so that its orders become one', () => {
