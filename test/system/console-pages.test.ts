@@ -25,6 +25,15 @@ const database = () => records ?? expect.fail('no system runs')
 const signIn = (account: string, key: string): Promise<Visitor> => signInAt(sandbox().base_url, account, key)
 const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
 
+it('makes two pages of an account at once, lets some wait, and refuses more with words', async () => {
+  const one = await testVisitor()
+  const seen = await Promise.all(Array.from({ length: 200 }, () => one.get('/console/locations')))
+  const refused = seen.filter(({ status }) => status !== 200)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused.length).toBeLessThan(200 - 62)
+  for (const { status, text } of refused) expect([status, text.includes('<h1>Too many pages</h1>')]).toEqual([503, true])
+})
+
 describe('the page of the account', () => {
   const page = '/console/account'
   const addresses = { privacy_url: 'https://volt.example/privacy', terms_url: '', logo_url: 'https://cdn.volt.example/logo.svg' }

@@ -1,5 +1,6 @@
-import { exactNumber } from '../../contract/exact-number.ts'
+import { readExactJson } from '../../contract/exact-json.ts'
 import type { TokenSubject } from '../../platform/bearer-token.ts'
+import { inTurns } from '../../platform/event-loop-turn.ts'
 
 /** What the interface answered: its object, or the words of its refusal. Numbers keep their texts, so that no digit is lost. */
 export type Answered<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly status: number; readonly fault: Fault }
@@ -25,11 +26,11 @@ type Means = {
 /** No request leaves the process: the address is only there because a request has one. */
 const address = 'http://service.internal'
 
-/** Read JSON; every number keeps its text. */
-const parse = (text: string): unknown => {
-  const keep = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
-    typeof value === 'number' ? exactNumber(context?.source ?? String(value)) : value
-  return JSON.parse(text, keep)
+/** Read what the interface answered in slices of the turn of an account: a page may ask for thousands of prices. */
+const parse = async (text: string, account: string): Promise<unknown> => {
+  const parsed = await inTurns(readExactJson(text), account)
+  if (!parsed.ok) throw new Error(`the interface answered no JSON: ${parsed.refusal.message}`)
+  return parsed.value
 }
 
 const faultOf = (body: unknown): Fault => {
@@ -44,8 +45,8 @@ const faultOf = (body: unknown): Fault => {
   }
 }
 
-const read = async <T>(response: Response): Promise<Answered<T>> => {
-  const body = parse(await response.text())
+const read = async <T>(response: Response, account: string): Promise<Answered<T>> => {
+  const body = await parse(await response.text(), account)
   return response.ok ? { ok: true, value: body as T } : { ok: false, status: response.status, fault: faultOf(body) }
 }
 
@@ -54,7 +55,7 @@ export const apiOf = ({ fetch, sign }: Means, subject: TokenSubject): Api => {
   return async (method, path, body) => {
     const headers = { Authorization: `Bearer ${await sign(subject)}`, 'Api-Version': '2025-09-14', 'Content-Type': 'application/json' }
     const content = body === undefined ? {} : { body: JSON.stringify(body) }
-    return read(await fetch(new Request(address + path, { method, headers, ...content })))
+    return read(await fetch(new Request(address + path, { method, headers, ...content })), subject.accountId)
   }
 }
 
@@ -69,5 +70,5 @@ export const logIn = async (
     Authorization: `Basic ${Buffer.from(`${accountId}:${key}`).toString('base64')}`,
     ...(forwarded === null ? {} : { 'X-Forwarded-For': forwarded }),
   }
-  return read(await fetch(new Request(`${address}/login`, { headers }), visitor.environment))
+  return read(await fetch(new Request(`${address}/login`, { headers }), visitor.environment), '')
 }

@@ -1,6 +1,7 @@
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens } from '../../platform/bearer-token.ts'
 import { isFailure } from '../../platform/failure.ts'
+import { type FairShare, fairShare } from '../../platform/fair-share.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import type { Secret } from '../../platform/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
@@ -35,6 +36,12 @@ export type ConsoleMeans = {
 const nothingHere = problem('Nothing here', 'There is no such page. Choose one of the places of the console.', 404)
 const alreadySent = problem('Sent before', 'This form was sent before. Go back to its page to see how things stand.', 409)
 
+const tooMany = problem('Too many pages', 'Your account opens many pages at once. Load the page again soon.', 503)
+
+/** Pages that are made at once, in all and for one account; so many of an account may wait. Source: docs/promises.md #i8, #s6. */
+const pageLimits = { atOnce: 8, ofAccount: 2, waiting: 62 }
+const never = new AbortController().signal
+
 /** Find the route of a path, and the ids that stand in it. */
 const find = (routes: readonly Route[], method: string, path: string) => {
   for (const route of routes) {
@@ -50,14 +57,19 @@ type Sent = { readonly request: Request; readonly environment: unknown }
 /** A request of somebody who is signed in. */
 type Call = Omit<Visit, 'ids' | 'api'> & { readonly method: 'GET' | 'POST' }
 
+/** What a console keeps between visits: its pages, the forms that were sent, and the accounts' turns. */
+type Desk = { readonly routes: readonly Route[]; readonly forms: SentForms; readonly share: FairShare }
+
 /** Show the page of a path, or do what its form asks for; a form that was sent before is not done again. */
-const visit = async (means: ConsoleMeans, routes: readonly Route[], forms: SentForms, call: Call): Promise<Response> => {
+const visit = async (means: ConsoleMeans, { routes, forms, share }: Desk, call: Call): Promise<Response> => {
   const { method, path, form, signedIn, at } = call
   const found = find(routes, method, path)
   if (found === null) return pageAnswer(nothingHere, path, call)
+  const leave = await share.enter(signedIn.accountId, never)
+  if (leave === null) return pageAnswer(tooMany, path, call)
   const name = form.get('form') ?? ''
-  if (method === 'POST' && !forms.begin(name)) return pageAnswer(alreadySent, path, call)
   try {
+    if (method === 'POST' && !forms.begin(name)) return pageAnswer(alreadySent, path, call)
     const api = apiOf({ fetch: means.fetch, sign: subject => means.bearerTokens.sign(subject, at) }, signedIn)
     const shown = await found.route.show({ ...call, api, ids: found.ids })
     if ('status' in shown && (shown.status ?? 200) >= 400) forms.forget(name)
@@ -65,11 +77,13 @@ const visit = async (means: ConsoleMeans, routes: readonly Route[], forms: SentF
   } catch (error) {
     forms.forget(name)
     throw error
+  } finally {
+    leave()
   }
 }
 
 /** Answer a request: the way in where nobody is signed in, else its page. Forms are taken from pages of this console alone. */
-const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: SentForms, sent: Sent): Promise<Response> => {
+const answer = async (means: ConsoleMeans, desk: Desk, sent: Sent): Promise<Response> => {
   const { request } = sent
   const [url, at] = [new URL(request.url), means.at()]
   const path = trimEnd(url.pathname, '/')
@@ -85,7 +99,7 @@ const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: Sent
     await signOut(means, token)
     return redirect(signInPath, { cookie: cookieFor('session', '', { secure: isSecure(request, url), seconds: 0 }) })
   }
-  return visit(means, routes, forms, { ...audience, method, path, query: url.searchParams, form, at })
+  return visit(means, desk, { ...audience, method, path, query: url.searchParams, form, at })
 }
 
 /**
@@ -95,7 +109,7 @@ const answer = async (means: ConsoleMeans, routes: readonly Route[], forms: Sent
  */
 export const createConsole = (means: ConsoleMeans): ((request: Request, environment: unknown) => Promise<Response>) => {
   const routes = [...overviewRoutes, ...locationRoutes, ...eventRoutes, ...webhookRoutes, ...keyRoutes(means), ...accountRoutes(means)]
-  const forms = sentForms()
+  const desk: Desk = { routes, forms: sentForms(), share: fairShare(pageLimits) }
   return async (request, environment) => {
     const { pathname } = new URL(request.url)
     if (!['GET', 'HEAD', 'POST'].includes(request.method))
@@ -103,7 +117,7 @@ export const createConsole = (means: ConsoleMeans): ((request: Request, environm
     const asset = pathname.startsWith(assetPath) ? assetOf(pathname.slice(assetPath.length)) : null
     if (asset !== null) return fileAnswer(asset.body, asset.mediaType)
     try {
-      return await answer(means, routes, forms, { request, environment })
+      return await answer(means, desk, { request, environment })
     } catch (error) {
       return failed(error, pathname, means.logger)
     }
