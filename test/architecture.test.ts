@@ -32,6 +32,7 @@ describe('the walls stop', () => {
     ['ambient time', 'services/cost-worker/x.ts', 'const at = Date.now()'],
     ['the present date', 'services/platform/x.ts', 'const at = new Date()'],
     ['chance', 'services/platform/mint.ts', 'const a = Math.random()'],
+    ['a server past the bounds of connections', 'services/platform/metrics.ts', "import { createServer } from 'node:http'"],
     ['ambient settings', 'services/platform/x.ts', 'const a = process.env.A'],
   ]
 

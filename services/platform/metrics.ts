@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { orderedServer } from './http/in-order.ts'
 import { watchTurns } from './longest-turn.ts'
 
 /** Every figure that the system tells of itself. Lanes are partitions of `meter.records.v1`. */
@@ -91,7 +91,7 @@ export const serveMetrics = async (
   { registry }: Metrics,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<AsyncDisposable & { readonly port: number }> => {
-  const server = createServer((request, response) => {
+  const server = orderedServer({}, () => (request, response) => {
     if (request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end()
       return

@@ -43,12 +43,13 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ['services/contract/', 'services/platform/config.ts'],
 }
 
-/** Words that bring ambient time, chance or settings, and the files that may hold them. */
+/** Words that bring ambient time, chance or settings, or open a server past its bounds, and the files that may hold them. */
 const ambient: readonly { readonly word: RegExp; readonly name: string; readonly homes: readonly string[] }[] = [
   { word: /\bDate\.now\b/, name: 'Date.now', homes: ['services/platform/clock.ts'] },
   { word: /\bnew Date\(\s*\)/, name: 'new Date()', homes: [] },
   { word: /\bMath\.random\b/, name: 'Math.random', homes: [] },
   { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
+  { word: /\bcreateServer\b/, name: 'createServer', homes: ['services/platform/http/in-order.ts'] },
   { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
 ]
 

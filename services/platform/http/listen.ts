@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
@@ -7,6 +7,7 @@ import { errorObject, statusOf } from '../../contract/error.ts'
 import { versionOf } from '../../contract/layout.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Ports } from './binding.ts'
+import { orderedServer } from './in-order.ts'
 import { areTooTiny } from './request-body.ts'
 
 /** Limits of the server itself: what comes before a request can be read at all. */
@@ -206,16 +207,17 @@ const takeWaiting = async (server: Server, until: number): Promise<void> => {
 }
 
 /** Close no connection as idle while an answer was written whole and is still being sent: the server takes that one for idle too. */
-const sendWhole = (server: Server): void => {
+const sendWhole = (server: Server, listener: RequestListener): RequestListener => {
   const underWay = new Set<ServerResponse>()
-  server.prependListener('request', (_, outgoing) => {
-    underWay.add(outgoing)
-    outgoing.once('close', () => underWay.delete(outgoing))
-  })
   const closeIdle = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => {
     for (const { writableEnded, writableFinished } of underWay) if (writableEnded && !writableFinished) return
     closeIdle()
+  }
+  return (incoming, outgoing) => {
+    underWay.add(outgoing)
+    outgoing.once('close', () => underWay.delete(outgoing))
+    listener(incoming, outgoing)
   }
 }
 
@@ -262,10 +264,10 @@ export const listen = async (
     const { status, headers, body } = unreadable(refusalOf(undefined), means)
     return new Response(body, { status, headers })
   }
-  const server = createServer(serverLimits, refuseLongTargets(requestListener(app, errorHandler, means), means))
+  const answerRequest = refuseLongTargets(requestListener(app, errorHandler, means), means)
+  const server = orderedServer(serverLimits, opened => sendWhole(opened, answerRequest))
   // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  sendWhole(server)
   server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))
   const address = await bound(server, host, port)
   let closing: Promise<void> | undefined
