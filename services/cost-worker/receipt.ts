@@ -1,14 +1,7 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import type { BlockColumn } from '../platform/clickhouse/native-block.ts'
-import {
-  type BatchFailureRow,
-  batchColumns,
-  batchFailureColumns,
-  batchPartColumns,
-  encodeBatches,
-  encodeBatchFailures,
-  encodeBatchParts,
-} from '../platform/clickhouse/receipts.ts'
+import { type BlockColumn, encodeBlocksInSteps } from '../platform/clickhouse/native-block.ts'
+import { type BatchFailureRow, batchColumns, batchFailureColumns, batchPartColumns } from '../platform/clickhouse/receipts.ts'
+import { inTurns } from '../platform/event-loop-turn.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import type { StepAccount } from './step.ts'
 
@@ -43,19 +36,13 @@ const failedWhole = ({ unreadable }: StepAccount): readonly BatchFailureRow[] =>
     ),
   )
 
-const insert = async <Row>(
-  db: ClickHouse,
-  table: string,
-  columns: readonly BlockColumn<Row>[],
-  rows: readonly Row[],
-  encode: (rows: readonly Row[]) => Buffer,
-): Promise<void> => {
-  if (rows.length > 0) await db.insert({ table, columns, bytes: encode(rows) })
+const insert = async <Row>(db: ClickHouse, table: string, columns: readonly BlockColumn<Row>[], rows: readonly Row[]): Promise<void> => {
+  if (rows.length > 0) await db.insert({ table, columns, bytes: await inTurns(encodeBlocksInSteps(columns, rows)) })
 }
 
 /** Write records that failed; they never vanish from their receipts. */
 export const writeFailures = (db: ClickHouse, failures: readonly BatchFailureRow[]): Promise<void> =>
-  insert(db, 'meter_batch_failures', batchFailureColumns, failures, encodeBatchFailures)
+  insert(db, 'meter_batch_failures', batchFailureColumns, failures)
 
 /** Write what steps mean for receipts: after their rows are stored and their poison is kept aside. Repeats write the same rows. */
 export const writeReceipts = async (
@@ -76,6 +63,6 @@ export const writeReceipts = async (
   )
   const batches = steps.flatMap(({ step }) => step.submissions)
   await writeFailures(db, failures)
-  await insert(db, 'meter_batch_parts', batchPartColumns, parts, encodeBatchParts)
-  await insert(db, 'meter_batches', batchColumns, batches, encodeBatches)
+  await insert(db, 'meter_batch_parts', batchPartColumns, parts)
+  await insert(db, 'meter_batches', batchColumns, batches)
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { openTurns } from '../platform/event-loop-turn.ts'
 import { Failure } from '../platform/failure.ts'
 import { type ChunkBatch, toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
@@ -140,7 +141,16 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
           value: codec.encodeLane({ ...submission, refused }),
           headers: { ...headers(), ...toObjectsHeader(refused) },
         })
-      await settleAll(headerSlices(submission.refused).map(append))
+      const appends: Promise<unknown>[] = []
+      const turns = openTurns(submission.accountId)
+      for (const refused of headerSlices(submission.refused)) {
+        if (turns.isOver()) await turns.next()
+        const appending = append(refused)
+        // A failure is met below: the messages after it may still have to be encoded.
+        appending.catch(() => undefined)
+        appends.push(appending)
+      }
+      await settleAll(appends)
     },
   }
 }

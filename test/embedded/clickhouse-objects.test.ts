@@ -12,14 +12,8 @@ import {
   receiptOfBatch,
   spanOfLocation,
 } from '../../services/platform/clickhouse/meter-object-reads.ts'
-import {
-  batchColumns,
-  batchFailureColumns,
-  batchPartColumns,
-  encodeBatches,
-  encodeBatchFailures,
-  encodeBatchParts,
-} from '../../services/platform/clickhouse/receipts.ts'
+import { encodeBlock } from '../../services/platform/clickhouse/native-block.ts'
+import { batchColumns, batchFailureColumns, batchPartColumns } from '../../services/platform/clickhouse/receipts.ts'
 import { hexId } from '../suites/cost-rows.ts'
 import {
   all,
@@ -106,9 +100,9 @@ describe('receipts', () => {
       { ...batch, recordNumber: 2, foundLater: true, recordReferenceId: null, error: 'falls', ...nobody },
     ]
     for (let i = 0; i < 3; i += 1) {
-      await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBatches([header]) })
-      await db.insert({ table: 'meter_batch_parts', columns: batchPartColumns, bytes: encodeBatchParts(parts) })
-      await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures(failures) })
+      await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBlock(batchColumns, [header]) })
+      await db.insert({ table: 'meter_batch_parts', columns: batchPartColumns, bytes: encodeBlock(batchPartColumns, parts) })
+      await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, failures) })
     }
     expect(await receiptOfBatch(db, tenant, batch.batchId)).toEqual({
       recordsSubmitted: 10,

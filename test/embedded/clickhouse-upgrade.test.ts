@@ -12,7 +12,8 @@ import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-bl
 import { pageOfRows } from '../../services/platform/clickhouse/meter-cost-pages.ts'
 import { rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import { receiptOfBatch } from '../../services/platform/clickhouse/meter-object-reads.ts'
-import { batchFailureColumns, encodeBatchFailures } from '../../services/platform/clickhouse/receipts.ts'
+import { encodeBlock } from '../../services/platform/clickhouse/native-block.ts'
+import { batchFailureColumns } from '../../services/platform/clickhouse/receipts.ts'
 import { applySchemas, schemaFiles, statementsOf } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
 
@@ -146,7 +147,7 @@ describe('a folder of a release with 5 schema files', () => {
       locationId: home,
       deviceId: null,
     }
-    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures([added]) })
+    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, [added]) })
     await db.insert(meterCostBlock([costRow({ recordId: hexId('', 9), start: start + 5 * hour, locationId: other })]))
     expect((await receiptOfBatch(db, tenant, batchId))?.failures.map(({ recordNumber }) => recordNumber)).toEqual([3, 5, 6])
     expect(await storedRows(db)).toHaveLength(newest.length + 1)

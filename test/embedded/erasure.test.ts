@@ -7,7 +7,8 @@ import { createEraser, type LostEnergy } from '../../services/cost-worker/erase.
 import { batchIds } from '../../services/platform/batch-id.ts'
 import { eraseRows } from '../../services/platform/clickhouse/erase-rows.ts'
 import { idLiteral } from '../../services/platform/clickhouse/literals.ts'
-import { batchColumns, batchFailureColumns, encodeBatches, encodeBatchFailures } from '../../services/platform/clickhouse/receipts.ts'
+import { encodeBlock } from '../../services/platform/clickhouse/native-block.ts'
+import { batchColumns, batchFailureColumns } from '../../services/platform/clickhouse/receipts.ts'
 import { presentInstant } from '../../services/platform/clock.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
@@ -224,7 +225,7 @@ describe('the worker', () => {
       { ...tenant, batchId, ...failure, recordNumber: 1, recordReferenceId: 'of before' },
       { ...tenant, batchId, ...failure, recordNumber: 2, recordReferenceId: 'of another', locationId: world.other },
     ]
-    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures(failures) })
+    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, failures) })
     await insert([metered(world.home, null, 12, { batchId })])
     await eraseRows(db, { ...tenant, locationIds: [world.home], deviceIds: [], receiptsBefore: null }, { keepPlaces: false })
     const found = await db.rows(
@@ -243,8 +244,8 @@ describe('the worker', () => {
     const failure = { recordNumber: 1, foundLater: true, recordReferenceId: 'reading', error: `${world.home} is not in the registry` }
     const batches = [before, after].map(batchId => ({ ...tenant, batchId, ...counts }))
     const failures = [before, after].map(batchId => ({ ...tenant, batchId, ...failure, locationId: null, deviceId: null }))
-    await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBatches(batches) })
-    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBatchFailures(failures) })
+    await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBlock(batchColumns, batches) })
+    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, failures) })
     await erased(tenant.accountId)
     await workerErases(tenant.accountId)
     for (const table of ['customers', 'devices', 'tariffs']) expect(await idsIn(table), table).toEqual([])

@@ -79,6 +79,19 @@ export function* encodeBlockInSteps<Row>(columns: Columns<Row>, rows: readonly R
   return to.bytes.subarray(0, to.at)
 }
 
+/** Rows of a block where many blocks follow each other. */
+const rowsOfBlock = 512
+
+/** Encode rows as blocks that follow each other, in steps between which others can have a turn: also a single column takes long for many. */
+export function* encodeBlocksInSteps<Row>(columns: Columns<Row>, rows: readonly Row[]): Generator<void, Buffer> {
+  const blocks: Buffer[] = []
+  for (let first = 0; first < rows.length; first += rowsOfBlock) {
+    blocks.push(encodeBlock(columns, rows.slice(first, first + rowsOfBlock)))
+    yield
+  }
+  return Buffer.concat(blocks)
+}
+
 /** Encode rows as one block at once. */
 export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer => atOnce(encodeBlockInSteps(columns, rows))
 

@@ -1,4 +1,4 @@
-import { type BlockColumn, column, encodeBlock, type Kind } from './native-block.ts'
+import { type BlockColumn, column, type Kind } from './native-block.ts'
 import { bool, id, instant, text, uint32 } from './native-kinds.ts'
 
 type Batch = { readonly accountId: string; readonly liveMode: boolean; readonly batchId: string }
@@ -55,7 +55,3 @@ export const batchFailureColumns: readonly BlockColumn<BatchFailureRow>[] = [
   failure('location_id', id('loc_'), row => row.locationId ?? `loc_${none}`),
   failure('device_id', id('dev_'), row => row.deviceId ?? `dev_${none}`),
 ]
-
-export const encodeBatches = (rows: readonly BatchRow[]): Buffer => encodeBlock(batchColumns, rows)
-export const encodeBatchParts = (rows: readonly BatchPartRow[]): Buffer => encodeBlock(batchPartColumns, rows)
-export const encodeBatchFailures = (rows: readonly BatchFailureRow[]): Buffer => encodeBlock(batchFailureColumns, rows)
