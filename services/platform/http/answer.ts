@@ -65,9 +65,21 @@ export const toResponse = async (answer: Answer, requestId: string, request: Ans
   if (length < worthCompressing) return written(answer.body, length, answer.status, headers)
   headers['Vary'] = vary
   if (!takes(request.acceptEncoding, 'gzip')) return written(answer.body, length, answer.status, headers)
-  const compressed = await deflate(answer.body, { level: 4 })
+  const compressed = await compress(answer.body)
   headers['Content-Encoding'] = 'gzip'
   return written(compressed, compressed.length, answer.status, headers)
+}
+
+const deflated = new WeakMap<Uint8Array, ReturnType<typeof deflate>>()
+
+/** Compress a body. Bytes are compressed once for as long as they are kept: those of a page are the same for all who read it. */
+export const compress = (body: string | Uint8Array<ArrayBuffer>): ReturnType<typeof deflate> => {
+  if (typeof body === 'string') return deflate(body, { level: 4 })
+  const known = deflated.get(body)
+  if (known !== undefined) return known
+  const made = deflate(body, { level: 4 })
+  deflated.set(body, made)
+  return made
 }
 
 const written = (body: string | Uint8Array<ArrayBuffer>, length: number, status: number, headers: Record<string, string>): Response => {

@@ -30,13 +30,18 @@ export const healthPages = (live: readonly Check[], ready: readonly Check[]): re
   health('/health/ready', ready),
 ]
 
-/** Serve content that is made in slices when it is first asked for. */
+const inBytes = (content: PageContent): PageContent => {
+  const body = typeof content.body === 'string' ? Buffer.from(content.body) : content.body
+  return { ...content, body }
+}
+
+/** Serve content that is made in slices when it is first asked for; its bytes are kept, and what is made of them with them. */
 export const lazyPage = (path: string, make: () => Generator<void, PageContent>): Page => {
   let made: Promise<PageContent> | undefined
   return {
     path,
     read: () => {
-      made ??= inSlices(make())
+      made ??= inSlices(make()).then(inBytes)
       return made
     },
   }
