@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { leaveChunks } from '../../services/platform/http/chunks.ts'
@@ -71,6 +73,12 @@ describe('work in a thread', () => {
     expect(passed).toBeLessThan(60)
     expect(passed).toBeGreaterThan(0)
     await Promise.all(running)
+  })
+
+  it.runIf(process.platform === 'linux')('has a lower priority than the threads that answer', async () => {
+    await beganSteps(threadOf(), input(1, 0, 1)).then(textOf)
+    const priorities = readdirSync('/proc/self/task').map(task => getPriority(Number(task)))
+    expect(Math.max(...priorities)).toBe(Math.min(getPriority() + 10, 19))
   })
 
   it('makes no more chunks than are taken, but a few', async () => {

@@ -1,3 +1,6 @@
+import { readlinkSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
+import { basename } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { FromThread, PausableWork, ToThread, WorkStep, WorkTable } from './work-messages.ts'
@@ -28,11 +31,28 @@ const begin = (table: WorkTable, name: string, input: unknown): PausableWork => 
   return start(input as never)
 }
 
+/** How far the thread's priority lies below that of the process, on the operating system's scale of -20 (first) to 19 (last). */
+const lowerBy = 10
+
+/**
+ * Let the threads that answer requests go first where the CPUs do not suffice for all. Linux alone gives each thread a priority of its own;
+ * elsewhere the thread keeps that of the process.
+ */
+const lowerPriority = (): void => {
+  try {
+    const thread = Number(basename(readlinkSync('/proc/thread-self')))
+    setPriority(thread, Math.min(getPriority(process.pid) + lowerBy, 19))
+  } catch {
+    // The work is done all the same.
+  }
+}
+
 /**
  * Do the work of a thread: in slices, accounts in turn, each work no further than its bytes are asked for. Messages are read between slices, so
  * that what is stopped stops within one. Source: docs/promises.md #s6.
  */
 export const serveWork = (port: MessagePort, table: WorkTable): void => {
+  lowerPriority()
   const works = new Map<number, Running>()
   /** When each account had its last slice, as a count of slices. */
   const turnOf = new Map<string, number>()
