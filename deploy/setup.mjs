@@ -11,9 +11,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const modules = join(root, 'node_modules')
 const stampFile = join(modules, '.wattledger-setup')
 const linkedNode = join(modules, '.bin', 'node')
-const neededMajor = 24
+const minNodeMajor = 24
 
-function stop(message) {
+function exitWithError(message) {
   console.error(`\nwattledger: ${message}`)
   process.exit(1)
 }
@@ -25,15 +25,15 @@ function stampNow() {
 }
 
 /** Run npm of this machine in the project; a line every few seconds tells that it is alive. */
-function npm(words) {
+function npm(args) {
   const script = process.env.npm_execpath
   const [command, prefix] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []]
   const startedAt = Date.now()
-  const alive = setInterval(() => console.error(`  … ${Math.round((Date.now() - startedAt) / 1000)} s`), 5000)
+  const progressTimer = setInterval(() => console.error(`  … ${Math.round((Date.now() - startedAt) / 1000)} s`), 5000)
   return new Promise(resolve => {
-    const child = spawn(command, [...prefix, ...words], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
+    const child = spawn(command, [...prefix, ...args], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
     const finish = code => {
-      clearInterval(alive)
+      clearInterval(progressTimer)
       resolve(code)
     }
     child.on('error', error => {
@@ -49,16 +49,16 @@ function versionOf(node) {
   return run.status === 0 ? run.stdout.trim() : null
 }
 
-const isFitting = version => version !== null && Number(version.slice(1).split('.')[0]) >= neededMajor
+const isSupportedVersion = version => version !== null && Number(version.slice(1).split('.')[0]) >= minNodeMajor
 
 /** npm 9 and 10 drop the link of a platform package's `node`, and some platforms have no such package: make the link here. */
 function linkNode() {
-  if (existsSync(linkedNode) && isFitting(versionOf(linkedNode))) return
+  if (existsSync(linkedNode) && isSupportedVersion(versionOf(linkedNode))) return
   const packaged = join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node')
   const candidate = existsSync(packaged) ? packaged : process.execPath
-  if (!isFitting(versionOf(candidate))) {
-    stop(
-      `Node ${neededMajor} or newer is needed. There is no packaged one for ${process.platform}-${process.arch}, and this is ${process.version}. Install Node ${neededMajor}, then run the same command again.`,
+  if (!isSupportedVersion(versionOf(candidate))) {
+    exitWithError(
+      `Node ${minNodeMajor} or newer is needed. There is no packaged one for ${process.platform}-${process.arch}, and this is ${process.version}. Install Node ${minNodeMajor}, then run the same command again.`,
     )
   }
   mkdirSync(dirname(linkedNode), { recursive: true })
@@ -69,16 +69,17 @@ function linkNode() {
 const stamp = stampNow()
 const isReady = existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp && existsSync(linkedNode)
 if (!isReady) {
-  if (process.platform === 'win32') stop('Windows is not supported: use WSL 2, Linux or macOS.')
+  if (process.platform === 'win32') exitWithError('Windows is not supported: use WSL 2, Linux or macOS.')
   const unverified = unverifiedOn(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')), thisPlatform())
   if (unverified.length > 0) {
-    stop(
+    exitWithError(
       `package-lock.json has no hash of ${unverified.join(', ')}, so what npm would install here could not be verified. Run \`node deploy/complete-lock.mjs\`, which asks your registry for the hashes, then run the same command again.`,
     )
   }
   console.error('wattledger: installing packages (once, about half a minute and 1.1 GB)')
   const code = await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-progress'])
-  if (code !== 0) stop(`npm ci ended with code ${code}. What it printed above says why; run the same command again once that is mended.`)
+  if (code !== 0)
+    exitWithError(`npm ci ended with code ${code}. What it printed above says why; run the same command again once that is mended.`)
   linkNode()
   writeFileSync(stampFile, stamp)
   console.error('wattledger: packages installed')

@@ -1,13 +1,13 @@
-import type { Part, Shared } from './part.ts'
+import type { RoleModule, SharedDependencies } from './part.ts'
 import { batchIds } from './platform/batch-id.ts'
 import { bearerTokens } from './platform/bearer-token.ts'
-import { presentInstant } from './platform/clock.ts'
+import { currentInstant } from './platform/clock.ts'
 import { isCurrency } from './platform/place/country.ts'
 import { marketAreasOf } from './platform/place/market-areas.ts'
-import { placeOf } from './platform/place/place.ts'
+import { geocode } from './platform/place/place.ts'
 import { findProviders } from './platform/postgres/providers.ts'
 import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
-import { pricingBook } from './platform/pricing-book.ts'
+import { pricingCache } from './platform/pricing-book.ts'
 import { loadCredentialsKey } from './platform/secrets.ts'
 import { timeZone } from './platform/time-zone.ts'
 import { openWorkThread, type WorkThread } from './platform/work-thread/work-thread.ts'
@@ -21,7 +21,7 @@ import { startLeasedWork } from './query-service/events/timers.ts'
 import { recordTimers } from './query-service/events/timers-of-records.ts'
 import { deadLetterOperations } from './query-service/lanes/dead-letters.ts'
 import { startErasureRelay } from './query-service/lanes/erasure-relay.ts'
-import { type OrderRelay, startOrderRelay } from './query-service/lanes/order-relay.ts'
+import { type RecostRelay, startRecostRelay } from './query-service/lanes/order-relay.ts'
 import { forecastWork } from './query-service/markets/forecast-work.ts'
 import { marketFeedOperations } from './query-service/markets/market-feed-operations.ts'
 import { openMarketFeeds } from './query-service/markets/market-feeds.ts'
@@ -31,56 +31,60 @@ import { scheduleOperations } from './query-service/prices/schedules.ts'
 import { resealWork } from './query-service/registry/reseal-work.ts'
 import { workThreadOptions } from './query-service/work/work-thread-options.ts'
 
-const at = presentInstant
+const at = currentInstant
 
-const lanesOf = ({ log, codec, generation }: Shared) => ({ log, codec, generation })
+const recostAppenderOf = ({ log, codec, generation }: SharedDependencies) => ({ log, codec, generation })
 
 /** Start what brings changes to the lanes and what is due by the clock. */
-const openRelays = (shared: Shared, opening: AsyncDisposableStack): OrderRelay => {
+const openRelays = (shared: SharedDependencies, opening: AsyncDisposableStack): RecostRelay => {
   const { database, log, codec, logger, metrics } = shared
-  const relay = opening.use(startOrderRelay({ ...lanesOf(shared), database, logger, at }))
-  opening.use(startErasureRelay({ ...lanesOf(shared), database, logger, at }))
+  const relay = opening.use(startRecostRelay({ ...recostAppenderOf(shared), database, logger, at }))
+  opening.use(startErasureRelay({ ...recostAppenderOf(shared), database, logger, at }))
   const published = (events: number) => metrics.eventsPublished.inc(events)
-  const forecasts = forecastWork({ database, timeZone, announce: relay.announce, logger, at })
+  const forecasts = forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at })
   opening.use(
-    startLeasedWork({ database, logger }, [eventRelay({ database, log, codec, published }), ...recordTimers(database, at), forecasts]),
+    startLeasedWork({ database, logger }, [
+      eventRelay({ database, log, codec, onPublished: published }),
+      ...recordTimers(database, at),
+      forecasts,
+    ]),
   )
   return relay
 }
 
-const dependenciesOf = (shared: Shared, relay: OrderRelay, thread: WorkThread): QueryServiceDependencies => ({
+const dependenciesOf = (shared: SharedDependencies, relay: RecostRelay, thread: WorkThread): QueryServiceDependencies => ({
   thread,
   database: shared.database,
   metering: meteringFacts(shared.clickHouse),
   providersOf: ids => findProviders(shared.database.operator, ids),
   idempotency: shared.idempotency,
-  placeOf,
+  geocode,
   areasOf: marketAreasOf,
   isCurrency,
   timeZone,
-  publishOrders: relay.publish,
+  publishRecosts: relay.publish,
   announcePrices: relay.announce,
-  referencesChanged: shared.referenceChanges.announce,
-  judgeWebhookUrl: shared.dialler.judge,
+  onReferencesChanged: shared.referenceChanges.announce,
+  validateWebhookUrl: shared.webhookClient.validateUrl,
   bearerTokens: bearerTokens(shared.secrets.secret),
   secret: shared.secrets.secret,
   requestsPerSecond: shared.config.rateLimitPerSecond,
 })
 
 /** Open the query service: its relays, timers and feeds run until the stack is disposed of. */
-export const openQueryService = async (shared: Shared, opening: AsyncDisposableStack): Promise<Part> => {
+export const openQueryService = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<RoleModule> => {
   const { config, database, clickHouse, metrics, logger, secrets } = shared
   const relay = openRelays(shared, opening)
   const thread = opening.use(openWorkThread(workThreadOptions))
   const dependencies = dependenciesOf(shared, relay, thread)
-  const feeds = { database, choice: config.marketFeeds, fetch, timeZone, areasOf: marketAreasOf, at, metrics, logger }
-  const markets = { ...feeds, publishOrders: relay.publish, announcePrices: relay.announce }
-  opening.use(await openMarketFeeds(markets))
-  const pricing = pricingBook(database, timeZone)
+  const feedOptions = { database, choice: config.marketFeeds, fetch, timeZone, areasOf: marketAreasOf, at, metrics, logger }
+  const marketOptions = { ...feedOptions, publishRecosts: relay.publish, announcePrices: relay.announce }
+  opening.use(await openMarketFeeds(marketOptions))
+  const pricing = pricingCache(database, timeZone)
   const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
-  const loaded = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
-  const credentialsKey = loaded.value
-  await confirmSecret(database, 'credentials_key', { ...loaded, secret: credentialsKey, at: at() })
+  const loadedKey = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
+  const credentialsKey = loadedKey.value
+  await confirmSecret(database, 'credentials_key', { ...loadedKey, secret: credentialsKey, at: at() })
   const connect = await openConnect(dependencies, { pricing, logger, fetch, at, credentialsKey, path: config.connectPath })
   const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
   opening.use(startLeasedWork({ database, logger }, [connect.work, ...(resealing === null ? [] : [resealing])]))
@@ -92,9 +96,9 @@ export const openQueryService = async (shared: Shared, opening: AsyncDisposableS
       ...queryServiceOperations(dependencies),
       ...connect.operations,
     ],
-    operatorOperations: [...deadLetterOperations({ ...lanesOf(shared), logger }), ...marketFeedOperations(markets)],
-    pages: connect.pages,
-    live: [],
+    operatorOperations: [...deadLetterOperations({ ...recostAppenderOf(shared), logger }), ...marketFeedOperations(marketOptions)],
+    staticRoutes: connect.staticRoutes,
+    liveChecks: [],
     mount: app => mountConsole(app, { database, bearerTokens: dependencies.bearerTokens, secret: secrets.secret, at, logger }),
   }
 }

@@ -1,19 +1,19 @@
 import type { Config } from './platform/config.ts'
 import type { createApp } from './platform/http/app.ts'
-import type { Binding, Page } from './platform/http/binding.ts'
-import type { Check } from './platform/http/pages.ts'
+import type { Binding, StaticRoute } from './platform/http/binding.ts'
+import type { HealthCheck } from './platform/http/pages.ts'
 import type { IdempotencyKeys } from './platform/idempotency-store.ts'
 import type { ReferenceChanges } from './platform/reference-changes.ts'
 import type { SlowBacklog } from './platform/slow-backlog.ts'
 import type { Logger } from './platform/telemetry.ts'
-import type { WebhookDialler } from './platform/webhook-dialler/dialler.ts'
+import type { WebhookHttpClient } from './platform/webhook-dialler/dialler.ts'
 import type { Stores } from './stores.ts'
 
 /** What every role of a process is opened with. */
-export type Shared = Stores & {
+export type SharedDependencies = Stores & {
   readonly config: Config
   readonly logger: Logger
-  readonly dialler: WebhookDialler
+  readonly webhookClient: WebhookHttpClient
   readonly idempotency: IdempotencyKeys
   /** Between the roles of this process. */
   readonly referenceChanges: ReferenceChanges
@@ -22,16 +22,22 @@ export type Shared = Stores & {
 }
 
 /** What a role brings into its process. */
-export type Part = {
+export type RoleModule = {
   /** Operations of callers, as the documents of the interface show them. */
   readonly operations: readonly Binding[]
   /** Operations of the operator, in no document. */
   readonly operatorOperations: readonly Binding[]
-  readonly pages: readonly Page[]
+  readonly staticRoutes: readonly StaticRoute[]
   /** Signs that its loops move. */
-  readonly live: readonly Check[]
+  readonly liveChecks: readonly HealthCheck[]
   /** Add what uses the whole interface as its callers do. */
   readonly mount: (app: ReturnType<typeof createApp>) => void
 }
 
-export const emptyPart: Part = { operations: [], operatorOperations: [], pages: [], live: [], mount: () => undefined }
+export const emptyRoleModule: RoleModule = {
+  operations: [],
+  operatorOperations: [],
+  staticRoutes: [],
+  liveChecks: [],
+  mount: () => undefined,
+}

@@ -4,7 +4,7 @@ import { appendAudit } from './platform/postgres/audit-log.ts'
 import type { Database } from './platform/postgres/database.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
 import { readSandbox, type Sandbox, sandboxFile } from './platform/sandbox-file.ts'
-import { type Secret, writePrivately } from './platform/secrets.ts'
+import { type Secret, writePrivateFile } from './platform/secrets.ts'
 
 /**
  * Make the sandbox account on the first start, and keep its file true to the address on later ones.
@@ -22,23 +22,23 @@ export const prepareSandbox = async (
   },
 ): Promise<{ readonly sandbox: Sandbox | null; readonly isNew: boolean }> => {
   const { dataFolder, baseUrl, operatorKey, secret, at } = options
-  const known = readSandbox(dataFolder)
-  if (known !== null && (await retrieveAccount(database.operator, known.account_id)) !== null) {
-    const sandbox = { ...known, base_url: baseUrl, operator_key: operatorKey }
-    if (known.base_url !== baseUrl || known.operator_key !== operatorKey) writePrivately(sandboxFile(dataFolder), sandbox)
+  const stored = readSandbox(dataFolder)
+  if (stored !== null && (await retrieveAccount(database.operator, stored.account_id)) !== null) {
+    const sandbox = { ...stored, base_url: baseUrl, operator_key: operatorKey }
+    if (stored.base_url !== baseUrl || stored.operator_key !== operatorKey) writePrivateFile(sandboxFile(dataFolder), sandbox)
     return { sandbox, isNew: false }
   }
-  if (known === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
+  if (stored === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
   const sandbox = await withOperator(database, async ({ query }) => {
     // Of processes that start together one makes it.
     await waitForFirstAccount(query)
-    if (known === null && (await listAccounts(query)).length > 0) return null
-    const account = await createAccount(query, { displayName: 'Sandbox', defaultLayout: 'current', requestsPerSecond: null }, at)
-    const keyFor = async (liveMode: boolean) => {
+    if (stored === null && (await listAccounts(query)).length > 0) return null
+    const account = await createAccount(query, { displayName: 'Sandbox', defaultApiVersion: 'current', requestsPerSecond: null }, at)
+    const createKey = async (liveMode: boolean) => {
       const draft = { scope: 'all', description: 'Sandbox' } as const
       const tenant = { accountId: account.id, liveMode }
-      const made = await createApiKey(query, tenant, draft, secret, at)
-      const { id, scope, last4, description } = made.apiKey
+      const created = await createApiKey(query, tenant, draft, secret, at)
+      const { id, scope, last4, description } = created.apiKey
       await appendAudit(query, tenant, {
         actor: 'system',
         action: 'api_key.create',
@@ -46,17 +46,17 @@ export const prepareSandbox = async (
         detail: { scope, last4, description },
         at,
       })
-      return made.secret
+      return created.secret
     }
-    const made: Sandbox = {
+    const created: Sandbox = {
       base_url: baseUrl,
       account_id: account.id,
-      live_key: await keyFor(true),
-      test_key: await keyFor(false),
+      live_key: await createKey(true),
+      test_key: await createKey(false),
       operator_key: operatorKey,
     }
-    writePrivately(sandboxFile(dataFolder), made)
-    return made
+    writePrivateFile(sandboxFile(dataFolder), created)
+    return created
   })
   return { sandbox, isNew: sandbox !== null }
 }

@@ -56,7 +56,7 @@ const reasonOf = (error: unknown): string | null => {
 
 const drainMs = 15_000
 
-const repeatMs = 1_000
+const repeatedSignalMs = 1_000
 
 /**
  * Resolves with the name of the first signal that asks to stop; another one, a second later or more, ends the process at once.
@@ -64,10 +64,10 @@ const repeatMs = 1_000
  */
 const stopSignal = (): Promise<NodeJS.Signals> =>
   new Promise(resolve => {
-    let askedAt: number | null = null
+    let requestedAt: number | null = null
     const stop = (signal: NodeJS.Signals): void => {
-      if (askedAt !== null && performance.now() - askedAt > repeatMs) process.exit(128 + constants.signals[signal])
-      askedAt ??= performance.now()
+      if (requestedAt !== null && performance.now() - requestedAt > repeatedSignalMs) process.exit(128 + constants.signals[signal])
+      requestedAt ??= performance.now()
       resolve(signal)
     }
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
@@ -77,12 +77,12 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
  * Run the service until it is told to stop: start in order, print where it is, drain on SIGTERM and Ctrl-C, exit 0.
  * A start that fails prints the reason and exits 1.
  */
-export const runService = async (words: readonly string[], variables: Readonly<Record<string, string | undefined>>): Promise<void> => {
-  if (words.includes('--help') || words.includes('-h')) {
+export const runService = async (args: readonly string[], variables: Readonly<Record<string, string | undefined>>): Promise<void> => {
+  if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(help())
     return
   }
-  if (words.includes('--version')) {
+  if (args.includes('--version')) {
     process.stdout.write(`${version}\n`)
     return
   }
@@ -90,18 +90,18 @@ export const runService = async (words: readonly string[], variables: Readonly<R
   const stopping = stopSignal()
   try {
     const config = readConfig(variables)
-    const chosen = readRoles(words, config)
-    const log = createLogger(config.logLevel)
-    const system = await openSystem(config, log, line => process.stdout.write(`  ${line}\n`), chosen)
+    const chosenRoles = readRoles(args, config)
+    const logger = createLogger(config.logLevel)
+    const system = await openSystem(config, logger, line => process.stdout.write(`  ${line}\n`), chosenRoles)
     process.stdout.write(welcome(system, config.dataFolder, performance.now() - startedAt))
-    log.info({ port: system.port, start_ms: Math.round(performance.now() - startedAt) }, 'ready')
+    logger.info({ port: system.port, start_ms: Math.round(performance.now() - startedAt) }, 'ready')
     const signal = await stopping
-    log.info({ signal }, 'draining')
+    logger.info({ signal }, 'draining')
     // A drain that hangs must not hold the process for ever: what is not answered by then was not acknowledged.
-    const cut = setTimeout(() => process.exit(1), drainMs)
+    const killTimer = setTimeout(() => process.exit(1), drainMs)
     await system[Symbol.asyncDispose]()
-    clearTimeout(cut)
-    log.info('stopped')
+    clearTimeout(killTimer)
+    logger.info('stopped')
   } catch (error) {
     const reason = reasonOf(error)
     process.stderr.write(

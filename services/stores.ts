@@ -3,30 +3,30 @@ import { join } from 'node:path'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { fairReads } from './platform/clickhouse/fair-reads.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
-import { presentInstant } from './platform/clock.ts'
+import { currentInstant } from './platform/clock.ts'
 import { type Config, type Role, roles } from './platform/config.ts'
-import { embeddedParts } from './platform/distributed-settings.ts'
+import { embeddedStores } from './platform/distributed-settings.ts'
 import { Failure, isFailure } from './platform/failure.ts'
-import type { Check } from './platform/http/pages.ts'
+import type { HealthCheck } from './platform/http/pages.ts'
 import { type Codec, openCodec } from './platform/log/codec.ts'
 import { confluentSchemaIds } from './platform/log/confluent-schema-ids.ts'
 import { lockFolder } from './platform/log/folder-lock.ts'
 import type { Log } from './platform/log/log.ts'
 import { localSchemaIds } from './platform/log/schema-ids.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
-import { answerWithin } from './platform/patience.ts'
+import { withTimeout } from './platform/patience.ts'
 import { listAccounts } from './platform/postgres/accounts.ts'
 import { type Database, openDatabase } from './platform/postgres/database.ts'
 import { startEmbeddedServer } from './platform/postgres/embedded-server.ts'
-import { raiseLaneGeneration, readLaneGeneration } from './platform/postgres/lane-generation.ts'
+import { raiseTopicGeneration, readTopicGeneration } from './platform/postgres/lane-generation.ts'
 import { migrate } from './platform/postgres/migrate.ts'
 import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
 import { loadSecrets, type Secrets } from './platform/secrets.ts'
 
 const topic = 'meter.records.v1'
-const lookEveryMs = 2_000
+const generationPollMs = 2_000
 /** A server that has not brought its tables up to date by then is away for whoever can do without it. */
-const tablesMs = 5_000
+const schemaTimeoutMs = 5_000
 
 // Packages of the parts are loaded by those who use them: the client of a broker takes a quarter of a start, the engine 145 MB.
 
@@ -45,18 +45,18 @@ export type Stores = {
   readonly generation: () => number
 }
 
-const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report, launched: () => void): Promise<Database> => {
+const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report, onLaunched: () => void): Promise<Database> => {
   const { dataFolder, postgresUrl: url } = config
-  if (url !== null) launched()
-  const address = url === null ? stack.use(await startEmbeddedServer({ dataFolder, report, launched })).address : { url }
+  if (url !== null) onLaunched()
+  const address = url === null ? stack.use(await startEmbeddedServer({ dataFolder, report, onLaunched })).address : { url }
   for (const name of await migrate(address)) report(`schema ${name} applied`)
   return stack.use(openDatabase({ address }))
 }
 
-const openEngine = async ({ clickHouse, dataFolder }: Config, told: Report): Promise<ClickHouse> => {
+const openClickHouseClient = async ({ clickHouse, dataFolder }: Config, report: Report): Promise<ClickHouse> => {
   if (clickHouse === null) {
     const { openChdb, readLimits } = await import('./platform/clickhouse/chdb.ts')
-    return fairReads(openChdb({ folder: join(dataFolder, 'clickhouse'), told }), readLimits)
+    return fairReads(openChdb({ folder: join(dataFolder, 'clickhouse'), log: report }), readLimits)
   }
   const { openClickHouseHttp, readLimits } = await import('./platform/clickhouse/clickhouse-http.ts')
   const { caFile, ...server } = clickHouse
@@ -77,33 +77,33 @@ const neededStores: Readonly<Record<Role, readonly StoreName[]>> = {
   'webhook-worker': ['postgres', 'log'],
 }
 
-const areNeeded = (store: StoreName, chosen: readonly Role[]): boolean => chosen.some(role => neededStores[role].includes(store))
+const isNeeded = (store: StoreName, chosenRoles: readonly Role[]): boolean => chosenRoles.some(role => neededStores[role].includes(store))
 
 /** The signs that the stores answer which these roles can do nothing without. */
-export const storesReady = ({ database, clickHouse, log }: Stores, chosen: readonly Role[]): readonly Check[] => {
-  const ask: Readonly<Record<StoreName, () => Promise<unknown>>> = {
+export const storeChecks = ({ database, clickHouse, log }: Stores, chosenRoles: readonly Role[]): readonly HealthCheck[] => {
+  const checks: Readonly<Record<StoreName, () => Promise<unknown>>> = {
     postgres: () => listAccounts(database.operator),
     clickhouse: () => clickHouse.rows('SELECT 1'),
     log: () => log.lag(topic, 0, 'cost-worker'),
   }
-  const needed = storeNames.filter(name => areNeeded(name, chosen))
-  return needed.map(name => ({ name, isWell: () => ask[name]().then(() => true) }))
+  const needed = storeNames.filter(name => isNeeded(name, chosenRoles))
+  return needed.map(name => ({ name, isHealthy: () => checks[name]().then(() => true) }))
 }
 
 const openClickHouse = async (
   config: Config,
   stack: AsyncDisposableStack,
   report: Report,
-  chosen: readonly Role[],
+  chosenRoles: readonly Role[],
 ): Promise<ClickHouse> => {
-  const clickHouse = stack.adopt(await openEngine(config, report), db => db.close())
+  const clickHouse = stack.adopt(await openClickHouseClient(config, report), db => db.close())
   const applied = applySchemas(clickHouse, schemaFiles(), config.clickHouse?.isReplicated ?? false)
-  if (areNeeded('clickhouse', chosen)) await applied
-  else await answerWithin(tablesMs, () => applied).catch(goOnWithout(report))
+  if (isNeeded('clickhouse', chosenRoles)) await applied
+  else await withTimeout(schemaTimeoutMs, () => applied).catch(continueWithout(report))
   return clickHouse
 }
 
-const goOnWithout =
+const continueWithout =
   (report: Report) =>
   (error: unknown): void => {
     if (!isFailure(error) || !error.retriable) throw error
@@ -117,41 +117,41 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
       import('./platform/log/kafka/kafka-log.ts'),
       import('./platform/log/kafka/kafka-settings.ts'),
     ])
-    const kafka = await openKafkaLog({ address: kafkaAddress(config.kafka), prefix, now: presentInstant, told: report })
+    const kafka = await openKafkaLog({ address: kafkaAddress(config.kafka), prefix, now: currentInstant, log: report })
     return stack.adopt(kafka, opened => opened.close())
   }
   const partitions = config.logPartitions
-  const roomBytes = Math.floor(config.logMaxBytes / partitions)
-  const records = { partitions, roomBytes, retentionMs: config.logRetentionMs }
+  const capacityBytes = Math.floor(config.logMaxBytes / partitions)
+  const records = { partitions, roomBytes: capacityBytes, retentionMs: config.logRetentionMs }
   const { openLmdbLog } = await import('./platform/log/lmdb-log.ts')
-  const log = await openLmdbLog({ folder: join(config.dataFolder, 'log'), now: presentInstant, topics: { [topic]: records } })
+  const log = await openLmdbLog({ folder: join(config.dataFolder, 'log'), now: currentInstant, topics: { [topic]: records } })
   stack.adopt(log, opened => opened.close())
   return log
 }
 
 const findGeneration = async ({ operator }: Database, partitions: number): Promise<number> => {
   const known =
-    (await readLaneGeneration(operator, topic)) ?? (await raiseLaneGeneration(operator, topic, null, partitions, presentInstant()))
-  const current = known ?? (await readLaneGeneration(operator, topic))
-  if (current !== null && current.partitions !== partitions) {
-    const change = `${topic} has ${partitions} partitions, its lanes were counted for ${current.partitions}`
-    throw new Failure('partitions_changed', `${change}; run "npx wattledger topics" first`, { retriable: false })
+    (await readTopicGeneration(operator, topic)) ?? (await raiseTopicGeneration(operator, topic, null, partitions, currentInstant()))
+  const currentGeneration = known ?? (await readTopicGeneration(operator, topic))
+  if (currentGeneration !== null && currentGeneration.partitions !== partitions) {
+    const explanation = `${topic} has ${partitions} partitions, its lanes were counted for ${currentGeneration.partitions}`
+    throw new Failure('partitions_changed', `${explanation}; run "npx wattledger topics" first`, { retriable: false })
   }
-  return current?.generation ?? 0
+  return currentGeneration?.generation ?? 0
 }
 
 /** Find the generation, and look every few seconds whether it still is the present one. */
 const openGeneration = async (database: Database, partitions: number, stack: AsyncDisposableStack): Promise<() => number> => {
   const found = await findGeneration(database, partitions)
-  let present = found
-  const look = async (): Promise<void> => {
-    present = (await readLaneGeneration(database.operator, topic))?.generation ?? present
+  let current = found
+  const refresh = async (): Promise<void> => {
+    current = (await readTopicGeneration(database.operator, topic))?.generation ?? current
   }
   // While PostgreSQL does not answer, the last word holds.
-  const looking = setInterval(() => void look().catch(() => undefined), lookEveryMs)
-  stack.defer(() => clearInterval(looking))
+  const timer = setInterval(() => void refresh().catch(() => undefined), generationPollMs)
+  stack.defer(() => clearInterval(timer))
   return () => {
-    if (present === found) return found
+    if (current === found) return found
     throw new Failure('lanes_renumbered', 'the lanes were renumbered: start this process again', { retriable: true })
   }
 }
@@ -174,18 +174,18 @@ export const openStores = async (
   config: Config,
   stack: AsyncDisposableStack,
   report: Report,
-  chosen: readonly Role[] = roles,
+  chosenRoles: readonly Role[] = roles,
 ): Promise<Stores> => {
   makeFolders(config.dataFolder)
   // With all parts outside, processes may share the folder.
-  if (embeddedParts(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
+  if (embeddedStores(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
   const loaded = loadSecrets(config.dataFolder, config)
   const { promise: launched, resolve } = Promise.withResolvers<void>()
   const postgres = openPostgres(config, stack, report, resolve)
   await Promise.race([launched, postgres])
-  const opened = [openLog(config, stack, report), openClickHouse(config, stack, report, chosen), postgres] as const
-  const [log, clickHouse, database] = await settled(opened)
-  await confirmSecret(database, 'secret', { ...loaded, secret: loaded.value.secret, at: presentInstant() })
+  const opened = [openLog(config, stack, report), openClickHouse(config, stack, report, chosenRoles), postgres] as const
+  const [log, clickHouse, database] = await waitForAll(opened)
+  await confirmSecret(database, 'secret', { ...loaded, secret: loaded.value.secret, at: currentInstant() })
   const address = config.schemaRegistry
   const codec = await openCodec(address === null ? localSchemaIds() : confluentSchemaIds({ address, fetch }))
   const generation = await openGeneration(database, log.partitions(topic), stack)
@@ -193,7 +193,7 @@ export const openStores = async (
 }
 
 /** Wait for all, also where one fails, so that whatever was opened by then is closed again. */
-const settled = async <T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> => {
+const waitForAll = async <T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> => {
   await Promise.allSettled(promises)
   return (await Promise.all(promises)) as unknown as T
 }

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { layouts } from './contract/layout.ts'
+import { apiVersions } from './contract/layout.ts'
 import { openApiSteps } from './contract/openapi.ts'
 import { openCostWorker } from './open-cost-worker.ts'
 import { openIngestGateway } from './open-ingest-gateway.ts'
 import { openQueryService } from './open-query-service.ts'
 import { openWebhookWorker } from './open-webhook-worker.ts'
-import type { Part, Shared } from './part.ts'
+import type { RoleModule, SharedDependencies } from './part.ts'
 import { authenticator, operatorAuthenticator } from './platform/authenticate.ts'
 import { bearerTokens } from './platform/bearer-token.ts'
-import { presentInstant } from './platform/clock.ts'
+import { currentInstant } from './platform/clock.ts'
 import { type Config, type Role, roles } from './platform/config.ts'
 import { createApp } from './platform/http/app.ts'
 import { defaultLimits, type Ports } from './platform/http/binding.ts'
 import { listen } from './platform/http/listen.ts'
-import { type Check, documentPage, healthPages } from './platform/http/pages.ts'
+import { documentRoute, type HealthCheck, healthRoutes } from './platform/http/pages.ts'
 import { idempotencyKeys } from './platform/idempotency-store.ts'
 import { serveMetrics } from './platform/metrics.ts'
 import { keyStore, readKeyState } from './platform/postgres/api-keys.ts'
-import { holdIdempotency } from './platform/postgres/idempotency-holder.ts'
+import { holdIdempotencyLock } from './platform/postgres/idempotency-holder.ts'
 import { referenceFinder } from './platform/postgres/references.ts'
 import { referenceChanges } from './platform/reference-changes.ts'
 import type { Sandbox } from './platform/sandbox-file.ts'
@@ -26,12 +26,12 @@ import { sealWith } from './platform/seal.ts'
 import { slowBacklog } from './platform/slow-backlog.ts'
 import type { Logger } from './platform/telemetry.ts'
 import { keyVerifier } from './platform/verify-key.ts'
-import { openWebhookDialler } from './platform/webhook-dialler/dialler.ts'
+import { openWebhookHttpClient } from './platform/webhook-dialler/dialler.ts'
 import { notFoundPage } from './query-service/reference/landing.ts'
 import { referencePages } from './query-service/reference-page.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'
 import { prepareSandbox } from './sandbox.ts'
-import { openStores, type Report, type Stores, storesReady } from './stores.ts'
+import { openStores, type Report, type Stores, storeChecks } from './stores.ts'
 
 /** The whole system in one process, ready; disposing of it drains and closes in the reverse order of opening. */
 export type System = AsyncDisposable & {
@@ -52,51 +52,53 @@ const stopLimits = { requestsMs: 10_500, workersAfterMs: 5_000, rolesMs: 13_500 
 /** Roles that have work to end, and that no request uses but by what they store. */
 const workerRoles: readonly Role[] = ['cost-worker', 'webhook-worker']
 
-const portsOf = ({ database, secrets, metrics, idempotency, logger }: Shared): Ports => ({
+const portsOf = ({ database, secrets, metrics, idempotency, logger }: SharedDependencies): Ports => ({
   authenticate: authenticator(bearerTokens(secrets.secret), subject => readKeyState(database.operator, subject)),
   verifyKey: keyVerifier(secrets.secret, keyStore(database.operator)),
   authenticateOperator: operatorAuthenticator(secrets.operatorKey),
   findReferences: referenceFinder(database),
   idempotency,
-  at: presentInstant,
+  now: currentInstant,
   notFoundPage,
-  refused: refusalEvents(database, logger),
+  onRefusal: refusalEvents(database, logger),
   elapsed: () => performance.now(),
-  mintRequestId: () => `req_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+  newRequestId: () => `req_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
   log: logger,
-  observe: ({ operation, status, layout, durationMs }) => {
-    metrics.requests.inc({ operation, status, layout })
+  observe: ({ operation, status, apiVersion, durationMs }) => {
+    metrics.requests.inc({ operation, status, layout: apiVersion })
     metrics.requestSeconds.observe({ operation }, durationMs / 1000)
   },
 })
 
 /** A process that writes into lanes of old must be started again. */
-const lanesCurrent = ({ generation }: Stores): Check => ({ name: 'lanes', isWell: () => generation() >= 0 })
+const generationCheck = ({ generation }: Stores): HealthCheck => ({ name: 'lanes', isHealthy: () => generation() >= 0 })
 
-const forbiddenRestMs = 60_000
+const forbiddenLogIntervalMs = 60_000
 
 /** Log a refused webhook address once a minute at most: its caller reads only that the address is not public. */
 const warnOfForbidden = (logger: Logger): ((host: string) => void) => {
   let silentUntil = 0
   return host => {
-    if (presentInstant() < silentUntil) return
-    silentUntil = presentInstant() + forbiddenRestMs
+    if (currentInstant() < silentUntil) return
+    silentUntil = currentInstant() + forbiddenLogIntervalMs
     const advice = 'set WATTLEDGER_WEBHOOK_ALLOW_NETWORKS to allow private networks'
     logger.warn({ host: host.slice(0, 255) }, `Webhook address refused because it is not public; ${advice}`)
   }
 }
 
 const openShared = async (
-  { config, logger }: Pick<Shared, 'config' | 'logger'>,
+  { config, logger }: Pick<SharedDependencies, 'config' | 'logger'>,
   report: Report,
   opening: AsyncDisposableStack,
-  chosen: readonly Role[],
-): Promise<Shared> => {
-  const stores = await openStores(config, opening, report, chosen)
-  const dialler = opening.use(openWebhookDialler({ allowedNetworks: config.webhookAllowedNetworks, onForbidden: warnOfForbidden(logger) }))
-  const { holder } = opening.use(await holdIdempotency(stores.database))
+  chosenRoles: readonly Role[],
+): Promise<SharedDependencies> => {
+  const stores = await openStores(config, opening, report, chosenRoles)
+  const webhookClient = opening.use(
+    openWebhookHttpClient({ allowedNetworks: config.webhookAllowedNetworks, onForbidden: warnOfForbidden(logger) }),
+  )
+  const { holder } = opening.use(await holdIdempotencyLock(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
-  return { ...stores, config, logger, dialler, idempotency, referenceChanges: referenceChanges(), slowBacklog: slowBacklog() }
+  return { ...stores, config, logger, webhookClient, idempotency, referenceChanges: referenceChanges(), slowBacklog: slowBacklog() }
 }
 
 /** Close all side by side: one that hangs takes no time from the others, and none may hold the stores open for ever. */
@@ -116,17 +118,17 @@ type RoleStop = {
 
 const openRoleStop = (logger: Logger): RoleStop => {
   const stacks = { workers: [] as AsyncDisposableStack[], others: [] as AsyncDisposableStack[] }
-  let since: number | null = null
+  let stopStartedAt: number | null = null
   let ending: Promise<void> | null = null
   const leftMs = (): number => {
-    since ??= performance.now()
-    return since + stopLimits.rolesMs - performance.now()
+    stopStartedAt ??= performance.now()
+    return stopStartedAt + stopLimits.rolesMs - performance.now()
   }
   const endWorkers = (): Promise<void> => {
     ending ??= closeAll(stacks.workers, logger, leftMs())
     return ending
   }
-  let early: NodeJS.Timeout | undefined
+  let workersTimer: NodeJS.Timeout | undefined
   return {
     stackOf: role => {
       const stack = new AsyncDisposableStack()
@@ -134,27 +136,31 @@ const openRoleStop = (logger: Logger): RoleStop => {
       return stack
     },
     begin: () => {
-      since ??= performance.now()
-      early = setTimeout(() => void endWorkers(), stopLimits.workersAfterMs)
+      stopStartedAt ??= performance.now()
+      workersTimer = setTimeout(() => void endWorkers(), stopLimits.workersAfterMs)
     },
     end: async () => {
-      clearTimeout(early)
+      clearTimeout(workersTimer)
       await Promise.all([endWorkers(), closeAll(stacks.others, logger, leftMs())])
     },
   }
 }
 
-const openParts = async (shared: Shared, { stackOf }: RoleStop, chosen: readonly Role[]): Promise<readonly Part[]> => {
-  const parts: Part[] = []
-  if (chosen.includes('cost-worker')) parts.push(await openCostWorker(shared, stackOf('cost-worker')))
-  if (chosen.includes('ingest-gateway')) parts.push(openIngestGateway(shared, stackOf('ingest-gateway')))
-  if (chosen.includes('query-service')) parts.push(await openQueryService(shared, stackOf('query-service')))
-  if (chosen.includes('webhook-worker')) parts.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
-  return parts
+const openRoles = async (
+  shared: SharedDependencies,
+  { stackOf }: RoleStop,
+  chosenRoles: readonly Role[],
+): Promise<readonly RoleModule[]> => {
+  const roleModules: RoleModule[] = []
+  if (chosenRoles.includes('cost-worker')) roleModules.push(await openCostWorker(shared, stackOf('cost-worker')))
+  if (chosenRoles.includes('ingest-gateway')) roleModules.push(openIngestGateway(shared, stackOf('ingest-gateway')))
+  if (chosenRoles.includes('query-service')) roleModules.push(await openQueryService(shared, stackOf('query-service')))
+  if (chosenRoles.includes('webhook-worker')) roleModules.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
+  return roleModules
 }
 
 /** Serve the metrics; on a free port if the default one is taken and nobody chose it. */
-const openMetrics = async ({ config, metrics }: Shared, report: Report): ReturnType<typeof serveMetrics> => {
+const openMetrics = async ({ config, metrics }: SharedDependencies, report: Report): ReturnType<typeof serveMetrics> => {
   const { host, metricsPort: port, isMetricsPortFree } = config
   try {
     return await serveMetrics(metrics, { host, port })
@@ -167,23 +173,23 @@ const openMetrics = async ({ config, metrics }: Shared, report: Report): ReturnT
 }
 
 const appOf = (
-  { parts, ready }: { readonly parts: readonly Part[]; readonly ready: readonly Check[] },
-  shared: Shared,
+  { roleModules, ready }: { readonly roleModules: readonly RoleModule[]; readonly ready: readonly HealthCheck[] },
+  shared: SharedDependencies,
   ports: Ports,
 ): ReturnType<typeof createApp> => {
-  const operations = parts.flatMap(part => part.operations)
+  const operations = roleModules.flatMap(roleModule => roleModule.operations)
   const declared = operations.map(({ operation }) => operation)
-  const live = [lanesCurrent(shared), ...parts.flatMap(part => part.live)]
-  const pages = [
-    ...healthPages(live, ready),
-    ...layouts.map(layout => documentPage(`/openapi/${layout}.json`, () => openApiSteps(declared, layout, '/'))),
+  const liveChecks = [generationCheck(shared), ...roleModules.flatMap(roleModule => roleModule.liveChecks)]
+  const staticRoutes = [
+    ...healthRoutes(liveChecks, ready),
+    ...apiVersions.map(apiVersion => documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(declared, apiVersion, '/'))),
     ...referencePages(declared),
-    ...parts.flatMap(part => part.pages),
+    ...roleModules.flatMap(roleModule => roleModule.staticRoutes),
   ]
   const { rateLimitPerSecond: requestsPerSecond, trustedProxies } = shared.config
   const limits = { ...defaultLimits, requestsPerSecond, trustedProxies }
-  const app = createApp([...operations, ...parts.flatMap(part => part.operatorOperations)], pages, ports, limits)
-  for (const part of parts) part.mount(app)
+  const app = createApp([...operations, ...roleModules.flatMap(roleModule => roleModule.operatorOperations)], staticRoutes, ports, limits)
+  for (const roleModule of roleModules) roleModule.mount(app)
   return app
 }
 
@@ -191,33 +197,33 @@ const appOf = (
  * Open the stores, start the roles and listen. `report` tells of steps that take a while.
  * Rejects with a `Failure` or a system error that says what stands in the way; nothing is left open then.
  */
-export const openSystem = async (config: Config, logger: Logger, report: Report, chosen: readonly Role[] = roles): Promise<System> => {
+export const openSystem = async (config: Config, logger: Logger, report: Report, chosenRoles: readonly Role[] = roles): Promise<System> => {
   await using opening = new AsyncDisposableStack()
-  const shared = await openShared({ config, logger }, report, opening, chosen)
+  const shared = await openShared({ config, logger }, report, opening, chosenRoles)
   const roleStop = openRoleStop(logger)
   opening.defer(roleStop.end)
-  const parts = await openParts(shared, roleStop, chosen)
+  const roleModules = await openRoles(shared, roleStop, chosenRoles)
   const ports = portsOf(shared)
   const { host, dataFolder } = config
   const metricsServer = opening.use(await openMetrics(shared, report))
-  const app = appOf({ parts, ready: storesReady(shared, chosen) }, shared, ports)
+  const app = appOf({ roleModules, ready: storeChecks(shared, chosenRoles) }, shared, ports)
   const listening = await listen(app, { host, port: config.port }, ports)
   const listener = opening.adopt(listening, one => one.close(stopLimits.requestsMs))
   const baseUrl = `http://${host}:${listener.port}`
   const { secret, operatorKey } = shared.secrets
-  const made = chosen.includes('query-service')
-    ? await prepareSandbox(shared.database, { dataFolder, baseUrl, secret, operatorKey, at: presentInstant() })
+  const sandboxState = chosenRoles.includes('query-service')
+    ? await prepareSandbox(shared.database, { dataFolder, baseUrl, secret, operatorKey, at: currentInstant() })
     : { sandbox: null, isNew: false }
-  const open = opening.move()
+  const opened = opening.move()
   return {
     baseUrl,
     metricsUrl: `http://${host}:${metricsServer.port}/metrics`,
     port: listener.port,
-    sandbox: made.sandbox,
-    isFirstStart: made.isNew && config.postgresUrl === null,
+    sandbox: sandboxState.sandbox,
+    isFirstStart: sandboxState.isNew && config.postgresUrl === null,
     [Symbol.asyncDispose]: () => {
       roleStop.begin()
-      return open.disposeAsync()
+      return opened.disposeAsync()
     },
   }
 }

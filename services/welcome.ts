@@ -28,14 +28,14 @@ const requests = (baseUrl: string, accountId: string, key: string): string => `
 export const welcome = (
   system: Pick<System, 'baseUrl' | 'metricsUrl' | 'sandbox' | 'isFirstStart'>,
   dataFolder: string,
-  ms: number,
+  startupMs: number,
 ): string => {
   const { baseUrl, metricsUrl, sandbox, isFirstStart } = system
-  const head = `\nWattledger is ready on ${baseUrl} (${(ms / 1000).toFixed(1)} s)\n`
-  const where = `  reference  ${baseUrl}/docs\n  console    ${baseUrl}/console\n  metrics    ${metricsUrl}\n  data       ${dataFolder}\n`
-  if (sandbox === null) return `${head}${where}\n`
+  const head = `\nWattledger is ready on ${baseUrl} (${(startupMs / 1000).toFixed(1)} s)\n`
+  const addresses = `  reference  ${baseUrl}/docs\n  console    ${baseUrl}/console\n  metrics    ${metricsUrl}\n  data       ${dataFolder}\n`
+  if (sandbox === null) return `${head}${addresses}\n`
   const account = `  account    ${sandbox.account_id}\n`
-  if (!isFirstStart) return `${head}${where}${account}  keys       ${dataFolder}/sandbox.json\n\n`
+  if (!isFirstStart) return `${head}${addresses}${account}  keys       ${dataFolder}/sandbox.json\n\n`
   const keys = `  live key   ${sandbox.live_key}\n  test key   ${sandbox.test_key}\n  all keys   ${dataFolder}/sandbox.json (readable by you only)\n`
-  return `${head}${where}${account}${keys}\nFirst steps, to paste into another terminal:\n${requests(baseUrl, sandbox.account_id, sandbox.test_key)}\n`
+  return `${head}${addresses}${account}${keys}\nFirst steps, to paste into another terminal:\n${requests(baseUrl, sandbox.account_id, sandbox.test_key)}\n`
 }

@@ -2,18 +2,18 @@ import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { brokenLinks, brokenSources, type LinkedFile, type LinkTargets, sourcesOf } from './support/links.ts'
 import { countExpressions, slowExpressions } from './support/regular-expressions.ts'
-import { breaches, overlong, type Source } from './support/walls.ts'
+import { boundaryViolations, oversizedFiles, type Source } from './support/walls.ts'
 
 const sources: readonly Source[] = globSync('services/**/*.{ts,mjs}').map(path => ({ path, text: readFileSync(path, 'utf8') }))
 
 describe('the house', () => {
   it('has walls that no import passes', () => {
     expect(sources.length).toBeGreaterThan(10)
-    expect(breaches(sources)).toEqual([])
+    expect(boundaryViolations(sources)).toEqual([])
   })
 
   it('has no file over 350 lines', () => {
-    expect(overlong(sources)).toEqual([])
+    expect(oversizedFiles(sources)).toEqual([])
   })
 })
 
@@ -37,12 +37,12 @@ describe('the walls stop', () => {
   ]
 
   it.each(planted)('%s', (_, path, text) => {
-    expect(breaches([{ path, text }])).toHaveLength(1)
+    expect(boundaryViolations([{ path, text }])).toHaveLength(1)
   })
 
   it('a file of 351 lines', () => {
-    expect(overlong([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(351) }])).toHaveLength(1)
-    expect(overlong([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(350) }])).toEqual([])
+    expect(oversizedFiles([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(351) }])).toHaveLength(1)
+    expect(oversizedFiles([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(350) }])).toEqual([])
   })
 })
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 
 const node = process.execPath
 
-function run(title, command, words) {
+function run(title, command, args) {
   console.log(`\n— ${title}`)
-  const { status } = spawnSync(command, words, { stdio: 'inherit' })
+  const { status } = spawnSync(command, args, { stdio: 'inherit' })
   if (status !== 0) {
     console.error(`${title} failed`)
     process.exitCode = 1

@@ -1,11 +1,11 @@
 import { type AccountPageName, accountPagesToWire, readAccountPage } from '../contract/account-pages.ts'
-import { layouts, versionOf } from '../contract/layout.ts'
+import { apiVersionDates, apiVersions } from '../contract/layout.ts'
 import { writeInstant } from '../domain/instant.ts'
 import {
   type AccountDraft,
   type AccountPages,
+  apiVersionOf,
   createAccount,
-  layoutOf,
   listAccounts,
   retrieveAccount,
   type StoredAccount,
@@ -14,56 +14,57 @@ import {
 import type { Database } from '../platform/postgres/database.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import { auditAccount } from './audit.ts'
-import { type Command, CommandError, done, type Input, type Option, type Outcome, UsageError } from './command.ts'
+import { type Command, CommandError, type CommandInput, type CommandOption, type CommandOutcome, success, UsageError } from './command.ts'
 import { withDatabase } from './open-database.ts'
 import { columns, table } from './table.ts'
 
-const longestName = 255
+const maxNameLength = 255
 
-const nameOption: Option = { value: 'NAME', summary: 'How the account is called, for people.' }
-const versionOption: Option = {
+const nameOption: CommandOption = { value: 'NAME', summary: 'How the account is called, for people.' }
+const versionOption: CommandOption = {
   value: 'VERSION',
   summary: 'Api-Version of requests that name none.',
-  choices: layouts.map(layout => versionOf[layout]),
+  choices: apiVersions.map(apiVersion => apiVersionDates[apiVersion]),
 }
-const rateOption: Option = { value: 'N|none', summary: 'Requests a second in each mode; none: what the installation sets.' }
+const rateOption: CommandOption = { value: 'N|none', summary: 'Requests a second in each mode; none: what the installation sets.' }
 
-const pageOption = (what: string): Option => ({
+const pageUrlOption = (what: string): CommandOption => ({
   value: 'URL|none',
   summary: `${what}, https; shown by the login of a supplier in Connect. none: remove it.`,
 })
-const pageOptions: Readonly<Record<string, Option>> = {
-  'privacy-url': pageOption('Address of the privacy notice'),
-  'terms-url': pageOption('Address of the terms of use'),
-  'logo-url': pageOption('Address of the logo'),
+const pageOptions: Readonly<Record<string, CommandOption>> = {
+  'privacy-url': pageUrlOption('Address of the privacy notice'),
+  'terms-url': pageUrlOption('Address of the terms of use'),
+  'logo-url': pageUrlOption('Address of the logo'),
 }
 
 const toJson = (account: StoredAccount) => ({
   id: account.id,
   object: 'account',
   display_name: account.displayName,
-  default_version: versionOf[account.defaultLayout],
+  default_version: apiVersionDates[account.defaultApiVersion],
   requests_per_second: account.requestsPerSecond,
   ...accountPagesToWire(account),
   time_disabled: account.disabledAt === null ? null : writeInstant(account.disabledAt),
   time_created: writeInstant(account.createdAt),
 })
 
-const stateOf = ({ disabledAt }: StoredAccount): string => (disabledAt === null ? 'enabled' : `disabled since ${writeInstant(disabledAt)}`)
+const statusText = ({ disabledAt }: StoredAccount): string =>
+  disabledAt === null ? 'enabled' : `disabled since ${writeInstant(disabledAt)}`
 
-const rateOf = ({ requestsPerSecond }: StoredAccount): string => (requestsPerSecond === null ? 'none' : String(requestsPerSecond))
+const rateLimitText = ({ requestsPerSecond }: StoredAccount): string => (requestsPerSecond === null ? 'none' : String(requestsPerSecond))
 
-const shown = (account: StoredAccount): Outcome =>
-  done(
+const accountOutcome = (account: StoredAccount): CommandOutcome =>
+  success(
     columns([
       ['account', account.id],
       ['name', account.displayName],
-      ['version', versionOf[account.defaultLayout]],
-      ['rate limit', rateOf(account)],
+      ['version', apiVersionDates[account.defaultApiVersion]],
+      ['rate limit', rateLimitText(account)],
       ['privacy notice', account.privacyUrl ?? 'none'],
       ['terms of use', account.termsUrl ?? 'none'],
       ['logo', account.logoUrl ?? 'none'],
-      ['state', stateOf(account)],
+      ['state', statusText(account)],
       ['created', writeInstant(account.createdAt)],
     ]),
     toJson(account),
@@ -77,7 +78,7 @@ export const findAccount = async (query: Database['operator'], id: string): Prom
 }
 
 const readName = (name: string): string => {
-  if (name.trim() === '' || [...name].length > longestName) throw new UsageError(`--name has 1 to ${longestName} characters`)
+  if (name.trim() === '' || [...name].length > maxNameLength) throw new UsageError(`--name has 1 to ${maxNameLength} characters`)
   return name
 }
 
@@ -88,7 +89,7 @@ const readRate = (text: string): number | null => {
   return rate
 }
 
-const readPage = ({ options }: Input, name: AccountPageName, option: string): string | null | undefined => {
+const readPage = ({ options }: CommandInput, name: AccountPageName, option: string): string | null | undefined => {
   const text = options[option]
   if (text === undefined) return undefined
   const read = readAccountPage(name, text === 'none' ? '' : text)
@@ -97,7 +98,7 @@ const readPage = ({ options }: Input, name: AccountPageName, option: string): st
 }
 
 /** The addresses that the options name. */
-const readPages = (input: Input): Partial<AccountPages> => {
+const readPages = (input: CommandInput): Partial<AccountPages> => {
   const privacyUrl = readPage(input, 'privacy_url', 'privacy-url')
   const termsUrl = readPage(input, 'terms_url', 'terms-url')
   const logoUrl = readPage(input, 'logo_url', 'logo-url')
@@ -109,18 +110,18 @@ const readPages = (input: Input): Partial<AccountPages> => {
 }
 
 /** The settings that the options name. */
-const readChange = ({ options }: Input): Partial<AccountDraft> => ({
+const readSettings = ({ options }: CommandInput): Partial<AccountDraft> => ({
   ...(options['name'] === undefined ? {} : { displayName: readName(options['name']) }),
-  ...(options['version'] === undefined ? {} : { defaultLayout: layoutOf(options['version']) }),
+  ...(options['version'] === undefined ? {} : { defaultApiVersion: apiVersionOf(options['version']) }),
   ...(options['rate-limit'] === undefined ? {} : { requestsPerSecond: readRate(options['rate-limit']) }),
 })
 
-const change = (
-  input: Input,
+const changeAccount = (
+  input: CommandInput,
   action: string,
   changeOf: (account: StoredAccount) => Parameters<typeof updateAccount>[2],
-): Promise<Outcome> =>
-  withDatabase(input, { mayMake: false }, database =>
+): Promise<CommandOutcome> =>
+  withDatabase(input, { mayCreate: false }, database =>
     withOperator(database, async transaction => {
       const [id = ''] = input.operands
       const before = await findAccount(transaction.query, id)
@@ -129,19 +130,19 @@ const change = (
       if (JSON.stringify(detail.before) !== JSON.stringify(detail.after)) {
         await auditAccount(transaction, id, { action, objectId: id, detail, at: input.at })
       }
-      return shown(after)
+      return accountOutcome(after)
     }),
   )
 
-const create: Command = {
+const createCommand: Command = {
   name: 'account create',
   operands: [],
   summary: 'Create an account.',
   details: 'Prints the id that its keys and logins name. Make keys with "npx wattledger keys create".',
-  options: { name: { ...nameOption, required: true }, version: versionOption },
+  options: { name: { ...nameOption, isRequired: true }, version: versionOption },
   run: input => {
-    const draft: AccountDraft = { displayName: '', defaultLayout: 'current', requestsPerSecond: null, ...readChange(input) }
-    return withDatabase(input, { mayMake: true }, database =>
+    const draft: AccountDraft = { displayName: '', defaultApiVersion: 'current', requestsPerSecond: null, ...readSettings(input) }
+    return withDatabase(input, { mayCreate: true }, database =>
       withOperator(database, async transaction => {
         const account = await createAccount(transaction.query, draft, input.at)
         await auditAccount(transaction, account.id, {
@@ -150,75 +151,75 @@ const create: Command = {
           detail: toJson(account),
           at: input.at,
         })
-        return shown(account)
+        return accountOutcome(account)
       }),
     )
   },
 }
 
-const list: Command = {
+const listCommand: Command = {
   name: 'account list',
   operands: [],
   summary: 'List all accounts, newest first.',
   details: 'Disabled accounts are listed too.',
   options: {},
   run: input =>
-    withDatabase(input, { mayMake: false }, async ({ operator }) => {
+    withDatabase(input, { mayCreate: false }, async ({ operator }) => {
       const accounts = await listAccounts(operator)
       const rows = accounts.map(account => [
         account.id,
-        versionOf[account.defaultLayout],
-        rateOf(account),
+        apiVersionDates[account.defaultApiVersion],
+        rateLimitText(account),
         account.disabledAt === null ? 'enabled' : 'disabled',
         writeInstant(account.createdAt).slice(0, 10),
         account.displayName,
       ])
-      return done(
+      return success(
         table(['account', 'version', 'rate limit', 'state', 'created', 'name'], rows, 'There is no account.'),
         accounts.map(toJson),
       )
     }),
 }
 
-const show: Command = {
+const showCommand: Command = {
   name: 'account show',
   operands: ['ACCOUNT'],
   summary: 'Show an account.',
   details: 'Its settings and its state; its keys are shown by "npx wattledger keys list".',
   options: {},
   run: input =>
-    withDatabase(input, { mayMake: false }, async ({ operator }) => shown(await findAccount(operator, input.operands[0] ?? ''))),
+    withDatabase(input, { mayCreate: false }, async ({ operator }) => accountOutcome(await findAccount(operator, input.operands[0] ?? ''))),
 }
 
-const set: Command = {
+const setCommand: Command = {
   name: 'account set',
   operands: ['ACCOUNT'],
   summary: "Change an account's settings.",
   details: 'What is not named stays as it is. A new version holds for requests that name none, once their key is read again (30 s).',
   options: { name: nameOption, version: versionOption, 'rate-limit': rateOption, ...pageOptions },
   run: async input => {
-    const named = { ...readChange(input), ...readPages(input) }
-    if (Object.keys(named).length === 0) throw new UsageError('name at least one setting to change')
-    return change(input, 'account.update', () => named)
+    const changes = { ...readSettings(input), ...readPages(input) }
+    if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
+    return changeAccount(input, 'account.update', () => changes)
   },
 }
 
-const disable: Command = {
+const disableCommand: Command = {
   name: 'account disable',
   operands: ['ACCOUNT'],
   summary: 'Shut an account out.',
   details: 'All its requests are refused with account_disabled within 60 s. Nothing of it is removed.',
   options: {},
-  run: input => change(input, 'account.disable', ({ disabledAt }) => ({ disabledAt: disabledAt ?? input.at })),
+  run: input => changeAccount(input, 'account.disable', ({ disabledAt }) => ({ disabledAt: disabledAt ?? input.at })),
 }
 
-const enable: Command = {
+const enableCommand: Command = {
   name: 'account enable',
   operands: ['ACCOUNT'],
   summary: 'Let a disabled account in again.',
   details: 'Its keys work as before.',
   options: {},
-  run: input => change(input, 'account.enable', () => ({ disabledAt: null })),
+  run: input => changeAccount(input, 'account.enable', () => ({ disabledAt: null })),
 }
 
-export const accountCommands: readonly Command[] = [create, list, show, set, disable, enable]
+export const accountCommands: readonly Command[] = [createCommand, listCommand, showCommand, setCommand, disableCommand, enableCommand]

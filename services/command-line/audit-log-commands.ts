@@ -1,33 +1,33 @@
 import { writeInstant } from '../domain/instant.ts'
 import { readAudit } from '../platform/postgres/audit-log.ts'
-import { type AuditHead, readAuditHeads, type WalkedChain, walkAuditChain } from '../platform/postgres/audit-log-chain.ts'
+import { type AuditHead, type ChainVerification, readAuditHeads, verifyAuditChain } from '../platform/postgres/audit-log-chain.ts'
 import { findAccount } from './account-commands.ts'
-import { type Command, CommandError, done, type Input, UsageError } from './command.ts'
+import { type Command, CommandError, type CommandInput, success, UsageError } from './command.ts'
 import { withDatabase } from './open-database.ts'
 import { table } from './table.ts'
 
-const mostListed = 1_000
+const maxListed = 1_000
 
 const modeOf = (liveMode: boolean): string => (liveMode ? 'live' : 'test')
 
 const readLimit = (text: string | undefined): number => {
   const limit = Number(text ?? '50')
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostListed) throw new UsageError(`--limit is a whole number from 1 to ${mostListed}`)
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxListed) throw new UsageError(`--limit is a whole number from 1 to ${maxListed}`)
   return limit
 }
 
-const list: Command = {
+const listCommand: Command = {
   name: 'audit-log list',
   operands: ['ACCOUNT'],
   summary: 'List the newest audit entries of an account.',
   details: 'Who changed keys, webhook endpoints, tariffs and settings, and who deleted what. --json shows the details too.',
   options: {
-    mode: { value: 'MODE', summary: 'The world to look at.', choices: ['live', 'test'], required: true },
-    limit: { value: 'COUNT', summary: `How many; 50 when absent, at most ${mostListed}.` },
+    mode: { value: 'MODE', summary: 'The world to look at.', choices: ['live', 'test'], isRequired: true },
+    limit: { value: 'COUNT', summary: `How many; 50 when absent, at most ${maxListed}.` },
   },
   run: input => {
     const limit = readLimit(input.options['limit'])
-    return withDatabase(input, { mayMake: false }, async ({ operator }) => {
+    return withDatabase(input, { mayCreate: false }, async ({ operator }) => {
       const account = await findAccount(operator, input.operands[0] ?? '')
       const tenant = { accountId: account.id, liveMode: input.options['mode'] === 'live' }
       const entries = await readAudit({ ...tenant, query: operator }, limit)
@@ -39,22 +39,25 @@ const list: Command = {
         object_id: objectId,
         detail,
       }))
-      return done(table(['time', 'who', 'what', 'object'], rows, 'Nothing was noted yet.'), json)
+      return success(table(['time', 'who', 'what', 'object'], rows, 'Nothing was noted yet.'), json)
     })
   },
 }
 
-type Verified = { readonly head: AuditHead; readonly walked: WalkedChain }
+type VerifiedChain = { readonly head: AuditHead; readonly chain: ChainVerification }
 
-const toJson = ({ head, walked: { entries, hash, faults } }: Verified) => ({
+const chainToJson = ({ head, chain: { entries, hash, faults } }: VerifiedChain) => ({
   account_id: head.accountId,
   live_mode: head.liveMode,
   entries,
   hash,
-  faults: faults.map(({ place, what }) => ({ place, what })),
+  faults: faults.map(({ entryNumber: place, problem: what }) => ({ place, what })),
 })
 
-const headsOf = async (input: Input, read: (accountId: string | null) => Promise<readonly AuditHead[]>): Promise<readonly AuditHead[]> => {
+const headsOf = async (
+  input: CommandInput,
+  read: (accountId: string | null) => Promise<readonly AuditHead[]>,
+): Promise<readonly AuditHead[]> => {
   const { account, holds } = input.options
   const heads = await read(account ?? null)
   if (account !== undefined && heads.length === 0) throw new CommandError(`account ${account} has no audit entries`)
@@ -62,7 +65,7 @@ const headsOf = async (input: Input, read: (accountId: string | null) => Promise
   return heads
 }
 
-const verify: Command = {
+const verifyCommand: Command = {
   name: 'audit-log verify',
   operands: [],
   summary: 'Check that no audit entry was altered or removed.',
@@ -73,23 +76,23 @@ const verify: Command = {
     holds: { value: 'HASH', summary: 'A hash that an earlier run has shown; one of the chains must go through it.' },
   },
   run: input =>
-    withDatabase(input, { mayMake: false }, async ({ operator }) => {
-      const verified: Verified[] = []
-      const sought = input.options['holds'] ?? null
+    withDatabase(input, { mayCreate: false }, async ({ operator }) => {
+      const verified: VerifiedChain[] = []
+      const wantedHash = input.options['holds'] ?? null
       for (const head of await headsOf(input, account => readAuditHeads(operator, account))) {
-        verified.push({ head, walked: await walkAuditChain(operator, head, sought) })
+        verified.push({ head, chain: await verifyAuditChain(operator, head, wantedHash) })
       }
-      const isHeld = sought === null || verified.some(({ walked }) => walked.holds)
-      const isWell = isHeld && verified.every(({ walked }) => walked.faults.length === 0)
-      const rows = verified.map(({ head, walked }) => [head.accountId, modeOf(head.liveMode), String(walked.entries), walked.hash])
-      const faults = verified.flatMap(({ head, walked }) =>
-        walked.faults.map(({ what }) => `${head.accountId} ${modeOf(head.liveMode)}: ${what}`),
+      const isHashFound = wantedHash === null || verified.some(({ chain }) => chain.hasExpectedHash)
+      const isValid = isHashFound && verified.every(({ chain }) => chain.faults.length === 0)
+      const rows = verified.map(({ head, chain }) => [head.accountId, modeOf(head.liveMode), String(chain.entries), chain.hash])
+      const faults = verified.flatMap(({ head, chain }) =>
+        chain.faults.map(({ problem: what }) => `${head.accountId} ${modeOf(head.liveMode)}: ${what}`),
       )
-      const lost = isHeld ? [] : [`no chain goes through ${sought}`]
-      const verdict = isWell ? 'Every entry is as it was written.' : [...faults, ...lost].join('\n')
+      const missingHash = isHashFound ? [] : [`no chain goes through ${wantedHash}`]
+      const verdict = isValid ? 'Every entry is as it was written.' : [...faults, ...missingHash].join('\n')
       const chains = table(['account', 'mode', 'entries', 'last hash'], rows, 'There are no audit entries.')
-      return { text: `${chains}\n\n${verdict}`, json: { chains: verified.map(toJson), holds: isHeld }, ok: isWell }
+      return { text: `${chains}\n\n${verdict}`, json: { chains: verified.map(chainToJson), holds: isHashFound }, ok: isValid }
     }),
 }
 
-export const auditLogCommands: readonly Command[] = [list, verify]
+export const auditLogCommands: readonly Command[] = [listCommand, verifyCommand]

@@ -1,13 +1,16 @@
 import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
 import type { OperatorTransaction } from '../platform/postgres/transaction.ts'
 
-type Note = Omit<AuditEntry, 'actor'>
+type AuditNote = Omit<AuditEntry, 'actor'>
 
 /** Write an audit entry of the operator's into one mode of an account. */
-export const auditKey = ({ query }: OperatorTransaction, tenant: { accountId: string; liveMode: boolean }, note: Note): Promise<void> =>
-  appendAudit(query, tenant, { ...note, actor: 'operator' })
+export const auditKey = (
+  { query }: OperatorTransaction,
+  tenant: { accountId: string; liveMode: boolean },
+  auditNote: AuditNote,
+): Promise<void> => appendAudit(query, tenant, { ...auditNote, actor: 'operator' })
 
 /** Write an audit entry into both modes of an account: what happens to the account happens in both, and each is read by itself. */
-export const auditAccount = async (transaction: OperatorTransaction, accountId: string, note: Note): Promise<void> => {
-  for (const liveMode of [true, false]) await auditKey(transaction, { accountId, liveMode }, note)
+export const auditAccount = async (transaction: OperatorTransaction, accountId: string, auditNote: AuditNote): Promise<void> => {
+  for (const liveMode of [true, false]) await auditKey(transaction, { accountId, liveMode }, auditNote)
 }

@@ -4,27 +4,27 @@ export class UsageError extends Error {}
 /** A command that was understood and could not be carried out; the message says why, for the person at the terminal. */
 export class CommandError extends Error {}
 
-export type Option = {
+export type CommandOption = {
   /** How help calls its value; a flag when absent. */
   readonly value?: string
   readonly summary: string
   readonly choices?: readonly string[]
-  readonly required?: boolean
+  readonly isRequired?: boolean
 }
 
 /** What a command was given: operands in order, options by name, and where settings and the present come from. */
-export type Input = {
+export type CommandInput = {
   readonly operands: readonly string[]
   readonly options: Readonly<Record<string, string | undefined>>
   readonly variables: Readonly<Record<string, string | undefined>>
   /** The present instant (ms). */
   readonly at: number
   /** Write a line of progress to the terminal; silent under `--json`. */
-  readonly tell: (line: string) => void
+  readonly onProgress: (line: string) => void
 }
 
 /** What a command did: for people, for scripts, and whether it is well. */
-export type Outcome = { readonly text: string; readonly json: unknown; readonly ok: boolean }
+export type CommandOutcome = { readonly text: string; readonly json: unknown; readonly ok: boolean }
 
 export type Command = {
   /** The words that call it, such as `account create`. */
@@ -33,8 +33,8 @@ export type Command = {
   readonly operands: readonly string[]
   readonly summary: string
   readonly details: string
-  readonly options: Readonly<Record<string, Option>>
-  readonly run: (input: Input) => Promise<Outcome>
+  readonly options: Readonly<Record<string, CommandOption>>
+  readonly run: (input: CommandInput) => Promise<CommandOutcome>
 }
 
-export const done = (text: string, json: unknown): Outcome => ({ text, json, ok: true })
+export const success = (text: string, json: unknown): CommandOutcome => ({ text, json, ok: true })

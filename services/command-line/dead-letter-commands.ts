@@ -1,24 +1,24 @@
-import { type DeadLetterReplay, type DeadLetterSummary, type DeadLetterWhole, mostReplays } from '../contract/operator/dead-letter.ts'
+import { type DeadLetterDetail, type DeadLetterReplay, type DeadLetterSummary, maxReplays } from '../contract/operator/dead-letter.ts'
 import { readInstant, writeInstant } from '../domain/instant.ts'
-import { type Command, done, type Input, type Option, type Outcome, UsageError } from './command.ts'
+import { type Command, type CommandInput, type CommandOption, type CommandOutcome, success, UsageError } from './command.ts'
 import { operatorClient, operatorOptions } from './operator-client.ts'
 import type { ServiceClient } from './service-client.ts'
 import { columns, table } from './table.ts'
 
-type Page = { readonly has_more: boolean; readonly next: string | null; readonly data: readonly DeadLetterSummary[] }
+type DeadLetterPage = { readonly has_more: boolean; readonly next: string | null; readonly data: readonly DeadLetterSummary[] }
 
 const path = '/operator/dead-letters'
-const mostOfPage = 100
-const hexBytes = 512
+const maxPageSize = 100
+const maxHexBytes = 512
 
-const filterOptions: Readonly<Record<string, Option>> = {
+const filterOptions: Readonly<Record<string, CommandOption>> = {
   code: { value: 'CODE', summary: 'Only letters of this reason, such as location_unknown.' },
   since: { value: 'TIME', summary: 'Only letters since then: 2026-01-31T12:00:00Z, or 30m, 24h, 7d ago.' },
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-const sinceOf = (text: string, at: number): string => {
+const readSince = (text: string, at: number): string => {
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   if (count !== undefined) return writeInstant(at - Number(count) * (unitMs[unit] ?? 0))
   const read = readInstant(text, '--since')
@@ -26,87 +26,87 @@ const sinceOf = (text: string, at: number): string => {
   return writeInstant(read.value.at)
 }
 
-const limitOf = (text: string | undefined): number => {
+const readLimit = (text: string | undefined): number => {
   if (text === undefined) return 30
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError('--limit is a whole number from 1 to 999999')
   return Number(text)
 }
 
 /** Read letters page by page, newest first, until there are enough. Letters that come meanwhile are left out. */
-const gather = async (
+const fetchLetters = async (
   client: ServiceClient,
-  { options, at }: Input,
-  most: number,
+  { options, at }: CommandInput,
+  maxLetters: number,
 ): Promise<{ letters: DeadLetterSummary[]; hasMore: boolean }> => {
   const letters: DeadLetterSummary[] = []
   const filter = {
     ...(options['code'] === undefined ? {} : { code: options['code'] }),
-    ...(options['since'] === undefined ? {} : { since: sinceOf(options['since'], at) }),
+    ...(options['since'] === undefined ? {} : { since: readSince(options['since'], at) }),
   }
   let next: string | null = null
   do {
-    const limit = String(Math.min(mostOfPage, most - letters.length))
+    const limit = String(Math.min(maxPageSize, maxLetters - letters.length))
     const query = new URLSearchParams({ ...filter, limit, ...(next === null ? {} : { before: next }) })
-    const page: Page = await client.ask<Page>('GET', `${path}?${query}`)
+    const page: DeadLetterPage = await client.ask<DeadLetterPage>('GET', `${path}?${query}`)
     letters.push(...page.data)
     next = page.next
-  } while (next !== null && letters.length < most)
+  } while (next !== null && letters.length < maxLetters)
   return { letters, hasMore: next !== null }
 }
 
-const what = ({ position }: DeadLetterSummary): string => (position === null ? 'message' : `record ${position}`)
+const kindText = ({ position }: DeadLetterSummary): string => (position === null ? 'message' : `record ${position}`)
 
-const placeOf = ({ lane, offset }: DeadLetterSummary): string => (lane === null ? '' : `${lane}/${offset}`)
+const offsetText = ({ lane, offset }: DeadLetterSummary): string => (lane === null ? '' : `${lane}/${offset}`)
 
-const longestReason = 120
+const maxReasonLength = 120
 
 /** A reason may be the words of an error, over several lines. */
 const inOneLine = (text: string): string => {
   const line = text.replaceAll(/\s+/g, ' ')
-  return line.length > longestReason ? `${line.slice(0, longestReason)}…` : line
+  return line.length > maxReasonLength ? `${line.slice(0, maxReasonLength)}…` : line
 }
 
-const list: Command = {
+const listCommand: Command = {
   name: 'dead-letters list',
   operands: [],
   summary: 'List what the worker has put aside, newest first.',
   details: 'Asks the running service. What could not be read or costed is kept for 30 days, with its bytes and the reason.',
   options: { ...filterOptions, limit: { value: 'N', summary: 'How many to show; 30 when absent.' }, ...operatorOptions },
   run: async input => {
-    const limit = limitOf(input.options['limit'])
-    const { letters, hasMore } = await gather(operatorClient(input), input, limit)
+    const limit = readLimit(input.options['limit'])
+    const { letters, hasMore } = await fetchLetters(operatorClient(input), input, limit)
     const rows = letters.map(letter => [
       letter.id,
-      placeOf(letter),
-      what(letter),
+      offsetText(letter),
+      kindText(letter),
       letter.time_failed,
       letter.code,
       inOneLine(letter.reason),
     ])
-    const shown = table(['id', 'lane', 'what', 'put aside', 'code', 'reason'], rows, 'Nothing was put aside.')
-    return done(hasMore ? `${shown}\n\nThere are more: --limit shows more of them.` : shown, { has_more: hasMore, data: letters })
+    const listText = table(['id', 'lane', 'what', 'put aside', 'code', 'reason'], rows, 'Nothing was put aside.')
+    return success(hasMore ? `${listText}\n\nThere are more: --limit shows more of them.` : listText, { has_more: hasMore, data: letters })
   },
 }
 
-const hexOf = (base64: string): string => {
+const hexLines = (base64: string): string => {
   const bytes = Buffer.from(base64, 'base64')
   const lines: string[] = []
-  for (let at = 0; at < Math.min(bytes.length, hexBytes); at += 32) lines.push(`  ${bytes.subarray(at, at + 32).toString('hex')}`)
-  if (bytes.length > hexBytes) lines.push(`  … ${bytes.length - hexBytes} more; --json gives all, in base64`)
+  for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += 32) lines.push(`  ${bytes.subarray(at, at + 32).toString('hex')}`)
+  if (bytes.length > maxHexBytes) lines.push(`  … ${bytes.length - maxHexBytes} more; --json gives all, in base64`)
   return lines.join('\n')
 }
 
-const show: Command = {
+const showCommand: Command = {
   name: 'dead-letters show',
   operands: ['ID'],
   summary: 'Show everything that is known of one.',
   details: 'Origin, reason, headers, its bytes in hex, and what they say where they can be read.',
   options: operatorOptions,
   run: async input => {
-    const letter = await operatorClient(input).ask<DeadLetterWhole>('GET', `${path}/${encodeURIComponent(input.operands[0] ?? '')}`)
+    const letter = await operatorClient(input).ask<DeadLetterDetail>('GET', `${path}/${encodeURIComponent(input.operands[0] ?? '')}`)
     const rows = [
       ['id', letter.id],
-      ['from', `${letter.topic} ${placeOf(letter)}, ${what(letter)}`],
+      ['from', `${letter.topic} ${offsetText(letter)}, ${kindText(letter)}`],
       ['appended', letter.time_appended ?? ''],
       ['put aside', letter.time_failed],
       ['code', letter.code],
@@ -116,26 +116,26 @@ const show: Command = {
       ['bytes', String(letter.size)],
     ]
     const content = letter.content_error === null ? JSON.stringify(letter.content, null, 2) : `cannot be read: ${letter.content_error}`
-    return done([columns(rows), hexOf(letter.value_base64), content].filter(part => part !== '').join('\n\n'), letter)
+    return success([columns(rows), hexLines(letter.value_base64), content].filter(part => part !== '').join('\n\n'), letter)
   },
 }
 
-const replayAll = async (client: ServiceClient, ids: readonly string[], { tell }: Input): Promise<Outcome> => {
+const replayAll = async (client: ServiceClient, ids: readonly string[], { onProgress }: CommandInput): Promise<CommandOutcome> => {
   const results: DeadLetterReplay[] = []
-  for (let from = 0; from < ids.length; from += mostReplays) {
+  for (let from = 0; from < ids.length; from += maxReplays) {
     const { data } = await client.ask<{ readonly data: readonly DeadLetterReplay[] }>('POST', `${path}/replay`, {
-      ids: ids.slice(from, from + mostReplays),
+      ids: ids.slice(from, from + maxReplays),
     })
     results.push(...data)
-    for (const { id, replayed, reason } of data) if (!replayed) tell(`  ${id}  not replayed: ${reason}`)
-    if (ids.length > mostReplays) tell(`  ${results.length} of ${ids.length}`)
+    for (const { id, replayed, reason } of data) if (!replayed) onProgress(`  ${id}  not replayed: ${reason}`)
+    if (ids.length > maxReplays) onProgress(`  ${results.length} of ${ids.length}`)
   }
   const count = results.filter(({ replayed }) => replayed).length
   const text = ids.length === 0 ? 'There is nothing to replay.' : `${count} of ${ids.length} put back into their lanes.`
   return { text, json: { replayed: count, data: results }, ok: count === ids.length }
 }
 
-const replay: Command = {
+const replayCommand: Command = {
   name: 'dead-letters replay',
   operands: ['ID…'],
   summary: 'Put what was put aside back into its lane.',
@@ -148,9 +148,9 @@ const replay: Command = {
     if (!isAll && (input.options['code'] ?? input.options['since']) !== undefined) throw new UsageError('--code and --since go with --all')
     const client = operatorClient(input)
     if (!isAll) return replayAll(client, [...new Set(input.operands)], input)
-    const { letters } = await gather(client, input, Number.MAX_SAFE_INTEGER)
+    const { letters } = await fetchLetters(client, input, Number.MAX_SAFE_INTEGER)
     return replayAll(client, letters.map(({ id }) => id).reverse(), input)
   },
 }
 
-export const deadLetterCommands: readonly Command[] = [list, show, replay]
+export const deadLetterCommands: readonly Command[] = [listCommand, showCommand, replayCommand]

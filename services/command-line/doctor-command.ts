@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
 import { readTarget, targetOptions } from './target.ts'
-import { beginWalk, WalkStopped } from './walk.ts'
-import { walkRecord } from './walk-record.ts'
+import { DiagnosticsStopped, startDiagnostics } from './walk.ts'
+import { checkRecordPath } from './walk-record.ts'
 
 export const doctorCommand: Command = {
   name: 'doctor',
@@ -12,16 +12,16 @@ export const doctorCommand: Command = {
   options: targetOptions,
   run: async input => {
     const target = readTarget(input)
-    const walk = beginWalk(input.tell)
+    const diagnostics = startDiagnostics(input.onProgress)
     const startedAt = performance.now()
     let ok = true
     try {
-      await walkRecord(walk, target, input.at)
-      input.tell(`\n  All is well: the record went through in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
+      await checkRecordPath(diagnostics, target, input.at)
+      input.onProgress(`\n  All is well: the record went through in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
     } catch (error) {
-      if (!(error instanceof WalkStopped)) throw error
+      if (!(error instanceof DiagnosticsStopped)) throw error
       ok = false
     }
-    return { ok, text: '', json: { ok, base_url: target.baseUrl, steps: walk.steps } }
+    return { ok, text: '', json: { ok, base_url: target.baseUrl, steps: diagnostics.steps } }
   },
 }

@@ -3,15 +3,15 @@ import { type Backtest, backtest, backtestMidnights } from '../domain/forecast/b
 import { hourGrid, hourMs } from '../domain/forecast/hour-grid.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { timeZone } from '../platform/time-zone.ts'
-import { type Command, CommandError, done, type Input, UsageError } from './command.ts'
+import { type Command, CommandError, type CommandInput, success, UsageError } from './command.ts'
 import { type PriceFile, readPriceFile } from './forecast-csv.ts'
 import { columns, table } from './table.ts'
 
 const hoursOfDay = 24
 const defaultDays = 364
-const leastDays = 14
+const minDays = 14
 /** Forecasts between two lines of progress. */
-const progressStep = 60
+const forecastsPerProgress = 60
 
 const readText = (path: string): string => {
   try {
@@ -22,44 +22,47 @@ const readText = (path: string): string => {
   }
 }
 
-const zoneOf = (name: string | undefined, { clock }: PriceFile) => {
+const readZone = (name: string | undefined, { clock }: PriceFile) => {
   if (name === undefined) return clock
   const zone = timeZone(name)
   if (zone === null) throw new UsageError(`--zone is an IANA name such as Europe/Berlin, not "${name}"`)
   return zone
 }
 
-const daysOf = (text: string | undefined): number => {
+const readDays = (text: string | undefined): number => {
   if (text === undefined) return defaultDays
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--days is a number of days, not "${text}"`)
   return Number(text)
 }
 
-const runBacktest = (steps: Generator<number, Backtest>, count: number, tell: Input['tell']): Backtest => {
+const runBacktest = (steps: Generator<number, Backtest>, count: number, onProgress: CommandInput['onProgress']): Backtest => {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
-    if (step.value % progressStep === 0) tell(`  ${step.value} of ${count} days are forecast`)
+    if (step.value % forecastsPerProgress === 0) onProgress(`  ${step.value} of ${count} days are forecast`)
   }
 }
 
-const fixed = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
+const fixedText = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
 
-const present = (result: Backtest, rows: readonly (readonly [string, string])[]): string => {
-  const head = ['day ahead', 'hours', 'mae', 'naive mae', 'rmae', 'mean confidence']
+const resultText = (result: Backtest, rows: readonly (readonly [string, string])[]): string => {
+  const columnNames = ['day ahead', 'hours', 'mae', 'naive mae', 'rmae', 'mean confidence']
   const lines = result.days.map(day => [
     String(day.ahead),
     String(day.hours),
-    fixed(day.mae, 3),
-    fixed(day.naiveMae, 3),
-    fixed(day.rmae, 3),
-    fixed(day.meanConfidence, 3),
+    fixedText(day.mae, 3),
+    fixedText(day.naiveMae, 3),
+    fixedText(day.rmae, 3),
+    fixedText(day.meanConfidence, 3),
   ])
-  return `${columns(rows)}\n\n${table(head, lines, '')}`
+  return `${columns(rows)}\n\n${table(columnNames, lines, '')}`
 }
 
-const toJson = ({ forecasts, days, doubtCorrelation }: Backtest, span: { readonly from: string; readonly to: string }) => ({
-  ...span,
+const toJson = (
+  { forecasts, days, uncertaintyCorrelation: doubtCorrelation }: Backtest,
+  interval: { readonly from: string; readonly to: string },
+) => ({
+  ...interval,
   forecasts,
   days: days.map(day => ({
     day_ahead: day.ahead,
@@ -84,28 +87,31 @@ const backtestCommand: Command = {
     'time-column': { value: 'COLUMN', summary: 'Name or number of the column with the start of an interval.' },
     'price-column': { value: 'COLUMN', summary: 'Name or number of the column with the price.' },
   },
-  run: async ({ operands, options, tell }) => {
+  run: async ({ operands, options, onProgress }) => {
     const [path = ''] = operands
-    const days = daysOf(options['days'])
+    const days = readDays(options['days'])
     const file = readPriceFile(readText(path), { time: options['time-column'], price: options['price-column'] })
     const { starts, ends } = file.history
     const [start, end] = [starts[0] ?? 0, ends.at(-1) ?? 0]
-    const grid = hourGrid(file.history, zoneOf(options['zone'], file), end)
-    if (grid === null || grid.values.length < leastDays * hoursOfDay) {
-      throw new CommandError(`at least ${leastDays} days of prices are needed: a week to learn from and a week to compare with`)
+    const hourlyPrices = hourGrid(file.history, readZone(options['zone'], file), end)
+    if (hourlyPrices === null || hourlyPrices.values.length < minDays * hoursOfDay) {
+      throw new CommandError(`at least ${minDays} days of prices are needed: a week to learn from and a week to compare with`)
     }
-    const hours = grid.values.length
-    const places = backtestMidnights(grid, Math.max(hours - days * hoursOfDay, Math.min(8 * 7 * hoursOfDay, Math.floor(hours / 2))))
-    const result = runBacktest(backtest(grid, places), places.length, tell)
-    const filled = grid.known.reduce((count, isKnown) => count + 1 - isKnown, 0)
+    const hours = hourlyPrices.values.length
+    const midnights = backtestMidnights(
+      hourlyPrices,
+      Math.max(hours - days * hoursOfDay, Math.min(8 * 7 * hoursOfDay, Math.floor(hours / 2))),
+    )
+    const result = runBacktest(backtest(hourlyPrices, midnights), midnights.length, onProgress)
+    const filledHours = hourlyPrices.known.reduce((count, isKnown) => count + 1 - isKnown, 0)
     const rows: [string, string][] = [
       ['prices', `${starts.length}, ${file.stepMs / 60_000} minutes each, ${writeInstant(start)} to ${writeInstant(end)}`],
-      ['hours without a price', String(filled)],
+      ['hours without a price', String(filledHours)],
       ['forecasts', `${result.forecasts}, one a day, over ${Math.ceil(hours / hoursOfDay)} days of prices`],
       ['clock', options['zone'] ?? (file.hasOffsets ? 'as in the file' : 'as in the file, whose times have no offset')],
-      ['doubt and error', fixed(result.doubtCorrelation, 3)],
+      ['doubt and error', fixedText(result.uncertaintyCorrelation, 3)],
     ]
-    return done(present(result, rows), toJson(result, { from: writeInstant(start), to: writeInstant(start + hours * hourMs) }))
+    return success(resultText(result, rows), toJson(result, { from: writeInstant(start), to: writeInstant(start + hours * hourMs) }))
   },
 }
 

@@ -11,7 +11,7 @@ export type ColumnChoice = { readonly time?: string | undefined; readonly price?
 type Row = { readonly line: number; readonly at: number; readonly offset: number | null; readonly price: number }
 
 const hourMs = 3_600_000
-const shortestMs = 60_000
+const minStepMs = 60_000
 
 const cellsOf = (line: string, separator: string): readonly string[] =>
   line.split(separator).map(cell =>
@@ -31,9 +31,9 @@ const readTime = (text: string): Pick<Row, 'at' | 'offset'> | null => {
   const [, year, month, date, hour = '0', minute = '0', second = '0', zone] = timePattern.exec(text) ?? []
   if (year === undefined) return null
   const local = Date.UTC(Number(year), Number(month) - 1, Number(date), Number(hour), Number(minute), Number(second))
-  const isReal =
+  const isValidTime =
     new Date(local).toISOString().slice(0, 16) === `${year}-${month}-${date}T${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`
-  if (!isReal) return null
+  if (!isValidTime) return null
   if (zone === undefined) return { at: local, offset: null }
   const digits = /^([+-])(\d{2}):?(\d{2})$/.exec(zone)
   const offset = digits === null ? 0 : (digits[1] === '-' ? -1 : 1) * (Number(digits[2]) * hourMs + Number(digits[3]) * 60_000)
@@ -41,40 +41,46 @@ const readTime = (text: string): Pick<Row, 'at' | 'offset'> | null => {
 }
 
 const readPrice = (text: string, separator: string): number | null => {
-  const plain = separator === ',' ? text : text.replace(',', '.')
-  return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(plain) ? Number(plain) : null
+  const decimalText = separator === ',' ? text : text.replace(',', '.')
+  return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(decimalText) ? Number(decimalText) : null
 }
 
-const columnOf = (head: readonly string[], choice: string | undefined, known: RegExp, otherwise: number, option: string): number => {
+const findColumn = (
+  header: readonly string[],
+  choice: string | undefined,
+  namePattern: RegExp,
+  fallback: number,
+  option: string,
+): number => {
   if (choice === undefined) {
-    const found = head.findIndex(name => known.test(name))
-    return found < 0 ? otherwise : found
+    const found = header.findIndex(name => namePattern.test(name))
+    return found < 0 ? fallback : found
   }
-  const named = head.findIndex(name => name.toLowerCase() === choice.toLowerCase())
-  const place = named >= 0 ? named : /^[1-9]\d*$/.test(choice) ? Number(choice) - 1 : -1
-  if (place < 0 || place >= head.length)
-    throw new CommandError(`there is no column "${choice}"; ${option} is one of ${head.join(', ')}, or a number`)
-  return place
+  const named = header.findIndex(name => name.toLowerCase() === choice.toLowerCase())
+  const columnIndex = named >= 0 ? named : /^[1-9]\d*$/.test(choice) ? Number(choice) - 1 : -1
+  if (columnIndex < 0 || columnIndex >= header.length)
+    throw new CommandError(`there is no column "${choice}"; ${option} is one of ${header.join(', ')}, or a number`)
+  return columnIndex
 }
 
 const readRows = (text: string, choice: ColumnChoice): readonly Row[] => {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   const separator = separatorOf(lines[0] ?? '')
   const first = cellsOf(lines[0] ?? '', separator)
-  const hasHead = first.every(cell => readTime(cell) === null)
-  const timeColumn = columnOf(first, choice.time, hasHead ? /time|date|start|begin/i : /^$/, 0, '--time-column')
-  const priceColumn = columnOf(first, choice.price, hasHead ? /price|value/i : /^$/, timeColumn === 1 ? 0 : 1, '--price-column')
+  const hasHeader = first.every(cell => readTime(cell) === null)
+  const timeColumn = findColumn(first, choice.time, hasHeader ? /time|date|start|begin/i : /^$/, 0, '--time-column')
+  const priceColumn = findColumn(first, choice.price, hasHeader ? /price|value/i : /^$/, timeColumn === 1 ? 0 : 1, '--price-column')
   const rows: Row[] = []
   for (const [index, content] of lines.entries()) {
-    if (content.trim() === '' || (hasHead && index === 0)) continue
+    if (content.trim() === '' || (hasHeader && index === 0)) continue
     const cells = cellsOf(content, separator)
-    const [when, what] = [cells[timeColumn] ?? '', cells[priceColumn] ?? '']
-    const time = readTime(when)
-    if (time === null) throw new CommandError(`line ${index + 1}: "${when}" is no time such as 2025-09-14T10:00:00+02:00`)
+    const [timeText, priceText] = [cells[timeColumn] ?? '', cells[priceColumn] ?? '']
+    const time = readTime(timeText)
+    if (time === null) throw new CommandError(`line ${index + 1}: "${timeText}" is no time such as 2025-09-14T10:00:00+02:00`)
     // A price that is not there is a gap, as in many published files.
-    if (what === '' || /^(nan|null|n\/a|-)$/i.test(what)) continue
-    const price = readPrice(what, separator)
-    if (price === null) throw new CommandError(`line ${index + 1}: "${what}" is no price`)
+    if (priceText === '' || /^(nan|null|n\/a|-)$/i.test(priceText)) continue
+    const price = readPrice(priceText, separator)
+    if (price === null) throw new CommandError(`line ${index + 1}: "${priceText}" is no price`)
     rows.push({ line: index + 1, ...time, price })
   }
   return rows.sort((a, b) => a.at - b.at)
@@ -101,12 +107,12 @@ const stepOf = (rows: readonly Row[]): number => {
   return step
 }
 
-const refuseTwins = (rows: readonly Row[]): void => {
+const refuseDuplicateTimes = (rows: readonly Row[]): void => {
   for (const [index, { at, offset, line }] of rows.entries()) {
-    const before = rows[index - 1]
+    const previous = rows[index - 1]
     // Without offsets the hour that the clock repeats stands twice; it is taken as its mean.
-    if (before !== undefined && before.at === at && offset !== null) {
-      throw new CommandError(`line ${line}: the time of line ${before.line} again`)
+    if (previous !== undefined && previous.at === at && offset !== null) {
+      throw new CommandError(`line ${line}: the time of line ${previous.line} again`)
     }
   }
 }
@@ -121,11 +127,12 @@ export const readPriceFile = (text: string, choice: ColumnChoice): PriceFile => 
   if (rows.length < 2)
     throw new CommandError('the file has no prices: a time and a price a row are expected, such as 2025-09-14T10:00:00+02:00,81.23')
   const hasOffsets = rows.some(({ offset }) => offset !== null)
-  const bare = rows.find(({ offset }) => offset === null)
-  if (hasOffsets && bare !== undefined) throw new CommandError(`line ${bare.line}: the time has no offset, others do`)
-  refuseTwins(rows)
+  const rowWithoutOffset = rows.find(({ offset }) => offset === null)
+  if (hasOffsets && rowWithoutOffset !== undefined)
+    throw new CommandError(`line ${rowWithoutOffset.line}: the time has no offset, others do`)
+  refuseDuplicateTimes(rows)
   const stepMs = stepOf(rows)
-  if (stepMs < shortestMs || stepMs > hourMs) throw new CommandError('prices must be an hour apart or less, and no less than a minute')
+  if (stepMs < minStepMs || stepMs > hourMs) throw new CommandError('prices must be an hour apart or less, and no less than a minute')
   const starts = rows.map(({ at }) => at)
   const history = { starts, ends: starts.map(at => at + stepMs), values: rows.map(({ price }) => price) }
   return { history, clock: clockOf(rows), stepMs, hasOffsets }

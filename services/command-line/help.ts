@@ -1,10 +1,10 @@
-import type { Command, Option } from './command.ts'
+import type { Command, CommandOption } from './command.ts'
 import { commonOptions } from './read-words.ts'
 import { columns } from './table.ts'
 
 const program = 'npx wattledger'
 
-const optionName = (name: string, { value, choices }: Option): string => {
+const optionName = (name: string, { value, choices }: CommandOption): string => {
   if (value === undefined) return `--${name}`
   return `--${name} ${choices === undefined ? value : choices.join('|')}`
 }
@@ -12,7 +12,7 @@ const optionName = (name: string, { value, choices }: Option): string => {
 /** The one line that shows how a command is written. */
 export const usageOf = (command: Command): string => {
   const options = Object.entries(command.options).map(([name, option]) =>
-    option.required ? optionName(name, option) : `[${optionName(name, option)}]`,
+    option.isRequired ? optionName(name, option) : `[${optionName(name, option)}]`,
   )
   return [program, command.name, ...command.operands, ...options].join(' ')
 }
@@ -24,7 +24,7 @@ export const commandHelp = (command: Command): string => {
 }
 
 /** Help for a list of commands: one line each. */
-export const overview = (commands: readonly Command[]): string => {
+export const commandOverview = (commands: readonly Command[]): string => {
   const rows = commands.map(command => [[command.name, ...command.operands].join(' '), command.summary])
   return [
     'Wattledger turns meter readings into exact money.',

@@ -8,12 +8,12 @@ import { withOperator } from '../platform/postgres/transaction.ts'
 import { loadSecrets, type Secret } from '../platform/secrets.ts'
 import { findAccount } from './account-commands.ts'
 import { auditKey } from './audit.ts'
-import { type Command, CommandError, done, UsageError } from './command.ts'
-import { type Records, withDatabase } from './open-database.ts'
+import { type Command, CommandError, success, UsageError } from './command.ts'
+import { type PostgresAccess, withDatabase } from './open-database.ts'
 import { columns, table } from './table.ts'
 
 const scopes: readonly ApiKeyScope[] = ['read', 'metering', 'all']
-const longestDescription = 255
+const maxDescriptionLength = 255
 
 const modeOf = ({ liveMode }: Pick<StoredApiKey, 'liveMode'>): string => (liveMode ? 'live' : 'test')
 
@@ -33,9 +33,9 @@ const toJson = (key: StoredApiKey) => ({
  * Return the secret that the service hashes keys with. It is created here only if the service would create it at its next start.
  * Throws `Failure` `secret_changed` for another secret: a key that is hashed with it would never work.
  */
-const secretOf = async ({ config, isOurs }: Records, database: Database, at: number): Promise<Secret> => {
-  const isKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
-  if (!isKnown && !isOurs) {
+const readHashSecret = async ({ config, isOwnServer }: PostgresAccess, database: Database, at: number): Promise<Secret> => {
+  const isSecretKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
+  if (!isSecretKnown && !isOwnServer) {
     throw new CommandError('the secret of the service is not known here; set WATTLEDGER_SECRET as the service has it')
   }
   const loaded = loadSecrets(config.dataFolder, config)
@@ -45,19 +45,19 @@ const secretOf = async ({ config, isOurs }: Records, database: Database, at: num
 }
 
 const readDescription = (text: string | undefined): string | null => {
-  if (text !== undefined && [...text].length > longestDescription) {
-    throw new UsageError(`--description has at most ${longestDescription} characters`)
+  if (text !== undefined && [...text].length > maxDescriptionLength) {
+    throw new UsageError(`--description has at most ${maxDescriptionLength} characters`)
   }
   return text ?? null
 }
 
-const create: Command = {
+const createCommand: Command = {
   name: 'keys create',
   operands: ['ACCOUNT'],
   summary: 'Make an API key; its secret is shown once.',
   details: 'The secret logs in at GET /login together with the account. It is stored as a hash and cannot be shown again.',
   options: {
-    mode: { value: 'MODE', summary: 'The world in which the key works.', choices: ['live', 'test'], required: true },
+    mode: { value: 'MODE', summary: 'The world in which the key works.', choices: ['live', 'test'], isRequired: true },
     scope: { value: 'SCOPE', summary: 'What it may do; all when absent.', choices: scopes },
     description: { value: 'TEXT', summary: 'What it is for.' },
   },
@@ -65,15 +65,15 @@ const create: Command = {
     const { options, at } = input
     const scope = scopes.find(known => known === options['scope']) ?? 'all'
     const draft = { scope, description: readDescription(options['description']) }
-    return withDatabase(input, { mayMake: false }, async (database, records) => {
+    return withDatabase(input, { mayCreate: false }, async (database, records) => {
       const [id = ''] = input.operands
       const account = await findAccount(database.operator, id)
-      const serverSecret = await secretOf(records, database, at)
+      const serverSecret = await readHashSecret(records, database, at)
       const tenant = { accountId: account.id, liveMode: options['mode'] === 'live' }
       const { apiKey, secret } = await withOperator(database, async transaction => {
-        const made = await createApiKey(transaction.query, tenant, draft, serverSecret, at)
-        await auditKey(transaction, tenant, { action: 'api_key.create', objectId: made.apiKey.id, detail: toJson(made.apiKey), at })
-        return made
+        const created = await createApiKey(transaction.query, tenant, draft, serverSecret, at)
+        await auditKey(transaction, tenant, { action: 'api_key.create', objectId: created.apiKey.id, detail: toJson(created.apiKey), at })
+        return created
       })
       const rows = [
         ['key', apiKey.id],
@@ -81,26 +81,26 @@ const create: Command = {
         ['scope', apiKey.scope],
         ['secret', secret],
       ]
-      return done(`${columns(rows)}\n\nKeep the secret now: it is not stored and cannot be shown again.`, { ...toJson(apiKey), secret })
+      return success(`${columns(rows)}\n\nKeep the secret now: it is not stored and cannot be shown again.`, { ...toJson(apiKey), secret })
     })
   },
 }
 
-const listAll = async ({ operator }: Database, accountId: string): Promise<readonly StoredApiKey[]> => {
+const listAllKeys = async ({ operator }: Database, accountId: string): Promise<readonly StoredApiKey[]> => {
   await findAccount(operator, accountId)
   const live = await listApiKeys(operator, { accountId, liveMode: true })
   return [...live, ...(await listApiKeys(operator, { accountId, liveMode: false }))]
 }
 
-const list: Command = {
+const listCommand: Command = {
   name: 'keys list',
   operands: ['ACCOUNT'],
   summary: 'List the API keys of an account.',
   details: 'Live keys first, the newest on top; revoked ones too. Keys are told apart by their last four characters.',
   options: {},
   run: input =>
-    withDatabase(input, { mayMake: false }, async database => {
-      const keys = await listAll(database, input.operands[0] ?? '')
+    withDatabase(input, { mayCreate: false }, async database => {
+      const keys = await listAllKeys(database, input.operands[0] ?? '')
       const rows = keys.map(key => [
         key.id,
         modeOf(key),
@@ -110,21 +110,21 @@ const list: Command = {
         key.revokedAt === null ? 'works' : `revoked ${writeInstant(key.revokedAt).slice(0, 10)}`,
         key.description ?? '',
       ])
-      const head = ['key', 'mode', 'scope', 'ends in', 'created', 'state', 'description']
-      return done(table(head, rows, 'This account has no key.'), keys.map(toJson))
+      const columnNames = ['key', 'mode', 'scope', 'ends in', 'created', 'state', 'description']
+      return success(table(columnNames, rows, 'This account has no key.'), keys.map(toJson))
     }),
 }
 
-const revoke: Command = {
+const revokeCommand: Command = {
   name: 'keys revoke',
   operands: ['ACCOUNT', 'KEY_ID'],
   summary: 'Revoke an API key.',
   details: 'Logins with it fail at once, and tokens that it gave end within 60 s. A revoked key never works again.',
   options: {},
   run: input =>
-    withDatabase(input, { mayMake: false }, async database => {
+    withDatabase(input, { mayCreate: false }, async database => {
       const [accountId = '', keyId = ''] = input.operands
-      const found = (await listAll(database, accountId)).find(({ id }) => id === keyId)
+      const found = (await listAllKeys(database, accountId)).find(({ id }) => id === keyId)
       if (found === undefined) {
         throw new CommandError(`account ${accountId} has no key ${keyId}; "npx wattledger keys list ${accountId}" shows all`)
       }
@@ -136,8 +136,8 @@ const revoke: Command = {
         return changed
       })
       const since = revoked.revokedAt === null ? '' : ` since ${writeInstant(revoked.revokedAt)}`
-      return done(`${keyId} (${modeOf(revoked)}) is revoked${since}.`, toJson(revoked))
+      return success(`${keyId} (${modeOf(revoked)}) is revoked${since}.`, toJson(revoked))
     }),
 }
 
-export const keyCommands: readonly Command[] = [create, list, revoke]
+export const keyCommands: readonly Command[] = [createCommand, listCommand, revokeCommand]

@@ -1,6 +1,6 @@
-import { longestFetchMs, type MarketFeedFetchWire, type MarketFeedWire } from '../contract/operator/market-feed.ts'
+import { type MarketFeedFetchWire, type MarketFeedWire, maxFetchMs } from '../contract/operator/market-feed.ts'
 import { readInstant, writeInstant } from '../domain/instant.ts'
-import { type Command, CommandError, done, type Input, type Outcome, UsageError } from './command.ts'
+import { type Command, CommandError, type CommandInput, type CommandOutcome, success, UsageError } from './command.ts'
 import { importPrices } from './market-import.ts'
 import { operatorClient, operatorOptions } from './operator-client.ts'
 import type { ServiceClient } from './service-client.ts'
@@ -13,13 +13,13 @@ const readFeeds = async (client: ServiceClient): Promise<readonly MarketFeedWire
 
 const shortTime = (text: string | null): string => (text === null ? '' : text.replace(/:\d\d(?:\.\d+)?Z$/, 'Z'))
 
-const stateOf = ({ feeds, failing_since: since, error, time_attempted: attempted }: MarketFeedWire): string => {
+const statusText = ({ feeds, failing_since: since, error, time_attempted: attempted }: MarketFeedWire): string => {
   if (since !== null) return `failing since ${shortTime(since)}: ${error ?? ''}`
   if (attempted === null) return feeds.length === 0 ? 'no feed is chosen' : 'not fetched yet'
   return 'well'
 }
 
-const list: Command = {
+const listCommand: Command = {
   name: 'markets list',
   operands: [],
   summary: 'List shared market sources and how fetching their prices goes.',
@@ -28,9 +28,9 @@ const list: Command = {
   options: { all: { summary: 'Sources that nobody uses, too.' }, ...operatorOptions },
   run: async input => {
     const feeds = await readFeeds(operatorClient(input))
-    const isAll = input.options['all'] !== undefined
-    const shown = feeds.filter(feed => isAll || feed.is_used || feed.time_attempted !== null)
-    const rows = shown.map(feed => [
+    const isAllRequested = input.options['all'] !== undefined
+    const shownFeeds = feeds.filter(feed => isAllRequested || feed.is_used || feed.time_attempted !== null)
+    const rows = shownFeeds.map(feed => [
       feed.id,
       feed.area,
       feed.currency_code,
@@ -39,29 +39,29 @@ const list: Command = {
       shortTime(feed.known_until),
       shortTime(feed.time_succeeded),
       shortTime(feed.time_next),
-      stateOf(feed),
+      statusText(feed),
     ])
-    const head = ['id', 'area', 'currency', 'use', 'feeds', 'known until', 'last success', 'next fetch', 'state']
-    return done(table(head, rows, `No location uses a shared source; --all shows all ${feeds.length}.`), shown)
+    const columnNames = ['id', 'area', 'currency', 'use', 'feeds', 'known until', 'last success', 'next fetch', 'state']
+    return success(table(columnNames, rows, `No location uses a shared source; --all shows all ${feeds.length}.`), shownFeeds)
   },
 }
 
 /** Find what a word names: an id, or an area of one currency. Throws `CommandError`. */
-const findFeed = (feeds: readonly MarketFeedWire[], word: string): MarketFeedWire => {
-  const [area, currency] = word.toUpperCase().split('/')
+const findFeed = (feeds: readonly MarketFeedWire[], nameOrId: string): MarketFeedWire => {
+  const [area, currency] = nameOrId.toUpperCase().split('/')
   const found = feeds.filter(
-    feed => feed.id === word || (feed.area === area && (currency === undefined || feed.currency_code === currency)),
+    feed => feed.id === nameOrId || (feed.area === area && (currency === undefined || feed.currency_code === currency)),
   )
   const [feed] = found
-  if (feed === undefined) throw new CommandError(`no shared source is called "${word}"; "npx wattledger markets list --all" shows all`)
+  if (feed === undefined) throw new CommandError(`no shared source is called "${nameOrId}"; "npx wattledger markets list --all" shows all`)
   if (found.length > 1) {
-    const names = found.map(one => `${one.area}/${one.currency_code}`).join(' or ')
-    throw new CommandError(`"${word}" is published in several currencies: write ${names}`)
+    const feedNames = found.map(one => `${one.area}/${one.currency_code}`).join(' or ')
+    throw new CommandError(`"${nameOrId}" is published in several currencies: write ${feedNames}`)
   }
   return feed
 }
 
-const instantOption = ({ options }: Input, name: string): number | null => {
+const readInstantOption = ({ options }: CommandInput, name: string): number | null => {
   const text = options[name]
   if (text === undefined) return null
   const read = readInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text, name)
@@ -70,32 +70,32 @@ const instantOption = ({ options }: Input, name: string): number | null => {
 }
 
 /** The bodies of the requests that a fetch takes: one for what is due, or one for each part of a span. */
-const bodiesOf = (input: Input): readonly object[] => {
-  const [from, to] = [instantOption(input, 'from'), instantOption(input, 'to') ?? input.at]
+const requestBodies = (input: CommandInput): readonly object[] => {
+  const [from, to] = [readInstantOption(input, 'from'), readInstantOption(input, 'to') ?? input.at]
   if (from === null) {
     if (input.options['to'] !== undefined) throw new UsageError('--to goes with --from')
     return [{}]
   }
   if (to <= from) throw new UsageError('--to must be after --from')
-  return Array.from({ length: Math.ceil((to - from) / longestFetchMs) }, (_, part) => ({
-    start_time: writeInstant(from + part * longestFetchMs),
-    end_time: writeInstant(Math.min(to, from + (part + 1) * longestFetchMs)),
+  return Array.from({ length: Math.ceil((to - from) / maxFetchMs) }, (_, partIndex) => ({
+    start_time: writeInstant(from + partIndex * maxFetchMs),
+    end_time: writeInstant(Math.min(to, from + (partIndex + 1) * maxFetchMs)),
   }))
 }
 
-const sayFetched = ({ feed, stored, replaced, unchanged, error }: MarketFeedFetchWire): string => {
+const fetchText = ({ feed, stored, replaced, unchanged, error }: MarketFeedFetchWire): string => {
   const counts = `${stored} stored, ${replaced} replaced, ${unchanged} unchanged`
   return `${feed === null ? 'no prices' : `${feed}: ${counts}`}${error === null ? '' : ` — ${error}`}`
 }
 
-const fetchAll = async (client: ServiceClient, feeds: readonly MarketFeedWire[], input: Input): Promise<Outcome> => {
+const fetchAll = async (client: ServiceClient, feeds: readonly MarketFeedWire[], input: CommandInput): Promise<CommandOutcome> => {
   const results: MarketFeedFetchWire[] = []
   for (const { id, area, currency_code: currency } of feeds) {
-    for (const body of bodiesOf(input)) {
+    for (const body of requestBodies(input)) {
       const result = await client.ask<MarketFeedFetchWire>('POST', `${path}/${id}/fetch`, body)
       results.push(result)
-      const span = 'start_time' in body ? ` from ${String(body.start_time).slice(0, 10)}` : ''
-      input.tell(`  ${area}/${currency}${span}  ${sayFetched(result)}`)
+      const intervalText = 'start_time' in body ? ` from ${String(body.start_time).slice(0, 10)}` : ''
+      input.onProgress(`  ${area}/${currency}${intervalText}  ${fetchText(result)}`)
     }
   }
   const stored = results.reduce((sum, result) => sum + result.stored + result.replaced, 0)
@@ -117,8 +117,8 @@ const fetchCommand: Command = {
   run: async input => {
     const client = operatorClient(input)
     const feeds = await readFeeds(client)
-    const named = input.operands.map(word => findFeed(feeds, word))
-    const chosen = named.length > 0 ? named : feeds.filter(({ is_used: isUsed, feeds: by }) => isUsed && by.length > 0)
+    const named = input.operands.map(nameOrId => findFeed(feeds, nameOrId))
+    const chosen = named.length > 0 ? named : feeds.filter(({ is_used: isUsed, feeds: publishers }) => isUsed && publishers.length > 0)
     if (chosen.length === 0) throw new CommandError('no location uses a source that a chosen feed publishes; name the sources to fetch')
     return fetchAll(client, chosen, input)
   },
@@ -131,11 +131,11 @@ const importCommand: Command = {
   details:
     'The first line names the columns start_time, value and perhaps end_time, in any order; times are RFC 3339 with an offset. Without ends\neach price lasts to the next. Where prices are stored already the new ones hold, and everything that was priced from them is priced\nagain. Nothing is stored of a file with a fault.',
   options: {
-    market: { value: 'MARKET', summary: 'The source: its id, or its area (DE-LU, SE3/SEK).', required: true },
+    market: { value: 'MARKET', summary: 'The source: its id, or its area (DE-LU, SE3/SEK).', isRequired: true },
     unit: { value: 'UNIT', summary: 'Such as EUR/MWh, EUR/kWh, ct/kWh, p/kWh; the currency per kWh when absent.' },
     ...operatorOptions,
   },
   run: input => importPrices(input, findFeed),
 }
 
-export const marketCommands: readonly Command[] = [list, fetchCommand, importCommand]
+export const marketCommands: readonly Command[] = [listCommand, fetchCommand, importCommand]

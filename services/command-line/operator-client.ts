@@ -1,12 +1,12 @@
 import { readConfig } from '../platform/config.ts'
 import { readSandbox } from '../platform/sandbox-file.ts'
 import { readStoredSecrets } from '../platform/secrets.ts'
-import { CommandError, type Input, type Option } from './command.ts'
+import { CommandError, type CommandInput, type CommandOption } from './command.ts'
 import { type ServiceClient, serviceClient } from './service-client.ts'
-import { baseUrlOf } from './target.ts'
+import { readBaseUrl } from './target.ts'
 
 /** The option that names the service whose operator calls. */
-export const operatorOptions: Readonly<Record<string, Option>> = {
+export const operatorOptions: Readonly<Record<string, CommandOption>> = {
   'base-url': { value: 'URL', summary: 'Where the service answers; its own address when absent.' },
 }
 
@@ -14,7 +14,7 @@ export const operatorOptions: Readonly<Record<string, Option>> = {
  * Make a client that calls the running service with the operator's key: from the settings, else from the data folder.
  * Throws `CommandError` where the key is not known here.
  */
-export const operatorClient = ({ options, variables }: Pick<Input, 'options' | 'variables'>): ServiceClient => {
+export const operatorClient = ({ options, variables }: Pick<CommandInput, 'options' | 'variables'>): ServiceClient => {
   const config = readConfig(variables)
   const sandbox = readSandbox(config.dataFolder)
   const key = config.operatorKey ?? readStoredSecrets(config.dataFolder).operator_key ?? sandbox?.operator_key
@@ -24,5 +24,5 @@ export const operatorClient = ({ options, variables }: Pick<Input, 'options' | '
     )
   }
   const baseUrl = options['base-url'] ?? sandbox?.base_url ?? `http://${config.host}:${config.port}`
-  return serviceClient(baseUrlOf(baseUrl), { 'X-Operator-Key': key })
+  return serviceClient(readBaseUrl(baseUrl), { 'X-Operator-Key': key })
 }

@@ -7,20 +7,20 @@ import { countLibraryTariffs, type LibraryTariff, putLibraryTariffs } from '../p
 import { type AddressType, listProviders, putProviders, type StoredProvider } from '../platform/postgres/providers.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import { catalogueId } from '../platform/provider-catalogue/suppliers.ts'
-import { type Command, CommandError, done, UsageError } from './command.ts'
+import { type Command, CommandError, success, UsageError } from './command.ts'
 import { withDatabase } from './open-database.ts'
 import { table } from './table.ts'
 
-type Written = ProviderFile['providers'][number]
+type ProviderEntry = ProviderFile['providers'][number]
 
-const toProvider = (written: Written): StoredProvider => {
-  const { direct, countries } = written
+const toProvider = (entry: ProviderEntry): StoredProvider => {
+  const { direct, countries } = entry
   return {
-    id: written.id ?? catalogueId('provider', countries[0] ?? '', written.display_name),
-    displayName: written.display_name,
-    logoUrl: written.logo_url ?? null,
+    id: entry.id ?? catalogueId('provider', countries[0] ?? '', entry.display_name),
+    displayName: entry.display_name,
+    logoUrl: entry.logo_url ?? null,
     countries,
-    addressTypes: written.address_types ?? [],
+    addressTypes: entry.address_types ?? [],
     direct:
       direct === undefined
         ? null
@@ -32,7 +32,7 @@ const toProvider = (written: Written): StoredProvider => {
   }
 }
 
-const toLibrary = (providerId: string, { library_tariffs: tariffs = [] }: Written): readonly LibraryTariff[] =>
+const toLibraryTariffs = (providerId: string, { library_tariffs: tariffs = [] }: ProviderEntry): readonly LibraryTariff[] =>
   tariffs.map(one => ({
     id: one.id ?? catalogueId('libraryTariff', providerId, one.name, one.terms.direction, one.terms.type),
     providerId,
@@ -59,7 +59,7 @@ const readFile = (path: string): ProviderFile => {
   }
 }
 
-const importProviders: Command = {
+const importCommand: Command = {
   name: 'providers import',
   operands: ['FILE'],
   summary: 'Import suppliers and their library tariffs.',
@@ -69,22 +69,22 @@ const importProviders: Command = {
   run: input => {
     const [path = ''] = input.operands
     const { providers } = readFile(path)
-    return withDatabase(input, { mayMake: false }, async database => {
+    return withDatabase(input, { mayCreate: false }, async database => {
       const written = providers.map(toProvider)
-      const tariffs = providers.flatMap((one, index) => toLibrary(written[index]?.id ?? '', one))
+      const tariffs = providers.flatMap((one, index) => toLibraryTariffs(written[index]?.id ?? '', one))
       await withOperator(database, async ({ query }) => {
         await putProviders(query, written, input.at)
         await putLibraryTariffs(query, tariffs, input.at)
       })
       const json = { providers: written.map(({ id, displayName }) => ({ id, display_name: displayName })), library_tariffs: tariffs.length }
-      return done(`  ${written.length} suppliers with ${tariffs.length} library tariffs imported`, json)
+      return success(`  ${written.length} suppliers with ${tariffs.length} library tariffs imported`, json)
     })
   },
 }
 
 const addressTypes: readonly AddressType[] = ['RESIDENTIAL', 'COMMERCIAL']
 
-const list: Command = {
+const listCommand: Command = {
   name: 'providers list',
   operands: [],
   summary: 'List suppliers.',
@@ -94,7 +94,7 @@ const list: Command = {
     'address-type': { value: 'TYPE', summary: 'Only those that serve such addresses.', choices: addressTypes },
   },
   run: input =>
-    withDatabase(input, { mayMake: false }, async ({ operator }) => {
+    withDatabase(input, { mayCreate: false }, async ({ operator }) => {
       const country = input.options['country']?.toUpperCase() ?? null
       const addressType = addressTypes.find(one => one === input.options['address-type']) ?? null
       const providers = await listProviders(operator, { country, addressType })
@@ -106,26 +106,26 @@ const list: Command = {
         one.direct === null ? '' : 'login',
         String(counts.get(one.id) ?? ''),
       ])
-      const json = providers.map(({ displayName, logoUrl, addressTypes: types, direct, ...one }) => ({
-        ...{ id: one.id, display_name: displayName, logo_url: logoUrl, countries: one.countries, address_types: types },
+      const json = providers.map(({ displayName, logoUrl, addressTypes: shownAddressTypes, direct, ...one }) => ({
+        ...{ id: one.id, display_name: displayName, logo_url: logoUrl, countries: one.countries, address_types: shownAddressTypes },
         direct: direct === null ? null : { login_url: direct.loginUrl, app_url: direct.appUrl },
         library_tariffs: counts.get(one.id) ?? 0,
       }))
-      return done(table(['id', 'countries', 'name', 'login', 'tariffs'], rows, '  no suppliers'), json)
+      return success(table(['id', 'countries', 'name', 'login', 'tariffs'], rows, '  no suppliers'), json)
     }),
 }
 
-const mostReports = 1_000
+const maxReports = 1_000
 
-const reports: Command = {
+const reportsCommand: Command = {
   name: 'providers reports',
   operands: [],
   summary: 'List tariffs that people called wrong.',
   details: 'What was reported on the summary page of Connect, newest first, up to 1,000.',
   options: {},
   run: input =>
-    withDatabase(input, { mayMake: false }, async ({ operator }) => {
-      const found = await listTariffReports(operator, mostReports)
+    withDatabase(input, { mayCreate: false }, async ({ operator }) => {
+      const found = await listTariffReports(operator, maxReports)
       const rows = found.map(one => [writeInstant(one.at), one.accountId, one.tariffId ?? '', one.providerName ?? ''])
       const json = found.map(one => ({
         account_id: one.accountId,
@@ -135,11 +135,11 @@ const reports: Command = {
         provider: one.providerName,
         time_created: writeInstant(one.at),
       }))
-      return done(table(['time', 'account', 'tariff', 'provider'], rows, '  nothing was reported'), json)
+      return success(table(['time', 'account', 'tariff', 'provider'], rows, '  nothing was reported'), json)
     }),
 }
 
-const summaryName: Command = {
+const summaryRouteCommand: Command = {
   name: 'providers summary-route',
   operands: ['ACCOUNT', 'NAME'],
   summary: 'Set how an account wants the summary page of Connect to be called.',
@@ -149,12 +149,12 @@ const summaryName: Command = {
   run: input => {
     const [account = '', name = ''] = input.operands
     if (!summaryNames.some(one => one === name)) throw new UsageError(`NAME must be ${summaryNames.join(' or ')}`)
-    return withDatabase(input, { mayMake: false }, async ({ operator }) => {
+    return withDatabase(input, { mayCreate: false }, async ({ operator }) => {
       if (!(await setSummaryName(operator, account, name))) throw new CommandError(`there is no account ${account}`)
-      return done(`  the summary of ${account} is called ${name}`, { account_id: account, summary_route: name })
+      return success(`  the summary of ${account} is called ${name}`, { account_id: account, summary_route: name })
     })
   },
 }
 
 /** What the operator does for Connect: suppliers, reports of wrong tariffs, the name of the summary. */
-export const providerCommands: readonly Command[] = [importProviders, list, reports, summaryName]
+export const providerCommands: readonly Command[] = [importCommand, listCommand, reportsCommand, summaryRouteCommand]

@@ -1,21 +1,21 @@
-import { presentInstant } from '../platform/clock.ts'
+import { currentInstant } from '../platform/clock.ts'
 import { ConfigError } from '../platform/config.ts'
 import { isFailure } from '../platform/failure.ts'
 import { version } from '../platform/version.ts'
 import { accountCommands } from './account-commands.ts'
 import { auditLogCommands } from './audit-log-commands.ts'
-import { type Command, CommandError, type Outcome, UsageError } from './command.ts'
+import { type Command, CommandError, type CommandOutcome, UsageError } from './command.ts'
 import { deadLetterCommands } from './dead-letter-commands.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eraseCommand } from './erase-command.ts'
 import { forecastCommands } from './forecast-commands.ts'
-import { commandHelp, overview, usageOf } from './help.ts'
+import { commandHelp, commandOverview, usageOf } from './help.ts'
 import { keyCommands } from './key-commands.ts'
 import { marketCommands } from './market-commands.ts'
 import { migrateCommand } from './migrate-command.ts'
 import { pricesCommand } from './price-command.ts'
 import { providerCommands } from './provider-commands.ts'
-import { findCommand, readWords } from './read-words.ts'
+import { findCommand, parseArguments } from './read-words.ts'
 import { scheduleCommand } from './schedule-command.ts'
 import { CallError } from './service-client.ts'
 import { topicsCommand } from './topics-command.ts'
@@ -40,62 +40,62 @@ const commands: readonly Command[] = [
 type Terminal = { readonly out: (text: string) => void; readonly err: (text: string) => void }
 
 /** The commands that a first word alone stands for, such as `account`. */
-const groupOf = (words: readonly string[]): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${words[0]} `))
+const commandGroup = (args: readonly string[]): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${args[0]} `))
 
-const isHelpWord = (word: string | undefined): boolean => word === '--help' || word === '-h' || word === 'help'
+const isHelpArgument = (arg: string | undefined): boolean => arg === '--help' || arg === '-h' || arg === 'help'
 
 /**
  * Run one command: 0 when it is done, 1 when it failed, 2 when its words cannot be read.
  * Results go to `out`; what went wrong goes to `err`.
  */
 export const runCommandLine = async (
-  words: readonly string[],
+  args: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
 ): Promise<number> => {
-  if (words.length === 0 || isHelpWord(words[0])) {
-    terminal.out(overview(commands))
-    return words.length === 0 ? 2 : 0
+  if (args.length === 0 || isHelpArgument(args[0])) {
+    terminal.out(commandOverview(commands))
+    return args.length === 0 ? 2 : 0
   }
-  if (words[0] === '--version') {
+  if (args[0] === '--version') {
     terminal.out(`${version}\n`)
     return 0
   }
-  const group = groupOf(words)
-  if (group.length > 0 && (words.length === 1 || isHelpWord(words[1]))) {
-    terminal.out(overview(group))
-    return words.length === 1 ? 2 : 0
+  const commandsOfGroup = commandGroup(args)
+  if (commandsOfGroup.length > 0 && (args.length === 1 || isHelpArgument(args[1]))) {
+    terminal.out(commandOverview(commandsOfGroup))
+    return args.length === 1 ? 2 : 0
   }
-  let called: Command | null = null
+  let calledCommand: Command | null = null
   try {
-    const { command, rest } = findCommand(commands, words)
-    called = command
-    const outcome = await callCommand(command, rest, variables, terminal)
+    const { command, remainingArgs } = findCommand(commands, args)
+    calledCommand = command
+    const outcome = await runCommand(command, remainingArgs, variables, terminal)
     return outcome.ok ? 0 : 1
   } catch (error) {
-    return complain(error, called, terminal)
+    return reportError(error, calledCommand, terminal)
   }
 }
 
-const callCommand = async (
+const runCommand = async (
   command: Command,
-  rest: readonly string[],
+  remainingArgs: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
   { out }: Terminal,
-): Promise<Outcome> => {
-  const { operands, options, isJson, isHelp } = readWords(command, rest)
+): Promise<CommandOutcome> => {
+  const { operands, options, isJson, isHelp } = parseArguments(command, remainingArgs)
   if (isHelp) {
     out(commandHelp(command))
     return { text: '', json: null, ok: true }
   }
-  const tell = isJson ? () => undefined : (line: string) => out(`${line}\n`)
-  const outcome = await command.run({ operands, options, variables, at: presentInstant(), tell })
+  const onProgress = isJson ? () => undefined : (line: string) => out(`${line}\n`)
+  const outcome = await command.run({ operands, options, variables, at: currentInstant(), onProgress })
   if (isJson) out(`${JSON.stringify(outcome.json, null, 2)}\n`)
   else if (outcome.text !== '') out(`${outcome.text}\n`)
   return outcome
 }
 
-const complain = (error: unknown, command: Command | null, { err }: Terminal): number => {
+const reportError = (error: unknown, command: Command | null, { err }: Terminal): number => {
   if (error instanceof UsageError) {
     const hint = command === null ? 'npx wattledger --help lists all commands' : usageOf(command)
     err(`wattledger: ${error.message}\n  ${hint}\n`)

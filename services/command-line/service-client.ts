@@ -32,7 +32,7 @@ const causeOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : error.message
 }
 
-const secondsIn = (header: string | null): number | null => (header === null || !/^\d+$/.test(header) ? null : Number(header) * 1000)
+const retryAfterMsOf = (header: string | null): number | null => (header === null || !/^\d+$/.test(header) ? null : Number(header) * 1000)
 
 /** Make a client that sends the same headers with every call. */
 export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, string>>): ServiceClient => {
@@ -49,9 +49,9 @@ export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, 
         redirect: 'manual',
       })
       const isJson = response.headers.get('Content-Type')?.includes('json') ?? false
-      const read = await response.text()
-      const retryAfterMs = secondsIn(response.headers.get('Retry-After'))
-      return { status: response.status, body: isJson && read !== '' ? (JSON.parse(read) as T) : null, retryAfterMs }
+      const responseText = await response.text()
+      const retryAfterMs = retryAfterMsOf(response.headers.get('Retry-After'))
+      return { status: response.status, body: isJson && responseText !== '' ? (JSON.parse(responseText) as T) : null, retryAfterMs }
     } catch (error) {
       throw new CallError(`${method} ${baseUrl}${path}: ${causeOf(error)}`, null, null, error)
     }
@@ -68,10 +68,10 @@ export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, 
 export const refusalOf = (method: string, path: string, { status, body }: Answer<unknown>): CallError => {
   const { code, message, field, request_id: requestId } = (body ?? {}) as ErrorBody
   const reason = message ?? 'an answer without an error object'
-  const place = field === undefined ? '' : ` (${field})`
-  const trace = requestId === undefined ? '' : ` [${requestId}]`
+  const fieldText = field === undefined ? '' : ` (${field})`
+  const requestIdText = requestId === undefined ? '' : ` [${requestId}]`
   return new CallError(
-    `${method} ${path} answered ${status}${code === undefined ? '' : ` ${code}`}: ${reason}${place}${trace}`,
+    `${method} ${path} answered ${status}${code === undefined ? '' : ` ${code}`}: ${reason}${fieldText}${requestIdText}`,
     status,
     code ?? null,
   )
@@ -79,7 +79,7 @@ export const refusalOf = (method: string, path: string, { status, body }: Answer
 
 /** Log in with an account's key and give a client that sends the token. Throws `CallError`. */
 export const logIn = async (baseUrl: string, account: string, key: string): Promise<ServiceClient> => {
-  const basic = serviceClient(baseUrl, { Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}` })
-  const { bearer_token: token } = await basic.ask<{ readonly bearer_token: string }>('GET', '/login')
+  const loginClient = serviceClient(baseUrl, { Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}` })
+  const { bearer_token: token } = await loginClient.ask<{ readonly bearer_token: string }>('GET', '/login')
   return serviceClient(baseUrl, { Authorization: `Bearer ${token}` })
 }

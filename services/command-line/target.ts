@@ -2,20 +2,20 @@ import { trimEnd } from '../domain/trim-end.ts'
 import { readConfig } from '../platform/config.ts'
 import { apiKeyMode } from '../platform/mint.ts'
 import { readSandbox } from '../platform/sandbox-file.ts'
-import { CommandError, type Input, type Option, UsageError } from './command.ts'
+import { CommandError, type CommandInput, type CommandOption, UsageError } from './command.ts'
 
 /** Where a system answers, and whose test mode is used. */
-export type Target = { readonly baseUrl: string; readonly account: string; readonly key: string }
+export type ServiceTarget = { readonly baseUrl: string; readonly account: string; readonly key: string }
 
 /** The options that name a target. */
-export const targetOptions: Readonly<Record<string, Option>> = {
+export const targetOptions: Readonly<Record<string, CommandOption>> = {
   'base-url': { value: 'URL', summary: 'Where the system answers.' },
   account: { value: 'ACCOUNT', summary: 'The account to use; goes with --key.' },
   key: { value: 'KEY', summary: 'A test key of that account with scope all.' },
 }
 
 /** Read an address. Throws `UsageError` for what is none. */
-export const baseUrlOf = (text: string): string => {
+export const readBaseUrl = (text: string): string => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new UsageError(`--base-url is an address such as http://127.0.0.1:8080, not "${text}"`)
   }
@@ -26,7 +26,7 @@ export const baseUrlOf = (text: string): string => {
  * Read what the options name, completed from the sandbox file of the data folder.
  * Throws `UsageError` for options that cannot be used, a live key among them; `CommandError` where neither options nor file tell enough.
  */
-export const readTarget = ({ options, variables }: Pick<Input, 'options' | 'variables'>): Target => {
+export const readTarget = ({ options, variables }: Pick<CommandInput, 'options' | 'variables'>): ServiceTarget => {
   const { dataFolder } = readConfig(variables)
   const { account, key, 'base-url': baseUrl } = options
   if ((account === undefined) !== (key === undefined)) throw new UsageError('--account and --key go together')
@@ -40,7 +40,7 @@ export const readTarget = ({ options, variables }: Pick<Input, 'options' | 'vari
     )
   }
   return {
-    baseUrl: baseUrlOf(baseUrl ?? sandbox?.base_url ?? ''),
+    baseUrl: readBaseUrl(baseUrl ?? sandbox?.base_url ?? ''),
     account: account ?? sandbox?.account_id ?? '',
     key: key ?? sandbox?.test_key ?? '',
   }

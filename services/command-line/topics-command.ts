@@ -1,37 +1,37 @@
-import { presentInstant } from '../platform/clock.ts'
+import { currentInstant } from '../platform/clock.ts'
 import { readConfig } from '../platform/config.ts'
 import { type KafkaSettings, kafkaAddress } from '../platform/log/kafka/kafka-settings.ts'
 import type { TopicDrift, TopicPlan } from '../platform/log/kafka/kafka-topics.ts'
 import { type TopicName, topicNames, topics } from '../platform/log/log.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { raiseLaneGeneration, readLaneGeneration } from '../platform/postgres/lane-generation.ts'
-import { type Command, CommandError, type Input, type Outcome, UsageError } from './command.ts'
+import { raiseTopicGeneration, readTopicGeneration } from '../platform/postgres/lane-generation.ts'
+import { type Command, CommandError, type CommandInput, type CommandOutcome, UsageError } from './command.ts'
 import { withDatabase } from './open-database.ts'
 import { table } from './table.ts'
 
-const records: TopicName = 'meter.records.v1'
+const recordTopic: TopicName = 'meter.records.v1'
 
-const wholeNumber = (input: Input, name: string, preset: number): number => {
+const readWholeNumber = (input: CommandInput, name: string, defaultValue: number): number => {
   const text = input.options[name]
-  if (text === undefined) return preset
+  if (text === undefined) return defaultValue
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--${name} takes a whole number from 1 on`)
   return Number(text)
 }
 
-const planOf = (input: Input, prefix: string): TopicPlan => {
-  const replicas = wholeNumber(input, 'replicas', 3)
-  const minInSync = wholeNumber(input, 'min-in-sync', Math.max(1, replicas - 1))
+const readTopicPlan = (input: CommandInput, prefix: string): TopicPlan => {
+  const replicas = readWholeNumber(input, 'replicas', 3)
+  const minInSync = readWholeNumber(input, 'min-in-sync', Math.max(1, replicas - 1))
   if (minInSync > replicas) throw new UsageError('--min-in-sync cannot be more than --replicas')
-  return { prefix, partitions: wholeNumber(input, 'partitions', topics[records].partitions), replicas, minInSync }
+  return { prefix, partitions: readWholeNumber(input, 'partitions', topics[recordTopic].partitions), replicas, minInSync }
 }
 
 /** Keys move to other partitions when there are more: what is not read by then would be overtaken. */
 const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
   const { openKafkaLog } = await import('../platform/log/kafka/kafka-log.ts')
-  const log = await openKafkaLog({ address: kafkaAddress(settings), prefix: settings.prefix, now: presentInstant })
+  const log = await openKafkaLog({ address: kafkaAddress(settings), prefix: settings.prefix, now: currentInstant })
   try {
     for (const topic of topicNames) {
-      for (const group of topics[topic].keptFor) {
+      for (const group of topics[topic].retainedForGroups) {
         const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
         const lags = await Promise.all(partitions.map(partition => log.lag(topic, partition, group)))
         const unread = lags.reduce((sum, { end, committed }) => sum + end - committed, 0)
@@ -44,10 +44,10 @@ const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
 }
 
 /** A generation belongs to one form of a topic: it rises when the topic was made anew or has another number of partitions. */
-const bringGeneration = async ({ operator }: Database, isNew: boolean, partitions: number, at: number): Promise<number> => {
-  const known = await readLaneGeneration(operator, records)
+const updateGeneration = async ({ operator }: Database, isNew: boolean, partitions: number, at: number): Promise<number> => {
+  const known = await readTopicGeneration(operator, recordTopic)
   if (known !== null && !isNew && known.partitions === partitions) return known.generation
-  const raised = await raiseLaneGeneration(operator, records, known?.generation ?? null, partitions, at)
+  const raised = await raiseTopicGeneration(operator, recordTopic, known?.generation ?? null, partitions, at)
   if (raised === null) throw new CommandError('another command changes the topics at the moment; run this one again')
   return raised.generation
 }
@@ -66,7 +66,7 @@ export const topicsCommand: Command = {
   details:
     'Creates the topics that are missing and compares the others with the plan: partitions, copies, retention, in-sync copies, append time,\nlargest message, compression. What is there is not changed: where it differs the command prints a table and ends with 1, and running it\nagain on equal topics does nothing. More partitions move locations to other lanes: stop the gateways, wait until all is read, and run it\nwith --add-partitions; it raises the lane generation, and the service is started again after it.',
   options: {
-    partitions: { value: 'N', summary: `Partitions of each topic; default ${topics[records].partitions}.` },
+    partitions: { value: 'N', summary: `Partitions of each topic; default ${topics[recordTopic].partitions}.` },
     replicas: { value: 'N', summary: 'Copies of each partition; default 3.' },
     'min-in-sync': { value: 'N', summary: 'Copies that must have a message before it counts as written; default one less than all.' },
     'add-partitions': { summary: 'Add the partitions that are missing, once everything is read.' },
@@ -76,31 +76,31 @@ export const topicsCommand: Command = {
     if (kafka === null) throw new CommandError('there are no brokers; set WATTLEDGER_KAFKA_BROKERS')
     const { addPartitions, ensureTopics, missingTopics } = await import('../platform/log/kafka/kafka-topics.ts')
     const address = kafkaAddress(kafka)
-    const plan = planOf(input, kafka.prefix)
-    return withDatabase(input, { mayMake: true }, async database => {
+    const plan = readTopicPlan(input, kafka.prefix)
+    return withDatabase(input, { mayCreate: true }, async database => {
       // Before the topic is made: a lane that begins anew under the old generation would lose to what is stored.
-      const isNew = (await missingTopics(address, plan)).includes(records)
-      if (isNew) await bringGeneration(database, true, plan.partitions, input.at)
-      const first = await ensureTopics(address, plan)
-      let { drift } = first
+      const isNew = (await missingTopics(address, plan)).includes(recordTopic)
+      if (isNew) await updateGeneration(database, true, plan.partitions, input.at)
+      const firstResult = await ensureTopics(address, plan)
+      let { drift } = firstResult
       if (input.options['add-partitions'] !== undefined && drift.some(({ setting }) => setting === 'partitions')) {
         await refuseUnread(kafka)
         await addPartitions(address, plan)
         drift = (await ensureTopics(address, plan)).drift
       }
-      const { created } = first
-      const isPartitioned = !drift.some(({ topic, setting }) => topic === plan.prefix + records && setting === 'partitions')
-      const generation = isPartitioned ? await bringGeneration(database, false, plan.partitions, input.at) : null
-      return outcomeOf(created, drift, generation)
+      const { created } = firstResult
+      const isPartitioned = !drift.some(({ topic, setting }) => topic === plan.prefix + recordTopic && setting === 'partitions')
+      const generation = isPartitioned ? await updateGeneration(database, false, plan.partitions, input.at) : null
+      return topicsOutcome(created, drift, generation)
     })
   },
 }
 
-const outcomeOf = (created: readonly string[], drift: readonly TopicDrift[], generation: number | null): Outcome => {
-  const made = created.map(name => `created ${name}`)
+const topicsOutcome = (created: readonly string[], drift: readonly TopicDrift[], generation: number | null): CommandOutcome => {
+  const createdLines = created.map(name => `created ${name}`)
   const text =
     drift.length > 0
       ? ['The topics are not as planned; nothing that differs was changed.', driftTable(drift)]
       : ['The topics are as planned.']
-  return { text: [...made, ...text].join('\n'), json: { created, drift, generation }, ok: drift.length === 0 }
+  return { text: [...createdLines, ...text].join('\n'), json: { created, drift, generation }, ok: drift.length === 0 }
 }

@@ -3,22 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { MeterBatchWire } from '../contract/meter-batch.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { logIn, refusalOf, type ServiceClient, serviceClient } from './service-client.ts'
-import type { Target } from './target.ts'
-import type { Walk } from './walk.ts'
+import type { ServiceTarget } from './target.ts'
+import type { Diagnostics } from './walk.ts'
 
 type Health = { readonly status: string; readonly checks: Readonly<Record<string, boolean>> }
-type Made = { readonly id: string }
+type CreatedObject = { readonly id: string }
 type EnergyCost = {
   readonly data: readonly { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }[]
 }
 
 const hourMs = 3_600_000
-const storedWithinMs = 20_000
+const storedTimeoutMs = 20_000
 
 /** 3.2 kWh at 0.25 a kWh. */
-const sent = { energyWh: 3_200, price: 0.25, cost: 0.8 } as const
+const testRecord = { energyWh: 3_200, price: 0.25, cost: 0.8 } as const
 
-const lookAt = {
+const advice = {
   answers: 'Is the service running? "npm start" starts it and prints its address; --base-url names another one.',
   live: 'A loop does not move: the log of the service says which part failed and why. A restart is safe.',
   ready: 'A store does not answer: check the disk of the data folder, and PostgreSQL where WATTLEDGER_POSTGRES_URL is set.',
@@ -34,41 +34,41 @@ const lookAt = {
  * Take one record through a running system in test mode: health, login, location and tariff, submission, receipt, cost.
  * What was made is deleted again, also after a failure. Throws `WalkStopped` at the first step that fails.
  */
-export const walkRecord = async (walk: Walk, target: Target, at: number): Promise<void> => {
-  await checkHealth(walk, target.baseUrl)
-  const client = await walk.step(
+export const checkRecordPath = async (diagnostics: Diagnostics, target: ServiceTarget, at: number): Promise<void> => {
+  await checkHealth(diagnostics, target.baseUrl)
+  const client = await diagnostics.step(
     'log in',
-    lookAt.login,
+    advice.login,
     () => logIn(target.baseUrl, target.account, target.key),
     () => target.account,
   )
   const reference = `doctor-${randomBytes(6).toString('hex')}`
-  const location = await walk.step(
+  const location = await diagnostics.step(
     'create a location',
-    lookAt.write,
+    advice.write,
     () => createLocation(client, reference),
     ({ id }) => id,
   )
   try {
-    await walkTariffToCost(walk, client, location.id, reference, at)
+    await checkTariffToCost(diagnostics, client, location.id, reference, at)
   } finally {
-    await walk.step('clean up', lookAt.write, () => client.ask('DELETE', `/locations/${location.id}`))
+    await diagnostics.step('clean up', advice.write, () => client.ask('DELETE', `/locations/${location.id}`))
   }
 }
 
-const checkHealth = async (walk: Walk, baseUrl: string): Promise<void> => {
+const checkHealth = async (diagnostics: Diagnostics, baseUrl: string): Promise<void> => {
   const anonymous = serviceClient(baseUrl, {})
-  await walk.step(
+  await diagnostics.step(
     'reach the service',
-    lookAt.answers,
+    advice.answers,
     () => anonymous.call('GET', '/health/live'),
     () => baseUrl,
   )
-  for (const page of ['live', 'ready'] as const) {
-    await walk.step(
-      `health: ${page}`,
-      lookAt[page],
-      () => readHealth(anonymous, `/health/${page}`),
+  for (const healthPage of ['live', 'ready'] as const) {
+    await diagnostics.step(
+      `health: ${healthPage}`,
+      advice[healthPage],
+      () => readHealth(anonymous, `/health/${healthPage}`),
       checks => checks.join(', '),
     )
   }
@@ -83,47 +83,53 @@ const readHealth = async (client: ServiceClient, path: string): Promise<readonly
   return checks.map(([name]) => name)
 }
 
-const createLocation = (client: ServiceClient, reference: string): Promise<Made> =>
+const createLocation = (client: ServiceClient, reference: string): Promise<CreatedObject> =>
   client.ask('POST', '/locations', { reference_id: reference, timezone: 'Etc/UTC', currency_code: 'EUR' })
 
-const createTariff = (client: ServiceClient, locationId: string): Promise<Made> =>
+const createTariff = (client: ServiceClient, locationId: string): Promise<CreatedObject> =>
   client.ask('POST', '/tariffs', {
     location_id: locationId,
     direction: 'IMPORT',
     type: 'COMMODITY',
     display_name: 'doctor',
-    schedule: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: sent.price }] }] }] }],
+    schedule: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: testRecord.price }] }] }] }],
   })
 
-const walkTariffToCost = async (walk: Walk, client: ServiceClient, locationId: string, reference: string, at: number): Promise<void> => {
-  await walk.step(
+const checkTariffToCost = async (
+  diagnostics: Diagnostics,
+  client: ServiceClient,
+  locationId: string,
+  reference: string,
+  at: number,
+): Promise<void> => {
+  await diagnostics.step(
     'create a tariff',
-    lookAt.write,
+    advice.write,
     () => createTariff(client, locationId),
     ({ id }) => id,
   )
   const end = Math.floor(at / hourMs) * hourMs
-  const span = { start_time: writeInstant(end - hourMs), end_time: writeInstant(end) }
-  const record = { location_id: locationId, record_reference_id: reference, units: 'WH', ...span }
+  const interval = { start_time: writeInstant(end - hourMs), end_time: writeInstant(end) }
+  const record = { location_id: locationId, record_reference_id: reference, units: 'WH', ...interval }
   const submit = (value: number) => client.ask<MeterBatchWire>('PUT', '/meters/interval', [{ ...record, value }])
-  const batch = await walk.step(
+  const batch = await diagnostics.step(
     'send a record',
-    lookAt.send,
-    async () => accepted(await submit(sent.energyWh)),
+    advice.send,
+    async () => requireAccepted(await submit(testRecord.energyWh)),
     ({ id }) => id,
   )
-  await walk.step('see it stored', lookAt.store, () => awaitStored(client, batch.id))
-  await walk.step(
+  await diagnostics.step('see it stored', advice.store, () => awaitStored(client, batch.id))
+  await diagnostics.step(
     'read its cost',
-    lookAt.cost,
-    () => readCost(client, locationId, span),
+    advice.cost,
+    () => readCost(client, locationId, interval),
     cost => `${cost} EUR`,
   )
-  await walk.step('cancel the record', lookAt.send, async () => accepted(await submit(0)))
+  await diagnostics.step('cancel the record', advice.send, async () => requireAccepted(await submit(0)))
 }
 
 /** Give a receipt whose only record was taken; throws with the reason of the record that was not. */
-const accepted = (batch: MeterBatchWire): MeterBatchWire => {
+const requireAccepted = (batch: MeterBatchWire): MeterBatchWire => {
   const [failed] = batch.failed_records
   if (failed !== undefined) throw new Error(`the record was refused: ${failed.error}`)
   if (batch.records_accepted !== 1) throw new Error(`${batch.records_accepted} records were accepted instead of 1`)
@@ -132,24 +138,26 @@ const accepted = (batch: MeterBatchWire): MeterBatchWire => {
 
 const awaitStored = async (client: ServiceClient, batchId: string): Promise<void> => {
   const path = `/meters/batch?batch_id=${batchId}`
-  let seen = 'the receipt was not visible'
-  for (const deadline = performance.now() + storedWithinMs; performance.now() < deadline; await sleep(20)) {
+  let state = 'the receipt was not visible'
+  for (const deadline = performance.now() + storedTimeoutMs; performance.now() < deadline; await sleep(20)) {
     const answer = await client.call<MeterBatchWire>('GET', path)
     if (answer.status === 503) continue
     if (answer.status !== 200 || answer.body === null) throw refusalOf('GET', path, answer)
-    if (accepted(answer.body).records_processed === 1) return
-    seen = 'the receipt still said that it was not processed'
+    if (requireAccepted(answer.body).records_processed === 1) return
+    state = 'the receipt still said that it was not processed'
   }
-  throw new Error(`${seen} after ${storedWithinMs / 1000} s`)
+  throw new Error(`${state} after ${storedTimeoutMs / 1000} s`)
 }
 
-const readCost = async (client: ServiceClient, locationId: string, span: object): Promise<number> => {
-  const { data } = await client.ask<EnergyCost>('POST', `/costs/interval/${locationId}`, span)
+const readCost = async (client: ServiceClient, locationId: string, interval: object): Promise<number> => {
+  const { data } = await client.ask<EnergyCost>('POST', `/costs/interval/${locationId}`, interval)
   const [element] = data
   const energy = element?.energy.value
   const cost = element?.tariff.cost.value
-  if (energy !== sent.energyWh || cost !== sent.cost) {
-    throw new Error(`${sent.energyWh} Wh at ${sent.price} per kWh cost ${sent.cost}; the service says ${energy} Wh and ${cost}`)
+  if (energy !== testRecord.energyWh || cost !== testRecord.cost) {
+    throw new Error(
+      `${testRecord.energyWh} Wh at ${testRecord.price} per kWh cost ${testRecord.cost}; the service says ${energy} Wh and ${cost}`,
+    )
   }
   return cost
 }

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 
 /** One step of a walk, as it ended; `ms` is how long it took. */
-export type WalkedStep = {
+export type DiagnosticStep = {
   readonly step: string
   readonly ok: boolean
   readonly ms: number
@@ -12,43 +12,43 @@ export type WalkedStep = {
 }
 
 /** A step failed: the walk ends here, and its steps tell why. */
-export class WalkStopped extends Error {}
+export class DiagnosticsStopped extends Error {}
 
 /** A walk through the system: each step is run, timed and told of, and the first one that fails stops it. */
-export type Walk = {
-  readonly steps: readonly WalkedStep[]
+export type Diagnostics = {
+  readonly steps: readonly DiagnosticStep[]
   /** Run a step; `found` puts what it gave into a few words. Throws `WalkStopped`. */
-  readonly step: <T>(name: string, advice: string, work: () => Promise<T>, found?: (value: T) => string) => Promise<T>
+  readonly step: <T>(name: string, advice: string, work: () => Promise<T>, describe?: (value: T) => string) => Promise<T>
 }
 
 const nameWidth = 22
 
-const lineOf = ({ step, ok, ms, message }: WalkedStep): string => {
+const stepLine = ({ step, ok, ms, message }: DiagnosticStep): string => {
   const mark = ok ? styleText('green', '✓') : styleText('red', '✗')
   const time = `${Math.round(ms).toLocaleString('en')} ms`.padStart(9)
   return `  ${mark} ${step.padEnd(nameWidth)} ${styleText('dim', time)}  ${message}`.trimEnd()
 }
 
 /** Begin a walk; `tell` gets one line for each step as it ends, and the advice under a failed one. */
-export const beginWalk = (tell: (line: string) => void): Walk => {
-  const steps: WalkedStep[] = []
-  const end = (walked: WalkedStep): void => {
-    steps.push(walked)
-    tell(lineOf(walked))
-    if (walked.advice !== null) tell(`\n    ${walked.advice}`)
+export const startDiagnostics = (onProgress: (line: string) => void): Diagnostics => {
+  const steps: DiagnosticStep[] = []
+  const finishStep = (result: DiagnosticStep): void => {
+    steps.push(result)
+    onProgress(stepLine(result))
+    if (result.advice !== null) onProgress(`\n    ${result.advice}`)
   }
   return {
     steps,
-    step: async (name, advice, work, found = () => '') => {
+    step: async (name, advice, work, describe = () => '') => {
       const startedAt = performance.now()
       try {
         const value = await work()
-        end({ step: name, ok: true, ms: performance.now() - startedAt, message: found(value), advice: null })
+        finishStep({ step: name, ok: true, ms: performance.now() - startedAt, message: describe(value), advice: null })
         return value
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
-        end({ step: name, ok: false, ms: performance.now() - startedAt, message, advice })
-        throw new WalkStopped(message, { cause: error })
+        finishStep({ step: name, ok: false, ms: performance.now() - startedAt, message, advice })
+        throw new DiagnosticsStopped(message, { cause: error })
       }
     },
   }

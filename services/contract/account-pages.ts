@@ -12,7 +12,7 @@ export const accountPageNames = ['privacy_url', 'terms_url', 'logo_url'] as cons
 
 export type AccountPageName = (typeof accountPageNames)[number]
 
-const logoAddress = webAddress.transform((value, context) =>
+const logoUrl = webAddress.transform((value, context) =>
   imageOrigin(value) === null ? refuseField(context, 'field_invalid', 'must have a host of letters, digits, dots and hyphens') : value,
 )
 
@@ -20,7 +20,7 @@ const logoAddress = webAddress.transform((value, context) =>
 export const readAccountPage = (name: AccountPageName, text: string): Result<string | null> => {
   const trimmed = text.trim()
   if (trimmed === '') return accepted(null)
-  const read = readShape(z.object({ [name]: name === 'logo_url' ? logoAddress : webAddress }), { [name]: trimmed }, 'body')
+  const read = readShape(z.object({ [name]: name === 'logo_url' ? logoUrl : webAddress }), { [name]: trimmed }, 'body')
   return read.ok ? accepted(trimmed) : read
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { count, idText, orNull, stored } from './answer-field.ts'
-import { type Layout, versionOf } from './layout.ts'
+import { count, idText, orNull, storedMembers } from './answer-field.ts'
+import { type ApiVersion, apiVersionDates } from './layout.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 
 const limitsShape = z.object({
@@ -14,12 +14,12 @@ const limitsShape = z.object({
 export const accountShape = z.object({
   id: idText('acc'),
   object: z.literal('account'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   display_name: z.string(),
-  default_version: z.enum([versionOf.current, versionOf.earlier]).describe('The Api-Version of requests that name none.'),
+  default_version: z.enum([apiVersionDates.current, apiVersionDates.earlier]).describe('The Api-Version of requests that name none.'),
   limits: limitsShape,
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type AccountWire = z.output<typeof accountShape>
@@ -29,13 +29,13 @@ export type Account = {
   readonly id: string
   readonly liveMode: boolean
   readonly displayName: string
-  readonly defaultLayout: Layout
+  readonly defaultApiVersion: ApiVersion
   readonly requestsPerSecond: number | null
   readonly createdAt: number
 }
 
 /** Largest bodies in bytes, and records in one submission. Source: docs/rules/limits.md #requests. */
-export const submissionLimits = { records: 10_000, bytes: 16 * 2 ** 20, recordBytes: 8 * 2 ** 10, otherBytes: 2 ** 20 } as const
+export const submissionLimits = { records: 10_000, bytes: 16 * 2 ** 20, recordBytes: 8 * 2 ** 10, otherBodyBytes: 2 ** 20 } as const
 
 /** Write an account for the wire. */
 export const accountToWire = (account: Account): AccountWire => ({
@@ -43,12 +43,12 @@ export const accountToWire = (account: Account): AccountWire => ({
   object: 'account',
   live_mode: account.liveMode,
   display_name: account.displayName,
-  default_version: versionOf[account.defaultLayout],
+  default_version: apiVersionDates[account.defaultApiVersion],
   limits: {
     requests_per_second: account.requestsPerSecond,
     records_per_submission: submissionLimits.records,
     submission_bytes: submissionLimits.bytes,
-    body_bytes: submissionLimits.otherBytes,
+    body_bytes: submissionLimits.otherBodyBytes,
   },
   time_created: writeInstant(account.createdAt),
   account_id: account.id,
@@ -68,7 +68,7 @@ export const accountRetrieve = defineOperation({
       id: 'acc_0198c0ffee00112233445566',
       liveMode: false,
       displayName: 'Sandbox',
-      defaultLayout: 'current',
+      defaultApiVersion: 'current',
       requestsPerSecond: null,
       createdAt: 1_757_844_000_000,
     }),

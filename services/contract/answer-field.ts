@@ -4,7 +4,7 @@ import { type ExactNumber, isExactNumber } from './exact-number.ts'
 /** The building blocks of answer shapes: they document and type what is written; answers are not parsed again. */
 
 /** A decimal number written exactly. */
-export const exact = z.custom<ExactNumber>(isExactNumber).meta({ type: 'number' })
+export const exactDecimal = z.custom<ExactNumber>(isExactNumber).meta({ type: 'number' })
 
 /** A whole number. */
 export const count = z.int().meta({ type: 'integer' })
@@ -19,7 +19,7 @@ export const idText = (prefix: string) => z.string().meta({ type: 'string', exam
 export const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable()
 
 /** The members that stored objects share. */
-export const stored = { live_mode: z.boolean(), time_created: instantText, account_id: idText('acc') } as const
+export const storedMembers = { live_mode: z.boolean(), time_created: instantText, account_id: idText('acc') } as const
 
 /** The answer to a deletion that is under way. Source: docs/rules/registry.md #operations. */
 export const acceptedMessage = z.object({ message: z.literal('Accepted') })

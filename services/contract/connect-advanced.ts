@@ -8,7 +8,7 @@ import { readShapeInSteps } from './read-shape-in-steps.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 /** The page gives and takes more than it needs, so unknown members are left out here; the schedule is read as POST /tariffs does. */
-const advancedTariff = z.object({
+const advancedTariffShape = z.object({
   tariff: z.object({
     market_rates: optional(z.boolean()),
     contract_start_date: optional(instant),
@@ -20,33 +20,33 @@ const advancedTariff = z.object({
 const numberMembers: readonly string[] = ['fixed', 'to_kwh', 'surcharge_fixed', 'surcharge_percentage']
 
 /** Elements of a list that are read between two points where the work can be interrupted. */
-const elementsAtOnce = 16
+const elementsPerPause = 16
 
-function* listWithNumbers(list: readonly unknown[], name: string): Generator<void, readonly unknown[]> {
+function* listTextsToNumbers(list: readonly unknown[], name: string): Generator<void, readonly unknown[]> {
   const read: unknown[] = []
   for (const [index, one] of list.entries()) {
-    read.push(yield* withNumbers(one, name))
-    if (index % elementsAtOnce === elementsAtOnce - 1) yield
+    read.push(yield* textsToNumbers(one, name))
+    if (index % elementsPerPause === elementsPerPause - 1) yield
   }
   return read
 }
 
 /** Texts of numbers back into numbers, where the shape of a schedule has numbers. */
-function* withNumbers(value: unknown, name = ''): Generator<void, unknown> {
-  if (Array.isArray(value)) return yield* listWithNumbers(value, name)
+function* textsToNumbers(value: unknown, name = ''): Generator<void, unknown> {
+  if (Array.isArray(value)) return yield* listTextsToNumbers(value, name)
   if (typeof value === 'string')
     return (numberMembers.includes(name) || name === 'dates') && isNumberText(value) ? exactNumber(value) : value
   if (typeof value !== 'object' || value === null) return value
   const members: [string, unknown][] = []
-  for (const [member, one] of Object.entries(value)) members.push([member, yield* withNumbers(one, member)])
+  for (const [member, one] of Object.entries(value)) members.push([member, yield* textsToNumbers(one, member)])
   return Object.fromEntries(members)
 }
 
-export type AdvancedWire = { readonly marketRates: boolean; readonly schedule: unknown; readonly term: ContractTerm }
+export type AdvancedTariffInput = { readonly marketRates: boolean; readonly schedule: unknown; readonly term: ContractTerm }
 
 /** Read the tariff of the page for advanced ones, in steps. Refuses `data_json_invalid` with the place. */
-export function* readAdvancedTariff(data: PageData): Generator<void, Result<AdvancedWire>> {
-  const read = yield* readShapeInSteps(advancedTariff, yield* withNumbers(data), 'body')
+export function* readAdvancedTariff(data: PageData): Generator<void, Result<AdvancedTariffInput>> {
+  const read = yield* readShapeInSteps(advancedTariffShape, yield* textsToNumbers(data), 'body')
   if (!read.ok) {
     const { message, field } = read.refusal
     return refused('data_json_invalid', message, field === undefined ? 'data' : `data.${field}`)

@@ -3,7 +3,7 @@ import { connectRefusals, connectTag, connectTokenAnswer } from './connect.ts'
 import { importedAddress, importedSession, sessionRenames } from './connect-draft.ts'
 import { fields, identifier, instant, optional, text, word } from './field.ts'
 import { defineOperation } from './operation.ts'
-import { customerPlace, locationPlace } from './reference.ts'
+import { customerOnly, locationOnly } from './reference.ts'
 import { scheduleFrame } from './tariff-schedule.ts'
 
 const importedTariff = fields({
@@ -31,7 +31,7 @@ export const connectBatchImport = defineOperation({
   tag: connectTag,
   access: 'all',
   routes: { current: [], earlier: [{ method: 'POST', path: '/connect/tariff/batch' }] },
-  references: { body: { 'session.customer_id': customerPlace, 'session.location_id': locationPlace } },
+  references: { body: { 'session.customer_id': customerOnly, 'session.location_id': locationOnly } },
   body: fields({ session: importedSession, postal_address: optional(importedAddress), tariff: importedTariff }),
   answer: connectTokenAnswer,
   status: 200,

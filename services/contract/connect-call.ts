@@ -4,7 +4,7 @@ import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { orNull } from './answer-field.ts'
 import { connectTag } from './connect.ts'
 import { isJsonNumber, numberText } from './exact-number.ts'
-import { isMembers } from './member-path.ts'
+import { isJsonObject } from './member-path.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { readJson } from './strict-json.ts'
 import { tariffDirections, tariffTypes } from './tariff-draft.ts'
@@ -16,8 +16,8 @@ export type ConnectCall = {
   readonly action: string | null
   /** Null where there is none. */
   readonly data: PageData | null
-  /** The same with its numbers as numbers, to be handed on as it came. */
-  readonly sent: Readonly<Record<string, unknown>> | null
+  /** The same with its numbers, to be handed on as it came. */
+  readonly sentData: Readonly<Record<string, unknown>> | null
   /** Whether the answer shall name the account: our own page shows its logo, privacy notice and terms. */
   readonly wantsAccount: boolean
 }
@@ -26,37 +26,41 @@ export type ConnectCall = {
 const numberMembers: ReadonlySet<string> = new Set('cost fixed percentage to_kwh surcharge_fixed surcharge_percentage dates'.split(' '))
 
 /** Write the numbers of number members as the texts that were sent: the pages judge them, and no digit is lost. Others stay numbers. */
-const withNumberTexts = (value: unknown, name = ''): unknown => {
+const numbersToTexts = (value: unknown, name = ''): unknown => {
   if (isJsonNumber(value)) return numberMembers.has(name) ? numberText(value) : Number(numberText(value))
-  if (Array.isArray(value)) return value.map(one => withNumberTexts(one, name))
-  if (!isMembers(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, withNumberTexts(one, member)]))
+  if (Array.isArray(value)) return value.map(one => numbersToTexts(one, name))
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, numbersToTexts(one, member)]))
 }
 
-type Text = string | null
+type NullableText = string | null
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null)
 
 /** What of a call could be read, for the error that answers it. */
-export type ReadCall = { readonly call: ConnectCall; readonly fault: Result<null> }
+export type ConnectCallResult = { readonly call: ConnectCall; readonly fault: Result<null> }
 
-const nothing: ConnectCall = { token: null, route: null, action: null, data: null, sent: null, wantsAccount: false }
+const emptyCall: ConnectCall = { token: null, route: null, action: null, data: null, sentData: null, wantsAccount: false }
 
 /**
  * Read a call in steps, leniently: its media type says nothing, and unknown members are left out.
  * The fault is `body_invalid` for what is no JSON object, `data_json_invalid` where `data` is none.
  */
-export function* readConnectCall(bytes: Uint8Array): Generator<void, ReadCall> {
+export function* readConnectCall(bytes: Uint8Array): Generator<void, ConnectCallResult> {
   const parsed = yield* readJson(bytes)
-  if (!parsed.ok) return { call: nothing, fault: parsed }
+  if (!parsed.ok) return { call: emptyCall, fault: parsed }
   const body = parsed.value
-  if (!isMembers(body)) return { call: nothing, fault: refused('body_invalid', 'The body must be an object') }
-  const [token, route, action] = ['connect_token', 'route', 'action'].map(name => textOrNull(body[name])) as [Text, Text, Text]
-  const call = { ...nothing, token, route, action, wantsAccount: body['include_account'] === true }
+  if (!isJsonObject(body)) return { call: emptyCall, fault: refused('body_invalid', 'The body must be an object') }
+  const [token, route, action] = ['connect_token', 'route', 'action'].map(name => textOrNull(body[name])) as [
+    NullableText,
+    NullableText,
+    NullableText,
+  ]
+  const call = { ...emptyCall, token, route, action, wantsAccount: body['include_account'] === true }
   const data = body['data'] ?? null
   if (data === null) return { call, fault: accepted(null) }
-  if (!isMembers(data)) return { call, fault: refused('data_json_invalid', 'data must be an object', 'data') }
-  return { call: { ...call, data: withNumberTexts(data) as PageData, sent: data }, fault: accepted(null) }
+  if (!isJsonObject(data)) return { call, fault: refused('data_json_invalid', 'data must be an object', 'data') }
+  return { call: { ...call, data: numbersToTexts(data) as PageData, sentData: data }, fault: accepted(null) }
 }
 
 const pageShape = z.object({

@@ -3,12 +3,12 @@ import { type SummaryName, summaryNames } from '../domain/connect/page.ts'
 import type { ConnectAddress, ConnectRequest } from '../domain/connect/session.ts'
 import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
 import { callbackUrl, connectUrl } from './connect-url.ts'
-import type { Rename } from './earlier.ts'
+import type { VersionRename } from './earlier.ts'
 import { fields, identifier, objectIdentifier, optional, referenceId, refuseField, text, word } from './field.ts'
 import { countryCode } from './postal-address.ts'
 import { tariffDirections, tariffTypes } from './tariff-draft.ts'
 
-const flagged = (...names: readonly string[]) => fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
+const flagFields = (...names: readonly string[]) => fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
 
 const addressFields = fields({
   address_line1: optional(text({ min: 0 })),
@@ -19,27 +19,27 @@ const addressFields = fields({
   country_code: countryCode,
 }).meta({ component: 'KnownAddress' })
 
-type AddressOnWire = z.output<typeof addressFields>
+type AddressInput = z.output<typeof addressFields>
 
 /** Take an address as far as it is known: blank parts are absent. */
-export const knownAddress = (wire: AddressOnWire | undefined): ConnectAddress =>
+export const knownAddress = (wire: AddressInput | undefined): ConnectAddress =>
   Object.fromEntries(Object.entries(wire ?? {}).flatMap(([part, value]) => ((value ?? '').trim() === '' ? [] : [[part, value?.trim()]])))
 
-const choice = 'Not together with the reference.'
+const referenceAdvice = 'Not together with the reference.'
 const addressDescription = 'Complete: its page is skipped. With country_code alone the rest is asked for.'
 
 /** The members of a session as a caller asks for it, in the names of the current layout. */
 const sessionFields = {
   connect_url: optional(connectUrl).describe('Where the browser returns after a login at a provider; required in the current layout.'),
   callback_url: callbackUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
-  customer_id: optional(objectIdentifier('cus')).describe(choice),
+  customer_id: optional(objectIdentifier('cus')).describe(referenceAdvice),
   customer_reference_id: optional(referenceId).describe('The customer that has it, else the one to create.'),
-  location_id: optional(objectIdentifier('loc')).describe(choice),
+  location_id: optional(objectIdentifier('loc')).describe(referenceAdvice),
   location_reference_id: optional(referenceId).describe('The location that has it, else the one to create.'),
   tariff_direction: optional(word(...tariffDirections)),
   tariff_type: optional(word(...tariffTypes)),
   tariff_id: optional(identifier('trf')).describe('A tariff to renew: its values are filled in, and it ends where the new one starts.'),
-  actions: optional(flagged('disconnect_tariff', 'edit_tariff')),
+  actions: optional(flagFields('disconnect_tariff', 'edit_tariff')),
   route_options: optional(
     fields({
       advanced_tariff_capture: optional(z.boolean()),
@@ -67,15 +67,15 @@ export type ConnectDraft = {
 
 type ConnectOption = 'disconnect_tariff' | 'edit_tariff' | 'advanced_tariff_capture' | 'tariff_name_capture' | 'contract_term_capture'
 
-type SessionOnWire = { readonly [Name in keyof typeof sessionFields]?: z.output<(typeof sessionFields)[Name]> | undefined }
+type SessionInput = { readonly [Name in keyof typeof sessionFields]?: z.output<(typeof sessionFields)[Name]> | undefined }
 
-const pairs = [
+const idPairs = [
   ['customer_id', 'customer_reference_id'],
   ['location_id', 'location_reference_id'],
 ] as const
 
-const toDraft = (wire: SessionOnWire, context: z.core.$RefinementCtx<unknown>): ConnectDraft => {
-  for (const [id, reference] of pairs) {
+const toDraft = (wire: SessionInput, context: z.core.$RefinementCtx<unknown>): ConnectDraft => {
+  for (const [id, reference] of idPairs) {
     if (wire[id] !== undefined && wire[reference] !== undefined) {
       return refuseField(context, 'field_invalid', `must be left out where ${id} is given`, [reference])
     }
@@ -85,7 +85,7 @@ const toDraft = (wire: SessionOnWire, context: z.core.$RefinementCtx<unknown>): 
     return refuseField(context, 'field_invalid', 'must be IMPORT for a NON_COMMODITY tariff', ['tariff_direction'])
   }
   const flags = { ...wire.actions, ...wire.route_options } as Readonly<Record<string, unknown>>
-  const isSet = (name: ConnectOption): boolean => flags[name] === true
+  const isOn = (name: ConnectOption): boolean => flags[name] === true
   return {
     request: {
       connectUrl: wire.connect_url ?? null,
@@ -100,11 +100,11 @@ const toDraft = (wire: SessionOnWire, context: z.core.$RefinementCtx<unknown>): 
     direction,
     type,
     options: {
-      disconnect_tariff: isSet('disconnect_tariff'),
-      edit_tariff: isSet('edit_tariff'),
-      advanced_tariff_capture: isSet('advanced_tariff_capture'),
-      tariff_name_capture: isSet('tariff_name_capture'),
-      contract_term_capture: isSet('contract_term_capture'),
+      disconnect_tariff: isOn('disconnect_tariff'),
+      edit_tariff: isOn('edit_tariff'),
+      advanced_tariff_capture: isOn('advanced_tariff_capture'),
+      tariff_name_capture: isOn('tariff_name_capture'),
+      contract_term_capture: isOn('contract_term_capture'),
     },
     summaryName: wire.route_options?.summary_route ?? null,
     address: knownAddress(wire.postal_address),
@@ -125,7 +125,7 @@ export const importedSession = fields({
 export const importedAddress = addressFields
 
 /** The names of the earlier layout; both spellings of an address are taken and given. */
-export const sessionRenames = (prefix = ''): readonly Rename[] => [
+export const sessionRenames = (prefix = ''): readonly VersionRename[] => [
   { current: `${prefix}tariff_direction`, earlier: `${prefix}direction` },
   { current: `${prefix}tariff_type`, earlier: `${prefix}type` },
   { current: `${prefix}callback_url`, earlier: `${prefix}callback_url` },

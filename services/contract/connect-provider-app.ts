@@ -4,13 +4,13 @@ import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { ScheduleEntryInput } from '../domain/tariff/validate-schedule.ts'
 import { numberText } from './exact-number.ts'
 import { jsonNumber } from './field.ts'
-import { isMembers } from './member-path.ts'
+import { isJsonObject } from './member-path.ts'
 import { readShape } from './read-shape.ts'
 import { readShapeInSteps } from './read-shape-in-steps.ts'
 import { readJson } from './strict-json.ts'
 
-const number = jsonNumber.transform(numberText)
-const texts = z.array(z.string()).nullish()
+const numberAsText = jsonNumber.transform(numberText)
+const textList = z.array(z.string()).nullish()
 
 /** What a provider's app answers; members that we do not know are left out. */
 const planShape = z.object({
@@ -18,16 +18,16 @@ const planShape = z.object({
   contract_end_date: z.string().nullish(),
   data: z.array(
     z.object({
-      months: texts,
-      dates: z.array(number.transform(Number)).nullish(),
+      months: textList,
+      dates: z.array(numberAsText.transform(Number)).nullish(),
       days_and_hours: z.array(
         z.object({
-          days: texts,
+          days: textList,
           hours: z.array(
             z.object({
               valid_from: z.string(),
               valid_to: z.string(),
-              rate: z.array(z.object({ value: number, to_kwh: number.nullish() })),
+              rate: z.array(z.object({ value: numberAsText, to_kwh: numberAsText.nullish() })),
             }),
           ),
         }),
@@ -47,25 +47,25 @@ export type TariffPlan = {
   readonly schedule: readonly ScheduleEntryInput[]
 }
 
-export type ProviderAccount = { readonly id: string; readonly name: string; readonly description: string }
+export type ProviderAppAccount = { readonly id: string; readonly name: string; readonly description: string }
 
 /** Several accounts, of which the person must choose one; or the tariff. */
-export type PlanAnswer = { readonly accounts: readonly ProviderAccount[] } | { readonly plan: TariffPlan }
+export type ProviderPlanAnswer = { readonly accounts: readonly ProviderAppAccount[] } | { readonly plan: TariffPlan }
 
 /** Apps give the tariff as the body, or as its member `tariff`. */
-const unwrapped = (body: unknown): unknown => (isMembers(body) && isMembers(body['tariff']) ? body['tariff'] : body)
+const unwrapTariff = (body: unknown): unknown => (isJsonObject(body) && isJsonObject(body['tariff']) ? body['tariff'] : body)
 
 /**
  * Read in steps what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts.
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
-export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<PlanAnswer>> {
+export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<ProviderPlanAnswer>> {
   const parsed = yield* readJson(bytes)
   yield
   if (!parsed.ok) return parsed
   const accounts = yield* readShapeInSteps(accountsShape, parsed.value, 'body')
   if (accounts.ok) return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
-  const read = yield* readShapeInSteps(planShape, unwrapped(parsed.value), 'body')
+  const read = yield* readShapeInSteps(planShape, unwrapTariff(parsed.value), 'body')
   if (!read.ok) return read
   const { display_name: displayName = null, contract_end_date: end = null, data } = read.value
   const contractEnd = end === null ? null : parseInstant(end)

@@ -9,7 +9,7 @@ const refusedSchemes: ReadonlySet<string> = new Set(
     ...['ssh', 'telnet', 'gopher', 'ldap', 'smb', 'news', 'nntp', 'mailto', 'tel', 'sms'],
   ].map(name => `${name}:`),
 )
-const longest = 2_048
+const maxUrlLength = 2_048
 const controlCharacter = /[\p{Cc}\s]/u
 
 /** Tell whether a host is this machine: localhost and names under it, 127.0.0.0/8, ::1. Source: RFC 6761, 6.3. */
@@ -17,12 +17,12 @@ const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
 /** Tell whether an address is one of the web: https, or http on this machine. */
-export const isWeb = ({ protocol, hostname }: URL): boolean => protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+export const isWebUrl = ({ protocol, hostname }: URL): boolean => protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 
 /** An address that a browser is sent to; `faultOf` says what is wrong with it, null for nothing. */
 const browserUrl = (faultOf: (url: URL) => string | null) =>
   z.string().transform((value, context) => {
-    if (value.length > longest) return refuseField(context, 'field_too_long', `must have at most ${longest} characters`)
+    if (value.length > maxUrlLength) return refuseField(context, 'field_too_long', `must have at most ${maxUrlLength} characters`)
     if (controlCharacter.test(value) || !URL.canParse(value))
       return refuseField(context, 'field_invalid', 'must be a whole address, such as https://example.com/page')
     const url = new URL(value)
@@ -33,28 +33,28 @@ const browserUrl = (faultOf: (url: URL) => string | null) =>
       : refuseField(context, 'field_invalid', 'must not contain a user name or password')
   })
 
-const document = { type: 'string', format: 'uri', maxLength: longest } as const
+const urlSchema = { type: 'string', format: 'uri', maxLength: maxUrlLength } as const
 
 /** An address of the web: https, or http on this machine. */
-export const webAddress = browserUrl(url => (isWeb(url) ? null : 'must begin with https://, or with http:// and a loopback host'))
+export const webAddress = browserUrl(url => (isWebUrl(url) ? null : 'must begin with https://, or with http:// and a loopback host'))
 
 /** Where the browser returns after a login at a provider. Source: docs/rules/connect.md #token. */
 export const connectUrl = webAddress.meta({
-  ...document,
+  ...urlSchema,
   examples: ['https://app.example.com/connect'],
 })
 
 /** Where the browser goes at the end: an address of the web, or a link into an app. Source: docs/rules/connect.md #token. */
 export const callbackUrl = browserUrl(({ protocol }) =>
   refusedSchemes.has(protocol) ? 'must be a web address or a link into an app' : null,
-).meta({ ...document, examples: ['https://app.example.com/done'] })
+).meta({ ...urlSchema, examples: ['https://app.example.com/done'] })
 
 /** Add the token to an address as `fp_cot`; all else of it stays as it is written, also where its scheme is an app's own. */
 export const withToken = (address: string, token: string): string => {
-  const [whole = '', ...fragment] = address.split('#')
-  const [path = '', ...search] = whole.split('?')
+  const [withoutFragment = '', ...fragment] = address.split('#')
+  const [path = '', ...search] = withoutFragment.split('?')
   const others = search.join('?').split('&')
-  const kept = others.filter(one => one !== '' && one !== 'fp_cot' && !one.startsWith('fp_cot='))
+  const otherParameters = others.filter(one => one !== '' && one !== 'fp_cot' && !one.startsWith('fp_cot='))
   const hash = fragment.length === 0 ? '' : `#${fragment.join('#')}`
-  return `${path}?${[...kept, `fp_cot=${token}`].join('&')}${hash}`
+  return `${path}?${[...otherParameters, `fp_cot=${token}`].join('&')}${hash}`
 }

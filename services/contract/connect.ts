@@ -2,24 +2,24 @@ import { z } from 'zod'
 import type { ConnectRequest } from '../domain/connect/session.ts'
 import { writeInstant } from '../domain/instant.ts'
 import type { TariffDirection, TariffType } from '../domain/tariff/tariff.ts'
-import { idText, instantText, orNull, stored } from './answer-field.ts'
+import { idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { sessionDraft, sessionRenames } from './connect-draft.ts'
-import type { Rename } from './earlier.ts'
+import type { VersionRename } from './earlier.ts'
 import { text } from './field.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 import { defineOperation } from './operation.ts'
 import { parameters } from './parameter.ts'
-import { customerPlace, locationPlace } from './reference.ts'
+import { customerOnly, locationOnly } from './reference.ts'
 import { tariffDirections, tariffTypes } from './tariff-draft.ts'
 
-const objectRename: Rename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
+const objectRename: VersionRename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
 
-const answerShape = z.object({
+const connectTokenShape = z.object({
   connect_token: idText('cot').describe('Whoever holds it may act on the session: for the browser alone.'),
   session_id: idText('fps').describe('Names the session in events and reads; it grants nothing.'),
   object: z.literal('connect_session'),
   expires_in: z.int(),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   customer_id: orNull(idText('cus')),
   customer_reference_id: orNull(z.string()),
   location_id: orNull(idText('loc')),
@@ -30,16 +30,16 @@ const answerShape = z.object({
   callback_url: z.string(),
   time_created: instantText,
   time_expiry: instantText,
-  account_id: stored.account_id,
+  account_id: storedMembers.account_id,
 })
 
-export const connectTokenAnswer = { name: 'ConnectToken', shape: answerShape }
+export const connectTokenAnswer = { name: 'ConnectToken', shape: connectTokenShape }
 
-const sessionShape = z.object({
+const connectSessionShape = z.object({
   id: idText('cot').optional().describe('The token, where the request named it.'),
   session_id: idText('fps'),
   object: z.literal('connect_session'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   customer_id: orNull(idText('cus')),
   customer_reference_id: orNull(z.string()),
   location_id: orNull(idText('loc')),
@@ -48,7 +48,7 @@ const sessionShape = z.object({
   complete_action: z.enum(['SAVE', 'DISCONNECT']).optional().describe('What finished it; in the earlier layout.'),
   time_created: instantText,
   time_expiry: instantText,
-  account_id: stored.account_id,
+  account_id: storedMembers.account_id,
 })
 
 /** A session as callers see it; `token` is null where the caller has not shown it. Instants in ms. */
@@ -67,7 +67,7 @@ export type SessionView = {
   readonly expiresAt: number
 }
 
-const shared = (view: SessionView) => ({
+const sharedMembersToWire = (view: SessionView) => ({
   live_mode: view.liveMode,
   customer_id: view.customerId ?? view.request.customerId,
   customer_reference_id: view.request.customerReferenceId,
@@ -75,35 +75,35 @@ const shared = (view: SessionView) => ({
   location_reference_id: view.request.locationReferenceId,
 })
 
-const times = (view: SessionView) => ({
+const timesToWire = (view: SessionView) => ({
   time_created: writeInstant(view.createdAt),
   time_expiry: writeInstant(view.expiresAt),
   account_id: view.accountId,
 })
 
 /** Write what a caller gets for a new session. */
-export const connectTokenToWire = (view: SessionView & { readonly token: string }): z.input<typeof answerShape> => ({
+export const connectTokenToWire = (view: SessionView & { readonly token: string }): z.input<typeof connectTokenShape> => ({
   connect_token: view.token,
   session_id: view.sessionId,
   object: 'connect_session',
   expires_in: Math.round((view.expiresAt - view.createdAt) / 1000),
-  ...shared(view),
+  ...sharedMembersToWire(view),
   tariff_direction: view.config.direction,
   tariff_type: view.config.type,
   connect_url: view.request.connectUrl,
   callback_url: view.request.callbackUrl,
-  ...times(view),
+  ...timesToWire(view),
 })
 
 /** Write a session that has done what it was made for: the answer of its retrieval, and the data of its event, which never shows the token. */
-export const sessionToWire = (view: SessionView, layout: Layout = 'current'): z.input<typeof sessionShape> => ({
+export const sessionToWire = (view: SessionView, apiVersion: ApiVersion = 'current'): z.input<typeof connectSessionShape> => ({
   ...(view.token === null ? {} : { id: view.token }),
   session_id: view.sessionId,
   object: 'connect_session',
-  ...shared(view),
+  ...sharedMembersToWire(view),
   price_available: view.isPriced,
-  ...(layout === 'current' || view.completeAction === null ? {} : { complete_action: view.completeAction }),
-  ...times(view),
+  ...(apiVersion === 'current' || view.completeAction === null ? {} : { complete_action: view.completeAction }),
+  ...timesToWire(view),
 })
 
 export const connectTag = 'Connect'
@@ -137,7 +137,7 @@ export const connectTokenCreate = defineOperation({
   tag: connectTag,
   access: 'all',
   routes: { current: [{ method: 'POST', path: '/connect/token' }], earlier: [{ method: 'POST', path: '/connect/tariff/token' }] },
-  references: { body: { customer_id: customerPlace, location_id: locationPlace } },
+  references: { body: { customer_id: customerOnly, location_id: locationOnly } },
   body: sessionDraft,
   answer: connectTokenAnswer,
   status: 200,
@@ -165,7 +165,7 @@ export const connectTokenRetrieve = defineOperation({
   access: 'read',
   routes: { current: [{ method: 'GET', path: '/connect/token' }], earlier: [{ method: 'GET', path: '/connect/tariff/token' }] },
   query: parameters({ connect_token: text() }),
-  answer: { name: 'ConnectSession', shape: sessionShape },
+  answer: { name: 'ConnectSession', shape: connectSessionShape },
   status: 200,
   renames: {
     answer: [objectRename, { current: 'price_available', earlier: 'is_tariff_processed' }, { earlier: 'complete_action', inRequest: true }],
@@ -183,7 +183,7 @@ export const connectSessionRetrieve = defineOperation({
   tag: connectTag,
   access: 'read',
   routes: { current: [{ method: 'GET', path: '/connect/token/{id}' }], earlier: [{ method: 'GET', path: '/connect/tariff/token/{id}' }] },
-  answer: { name: 'ConnectSession', shape: sessionShape },
+  answer: { name: 'ConnectSession', shape: connectSessionShape },
   status: 200,
   ...(retrieveRenames === undefined ? {} : { renames: retrieveRenames }),
   refusals: ['pending_connect', 'not_found'],

@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { acceptedMessage, idText, orNull, stored } from './answer-field.ts'
+import { acceptedMessage, idText, orNull, storedMembers } from './answer-field.ts'
 import { clearable, fields, metadata, optional, referenceId, text } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
-import { cursorPlaces, customerPlace } from './reference.ts'
+import { cursorReferences, customerOnly } from './reference.ts'
 
 export const customerShape = z.object({
   id: idText('cus'),
   object: z.literal('customer'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   reference_id: orNull(z.string()).describe("The caller's own reference."),
   locations: z.array(idText('loc')).describe('Ids of the locations of this customer.'),
   metadata: z.record(z.string(), z.string()),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type CustomerWire = z.output<typeof customerShape>
@@ -78,7 +78,7 @@ export const customerList = defineOperation({
   tag: 'Customers',
   access: 'read',
   routes: sameRoute('GET', '/customers'),
-  references: { query: cursorPlaces(customerPlace) },
+  references: { query: cursorReferences(customerOnly) },
   query: listParameters({ reference_id: text().optional().describe('Only the customer with this reference.') }),
   answer: { name: 'CustomerList', shape: listEnvelope(customerShape) },
   status: 200,
@@ -93,7 +93,7 @@ export const customerRetrieve = defineOperation({
   tag: 'Customers',
   access: 'read',
   routes: sameRoute('GET', '/customers/{id}'),
-  references: { id: customerPlace },
+  references: { id: customerOnly },
   answer,
   status: 200,
   examples: { answer: example },
@@ -109,7 +109,7 @@ export const customerUpdate = defineOperation({
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('PATCH', '/customers/{id}'),
-  references: { id: customerPlace },
+  references: { id: customerOnly },
   body: fields({ ...fixedMembers(customerShape), ...customerPatch }),
   answer,
   status: 202,
@@ -124,7 +124,7 @@ export const customerDelete = defineOperation({
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('DELETE', '/customers/{id}'),
-  references: { id: customerPlace },
+  references: { id: customerOnly },
   answer: { name: 'Accepted', shape: acceptedMessage },
   status: 202,
   examples: { answer: { message: 'Accepted' } },

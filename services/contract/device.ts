@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
+import { acceptedMessage, idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
-import { cursorPlaces, devicePlace, locationPlace } from './reference.ts'
+import { cursorReferences, deviceOnly, locationOnly } from './reference.ts'
 
 export const deviceShape = z.object({
   id: idText('dev'),
   object: z.literal('device'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   reference_id: z.string().describe("The caller's own reference."),
   last_seen: orNull(instantText).describe('When the newest record of the device was received.'),
   metadata: z.record(z.string(), z.string()),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type DeviceWire = z.output<typeof deviceShape>
@@ -80,7 +80,7 @@ export const deviceList = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/devices'),
-  references: { query: { ...cursorPlaces(devicePlace), location_id: locationPlace } },
+  references: { query: { ...cursorReferences(deviceOnly), location_id: locationOnly } },
   query: listParameters({
     reference_id: text().optional().describe('Only the device with this reference.'),
     location_id: objectIdentifier('loc').optional().describe('Only devices that were metered at this location.'),
@@ -98,7 +98,7 @@ export const deviceRetrieve = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/devices/{id}'),
-  references: { id: devicePlace },
+  references: { id: deviceOnly },
   answer,
   status: 200,
   examples: { answer: example },
@@ -115,7 +115,7 @@ export const deviceUpdate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),
-  references: { id: devicePlace },
+  references: { id: deviceOnly },
   body: fields({ ...fixedMembers(deviceShape), ...devicePatch }),
   answer,
   status: 200,
@@ -130,7 +130,7 @@ export const deviceDelete = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/devices/{id}'),
-  references: { id: devicePlace },
+  references: { id: deviceOnly },
   answer: { name: 'Accepted', shape: acceptedMessage },
   status: 202,
   examples: { answer: { message: 'Accepted' } },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../domain/answer-offset.ts'
-import { yearsLater } from '../domain/civil-date.ts'
+import { addYears } from '../domain/civil-date.ts'
 import type { EnergyCostElement } from '../domain/cost/energy-cost.ts'
 import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
 import { type Energy, energyScale } from '../domain/quantity.ts'
@@ -8,24 +8,24 @@ import { defaultTariffDirection } from '../domain/record/check-record.ts'
 import type { EnergyFlowDirection } from '../domain/record/record.ts'
 import { referenceKinds } from '../domain/reference.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
-import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { count, exactDecimal, idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { csvText } from './csv.ts'
 import { currencyCode } from './currency-code.ts'
-import type { Rename } from './earlier.ts'
+import type { VersionRename } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
 import { fields, instant, objectIdentifier, refuseField, word } from './field.ts'
 import { costShape, costToWire } from './instant-cost.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { autoFlag, flag, parameters } from './parameter.ts'
-import { locationPlace } from './reference.ts'
+import { locationOnly } from './reference.ts'
 
 /** The longest span of a cost, and the most elements of one. Source: docs/rules/costs.md #objects. */
 export const costLimits = { years: 10, elements: 4_000 } as const
 
 /** The latest end of a span: so many calendar years after its start, in the offset of the start. */
-const latestEnd = ({ at, offsetMinutes }: OffsetInstant): number => {
+const maxEndOf = ({ at, offsetMinutes }: OffsetInstant): number => {
   const shift = offsetMinutes * 60_000
-  return yearsLater(at + shift, costLimits.years) - shift
+  return addYears(at + shift, costLimits.years) - shift
 }
 
 const elementShape = z.object({
@@ -34,17 +34,17 @@ const elementShape = z.object({
   session_reference_id: orNull(z.string()),
   record_reference_id: orNull(z.string()),
   records: count.describe('Records that share time with the element, priced or not.'),
-  energy: z.object({ value: exact }).describe('WH, without what is unpriced.'),
+  energy: z.object({ value: exactDecimal }).describe('WH, without what is unpriced.'),
   tariff: z.object({ cost: costShape }).optional(),
   unpriced_records: count.optional().describe('Records without a price; absent when there are none.'),
-  unpriced_energy: z.object({ value: exact }).optional().describe('WH of the records without a price.'),
+  unpriced_energy: z.object({ value: exactDecimal }).optional().describe('WH of the records without a price.'),
 })
 
 export const energyCostShape = z.object({
   id: idText('ecs'),
   object: z.literal('energy_cost'),
   object_id: z.string().describe('What was costed.'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
   tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
   location_timezone: z.string(),
@@ -57,7 +57,7 @@ export const energyCostShape = z.object({
       'Whether records of devices are added up. Of a customer or an account: those of any location. Absent in costs of a device or session.',
     ),
   excluded_device_energy: z
-    .object({ value: exact })
+    .object({ value: exactDecimal })
     .optional()
     .describe('WH of the records of devices in the span that are left out; absent if there are none.'),
   warning: z
@@ -65,8 +65,8 @@ export const energyCostShape = z.object({
     .optional()
     .describe('A location has records of its own and of its devices, which may meter the same energy.'),
   data: z.array(elementShape),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 /** One element of an energy cost; references only where it stands for one session or record. */
@@ -107,13 +107,13 @@ export const energyCostToWire = (view: EnergyCostView, offsetOf: AnswerOffset = 
   location_timezone: view.timezone,
   currency_code: view.currencyCode,
   energy_units: 'WH',
-  ...deviceNoteToWire(view.deviceRecords ?? null),
+  ...deviceRecordsToWire(view.deviceRecords ?? null),
   data: view.entries.map(entry => entryToWire(entry, view.includeTariff, offsetOf)),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
 })
 
-const deviceNoteToWire = (of: NonNullable<EnergyCostView['deviceRecords']> | null) =>
+const deviceRecordsToWire = (of: NonNullable<EnergyCostView['deviceRecords']> | null) =>
   of === null
     ? {}
     : {
@@ -149,10 +149,10 @@ const csvNames = [
   'records',
 ]
 
-type WrittenCost = z.output<typeof energyCostShape>
+type EnergyCostWire = z.output<typeof energyCostShape>
 
 /** Write the elements of an energy cost as rows of a table, without its names. */
-export const energyCostRowsToCsv = (cost: WrittenCost): string =>
+export const energyCostRowsToCsv = (cost: EnergyCostWire): string =>
   csvText(
     null,
     cost.data.map(element => [
@@ -171,13 +171,13 @@ export const energyCostRowsToCsv = (cost: WrittenCost): string =>
   )
 
 /** Write an energy cost as a table: one row an element. */
-export const energyCostToCsv = (cost: WrittenCost): string => csvText(csvNames, []) + energyCostRowsToCsv(cost)
+export const energyCostToCsv = (cost: EnergyCostWire): string => csvText(csvNames, []) + energyCostRowsToCsv(cost)
 
 /** Give the flow of energy that a cost is about when none is named. Source: docs/rules/costs.md #directions. */
 export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>
   defaultTariffDirection('OUTBOUND') === direction ? 'OUTBOUND' : 'INBOUND'
 
-const choices = {
+const costParameters = {
   tariff_direction: word('IMPORT', 'EXPORT', 'LOCAL').default('IMPORT'),
   energy_flow_direction: word('INBOUND', 'OUTBOUND')
     .optional()
@@ -192,12 +192,12 @@ const renames = {
   query: [
     { current: 'tariff_direction', earlier: 'direction' },
     { earlier: 'include_tariff', inRequest: true },
-  ] satisfies readonly Rename[],
+  ] satisfies readonly VersionRename[],
   answer: [
     { current: 'tariff_direction', earlier: 'direction' },
     { earlier: 'carbon_units', constant: 'gCO2eq' },
     { alwaysInCurrent: 'data.tariff' },
-  ] satisfies readonly Rename[],
+  ] satisfies readonly VersionRename[],
 }
 
 const example = energyCostToWire({
@@ -239,9 +239,9 @@ export const intervalCost = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('POST', '/costs/interval/{id}'),
-  references: { id: referenceKinds, query: { location_id: locationPlace } },
+  references: { id: referenceKinds, query: { location_id: locationOnly } },
   query: parameters({
-    ...choices,
+    ...costParameters,
     aggregation: word('DAY', 'MONTH', 'HOUR').optional(),
     include_devices: autoFlag
       .default('auto')
@@ -252,7 +252,7 @@ export const intervalCost = defineOperation({
   body: fields({ start_time: instant, end_time: instant.describe('At most 10 years after start_time.') }).superRefine(
     ({ start_time, end_time }, context) => {
       if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
-      if (end_time.at > latestEnd(start_time)) {
+      if (end_time.at > maxEndOf(start_time)) {
         refuseField(context, 'interval_too_long', `must be at most ${costLimits.years} years after start_time`, ['end_time'])
       }
     },
@@ -273,8 +273,8 @@ export const sessionCost = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('POST', '/costs/session/{id}'),
-  references: { query: { location_id: locationPlace } },
-  query: parameters({ ...choices, include_records: flag.default(false).describe('One element for each record.') }),
+  references: { query: { location_id: locationOnly } },
+  query: parameters({ ...costParameters, include_records: flag.default(false).describe('One element for each record.') }),
   body: fields({}),
   bodyOptional: true,
   answer,

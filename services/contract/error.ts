@@ -1,5 +1,5 @@
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 
 type ErrorType = 'invalid_request' | 'rate_limit' | 'api_error' | 'connect_error'
 
@@ -19,11 +19,11 @@ export type ErrorObject = {
 }
 
 /** What an error object tells about the request it answers; `at` in ms. */
-type ErrorOccasion = {
+type ErrorTrace = {
   readonly context: string
   readonly requestId: string
   readonly at: number
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   readonly liveMode?: boolean | undefined
   readonly connectToken?: string | undefined
 }
@@ -56,24 +56,24 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
   unavailable: 503,
 }
 
-const validationStatus = { current: 400, earlier: 409 } as const satisfies Record<Layout, number>
+const validationStatus = { current: 400, earlier: 409 } as const satisfies Record<ApiVersion, number>
 
 /** Find the HTTP status of a refusal. Source: docs/rules/errors.md #status-codes. */
-export const statusOf = (code: RefusalCode, layout: Layout): number => statuses[code] ?? validationStatus[layout]
+export const statusOf = (code: RefusalCode, apiVersion: ApiVersion): number => statuses[code] ?? validationStatus[apiVersion]
 
 /** Seconds after which a caller may ask again, for codes that pass by themselves; undefined for all others. */
 export const retryAfterSeconds = (code: RefusalCode): number | undefined =>
   code === 'batch_pending' || code === 'idempotency_in_progress' ? 1 : code === 'unavailable' ? 5 : undefined
 
-const longestMessage = 2_000
+const maxMessageLength = 2_000
 
 /** Make a sentence of a clause of the domain: with a full stop, and of 2,000 characters at most. */
-export const sentence = (message: string): string => {
-  if (message.length > longestMessage) return `${message.slice(0, longestMessage)}…`
+export const toSentence = (message: string): string => {
+  if (message.length > maxMessageLength) return `${message.slice(0, maxMessageLength)}…`
   return /[.?!…]$/.test(message) ? message : `${message}.`
 }
 
-const typeOf = (status: number, context: string): ErrorType => {
+const errorTypeOf = (status: number, context: string): ErrorType => {
   if (status === 429) return 'rate_limit'
   if (status < 500) return 'invalid_request'
   return context.startsWith('connect.') ? 'connect_error' : 'api_error'
@@ -83,15 +83,15 @@ const typeOf = (status: number, context: string): ErrorType => {
  * Write a refusal as the error object. Absent members are left out; the message is cut so that the whole stays under 8 KiB.
  * Source: docs/rules/errors.md #error-object.
  */
-export const errorObject = (refusal: Refusal, occasion: ErrorOccasion): ErrorObject => ({
+export const errorObject = (refusal: Refusal, trace: ErrorTrace): ErrorObject => ({
   object: 'error',
-  type: typeOf(statusOf(refusal.code, occasion.layout), occasion.context),
+  type: errorTypeOf(statusOf(refusal.code, trace.apiVersion), trace.context),
   code: refusal.code,
-  message: sentence(refusal.message),
+  message: toSentence(refusal.message),
   ...(refusal.field === undefined || refusal.field === '' ? {} : { field: refusal.field.slice(0, 512).toWellFormed() }),
-  ...(occasion.liveMode === undefined ? {} : { live_mode: occasion.liveMode }),
-  context: occasion.context,
-  request_id: occasion.requestId,
-  time_created: new Date(occasion.at).toISOString(),
-  ...(occasion.connectToken === undefined ? {} : { connect_token: occasion.connectToken }),
+  ...(trace.liveMode === undefined ? {} : { live_mode: trace.liveMode }),
+  context: trace.context,
+  request_id: trace.requestId,
+  time_created: new Date(trace.at).toISOString(),
+  ...(trace.connectToken === undefined ? {} : { connect_token: trace.connectToken }),
 })

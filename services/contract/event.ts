@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { atOnce } from '../domain/at-once.ts'
+import { runToEnd } from '../domain/at-once.ts'
 import { writeInstant } from '../domain/instant.ts'
-import { maxReferenceText, referenceKinds } from '../domain/reference.ts'
+import { maxReferenceTextLength, referenceKinds } from '../domain/reference.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { idText, instantText } from './answer-field.ts'
 import { answerToEarlier } from './earlier.ts'
 import { eventDataOf } from './event-type.ts'
 import { readExactJson } from './exact-json.ts'
 import { text } from './field.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
-import { isMembers } from './member-path.ts'
+import { isJsonObject } from './member-path.ts'
 import { withoutNullTexts } from './null-text.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { instantParameter } from './parameter.ts'
@@ -40,7 +40,7 @@ export type Event = {
 /** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
 function* dataOf({ id, data }: Event): Generator<void, EventWire['data']> {
   const parsed = yield* readExactJson(data)
-  if (!parsed.ok || !isMembers(parsed.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
+  if (!parsed.ok || !isJsonObject(parsed.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
   return parsed.value
 }
 
@@ -51,7 +51,7 @@ const dataToEarlier = (type: string, data: EventWire['data']): EventWire['data']
 }
 
 /** Write an event for the wire, in steps; what it is about is in the names of the layout. */
-export function* eventToWireInSteps(event: Event, layout: Layout = 'current'): Generator<void, EventWire> {
+export function* eventToWireInSteps(event: Event, apiVersion: ApiVersion = 'current'): Generator<void, EventWire> {
   const data = yield* dataOf(event)
   yield
   return {
@@ -59,26 +59,26 @@ export function* eventToWireInSteps(event: Event, layout: Layout = 'current'): G
     object: 'event',
     type: event.type,
     live_mode: event.liveMode,
-    data: layout === 'current' ? data : dataToEarlier(event.type, data),
+    data: apiVersion === 'current' ? data : dataToEarlier(event.type, data),
     time_created: writeInstant(event.createdAt),
     account_id: event.accountId,
   }
 }
 
 /** Write an event for the wire at once. */
-export const eventToWire = (event: Event, layout?: Layout): EventWire => atOnce(eventToWireInSteps(event, layout))
+export const eventToWire = (event: Event, apiVersion?: ApiVersion): EventWire => runToEnd(eventToWireInSteps(event, apiVersion))
 
 /**
  * The data of a `*.failed` event: what was asked for, and why it was refused.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
 export const failedEventData = (
-  asked: { readonly referenceId: string | null; readonly id: string | null },
+  requested: { readonly referenceId: string | null; readonly id: string | null },
   refusal: Refusal,
   requestId: string,
 ): Readonly<Record<string, unknown>> => ({
-  ...(asked.referenceId === null ? {} : { reference_id: asked.referenceId }),
-  ...(asked.id === null ? {} : { id: asked.id }),
+  ...(requested.referenceId === null ? {} : { reference_id: requested.referenceId }),
+  ...(requested.id === null ? {} : { id: requested.id }),
   error: { code: refusal.code, message: refusal.message },
   request_id: requestId,
 })
@@ -125,7 +125,7 @@ export const eventList = defineOperation({
   references: { query: { object_id: referenceKinds } },
   query: listParameters({
     event_type: text().optional().describe('Only events of this type, such as device.create, or of a group such as device.*.'),
-    object_id: text({ max: maxReferenceText })
+    object_id: text({ max: maxReferenceTextLength })
       .optional()
       .describe('Only events about the object with this id, or with this own reference if it exists.'),
     start_time: instantParameter.optional().describe('Only events from this instant on.'),

@@ -1,25 +1,25 @@
+import { runToEnd } from '../domain/at-once.ts'
 import { maxNumberLength } from '../domain/quantity.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { exactNumber, isCarriedExactly, overlongNumber } from './exact-number.ts'
-import { quoted, shown } from './nearest-name.ts'
-import { atOnce } from './slices.ts'
+import { exactNumber, isExactDouble, tooLongNumber } from './exact-number.ts'
+import { printable, quote } from './nearest-name.ts'
 
 /** Deepest nesting of arrays and objects that a body may have. */
-export const deepestLevel = 32
+export const maxDepth = 32
 
 /** The first fault of a text: what is wrong, at which index, inside which value. Thrown and caught in this file alone. */
 class JsonFault extends Error {
-  readonly at: number
+  readonly index: number
 
-  constructor(message: string, at: number) {
+  constructor(message: string, index: number) {
     super(message)
-    this.at = at
+    this.index = index
   }
 }
 
-type Reader = {
+type JsonReader = {
   readonly text: string
-  at: number
+  index: number
   depth: number
   /** Values and escapes read so far; now and then others may have a turn. */
   steps: number
@@ -31,178 +31,179 @@ const numberGrammar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const plainText = /[^"\\\u0000-\u001f]*/y
 const escapes: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-const skip = (reader: Reader): void => {
-  whitespace.lastIndex = reader.at
+const skipWhitespace = (reader: JsonReader): void => {
+  whitespace.lastIndex = reader.index
   whitespace.test(reader.text)
-  reader.at = whitespace.lastIndex
+  reader.index = whitespace.lastIndex
 }
 
-const found = (reader: Reader): string => {
-  const character = reader.text.codePointAt(reader.at)
-  return character === undefined ? 'the end' : quoted(String.fromCodePoint(character))
+const foundText = (reader: JsonReader): string => {
+  const character = reader.text.codePointAt(reader.index)
+  return character === undefined ? 'the end' : quote(String.fromCodePoint(character))
 }
 
-const unexpected = (reader: Reader, wanted: string): JsonFault => new JsonFault(`has ${found(reader)} where ${wanted} should be`, reader.at)
+const unexpected = (reader: JsonReader, expected: string): JsonFault =>
+  new JsonFault(`has ${foundText(reader)} where ${expected} should be`, reader.index)
 
-const readEscape = (reader: Reader): string => {
-  const letter = reader.text[reader.at + 1] ?? ''
+const readEscape = (reader: JsonReader): string => {
+  const letter = reader.text[reader.index + 1] ?? ''
   if (letter === 'u') {
-    const digits = reader.text.slice(reader.at + 2, reader.at + 6)
-    if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new JsonFault('has an escape \\u without four hexadecimal digits', reader.at)
-    reader.at += 6
+    const digits = reader.text.slice(reader.index + 2, reader.index + 6)
+    if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new JsonFault('has an escape \\u without four hexadecimal digits', reader.index)
+    reader.index += 6
     return String.fromCharCode(Number.parseInt(digits, 16))
   }
   const character = escapes[letter]
-  if (character === undefined) throw new JsonFault(`has an unknown escape \\${shown(letter)}`, reader.at)
-  reader.at += 2
+  if (character === undefined) throw new JsonFault(`has an unknown escape \\${printable(letter)}`, reader.index)
+  reader.index += 2
   return character
 }
 
 /** Work that can be interrupted at each `yield`. */
-type Reading<T> = Generator<void, T>
+type Steps<T> = Generator<void, T>
 
 /** Steps between two points where the work can be interrupted. */
-const stepsAtOnce = 512
+const stepsPerPause = 512
 
-const isPause = (reader: Reader): boolean => {
+const isPauseDue = (reader: JsonReader): boolean => {
   reader.steps += 1
-  return reader.steps % stepsAtOnce === 0
+  return reader.steps % stepsPerPause === 0
 }
 
 /** Step over characters without escapes. */
-const takePlain = (reader: Reader): string => {
-  const start = reader.at
+const readUnescaped = (reader: JsonReader): string => {
+  const start = reader.index
   plainText.lastIndex = start
   plainText.test(reader.text)
-  reader.at = plainText.lastIndex
-  return reader.text.slice(start, reader.at)
+  reader.index = plainText.lastIndex
+  return reader.text.slice(start, reader.index)
 }
 
 const nulFault = (at: number): JsonFault => new JsonFault('has the character NUL in a string; leave it out', at)
 
-function* readString(reader: Reader): Reading<string> {
-  const start = reader.at
-  reader.at += 1
+function* readString(reader: JsonReader): Steps<string> {
+  const start = reader.index
+  reader.index += 1
   const parts: string[] = []
-  let value = takePlain(reader)
+  let value = readUnescaped(reader)
   for (;;) {
-    const code = reader.text.charCodeAt(reader.at)
+    const code = reader.text.charCodeAt(reader.index)
     if (code === 34) break
     if (code === 92) value += readEscape(reader)
     else if (Number.isNaN(code)) throw new JsonFault('has a string without a closing quote', start)
-    else throw new JsonFault('has a bare control character in a string; escape it', reader.at)
-    value += takePlain(reader)
-    if (!isPause(reader)) continue
+    else throw new JsonFault('has a bare control character in a string; escape it', reader.index)
+    value += readUnescaped(reader)
+    if (!isPauseDue(reader)) continue
     // The engine keeps sums of strings as trees; to look into one makes it flat while it is small.
     if (value.includes('\0')) throw nulFault(start)
     parts.push(value)
     value = ''
     yield
   }
-  reader.at += 1
+  reader.index += 1
   if (parts.length > 0) value = parts.join('') + value
   if (value.includes('\0')) throw nulFault(start)
   if (!value.isWellFormed()) throw new JsonFault('contains an invalid Unicode character; send both halves of each surrogate pair', start)
   return value
 }
 
-const readNumber = (reader: Reader): unknown => {
-  numberGrammar.lastIndex = reader.at
+const readNumber = (reader: JsonReader): unknown => {
+  numberGrammar.lastIndex = reader.index
   if (!numberGrammar.test(reader.text)) throw unexpected(reader, 'a value')
-  const written = reader.text.slice(reader.at, numberGrammar.lastIndex)
-  reader.at = numberGrammar.lastIndex
-  if (written.length > maxNumberLength) return overlongNumber
-  return isCarriedExactly(written) ? Number(written) : exactNumber(written)
+  const written = reader.text.slice(reader.index, numberGrammar.lastIndex)
+  reader.index = numberGrammar.lastIndex
+  if (written.length > maxNumberLength) return tooLongNumber
+  return isExactDouble(written) ? Number(written) : exactNumber(written)
 }
 
-const enter = (reader: Reader): void => {
+const enterContainer = (reader: JsonReader): void => {
   reader.depth += 1
-  if (reader.depth > deepestLevel) throw new JsonFault(`is nested deeper than ${deepestLevel} levels`, reader.at)
-  reader.at += 1
-  skip(reader)
+  if (reader.depth > maxDepth) throw new JsonFault(`is nested deeper than ${maxDepth} levels`, reader.index)
+  reader.index += 1
+  skipWhitespace(reader)
 }
 
 /** Step over `,` or the closing mark; true when the value goes on. */
-const goesOn = (reader: Reader, close: string): boolean => {
-  skip(reader)
-  const mark = reader.text[reader.at]
+const hasMore = (reader: JsonReader, close: string): boolean => {
+  skipWhitespace(reader)
+  const mark = reader.text[reader.index]
   if (mark !== ',' && mark !== close) throw unexpected(reader, `"," or "${close}"`)
-  reader.at += 1
+  reader.index += 1
   if (mark === close) return false
-  skip(reader)
+  skipWhitespace(reader)
   return true
 }
 
-const leave = (reader: Reader): void => {
+const leaveContainer = (reader: JsonReader): void => {
   reader.depth -= 1
 }
 
-function* readArray(reader: Reader): Reading<unknown[]> {
-  enter(reader)
+function* readArray(reader: JsonReader): Steps<unknown[]> {
+  enterContainer(reader)
   const values: unknown[] = []
-  if (reader.text[reader.at] === ']') reader.at += 1
+  if (reader.text[reader.index] === ']') reader.index += 1
   else {
     do {
       values.push(isPlainScalar(reader) ? readScalar(reader) : yield* readValue(reader))
-      if (isPause(reader)) yield
-    } while (goesOn(reader, ']'))
+      if (isPauseDue(reader)) yield
+    } while (hasMore(reader, ']'))
   }
-  leave(reader)
+  leaveContainer(reader)
   return values
 }
 
-function* readObject(reader: Reader): Reading<Record<string, unknown>> {
-  enter(reader)
+function* readObject(reader: JsonReader): Steps<Record<string, unknown>> {
+  enterContainer(reader)
   const object: Record<string, unknown> = {}
-  if (reader.text[reader.at] === '}') reader.at += 1
+  if (reader.text[reader.index] === '}') reader.index += 1
   else {
     do {
-      if (reader.text[reader.at] !== '"') throw unexpected(reader, 'a member name in quotes')
-      const start = reader.at
+      if (reader.text[reader.index] !== '"') throw unexpected(reader, 'a member name in quotes')
+      const start = reader.index
       const name = yield* readString(reader)
       if (name === '__proto__') throw new JsonFault('has a member "__proto__"; leave it out', start)
-      if (Object.hasOwn(object, name)) throw new JsonFault(`has the member ${quoted(name)} twice in one object`, start)
-      skip(reader)
-      if (reader.text[reader.at] !== ':') throw unexpected(reader, '":"')
-      reader.at += 1
-      skip(reader)
+      if (Object.hasOwn(object, name)) throw new JsonFault(`has the member ${quote(name)} twice in one object`, start)
+      skipWhitespace(reader)
+      if (reader.text[reader.index] !== ':') throw unexpected(reader, '":"')
+      reader.index += 1
+      skipWhitespace(reader)
       object[name] = isPlainScalar(reader) ? readScalar(reader) : yield* readValue(reader)
-      if (isPause(reader)) yield
-    } while (goesOn(reader, '}'))
+      if (isPauseDue(reader)) yield
+    } while (hasMore(reader, '}'))
   }
-  leave(reader)
+  leaveContainer(reader)
   return object
 }
 
-const words: readonly (readonly [string, unknown])[] = [
+const literals: readonly (readonly [string, unknown])[] = [
   ['true', true],
   ['false', false],
   ['null', null],
 ]
 
 /** Tell whether no object, list or text begins at the cursor. */
-const isPlainScalar = ({ text, at }: Reader): boolean => {
-  const mark = text[at]
+const isPlainScalar = ({ text, index }: JsonReader): boolean => {
+  const mark = text[index]
   return mark !== '{' && mark !== '[' && mark !== '"'
 }
 
-function* readValue(reader: Reader): Reading<unknown> {
-  const mark = reader.text[reader.at]
+function* readValue(reader: JsonReader): Steps<unknown> {
+  const mark = reader.text[reader.index]
   if (mark === '{') return yield* readObject(reader)
   if (mark === '[') return yield* readArray(reader)
   return mark === '"' ? yield* readString(reader) : readScalar(reader)
 }
 
-const readScalar = (reader: Reader): unknown => {
-  for (const [word, value] of words) {
-    if (!reader.text.startsWith(word, reader.at)) continue
-    reader.at += word.length
+const readScalar = (reader: JsonReader): unknown => {
+  for (const [word, value] of literals) {
+    if (!reader.text.startsWith(word, reader.index)) continue
+    reader.index += word.length
     return value
   }
   return readNumber(reader)
 }
 
-const place = (text: string, at: number): string => {
+const lineAndColumn = (text: string, at: number): string => {
   let line = 1
   let lineStart = 0
   for (let index = 0; index < at; index += 1) {
@@ -218,19 +219,19 @@ const place = (text: string, at: number): string => {
  * Numbers that a double would not carry keep their text; those of more than 400 characters become one that every reader refuses.
  * Refuses duplicate members, half surrogates, NUL, deep nesting and what is not JSON, telling the place.
  */
-export const parseExactJson = (text: string): Result<unknown> => atOnce(readExactJson(text))
+export const parseExactJson = (text: string): Result<unknown> => runToEnd(readExactJson(text))
 
 /** Parse as `parseExactJson` does, in steps; `level` is the number of levels that the text stands in already. */
-export function* readExactJson(text: string, level = 0): Reading<Result<unknown>> {
-  const reader: Reader = { text, at: 0, depth: level, steps: 0 }
+export function* readExactJson(text: string, level = 0): Steps<Result<unknown>> {
+  const reader: JsonReader = { text, index: 0, depth: level, steps: 0 }
   try {
-    skip(reader)
+    skipWhitespace(reader)
     const value = yield* readValue(reader)
-    skip(reader)
-    if (reader.at < text.length) throw unexpected(reader, 'the end')
+    skipWhitespace(reader)
+    if (reader.index < text.length) throw unexpected(reader, 'the end')
     return accepted(value)
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error
-    return refused('body_invalid', `The body ${error.message} (${place(text, error.at)}).`)
+    return refused('body_invalid', `The body ${error.message} (${lineAndColumn(text, error.index)}).`)
   }
 }

@@ -16,14 +16,14 @@ const { rawJSON, isRawJSON } = JSON as JSON & { rawJSON(text: string): ExactNumb
 export const exactNumber = (text: string): ExactNumber => rawJSON(text)
 
 /** What stands for a number of more than 400 characters: as long, so that every reader refuses it. */
-export const overlongNumber = rawJSON(`1${'0'.repeat(maxNumberLength)}`)
+export const tooLongNumber = rawJSON(`1${'0'.repeat(maxNumberLength)}`)
 
 export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON(value)
 
 export const isJsonNumber = (value: unknown): value is JsonNumber => typeof value === 'number' || isRawJSON(value)
 
 /** Tell whether a number was written in more than 400 characters. */
-export const isOverlong = (value: JsonNumber): boolean => typeof value !== 'number' && value.rawJSON.length > maxNumberLength
+export const isTooLong = (value: JsonNumber): boolean => typeof value !== 'number' && value.rawJSON.length > maxNumberLength
 
 /** Give the decimal text of a number: the text that was sent, or another one of exactly the same value. */
 export const numberText = (value: JsonNumber): string => (typeof value === 'number' ? String(value) : value.rawJSON)
@@ -32,7 +32,7 @@ export const numberText = (value: JsonNumber): string => (typeof value === 'numb
  * Tell whether a double stands for a number text without loss, so that `String(double)` has exactly the value that was written:
  * at most 15 significant digits of ordinary size, or a text that the double prints again.
  */
-export const isCarriedExactly = (text: string): boolean => {
+export const isExactDouble = (text: string): boolean => {
   if (text.length > 40) return false
   const [mantissa = '', exponent = '0'] = text.split(/[eE]/)
   const digits = mantissa.replace('-', '').replace('.', '').replace(/^0+/, '')
@@ -47,11 +47,11 @@ export const scaledNumber = (value: bigint, scale: number): ExactNumber => rawJS
  * A double keeps 15 significant digits, so its shortest text is the decimal that it was made from; below 1e-6 that text would have an
  * exponent.
  */
-const isPlain = (value: bigint): boolean =>
+const isShortDecimal = (value: bigint): boolean =>
   value === 0n || (value < 1_000_000_000_000_000n && value >= 1000n) || (value > -1_000_000_000_000_000n && value <= -1000n)
 
 /** Write an integer of 1e-9 as `scaledNumber` does, as a double if that has the same text: it takes less time and memory. */
-export const nanoNumber = (value: bigint): JsonNumber => (isPlain(value) ? Number(value) / 1e9 : scaledNumber(value, 9))
+export const nanoNumber = (value: bigint): JsonNumber => (isShortDecimal(value) ? Number(value) / 1e9 : scaledNumber(value, 9))
 
 const grammar = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 

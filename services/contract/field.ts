@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { type OffsetInstant, readInstant } from '../domain/instant.ts'
 import { type DecimalRule, formatDecimal, maxNumberLength, readDecimal } from '../domain/quantity.ts'
-import { maxReferenceText } from '../domain/reference.ts'
+import { maxReferenceTextLength } from '../domain/reference.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
-import { isJsonNumber, isOverlong, type JsonNumber, numberText } from './exact-number.ts'
-import { knownNames } from './nearest-name.ts'
+import { isJsonNumber, isTooLong, type JsonNumber, numberText } from './exact-number.ts'
+import { knownNamesMessage } from './nearest-name.ts'
 
 /**
  * The building blocks of request shapes. A message that begins with a verb (`must …`, `is …`) gets the field's name as its subject
@@ -21,7 +21,7 @@ export const refuseField = (context: Context, code: RefusalCode, message: string
 
 /** An object whose members are all known; an unknown one is refused with the nearest known name. */
 export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) => {
-  const known = knownNames(Object.keys(shape))
+  const known = knownNamesMessage(Object.keys(shape))
   return z.strictObject(shape, { error: issue => (issue.code === 'unrecognized_keys' ? known : undefined) })
 }
 
@@ -31,7 +31,7 @@ export const optional = <Shape extends z.ZodType>(shape: Shape) => shape.nullish
 /** A member of a PATCH: absent keeps what is stored (undefined), null clears it (null). */
 export const clearable = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().optional()
 
-const characters = (value: string): number => {
+const countCharacters = (value: string): number => {
   let count = 0
   for (const _ of value) count += 1
   return count
@@ -42,7 +42,7 @@ export const text = ({ min = 1, max = 255 }: { readonly min?: number; readonly m
   z
     .string()
     .transform((value, context) => {
-      if (value.length > max && (value.length > max * 2 || characters(value) > max))
+      if (value.length > max && (value.length > max * 2 || countCharacters(value) > max))
         return refuseField(context, 'field_too_long', `must have at most ${max} characters`)
       if (value.length < min)
         return refuseField(context, 'field_invalid', min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
@@ -58,7 +58,7 @@ export const referenceId = text()
 export const metadata = z
   .record(z.string(), text({ min: 0 }))
   .refine(value => Object.keys(value).length <= 20, { message: 'must have at most 20 entries' })
-  .refine(value => Object.keys(value).every(name => name.length >= 1 && characters(name) <= 255), {
+  .refine(value => Object.keys(value).every(name => name.length >= 1 && countCharacters(name) <= 255), {
     message: 'must have names of 1 to 255 characters',
   })
   .meta({
@@ -79,9 +79,9 @@ const exampleReferences = { loc: 'reference:depot-7', dev: 'reference:charger-47
  * object exists is the operation's to find out.
  */
 export const objectIdentifier = (prefix: keyof typeof exampleReferences) =>
-  text({ max: maxReferenceText }).meta({
+  text({ max: maxReferenceTextLength }).meta({
     type: 'string',
-    maxLength: maxReferenceText,
+    maxLength: maxReferenceTextLength,
     examples: [`${prefix}_0198c0ffee00112233445566`, exampleReferences[prefix]],
   })
 
@@ -89,7 +89,7 @@ export const objectIdentifier = (prefix: keyof typeof exampleReferences) =>
 export const word = <const Words extends readonly [string, ...string[]]>(...words: Words) => z.enum(words)
 
 /** A number as it was written, of at most 400 characters; whoever takes it reads it exactly. */
-export const jsonNumber = z.custom<JsonNumber>(value => isJsonNumber(value) && !isOverlong(value), {
+export const jsonNumber = z.custom<JsonNumber>(value => isJsonNumber(value) && !isTooLong(value), {
   error: ({ input }) => (isJsonNumber(input) ? `must be a number of at most ${maxNumberLength} characters` : 'must be a number'),
 })
 
@@ -105,16 +105,16 @@ export const scaledDecimal = (rule: DecimalRule) =>
     .transform((value, context) => readNumber(context, numberText(value), rule))
     .meta({ type: 'number', minimum: Number(formatDecimal(rule.min, rule.scale)), maximum: Number(formatDecimal(rule.max, rule.scale)) })
 
-const wholeNumberOf = (unit: string | undefined): string => (unit === undefined ? 'a whole number' : `a whole number of ${unit}`)
+const wholeNumberText = (unit: string | undefined): string => (unit === undefined ? 'a whole number' : `a whole number of ${unit}`)
 
 /** A whole number of `min` to `max`, both safe integers; `of` names its unit in messages, such as minutes. */
-export const integer = ({ min, max, of }: { readonly min: number; readonly max: number; readonly of?: string }) =>
+export const integer = ({ min, max, unit }: { readonly min: number; readonly max: number; readonly unit?: string }) =>
   z
-    .custom<JsonNumber>(isJsonNumber, { message: `must be ${wholeNumberOf(of)}` })
+    .custom<JsonNumber>(isJsonNumber, { message: `must be ${wholeNumberText(unit)}` })
     .transform((value, context) => {
       const read = readDecimal(numberText(value), { scale: 0, min: BigInt(min), max: BigInt(max) }, '')
       if (read.ok) return Number(read.value)
-      const message = read.refusal.code === 'field_invalid' ? `must be ${wholeNumberOf(of)}` : read.refusal.message.trim()
+      const message = read.refusal.code === 'field_invalid' ? `must be ${wholeNumberText(unit)}` : read.refusal.message.trim()
       return refuseField(context, read.refusal.code, message)
     })
     .meta({ type: 'integer', minimum: min, maximum: max })

@@ -2,19 +2,19 @@ import { z } from 'zod'
 import { parseInstant } from '../domain/instant.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
 import { isJsonNumber, numberText } from './exact-number.ts'
-import { isMembers, type Members } from './member-path.ts'
+import { isJsonObject, type JsonObject } from './member-path.ts'
 
-const fixed = z.unknown().optional().meta({ readOnly: true })
+const fixedMember = z.unknown().optional().meta({ readOnly: true })
 
 /**
  * Members of an object that a PATCH may repeat and never change, so that a client can send back what it read.
  * The members that the PATCH changes are added after these.
  * Source: docs/rules/versions-and-transport.md #members-that-cannot-change.
  */
-export const fixedMembers = (shape: z.ZodObject): Readonly<Record<string, typeof fixed>> =>
-  Object.fromEntries(Object.keys(shape.shape).map(name => [name, fixed]))
+export const fixedMembers = (shape: z.ZodObject): Readonly<Record<string, typeof fixedMember>> =>
+  Object.fromEntries(Object.keys(shape.shape).map(name => [name, fixedMember]))
 
-const isSame = (sent: unknown, stored: unknown): boolean => {
+const isSameValue = (sent: unknown, stored: unknown): boolean => {
   if (sent === stored) return true
   if (isJsonNumber(sent) && isJsonNumber(stored)) return Number(numberText(sent)) === Number(numberText(stored))
   if (typeof sent === 'string' && typeof stored === 'string') {
@@ -22,11 +22,11 @@ const isSame = (sent: unknown, stored: unknown): boolean => {
     return at !== undefined && at === parseInstant(stored)
   }
   if (Array.isArray(sent) && Array.isArray(stored)) {
-    return sent.length === stored.length && sent.every((one, index) => isSame(one, stored[index]))
+    return sent.length === stored.length && sent.every((one, index) => isSameValue(one, stored[index]))
   }
-  if (!isMembers(sent) || !isMembers(stored)) return false
+  if (!isJsonObject(sent) || !isJsonObject(stored)) return false
   const names = new Set([...Object.keys(sent), ...Object.keys(stored)])
-  return [...names].every(name => isSame(sent[name] ?? null, stored[name] ?? null))
+  return [...names].every(name => isSameValue(sent[name] ?? null, stored[name] ?? null))
 }
 
 /**
@@ -34,13 +34,13 @@ const isSame = (sent: unknown, stored: unknown): boolean => {
  * `changeable` are the names that the PATCH may change; `advice` says what to do instead. Instants and numbers are compared by value.
  */
 export const refuseFixedChange = (
-  body: Members,
-  stored: Members,
+  body: JsonObject,
+  stored: JsonObject,
   changeable: readonly string[],
   advice = 'leave it out',
 ): Refusal | null => {
   for (const [name, value] of Object.entries(body)) {
-    if (value === undefined || changeable.includes(name) || isSame(value, stored[name] ?? null)) continue
+    if (value === undefined || changeable.includes(name) || isSameValue(value, stored[name] ?? null)) continue
     return refused('field_immutable', `${name} must stay as it is: ${advice}`, name).refusal
   }
   return null

@@ -1,7 +1,7 @@
-import { isWeb } from './connect-url.ts'
+import { isWebUrl } from './connect-url.ts'
 
 /** A host as a source of a content security policy may name it: no character of it can end the source or the directive. */
-const plainOrigin = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/
+const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/
 
 /**
  * Return the origin that a content security policy must allow for an image; null if the address is no address of the web (https, or http
@@ -11,7 +11,7 @@ const plainOrigin = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/
 export const imageOrigin = (address: string): string | null => {
   if (!URL.canParse(address)) return null
   const url = new URL(address)
-  return isWeb(url) && plainOrigin.test(url.origin) ? url.origin : null
+  return isWebUrl(url) && originPattern.test(url.origin) ? url.origin : null
 }
 
 /** Most hosts that a policy names; pictures of further ones are not shown. */

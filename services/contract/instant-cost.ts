@@ -4,11 +4,11 @@ import { writeInstant } from '../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { submissionLimits } from './account.ts'
-import { exact, idText, instantText, orNull, stored } from './answer-field.ts'
-import type { Rename } from './earlier.ts'
+import { exactDecimal, idText, instantText, orNull, storedMembers } from './answer-field.ts'
+import type { VersionRename } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
-import type { Layout } from './layout.ts'
-import { isMembers } from './member-path.ts'
+import type { ApiVersion } from './layout.ts'
+import { isJsonObject } from './member-path.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { flag, parameters } from './parameter.ts'
@@ -17,44 +17,44 @@ import { flag, parameters } from './parameter.ts'
 export const confidenceScale = 4
 
 /** What a record costs, as its object shows it; confidence in 1e-4. `cost` null: it has no price. */
-export type RecordPrice = { readonly energy: Energy; readonly cost: Money | null; readonly confidence: number }
+export type PricedEnergy = { readonly energy: Energy; readonly cost: Money | null; readonly confidence: number }
 
 export const costShape = z
   .object({
-    value: orNull(exact).describe('Major units of the currency, exact; null without a price.'),
-    confidence: exact.describe('0 to 1.'),
+    value: orNull(exactDecimal).describe('Major units of the currency, exact; null without a price.'),
+    confidence: exactDecimal.describe('0 to 1.'),
   })
   .meta({ component: 'Cost' })
 
 /** What the objects of one meter record share. */
-export const meterRecordHead = {
+export const sharedRecordShape = {
   id: idText('mre'),
   object: z.literal('meter_record'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
   tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
   currency_code: z.string(),
   energy_units: z.literal('WH'),
 } as const
 
-export const meterRecordData = z.object({
+export const meterRecordDataShape = z.object({
   start_time: instantText,
   end_time: instantText,
   session_reference_id: orNull(z.string()),
   record_reference_id: orNull(z.string()),
-  energy: z.object({ value: exact }),
+  energy: z.object({ value: exactDecimal }),
   tariff: z.object({ cost: costShape }),
 })
 
 /** The object's differences between the layouts, its request echo apart. Source: docs/rules/earlier-version.md #costs-and-records. */
-export const meterRecordAnswerRenames: readonly Rename[] = [
+export const recordAnswerRenames: readonly VersionRename[] = [
   ...meterRecordRenames,
   { current: 'data.tariff.cost', earlier: 'data.tariff' },
   { earlier: 'carbon_units', constant: 'gCO2eq' },
 ]
 
 /** Write the data of a record's object. */
-export const meterRecordDataToWire = (record: MeterRecord, price: RecordPrice, offsetOf: AnswerOffset) => ({
+export const meterRecordDataToWire = (record: MeterRecord, price: PricedEnergy, offsetOf: AnswerOffset) => ({
   start_time: writeInstant(record.start, offsetOf(record.start)),
   end_time: writeInstant(record.end, offsetOf(record.end)),
   session_reference_id: record.sessionReferenceId,
@@ -64,12 +64,12 @@ export const meterRecordDataToWire = (record: MeterRecord, price: RecordPrice, o
 })
 
 /** Write a cost with its confidence. */
-export const costToWire = ({ cost, confidence }: Pick<RecordPrice, 'cost' | 'confidence'>) => ({
+export const costToWire = ({ cost, confidence }: Pick<PricedEnergy, 'cost' | 'confidence'>) => ({
   value: cost === null ? null : scaledNumber(cost, moneyScale),
   confidence: scaledNumber(BigInt(confidence), confidenceScale),
 })
 
-const echoed = z.object({
+const requestShape = z.object({
   location_id: idText('loc'),
   device_id: orNull(idText('dev')),
   session_reference_id: orNull(z.string()),
@@ -78,8 +78,8 @@ const echoed = z.object({
   tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
   measurand: z.literal('TRANSFERRED'),
   units: z.enum(['W', 'KW', 'WH', 'KWH']),
-  value: exact,
-  confidence: exact,
+  value: exactDecimal,
+  confidence: exactDecimal,
   start_time: instantText,
   end_time: instantText,
   non_persistent: z.boolean(),
@@ -88,17 +88,17 @@ const echoed = z.object({
 })
 
 export const instantCostShape = z.object({
-  ...meterRecordHead,
-  request: echoed,
-  data: meterRecordData.partial({ tariff: true }),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  ...sharedRecordShape,
+  request: requestShape,
+  data: meterRecordDataShape.partial({ tariff: true }),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 type InstantCostWire = z.output<typeof instantCostShape>
 
 /** The switches of an instant cost; `includeTariff` and `includeCarbon` belong to the earlier layout. */
-export type InstantCostChoice = { readonly nonPersistent: boolean; readonly includeTariff: boolean; readonly includeCarbon: boolean }
+export type InstantCostOptions = { readonly nonPersistent: boolean; readonly includeTariff: boolean; readonly includeCarbon: boolean }
 
 /** What an instant cost is answered with. `element` is the record as it was sent, in the words of `layout`; `createdAt` in ms. */
 export type InstantCost = {
@@ -107,17 +107,17 @@ export type InstantCost = {
   readonly liveMode: boolean
   readonly currencyCode: string
   readonly record: MeterRecord
-  readonly price: RecordPrice
-  readonly element: unknown
-  readonly layout: Layout
-  readonly choice: InstantCostChoice
+  readonly price: PricedEnergy
+  readonly sentRecord: unknown
+  readonly apiVersion: ApiVersion
+  readonly options: InstantCostOptions
   readonly offsetOf: AnswerOffset
   readonly createdAt: number
 }
 
 /** Give the members of the request, what it left out filled in; values and times as they were sent. */
-const echo = ({ element, record, layout, choice }: InstantCost): InstantCostWire['request'] => {
-  const sent = isMembers(element) ? (element as Readonly<Record<string, never>>) : {}
+const requestToWire = ({ sentRecord, record, apiVersion, options }: InstantCost): InstantCostWire['request'] => {
+  const sent = isJsonObject(sentRecord) ? (sentRecord as Readonly<Record<string, never>>) : {}
   return {
     location_id: record.locationId,
     device_id: record.deviceId,
@@ -131,8 +131,8 @@ const echo = ({ element, record, layout, choice }: InstantCost): InstantCostWire
     confidence: sent['confidence'] ?? scaledNumber(1n, 0),
     start_time: sent['start_time'] ?? writeInstant(record.start),
     end_time: sent['end_time'] ?? writeInstant(record.end),
-    non_persistent: choice.nonPersistent,
-    ...(layout === 'earlier' ? { include_tariff: choice.includeTariff, include_carbon: choice.includeCarbon } : {}),
+    non_persistent: options.nonPersistent,
+    ...(apiVersion === 'earlier' ? { include_tariff: options.includeTariff, include_carbon: options.includeCarbon } : {}),
   }
 }
 
@@ -147,8 +147,8 @@ export const instantCostToWire = (cost: InstantCost): InstantCostWire => {
     tariff_direction: cost.record.tariffDirection,
     currency_code: cost.currencyCode,
     energy_units: 'WH',
-    request: echo(cost),
-    data: cost.choice.includeTariff ? { ...data, tariff } : data,
+    request: requestToWire(cost),
+    data: cost.options.includeTariff ? { ...data, tariff } : data,
     time_created: writeInstant(cost.createdAt),
     account_id: cost.accountId,
   }
@@ -202,9 +202,9 @@ export const instantCost = defineOperation({
     query: [{ earlier: 'include_tariff', inRequest: true }],
     body: meterRecordRenames,
     answer: [
-      ...meterRecordAnswerRenames,
+      ...recordAnswerRenames,
       ...meterRecordRenames.map(
-        rename => ({ ...rename, current: `request.${rename.current}`, earlier: `request.${rename.earlier}` }) as Rename,
+        rename => ({ ...rename, current: `request.${rename.current}`, earlier: `request.${rename.earlier}` }) as VersionRename,
       ),
       { alwaysInCurrent: 'data.tariff' },
       { earlier: 'request.include_tariff', inRequest: true },
@@ -221,9 +221,9 @@ export const instantCost = defineOperation({
       currencyCode: 'EUR',
       record: exampleRecord,
       price: { energy: exampleRecord.energy, cost: 375_000_000n, confidence: 10_000 },
-      element: exampleBody,
-      layout: 'current',
-      choice: { nonPersistent: false, includeTariff: true, includeCarbon: false },
+      sentRecord: exampleBody,
+      apiVersion: 'current',
+      options: { nonPersistent: false, includeTariff: true, includeCarbon: false },
       offsetOf: () => 0,
       createdAt: 1_757_845_000_000,
     }),

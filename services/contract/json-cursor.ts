@@ -6,16 +6,16 @@ export type JsonCursor = {
   readonly bytes: Uint8Array
   readonly view: DataView
   readonly length: number
-  at: number
+  index: number
   isAscii: boolean
 }
 
-export const jsonCursor = ({ buffer, byteOffset, length }: Uint8Array): JsonCursor => ({
+export const createJsonCursor = ({ buffer, byteOffset, length }: Uint8Array): JsonCursor => ({
   // One kind of array, whatever the body came in: the engine reads it faster.
   bytes: new Uint8Array(buffer, byteOffset, length),
   view: new DataView(buffer, byteOffset, length),
   length,
-  at: 0,
+  index: 0,
   isAscii: true,
 })
 
@@ -29,60 +29,60 @@ const zero = 48
 const backslash = 92
 
 /** Step over white space and give the byte that stands there; -1 at the end. */
-export const nextMark = (from: JsonCursor): number => {
-  const code = from.at < from.length ? (from.bytes[from.at] as number) : 0
-  return code > space ? code : skipSpace(from)
+export const peekByte = (cursor: JsonCursor): number => {
+  const code = cursor.index < cursor.length ? (cursor.bytes[cursor.index] as number) : 0
+  return code > space ? code : skipWhitespace(cursor)
 }
 
 /** Bytes of white space, and of one text, that readers here go over at once; for more they say that they cannot go on. */
-const longestRun = 2 ** 16
+const maxRunBytes = 2 ** 16
 
-const skipSpace = (from: JsonCursor): number => {
-  const { bytes } = from
-  let at = from.at
-  const length = Math.min(from.length, at + longestRun)
+const skipWhitespace = (cursor: JsonCursor): number => {
+  const { bytes } = cursor
+  let at = cursor.index
+  const length = Math.min(cursor.length, at + maxRunBytes)
   while (at < length) {
     const code = bytes[at] as number
     if (code > space) {
-      from.at = at
+      cursor.index = at
       return code
     }
     if (code !== space && code !== lineFeed && code !== carriageReturn && code !== tab) break
     at += 1
   }
-  from.at = at
+  cursor.index = at
   return -1
 }
 
 /** Step over one byte, if it is that one. */
-export const takeMark = (from: JsonCursor, mark: number): boolean => {
-  if (nextMark(from) !== mark) return false
-  from.at += 1
+export const takeByte = (cursor: JsonCursor, byte: number): boolean => {
+  if (peekByte(cursor) !== byte) return false
+  cursor.index += 1
   return true
 }
 
 /** Four bytes as a number, the first one lowest; 0 where there are not four. */
-export const wordAt = ({ view, length }: JsonCursor, at: number): number => (at + 4 <= length ? view.getInt32(at, true) : 0)
+export const int32At = ({ view, length }: JsonCursor, at: number): number => (at + 4 <= length ? view.getInt32(at, true) : 0)
 
 /** The number that `wordAt` gives for four ASCII characters. */
-export const wordOf = (text: string, from = 0): number =>
-  text.charCodeAt(from) | (text.charCodeAt(from + 1) << 8) | (text.charCodeAt(from + 2) << 16) | (text.charCodeAt(from + 3) << 24)
+export const int32Of = (text: string, start = 0): number =>
+  text.charCodeAt(start) | (text.charCodeAt(start + 1) << 8) | (text.charCodeAt(start + 2) << 16) | (text.charCodeAt(start + 3) << 24)
 
 /**
  * Eight bytes as a double, NaN where there are not eight: two that are equal are of the same bytes, but for zeros, and one comparison
  * tells for ASCII text. What it is as a number says nothing.
  */
-export const eightAt = ({ view, length }: JsonCursor, at: number): number => (at + 8 <= length ? view.getFloat64(at) : Number.NaN)
+export const float64At = ({ view, length }: JsonCursor, at: number): number => (at + 8 <= length ? view.getFloat64(at) : Number.NaN)
 
 /** What `eightAt` gives for eight ASCII characters. */
-export const eightOf = (text: string, from = 0): number => Buffer.from(text.slice(from, from + 8), 'latin1').readDoubleBE()
+export const float64Of = (text: string, start = 0): number => Buffer.from(text.slice(start, start + 8), 'latin1').readDoubleBE()
 
-const nullWord = wordOf('null')
+const nullWord = int32Of('null')
 
 /** Step over `null`, if it stands there. */
-export const takeNull = (from: JsonCursor): boolean => {
-  if (wordAt(from, from.at) !== nullWord) return false
-  from.at += 4
+export const skipNull = (cursor: JsonCursor): boolean => {
+  if (int32At(cursor, cursor.index) !== nullWord) return false
+  cursor.index += 4
   return true
 }
 
@@ -90,34 +90,34 @@ export const takeNull = (from: JsonCursor): boolean => {
  * Step over a text without escapes and give its length in bytes; its first byte is then at `from.at - length - 1`.
  * -1 for one with an escape or a bare control character, or without an end.
  */
-export const takeText = (from: JsonCursor): number => {
-  const { bytes } = from
-  const start = from.at + 1
-  if (bytes[from.at] !== quote) return -1
-  const length = Math.min(from.length, start + longestRun)
-  let seen = 0
+export const skipText = (cursor: JsonCursor): number => {
+  const { bytes } = cursor
+  const start = cursor.index + 1
+  if (bytes[cursor.index] !== quote) return -1
+  const length = Math.min(cursor.length, start + maxRunBytes)
+  let seenBits = 0
   for (let at = start; at < length; at += 1) {
     const code = bytes[at] as number
     if (code === quote) {
-      if (seen > 127) from.isAscii = false
-      from.at = at + 1
+      if (seenBits > 127) cursor.isAscii = false
+      cursor.index = at + 1
       return at - start
     }
     if (code < space || code === backslash) return -1
-    seen |= code
+    seenBits |= code
   }
   return -1
 }
 
 /** A decimal as it was written: mantissa × 10^-decimals; of more than 15 digits, which no double holds for certain, `decimals` is infinite. */
-export type PlainDecimal = { mantissa: number; decimals: number }
+export type ParsedDecimal = { mantissa: number; decimals: number }
 
-const exactDigits = 15
-const mostDigits = 40
+const maxExactDigits = 15
+const maxDigits = 40
 
 /** Step over a number of digits and perhaps a point, and note it; false for a sign, for more than 40 digits, and for what is none. What follows is the caller's to look at. */
-export const takeDecimal = (from: JsonCursor, into: PlainDecimal): boolean => {
-  const { bytes, length, at: start } = from
+export const readDecimalBytes = (cursor: JsonCursor, target: ParsedDecimal): boolean => {
+  const { bytes, length, index: start } = cursor
   let at = start
   let mantissa = 0
   let point = -1
@@ -130,13 +130,13 @@ export const takeDecimal = (from: JsonCursor, into: PlainDecimal): boolean => {
   }
   const digits = point < 0 ? at - start : at - start - 1
   const hasLeadingZero = bytes[start] === zero && at > start + 1 && point !== start + 1
-  if (digits === 0 || digits > mostDigits || point === at - 1 || hasLeadingZero) return false
-  into.mantissa = mantissa
-  into.decimals = digits > exactDigits ? Number.POSITIVE_INFINITY : point < 0 ? 0 : at - point - 1
-  from.at = at
+  if (digits === 0 || digits > maxDigits || point === at - 1 || hasLeadingZero) return false
+  target.mantissa = mantissa
+  target.decimals = digits > maxExactDigits ? Number.POSITIVE_INFINITY : point < 0 ? 0 : at - point - 1
+  cursor.index = at
   return true
 }
 
 /** The characters from `start` to the cursor, which are ASCII. */
-export const asciiBefore = ({ bytes, at }: JsonCursor, start: number, behind = 0): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset + start, at - behind - start).toString('latin1')
+export const asciiTextBefore = ({ bytes, index }: JsonCursor, start: number, trailingBytes = 0): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, index - trailingBytes - start).toString('latin1')

@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import { currencyCode } from './currency-code.ts'
 import { clearable, fields, identifier, metadata, objectIdentifier, optional, referenceId, text } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
-import type { Members } from './member-path.ts'
+import type { JsonObject } from './member-path.ts'
 import { type PostalAddress, postalAddress } from './postal-address.ts'
 
 /** What the caller of a location chose; null members are worked out from the address. */
-export type LocationChoice = {
+export type LocationInput = {
   readonly referenceId: string | null
   readonly customerId: string | null
   readonly postalAddress: PostalAddress | null
@@ -18,7 +18,7 @@ export type LocationChoice = {
 }
 
 /** The members of a choice that a PATCH names; null clears one. */
-export type LocationChange = Partial<LocationChoice>
+export type LocationChange = Partial<LocationInput>
 
 const timezone = text().meta({ type: 'string', examples: ['Europe/Berlin'] })
 
@@ -36,7 +36,7 @@ export const locationCreation = fields({
   market_sources: optional(fields({ import: optional(identifier('mrs')), export: optional(identifier('mrs')) })).describe(describeSources),
   metadata: optional(metadata).describe('Up to 20 texts of your own.'),
 }).transform(
-  (wire): LocationChoice => ({
+  (wire): LocationInput => ({
     referenceId: wire.reference_id ?? null,
     customerId: wire.customer_id ?? null,
     postalAddress: wire.postal_address ?? null,
@@ -49,7 +49,7 @@ export const locationCreation = fields({
 )
 
 /** The members that a PATCH of a location changes. */
-export const changeableMembers = {
+export const changeableLocationFields = {
   reference_id: clearable(referenceId),
   customer_id: clearable(objectIdentifier('cus')),
   postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
@@ -63,21 +63,24 @@ export const changeableMembers = {
 
 /** Read the body that changes a location: absent members stay, null clears; `sent` is the body as it came. */
 export const locationPatch = (shape: z.ZodObject) =>
-  fields({ ...fixedMembers(shape), ...changeableMembers }).transform(wire => ({ sent: wire as Members, change: changeOf(wire) }))
+  fields({ ...fixedMembers(shape), ...changeableLocationFields }).transform(wire => ({
+    sent: wire as JsonObject,
+    change: locationChangeOf(wire),
+  }))
 
-const changeOf = (wire: z.output<z.ZodObject<typeof changeableMembers>>): LocationChange => ({
+const locationChangeOf = (wire: z.output<z.ZodObject<typeof changeableLocationFields>>): LocationChange => ({
   ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
   ...(wire.customer_id === undefined ? {} : { customerId: wire.customer_id }),
   ...(wire.postal_address === undefined ? {} : { postalAddress: wire.postal_address }),
   ...(wire.timezone === undefined ? {} : { timezone: wire.timezone }),
   ...(wire.currency_code === undefined ? {} : { currencyCode: wire.currency_code }),
-  ...sourcesChange(wire.market_sources),
+  ...sourceChangeOf(wire.market_sources),
   ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
 })
 
-type SourcesOnWire = { readonly import?: string | null | undefined; readonly export?: string | null | undefined } | null | undefined
+type MarketSourcesInput = { readonly import?: string | null | undefined; readonly export?: string | null | undefined } | null | undefined
 
-const sourcesChange = (sources: SourcesOnWire): Pick<LocationChange, 'importSourceId' | 'exportSourceId'> => {
+const sourceChangeOf = (sources: MarketSourcesInput): Pick<LocationChange, 'importSourceId' | 'exportSourceId'> => {
   if (sources === null) return { importSourceId: null, exportSourceId: null }
   return {
     ...(sources?.import === undefined ? {} : { importSourceId: sources.import }),

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { idText, instantText, orNull, stored } from './answer-field.ts'
+import { idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
 import { defineOperation, sameRoute } from './operation.ts'
-import { locationPlace } from './reference.ts'
+import { locationOnly } from './reference.ts'
 
 const structureTypes = ['FIXED', 'TIME_OF_DAY', 'MARKET', 'DYNAMIC'] as const
 /** How a tariff's price moves: not at all, by hour and day, with the market, or with the market and by hour and day. */
 export type StructureType = (typeof structureTypes)[number]
 
 /** What a location has of one kind of tariff. */
-export type KindStatus = {
+export type TariffKindStatus = {
   readonly status: TariffStatus
   readonly connectionType: string | null
   readonly provider: { readonly id: string; readonly displayName: string; readonly logoUrl: string | null } | null
@@ -29,7 +29,7 @@ export type LocationStatusView = {
   readonly liveMode: boolean
   readonly accountId: string
   readonly createdAt: number
-  readonly kinds: Readonly<Record<TariffKind, KindStatus>>
+  readonly kinds: Readonly<Record<TariffKind, TariffKindStatus>>
 }
 
 const kindShape = z
@@ -53,7 +53,7 @@ const kindShape = z
 const locationStatusShape = z.object({
   id: idText('loc'),
   object: z.literal('location_status'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   tariff_status: z.object({
     commodity_import: kindShape,
     commodity_export: kindShape,
@@ -61,11 +61,11 @@ const locationStatusShape = z.object({
     non_commodity_export: kindShape,
     local: kindShape,
   }),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
-const kindToWire = ({ status, connectionType, provider, tariff }: KindStatus): z.input<typeof kindShape> => ({
+const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStatus): z.input<typeof kindShape> => ({
   status,
   ...(connectionType === null ? {} : { connection_type: connectionType }),
   ...(provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: provider.logoUrl } }),
@@ -103,7 +103,7 @@ export const locationStatusRetrieve = defineOperation({
   tag: 'Locations',
   access: 'read',
   routes: sameRoute('GET', '/locations/{id}/status'),
-  references: { id: locationPlace },
+  references: { id: locationOnly },
   answer: { name: 'LocationStatus', shape: locationStatusShape },
   status: 200,
 })

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { acceptedMessage, idText, orNull, stored } from './answer-field.ts'
+import { acceptedMessage, idText, orNull, storedMembers } from './answer-field.ts'
 import { objectIdentifier, text } from './field.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { locationCreation, locationPatch } from './location-choice.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { type PostalAddress, postalAddressShape } from './postal-address.ts'
-import { cursorPlaces, customerPlace, locationPlace } from './reference.ts'
+import { cursorReferences, customerOnly, locationOnly } from './reference.ts'
 
 export const tariffStatuses = ['CONNECTED', 'NOT_CONNECTED', 'PENDING', 'ERROR', 'NOT_SUPPORTED'] as const
 export type TariffStatus = (typeof tariffStatuses)[number]
@@ -39,7 +39,7 @@ const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is i
 export const locationShape = z.object({
   id: idText('loc'),
   object: z.literal('location'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   reference_id: orNull(z.string()),
   customer_id: orNull(idText('cus')),
   timezone: z.string(),
@@ -57,8 +57,8 @@ export const locationShape = z.object({
   market_sources: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
   metadata: z.record(z.string(), z.string()),
   hint: z.string().optional().describe('Only in the answer to a create or update: what is still open, and what decides it.'),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type LocationWire = z.output<typeof locationShape>
@@ -115,7 +115,7 @@ const example: LocationWire = {
 
 const tag = 'Locations'
 const answer = { name: 'Location', shape: locationShape }
-const placeRefusals = [
+const locationRefusals = [
   'geo_location_not_found',
   'customer_not_found',
   'market_source_not_found',
@@ -131,12 +131,12 @@ export const locationCreate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('POST', '/locations'),
-  references: { body: { customer_id: customerPlace } },
+  references: { body: { customer_id: customerOnly } },
   body: locationCreation,
   answer,
   status: 201,
   idempotent: true,
-  refusals: placeRefusals,
+  refusals: locationRefusals,
   examples: {
     body: {
       reference_id: 'home-17',
@@ -153,7 +153,7 @@ export const locationList = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/locations'),
-  references: { query: { ...cursorPlaces(locationPlace), customer_id: customerPlace } },
+  references: { query: { ...cursorReferences(locationOnly), customer_id: customerOnly } },
   query: listParameters({
     reference_id: text().optional().describe('Only the location with this reference.'),
     customer_id: objectIdentifier('cus').optional().describe('Only the locations of this customer.'),
@@ -171,7 +171,7 @@ export const locationRetrieve = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/locations/{id}'),
-  references: { id: locationPlace },
+  references: { id: locationOnly },
   answer,
   status: 200,
   examples: { answer: example },
@@ -185,11 +185,11 @@ export const locationUpdate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/locations/{id}'),
-  references: { id: locationPlace, body: { customer_id: customerPlace } },
+  references: { id: locationOnly, body: { customer_id: customerOnly } },
   body: locationPatch(locationShape),
   answer,
   status: 200,
-  refusals: [...placeRefusals, 'currency_in_use', 'field_immutable'],
+  refusals: [...locationRefusals, 'currency_in_use', 'field_immutable'],
   examples: { body: { timezone: 'Europe/Vienna' }, answer: { ...example, timezone: 'Europe/Vienna' } },
 })
 
@@ -200,7 +200,7 @@ export const locationDelete = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/locations/{id}'),
-  references: { id: locationPlace },
+  references: { id: locationOnly },
   answer: { name: 'Accepted', shape: acceptedMessage },
   status: 202,
   examples: { answer: { message: 'Accepted' } },

@@ -2,34 +2,34 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { Price } from '../domain/quantity.ts'
 import { submissionLimits } from './account.ts'
-import { count, exact, idText, instantText, stored } from './answer-field.ts'
+import { count, exactDecimal, idText, instantText, storedMembers } from './answer-field.ts'
 import { scaledNumber } from './exact-number.ts'
 import { fields, instant, listOf, refuseField, scaledDecimal } from './field.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { instantParameter, parameters } from './parameter.ts'
 
 /** A price over a half-open interval of instants (ms). */
-export type PriceInterval = { readonly start: number; readonly end: number; readonly value: Price }
+export type MarketPrice = { readonly start: number; readonly end: number; readonly value: Price }
 
 const priceScale = 9
 const priceLimit = 1_000_000n * 10n ** BigInt(priceScale)
 
-const interval = fields({
+const marketPriceInput = fields({
   start_time: instant,
   end_time: instant,
   value: scaledDecimal({ scale: priceScale, min: -priceLimit, max: priceLimit }).describe('Major units per kWh, up to 9 decimals.'),
 })
   .meta({ component: 'MarketPriceInput' })
-  .transform((wire, context): PriceInterval => {
+  .transform((wire, context): MarketPrice => {
     const price = { start: wire.start_time.at, end: wire.end_time.at, value: wire.value }
     return price.start < price.end ? price : refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
   })
 
 /** Find two intervals that share time: the index of the one that starts later, and of the one it runs into. Null when all stand apart. */
-export const firstOverlap = (prices: readonly PriceInterval[]): { readonly index: number; readonly other: number } | null => {
-  const order = prices.map((price, index) => ({ ...price, index })).toSorted((a, b) => a.start - b.start || a.index - b.index)
-  for (const [place, price] of order.entries()) {
-    const next = order[place + 1]
+export const findOverlap = (prices: readonly MarketPrice[]): { readonly index: number; readonly other: number } | null => {
+  const sorted = prices.map((price, index) => ({ ...price, index })).toSorted((a, b) => a.start - b.start || a.index - b.index)
+  for (const [index, price] of sorted.entries()) {
+    const next = sorted[index + 1]
     if (next !== undefined && next.start < price.end) return { index: next.index, other: price.index }
   }
   return null
@@ -39,8 +39,8 @@ export const firstOverlap = (prices: readonly PriceInterval[]): { readonly index
  * Read a body of prices, in the order that was sent; two of them must not share time.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
-export const marketPrices = listOf(interval, { min: 1, max: submissionLimits.records }).superRefine((prices, context) => {
-  const overlap = firstOverlap(prices)
+export const marketPrices = listOf(marketPriceInput, { min: 1, max: submissionLimits.records }).superRefine((prices, context) => {
+  const overlap = findOverlap(prices)
   if (overlap !== null) refuseField(context, 'field_invalid', `must not overlap entry [${overlap.other}]`, [overlap.index, 'start_time'])
 })
 
@@ -53,16 +53,16 @@ const marketPriceChangeShape = z.object({
 const marketPriceListShape = z.object({
   id: idText('mrs'),
   object: z.literal('market_prices'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   currency_code: z.string(),
-  data: z.array(z.object({ start_time: instantText, end_time: instantText, value: exact })),
+  data: z.array(z.object({ start_time: instantText, end_time: instantText, value: exactDecimal })),
 })
 
 type PriceList = {
   readonly id: string
   readonly liveMode: boolean
   readonly currencyCode: string
-  readonly prices: readonly PriceInterval[]
+  readonly prices: readonly MarketPrice[]
 }
 
 /** Write stored prices, in the order of time. */
@@ -79,7 +79,7 @@ export const marketPricesToWire = (list: PriceList, offsetMinutes: number): z.in
 })
 
 const tag = 'Markets'
-const longestSpanMs = 90 * 86_400_000
+const maxIntervalMs = 90 * 86_400_000
 
 export const marketPricePut = defineOperation({
   id: 'market_price_put',
@@ -111,7 +111,7 @@ export const marketPriceList = defineOperation({
   routes: sameRoute('GET', '/markets/{id}/prices'),
   query: parameters({ start_time: instantParameter, end_time: instantParameter }).superRefine(({ start_time, end_time }, context) => {
     if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
-    if (end_time.at - start_time.at > longestSpanMs) {
+    if (end_time.at - start_time.at > maxIntervalMs) {
       refuseField(context, 'interval_too_long', 'must be at most 90 days after start_time', ['end_time'])
     }
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { acceptedMessage, count, idText, orNull, stored } from './answer-field.ts'
+import { acceptedMessage, count, idText, orNull, storedMembers } from './answer-field.ts'
 import { currencyCode } from './currency-code.ts'
 import { fields, optional, text } from './field.ts'
 import { listEnvelope, listParameters } from './list.ts'
@@ -9,13 +9,13 @@ import { defineOperation, sameRoute } from './operation.ts'
 const marketShape = z.object({
   id: idText('mrs'),
   object: z.literal('market_source'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   display_name: z.string(),
   currency_code: z.string(),
   area: orNull(z.string()).describe('The market area that it prices, such as DE-LU.'),
   resolution_minutes: orNull(count).describe('Length of the intervals that the market publishes; null where they vary.'),
   price_revision: count.describe('Goes up with every change of its prices.'),
-  time_created: stored.time_created,
+  time_created: storedMembers.time_created,
   account_id: orNull(idText('acc')).describe('Null on sources that the operator keeps for all accounts.'),
 })
 

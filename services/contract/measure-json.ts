@@ -1,19 +1,19 @@
-import { isCarriedExactly } from './exact-number.ts'
-import { ascii, closingQuote, endOfNumber, isNameToJudge, needsJudgement } from './scan-json.ts'
+import { isExactDouble } from './exact-number.ts'
+import { asciiText, closingQuote, endOfNumber, isSuspectName, needsExactCheck } from './scan-json.ts'
 
 /** What a body may hold: values in all, elements in one list, members in one object, and levels. */
 export type JsonLimits = { readonly values: number; readonly elements: number; readonly members: number; readonly levels: number }
 
 /** What is too much in a body. */
-export type JsonExcess = keyof JsonLimits
+export type JsonLimitName = keyof JsonLimits
 
 /** What a look over the bytes of a body tells, before any of it is parsed; what is no JSON is measured as it looks. */
 export type JsonMeasure = {
-  readonly excess: JsonExcess | null
+  readonly excess: JsonLimitName | null
   /** Members written in all objects together, repeated ones counted each time. */
   readonly members: number
   /** Every number is carried by a double without loss, no member is called `__proto__`, and no name has an escape. */
-  readonly plain: boolean
+  readonly isPlain: boolean
 }
 
 const space = 32
@@ -28,97 +28,97 @@ const rightBracket = 93
 const leftBrace = 123
 const rightBrace = 125
 
-type Measuring = {
+type MeasureState = {
   readonly bytes: Uint8Array
   readonly limits: JsonLimits
-  at: number
+  index: number
   values: number
   members: number
   depth: number
-  plain: boolean
-  excess: JsonExcess | null
+  isPlain: boolean
+  excess: JsonLimitName | null
   /** Members or elements of what is open, by its depth. */
-  readonly open: number[]
+  readonly counts: number[]
   /** Whether what is open is an object, by its depth. */
-  readonly isObject: boolean[]
+  readonly isObjectAt: boolean[]
 }
 
 /** Bytes that are looked over between two points where the work can be interrupted. */
-const bytesAtOnce = 2 ** 18
+const bytesPerPause = 2 ** 18
 
 /**
  * Look once over the bytes of a body, in steps, going no further than to what is too much: to parse and to check millions of values
  * takes seconds, to look over their bytes does not.
  */
 export function* measureJson(bytes: Uint8Array, limits: JsonLimits): Generator<void, JsonMeasure> {
-  const measuring: Measuring = {
+  const state: MeasureState = {
     bytes,
     limits,
-    at: 0,
+    index: 0,
     values: 0,
     members: 0,
     depth: 0,
-    plain: true,
+    isPlain: true,
     excess: null,
-    open: [0],
-    isObject: [false],
+    counts: [0],
+    isObjectAt: [false],
   }
-  while (measuring.at < bytes.length && measuring.excess === null) {
-    advance(measuring, Math.min(bytes.length, measuring.at + bytesAtOnce))
+  while (state.index < bytes.length && state.excess === null) {
+    advance(state, Math.min(bytes.length, state.index + bytesPerPause))
     yield
   }
-  const { excess, members, plain } = measuring
-  return { excess, members, plain }
+  const { excess, members, isPlain } = state
+  return { excess, members, isPlain }
 }
 
-const advance = (measuring: Measuring, end: number): void => {
-  const { bytes } = measuring
-  let at = measuring.at
+const advance = (state: MeasureState, end: number): void => {
+  const { bytes } = state
+  let at = state.index
   for (; at < end; at += 1) {
     const code = bytes[at] as number
-    if (code === quote) at = takeText(measuring, at)
-    else if (code === comma) countValue(measuring)
-    else if (code === leftBrace || code === leftBracket) open(measuring, code === leftBrace, at)
-    else if (code === rightBrace || code === rightBracket) measuring.depth = Math.max(0, measuring.depth - 1)
+    if (code === quote) at = measureText(state, at)
+    else if (code === comma) countValue(state)
+    else if (code === leftBrace || code === leftBracket) open(state, code === leftBrace, at)
+    else if (code === rightBrace || code === rightBracket) state.depth = Math.max(0, state.depth - 1)
     else if ((code >= zero && code <= nine) || code === minus) {
       const start = at
       at = endOfNumber(bytes, start) - 1
-      if (measuring.plain && needsJudgement(bytes, start, at + 1)) measuring.plain = isCarriedExactly(ascii(bytes, start, at + 1))
+      if (state.isPlain && needsExactCheck(bytes, start, at + 1)) state.isPlain = isExactDouble(asciiText(bytes, start, at + 1))
     }
-    if (measuring.excess !== null) break
+    if (state.excess !== null) break
   }
-  measuring.at = at
+  state.index = at
 }
 
 /** Step over a text, and note the member that it is the name of; gives the place of the last byte that was looked at. */
-const takeText = (measuring: Measuring, start: number): number => {
-  const { bytes } = measuring
+const measureText = (state: MeasureState, start: number): number => {
+  const { bytes } = state
   const end = closingQuote(bytes, start + 1)
   let next = end + 1
   while (next < bytes.length && (bytes[next] as number) <= space) next += 1
   if (bytes[next] !== colon) return next - 1
-  measuring.members += 1
-  if (measuring.plain && isNameToJudge(bytes, start + 1, end)) measuring.plain = false
+  state.members += 1
+  if (state.isPlain && isSuspectName(bytes, start + 1, end)) state.isPlain = false
   return next
 }
 
 /** Count a value of what is open. */
-const countValue = (measuring: Measuring): void => {
-  const { limits, depth, open } = measuring
-  const count = (open[depth] ?? 0) + 1
-  open[depth] = count
-  measuring.values += 1
-  const isObject = measuring.isObject[depth] === true
-  if (measuring.values > limits.values) measuring.excess = 'values'
-  else if (count > (isObject ? limits.members : limits.elements)) measuring.excess = isObject ? 'members' : 'elements'
+const countValue = (state: MeasureState): void => {
+  const { limits, depth, counts } = state
+  const count = (counts[depth] ?? 0) + 1
+  counts[depth] = count
+  state.values += 1
+  const isObject = state.isObjectAt[depth] === true
+  if (state.values > limits.values) state.excess = 'values'
+  else if (count > (isObject ? limits.members : limits.elements)) state.excess = isObject ? 'members' : 'elements'
 }
 
-const open = (measuring: Measuring, isObject: boolean, at: number): void => {
-  const { bytes } = measuring
-  measuring.depth += 1
-  measuring.open[measuring.depth] = 0
-  measuring.isObject[measuring.depth] = isObject
-  if (measuring.depth > measuring.limits.levels) measuring.excess = 'levels'
+const open = (state: MeasureState, isObject: boolean, at: number): void => {
+  const { bytes } = state
+  state.depth += 1
+  state.counts[state.depth] = 0
+  state.isObjectAt[state.depth] = isObject
+  if (state.depth > state.limits.levels) state.excess = 'levels'
   const next = bytes[at + 1]
-  if (next !== rightBrace && next !== rightBracket) countValue(measuring)
+  if (next !== rightBrace && next !== rightBracket) countValue(state)
 }

@@ -1,15 +1,15 @@
 import { isExactNumber } from './exact-number.ts'
 
 /** An object of a JSON value. */
-export type Members = Readonly<Record<string, unknown>>
+export type JsonObject = Readonly<Record<string, unknown>>
 
-export const namesOf = (path: string): readonly string[] => path.split('.')
+export const pathNames = (path: string): readonly string[] => path.split('.')
 
-export const isMembers = (value: unknown): value is Members =>
+export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 
 /** Write a path as callers read it: `data[3].start_time`. */
-export const writePath = (path: readonly (string | number)[]): string => {
+export const formatPath = (path: readonly (string | number)[]): string => {
   let written = ''
   for (const step of path) written += typeof step === 'number' ? `[${step}]` : `${written === '' ? '' : '.'}${step}`
   return written
@@ -19,53 +19,57 @@ export const writePath = (path: readonly (string | number)[]): string => {
  * Change every object at a path; arrays on the way are passed through, what is not there stays away. Never mutates: copies what changes,
  * and gives the rest as it was.
  */
-export const eachAt = (value: unknown, path: readonly string[], change: (members: Members) => Members): unknown => {
+export const mapObjectsAt = (value: unknown, path: readonly string[], change: (members: JsonObject) => JsonObject): unknown => {
   if (Array.isArray(value)) {
-    const changed = value.map(element => eachAt(element, path, change))
+    const changed = value.map(element => mapObjectsAt(element, path, change))
     return changed.every((element, index) => element === value[index]) ? value : changed
   }
-  if (!isMembers(value)) return value
+  if (!isJsonObject(value)) return value
   const [name, ...rest] = path
   if (name === undefined) return change(value)
   if (!Object.hasOwn(value, name)) return value
-  const changed = eachAt(value[name], rest, change)
+  const changed = mapObjectsAt(value[name], rest, change)
   return changed === value[name] ? value : { ...value, [name]: changed }
 }
 
 /** Read the member at a path of objects; undefined when it is not there. */
-export const memberAt = (members: Members, path: readonly string[]): unknown => {
+export const memberAt = (members: JsonObject, path: readonly string[]): unknown => {
   let value: unknown = members
   for (const name of path) {
-    if (!isMembers(value) || !Object.hasOwn(value, name)) return undefined
+    if (!isJsonObject(value) || !Object.hasOwn(value, name)) return undefined
     value = value[name]
   }
   return value
 }
 
 /** Remove the member at a path, and the objects on the way that it leaves empty. */
-export const removeMember = (members: Members, path: readonly string[]): Members => {
+export const removeMember = (members: JsonObject, path: readonly string[]): JsonObject => {
   const [name = '', ...rest] = path
   const { [name]: member, ...others } = members
-  if (rest.length === 0 || !isMembers(member)) return rest.length === 0 ? others : members
-  const left = removeMember(member, rest)
-  return Object.keys(left).length === 0 ? others : { ...members, [name]: left }
+  if (rest.length === 0 || !isJsonObject(member)) return rest.length === 0 ? others : members
+  const remaining = removeMember(member, rest)
+  return Object.keys(remaining).length === 0 ? others : { ...members, [name]: remaining }
 }
 
 /** Put a member at a path, making the objects on the way. */
-export const putMember = (members: Members, path: readonly string[], value: unknown): Members => {
+export const putMember = (members: JsonObject, path: readonly string[], value: unknown): JsonObject => {
   const [name = '', ...rest] = path
   if (rest.length === 0) return { ...members, [name]: value }
   const inner = members[name]
-  return { ...members, [name]: putMember(isMembers(inner) ? inner : {}, rest, value) }
+  return { ...members, [name]: putMember(isJsonObject(inner) ? inner : {}, rest, value) }
 }
 
-export type Place = { readonly path: readonly (string | number)[]; readonly value: unknown }
+export type JsonPathMatch = { readonly path: readonly (string | number)[]; readonly value: unknown }
 
 /** Find every place where a path ends in a member; arrays on the way are passed through. */
-export const placesOf = (value: unknown, path: readonly string[], before: readonly (string | number)[] = []): readonly Place[] => {
-  if (Array.isArray(value)) return value.flatMap((element, index) => placesOf(element, path, [...before, index]))
+export const findMembers = (
+  value: unknown,
+  path: readonly string[],
+  prefix: readonly (string | number)[] = [],
+): readonly JsonPathMatch[] => {
+  if (Array.isArray(value)) return value.flatMap((element, index) => findMembers(element, path, [...prefix, index]))
   const [name, ...rest] = path
-  if (name === undefined || !isMembers(value) || !Object.hasOwn(value, name)) return []
-  const here = [...before, name]
-  return rest.length === 0 ? [{ path: here, value: value[name] }] : placesOf(value[name], rest, here)
+  if (name === undefined || !isJsonObject(value) || !Object.hasOwn(value, name)) return []
+  const memberPath = [...prefix, name]
+  return rest.length === 0 ? [{ path: memberPath, value: value[name] }] : findMembers(value[name], rest, memberPath)
 }

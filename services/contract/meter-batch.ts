@@ -1,21 +1,21 @@
 import { z } from 'zod'
+import { runToEnd } from '../domain/at-once.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { type Result, refused } from '../domain/refusal.ts'
 import { submissionLimits } from './account.ts'
-import { count, idText, orNull, stored } from './answer-field.ts'
-import { sentence } from './error.ts'
+import { count, idText, orNull, storedMembers } from './answer-field.ts'
+import { toSentence } from './error.ts'
 import { text } from './field.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { defineOperation, type RawBody, sameRoute } from './operation.ts'
 import { parameters } from './parameter.ts'
-import { atOnce } from './slices.ts'
-import type { Capacity } from './split-submission.ts'
+import type { SubmissionLimits } from './split-submission.ts'
 import { readSubmission, type Submission } from './strict-json.ts'
 
 export const meterBatchShape = z.object({
   id: idText('bat'),
   object: z.literal('meter_batch'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   status: z.enum(['PENDING', 'COMPLETE']).describe('COMPLETE once every submitted record is processed or failed; it stays so.'),
   records_submitted: count.describe('Accepted and failed ones together.'),
   records_accepted: count.describe('Durably taken; they will be stored and priced.'),
@@ -27,8 +27,8 @@ export const meterBatchShape = z.object({
       error: z.string().describe('What to change.'),
     }),
   ),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type MeterBatchWire = z.output<typeof meterBatchShape>
@@ -46,10 +46,12 @@ export type MeterBatch = {
 }
 
 /** Texts that the published description quotes; they stay as they are. */
-const isQuoted = (error: string): boolean => error === 'end_time must not be before start_time' || /^duplicate of record \d+$/.test(error)
+const isPublishedText = (error: string): boolean =>
+  error === 'end_time must not be before start_time' || /^duplicate of record \d+$/.test(error)
 
 /** Write why a record failed: a sentence, except for quoted texts. `erased` is what the store keeps of an erased failure. */
-const failureText = (error: string): string => (error === 'erased' ? 'The record was erased.' : isQuoted(error) ? error : sentence(error))
+const failureText = (error: string): string =>
+  error === 'erased' ? 'The record was erased.' : isPublishedText(error) ? error : toSentence(error)
 
 /** Write a receipt for the wire. */
 export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
@@ -69,10 +71,10 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
   account_id: batch.accountId,
 })
 
-const lines = 'application/x-ndjson'
+const ndjsonMediaType = 'application/x-ndjson'
 
 /** Tell whether a body comes as one JSON value a line. */
-export const isInLines = (body: RawBody): boolean => body.mediaType === lines
+export const isNdjson = (body: RawBody): boolean => body.mediaType === ndjsonMediaType
 
 /**
  * Read the body of a submission into its elements, in steps: JSON list or one JSON value a line; elements over 8 KiB are named, for they
@@ -81,40 +83,43 @@ export const isInLines = (body: RawBody): boolean => body.mediaType === lines
  * Source: docs/rules/metering.md #submissions; docs/rules/limits.md #requests.
  */
 export function* readRecords(body: RawBody): Generator<void, Result<Submission>> {
-  const read = yield* readSubmission(body.bytes, isInLines(body), capacity, submissionLimits.recordBytes)
-  if (!read.ok && 'surplus' in read) return read.surplus === 'elements' ? tooMany : tooFull
+  const read = yield* readSubmission(body.bytes, isNdjson(body), capacity, submissionLimits.recordBytes)
+  if (!read.ok && 'excess' in read) return read.excess === 'elements' ? tooManyRecords : tooManyMembers
   return read.ok && read.value.elements.length === 0 ? refused('body_invalid', 'The list must not be empty') : read
 }
 
 /** Read as `readRecords` does, at once. */
-export const parseSubmission = (body: RawBody): Result<Submission> => atOnce(readRecords(body))
+export const parseSubmission = (body: RawBody): Result<Submission> => runToEnd(readRecords(body))
 
 /** A record has a dozen members; of twenty thousand more, which spoil their records, the body could still be parsed at once. */
-const capacity: Capacity = { elements: submissionLimits.records, valuesEach: 16, valuesBeyond: 20_000 }
+const capacity: SubmissionLimits = { elements: submissionLimits.records, valuesPerElement: 16, excessValues: 20_000 }
 
-const tooMany = refused('too_many_records', `A submission has at most ${submissionLimits.records} records; send the rest in another one`)
+const tooManyRecords = refused(
+  'too_many_records',
+  `A submission has at most ${submissionLimits.records} records; send the rest in another one`,
+)
 
-const tooFull = refused('body_invalid', 'The records have far more members than a record may have; send the known ones alone')
+const tooManyMembers = refused('body_invalid', 'The records have far more members than a record may have; send the known ones alone')
 
 /** Say that an element of a submission is too long. */
 export const oversizedRecord = refused('body_too_large', `A record must have at most ${submissionLimits.recordBytes} bytes`).refusal
 
 /** Take a caller's own reference out of an element that was refused; null where it has none that can be told. */
-export const referenceOf = (element: unknown): string | null => {
+export const recordReferenceOf = (element: unknown): string | null => {
   if (typeof element !== 'object' || element === null || !('record_reference_id' in element)) return null
   const reference = element.record_reference_id
   return typeof reference === 'string' && reference !== '' && [...reference.slice(0, 512)].length <= 255 ? reference : null
 }
 
-const nameIn = (element: object, kind: 'location' | 'device'): string | null => {
+const sentId = (element: object, kind: 'location' | 'device'): string | null => {
   const value: unknown = Reflect.get(element, `${kind}_id`)
   return typeof value === 'string' ? value : null
 }
 
 /** Take the ids of location and device out of an element that was refused, as they were sent; null where it has no text for one. */
-export const objectsOf = (element: unknown): { readonly locationId: string | null; readonly deviceId: string | null } =>
+export const sentObjectsOf = (element: unknown): { readonly locationId: string | null; readonly deviceId: string | null } =>
   typeof element === 'object' && element !== null
-    ? { locationId: nameIn(element, 'location'), deviceId: nameIn(element, 'device') }
+    ? { locationId: sentId(element, 'location'), deviceId: sentId(element, 'device') }
     : { locationId: null, deviceId: null }
 
 const example: MeterBatchWire = meterBatchToWire({
@@ -149,7 +154,7 @@ export const meterIntervalSubmit = defineOperation({
   routes: sameRoute('PUT', '/meters/interval'),
   body: 'raw',
   bodyLimit: submissionLimits.bytes,
-  mediaTypes: [lines],
+  mediaTypes: [ndjsonMediaType],
   bodyDocument: z.array(meterRecordShape).min(1).max(submissionLimits.records),
   answer,
   status: 200,

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { readDecimal } from '../domain/quantity.ts'
-import { defaultTariffDirection, earliestRecordAt, furthestAheadMs, refuseDirections } from '../domain/record/check-record.ts'
+import { defaultTariffDirection, earliestRecordAt, maxAheadMs, refuseDirections } from '../domain/record/check-record.ts'
 import type { EnergyFlowDirection } from '../domain/record/record.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { submissionLimits } from './account.ts'
-import { refusalToEarlier, requestFromLayout } from './earlier.ts'
+import { refusalToEarlier, requestFromApiVersion } from './earlier.ts'
 import { numberText } from './exact-number.ts'
 import { fields, jsonNumber, objectIdentifier, optional, referenceId, word } from './field.ts'
-import type { Layout } from './layout.ts'
-import { isMembers } from './member-path.ts'
+import type { ApiVersion } from './layout.ts'
+import { isJsonObject } from './member-path.ts'
 import { meterBatchShape } from './meter-batch.ts'
 import { meterRecordRenames } from './meter-record.ts'
 import { defineOperation, sameRoute } from './operation.ts'
@@ -23,7 +23,7 @@ const readingShape = fields({
 }).meta({ component: 'RegisterReading' })
 
 /** What all readings of a submission share. */
-const head = {
+const sharedMembers = {
   location_id: objectIdentifier('loc').describe('The location that the register is at.'),
   device_id: optional(objectIdentifier('dev')).describe('The device whose register it is, at this location.'),
   session_reference_id: optional(referenceId).describe("The caller's own reference of a group of records, such as a charging session."),
@@ -33,12 +33,12 @@ const head = {
 }
 
 const documentShape = fields({
-  ...head,
+  ...sharedMembers,
   data: z.array(readingShape).min(1).max(submissionLimits.records).describe('Readings in any order, each time once.'),
 })
 
 /** Readings are judged one by one, each for itself. */
-const submissionShape = fields({ ...head, data: z.array(z.unknown()) })
+const submissionShape = fields({ ...sharedMembers, data: z.array(z.unknown()) })
 
 type RegisterUnits = 'WH' | 'KWH'
 
@@ -61,17 +61,17 @@ export type SubmittedReading = { readonly time: number; readonly value: bigint; 
  * That location and device exist is not looked at. Refuses the whole for what is wrong with anything but a reading, for no reading, and
  * for more than 10,000. Source: docs/rules/metering.md #register-readings; docs/rules/limits.md #requests.
  */
-export function* readCumulative(bytes: Uint8Array, layout: Layout): Generator<void, Result<CumulativeSubmission>> {
+export function* readCumulative(bytes: Uint8Array, apiVersion: ApiVersion): Generator<void, Result<CumulativeSubmission>> {
   const parsed = yield* readJson(bytes)
   yield
   if (!parsed.ok) return parsed
-  const body = requestFromLayout(parsed.value, meterRecordRenames, layout)
+  const body = requestFromApiVersion(parsed.value, meterRecordRenames, apiVersion)
   if (!body.ok) return body
-  const read = readHead(body.value)
-  return read.ok || layout === 'current' ? read : { ok: false, refusal: refusalToEarlier(read.refusal, meterRecordRenames) }
+  const read = readSharedMembers(body.value)
+  return read.ok || apiVersion === 'current' ? read : { ok: false, refusal: refusalToEarlier(read.refusal, meterRecordRenames) }
 }
 
-const readHead = (body: unknown): Result<CumulativeSubmission> => {
+const readSharedMembers = (body: unknown): Result<CumulativeSubmission> => {
   const read = readShape(submissionShape, body, 'body')
   if (!read.ok) return read
   const { location_id, device_id, session_reference_id, energy_flow_direction, tariff_direction, units, data } = read.value
@@ -101,34 +101,34 @@ const readHead = (body: unknown): Result<CumulativeSubmission> => {
  * Source: docs/rules/metering.md #register-readings.
  */
 export const readReading = (element: unknown, units: RegisterUnits, at: number): Result<SubmittedReading> => {
-  if (!isMembers(element)) return refused('field_invalid', 'A reading must be an object')
+  if (!isJsonObject(element)) return refused('field_invalid', 'A reading must be an object')
   const read = readShape(readingShape, element, 'body')
   if (!read.ok) return read
   const time = readTime(numberText(read.value.time), at)
   if (!time.ok) return time
-  const value = readDecimal(numberText(read.value.value), registerRules[units], 'value')
+  const value = readDecimal(numberText(read.value.value), registerRuleOf[units], 'value')
   if (!value.ok) return value
   return accepted({ time: time.value, value: value.value, recordReferenceId: read.value.record_reference_id ?? null })
 }
 
-const most = 10n ** 18n
-const registerRules = {
-  WH: { scale: 6, min: 0n, max: most, round: true },
-  KWH: { scale: 9, min: 0n, max: most, round: true },
+const maxRegisterValue = 10n ** 18n
+const registerRuleOf = {
+  WH: { scale: 6, min: 0n, max: maxRegisterValue, round: true },
+  KWH: { scale: 9, min: 0n, max: maxRegisterValue, round: true },
 } as const
 
-const second = 1_000
-const anySeconds = { scale: 0, min: -(10n ** 15n), max: 10n ** 15n }
+const secondMs = 1_000
+const secondsRule = { scale: 0, min: -(10n ** 15n), max: 10n ** 15n }
 
 const readTime = (text: string, at: number): Result<number> => {
-  const seconds = readDecimal(text, anySeconds, 'time')
+  const seconds = readDecimal(text, secondsRule, 'time')
   if (!seconds.ok && seconds.refusal.code === 'field_invalid') {
     return refused('field_invalid', 'time must be a whole number of seconds since 1970-01-01T00:00:00Z', 'time')
   }
-  const time = seconds.ok ? Number(seconds.value) * second : Number(text) * second
+  const time = seconds.ok ? Number(seconds.value) * secondMs : Number(text) * secondMs
   if (time < earliestRecordAt)
     return refused('time_out_of_range', 'time must not be before 946684800, which is 2000-01-01T00:00:00Z', 'time')
-  if (time <= at + furthestAheadMs) return accepted(time)
+  if (time <= at + maxAheadMs) return accepted(time)
   return refused('time_out_of_range', 'time must be at most 7 days ahead, in seconds since 1970-01-01T00:00:00Z', 'time')
 }
 

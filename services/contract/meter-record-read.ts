@@ -2,25 +2,25 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
-import { count, exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { count, exactDecimal, idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { csvText } from './csv.ts'
 import { answerToEarlier } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
 import { objectIdentifier, refuseField, text } from './field.ts'
 import {
   confidenceScale,
-  meterRecordAnswerRenames,
-  meterRecordData,
+  meterRecordDataShape,
   meterRecordDataToWire,
-  meterRecordHead,
-  type RecordPrice,
+  type PricedEnergy,
+  recordAnswerRenames,
+  sharedRecordShape,
 } from './instant-cost.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { meterRecordRenames } from './meter-record.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 import { instantParameter } from './parameter.ts'
-import { devicePlace, locationPlace } from './reference.ts'
+import { deviceOnly, locationOnly } from './reference.ts'
 
 const recordConfidenceScale = 6
 const kilowattHourScale = 9
@@ -28,31 +28,31 @@ const kilowattHourScale = 9
 const pieceShape = z.object({
   start_time: instantText,
   end_time: instantText,
-  energy: exact.describe('WH.'),
-  price: exact.describe('Major units per kWh.'),
-  tier: exact.describe('Lower bound of the tier in force, in kWh.'),
-  cost: exact,
-  confidence: exact.describe('Of the price.'),
+  energy: exactDecimal.describe('WH.'),
+  price: exactDecimal.describe('Major units per kWh.'),
+  tier: exactDecimal.describe('Lower bound of the tier in force, in kWh.'),
+  cost: exactDecimal,
+  confidence: exactDecimal.describe('Of the price.'),
 })
 
 export const storedRecordShape = z.object({
-  ...meterRecordHead,
+  ...sharedRecordShape,
   location_id: idText('loc'),
   device_id: orNull(idText('dev')),
   status: z.enum(['PRICED', 'UNPRICED']),
-  confidence: exact.describe('Of the record, as it was sent.'),
-  data: meterRecordData,
-  energy_submitted: exact.describe('WH, before actuals took their share of an estimate.'),
+  confidence: exactDecimal.describe('Of the record, as it was sent.'),
+  data: meterRecordDataShape,
+  energy_submitted: exactDecimal.describe('WH, before actuals took their share of an estimate.'),
   batch_id: orNull(idText('bat')).describe('The submission that brought the record; null when it came alone.'),
   tariff_ids: z.array(idText('trf')),
   pricing_revision: count.describe("The location's revision that the cost was computed with."),
   price_revision: orNull(count).describe("The market source's revision; null where no market price was used."),
   pieces: z.array(pieceShape).describe('Contiguous and in order; they add up to energy and cost.'),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
-type Directions = Pick<z.output<typeof storedRecordShape>, 'energy_flow_direction' | 'tariff_direction'>
+type RecordDirections = Pick<z.output<typeof storedRecordShape>, 'energy_flow_direction' | 'tariff_direction'>
 
 /** A part of a record at one price; confidence in 1e-4, tier in 1e-6 Wh. */
 export type StoredPieceView = {
@@ -72,7 +72,7 @@ export type StoredRecordView = {
   readonly liveMode: boolean
   readonly currencyCode: string
   readonly record: MeterRecord
-  readonly price: RecordPrice
+  readonly price: PricedEnergy
   readonly batchId: string | null
   readonly tariffIds: readonly string[]
   readonly pricingRevision: number
@@ -81,7 +81,7 @@ export type StoredRecordView = {
   readonly receivedAt: number
 }
 
-const inUtc = (): number => 0
+const utcOffset = (): number => 0
 
 /** Write a stored record for the wire, times in UTC. Source: docs/rules/versions-and-transport.md #offsets-of-answers. */
 export const storedRecordToWire = (view: StoredRecordView): z.output<typeof storedRecordShape> => ({
@@ -96,7 +96,7 @@ export const storedRecordToWire = (view: StoredRecordView): z.output<typeof stor
   device_id: view.record.deviceId,
   status: view.price.cost === null ? 'UNPRICED' : 'PRICED',
   confidence: scaledNumber(BigInt(view.record.confidence), recordConfidenceScale),
-  data: meterRecordDataToWire(view.record, view.price, inUtc),
+  data: meterRecordDataToWire(view.record, view.price, utcOffset),
   energy_submitted: scaledNumber(view.record.energy, energyScale),
   batch_id: view.batchId,
   tariff_ids: [...view.tariffIds],
@@ -118,23 +118,26 @@ const pieceToWire = (piece: StoredPieceView) => ({
 })
 
 /** The directions of a record under the names and in the words of a layout. */
-const directionsIn = (layout: Layout, { energy_flow_direction, tariff_direction }: Directions): Readonly<Record<string, string>> => {
+const directionsInVersion = (
+  apiVersion: ApiVersion,
+  { energy_flow_direction, tariff_direction }: RecordDirections,
+): Readonly<Record<string, string>> => {
   const directions = { energy_flow_direction, tariff_direction }
   // Renames of texts give texts.
-  return layout === 'current' ? directions : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
+  return apiVersion === 'current' ? directions : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
 }
 
 /** Write a list of stored records as a table of a layout: one row a record, without its pieces. */
 export const storedRecordsToCsv = (
   { data }: { readonly data: readonly z.output<typeof storedRecordShape>[] },
-  layout: Layout = 'current',
+  apiVersion: ApiVersion = 'current',
 ): string =>
   csvText(
     [
       'id',
       'location_id',
       'device_id',
-      ...Object.keys(directionsIn(layout, { energy_flow_direction: 'INBOUND', tariff_direction: 'IMPORT' })),
+      ...Object.keys(directionsInVersion(apiVersion, { energy_flow_direction: 'INBOUND', tariff_direction: 'IMPORT' })),
       'start_time',
       'end_time',
       'session_reference_id',
@@ -150,7 +153,7 @@ export const storedRecordsToCsv = (
       record.id,
       record.location_id,
       record.device_id,
-      ...Object.values(directionsIn(layout, record)),
+      ...Object.values(directionsInVersion(apiVersion, record)),
       record.data.start_time,
       record.data.end_time,
       record.data.session_reference_id,
@@ -212,7 +215,7 @@ export const meterRecordRetrieve = defineOperation({
   routes: sameRoute('GET', '/meters/records/{id}'),
   answer: { name: 'StoredMeterRecord', shape: storedRecordShape },
   status: 200,
-  renames: { answer: meterRecordAnswerRenames },
+  renames: { answer: recordAnswerRenames },
   examples: { answer: example },
 })
 
@@ -229,7 +232,7 @@ export const meterRecordList = defineOperation({
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/records'),
-  references: { query: { location_id: locationPlace, device_id: devicePlace } },
+  references: { query: { location_id: locationOnly, device_id: deviceOnly } },
   query: listParameters({
     location_id: objectIdentifier('loc').optional(),
     device_id: objectIdentifier('dev').optional(),
@@ -239,19 +242,19 @@ export const meterRecordList = defineOperation({
     start_time: instantParameter.optional().describe('Inclusive.'),
     end_time: instantParameter.optional().describe('Exclusive.'),
   }).superRefine((query, context) => {
-    const chosen = query as { readonly [Name in (typeof selectors)[number]]?: string }
-    if (selectors.every(name => chosen[name] === undefined)) {
+    const selected = query as { readonly [Name in (typeof selectors)[number]]?: string }
+    if (selectors.every(name => selected[name] === undefined)) {
       refuseField(context, 'field_required', `is required, or one of ${selectors.slice(1).join(', ')}`, ['location_id'])
     }
   }),
   answer: { name: 'StoredMeterRecordList', shape: listEnvelope(storedRecordShape) },
   status: 200,
   renames: {
-    answer: meterRecordAnswerRenames.map(rename => ({
+    answer: recordAnswerRenames.map(rename => ({
       ...rename,
       ...(rename.current === undefined ? {} : { current: `data.${rename.current}` }),
       ...(rename.earlier === undefined ? {} : { earlier: `data.${rename.earlier}` }),
-    })) as typeof meterRecordAnswerRenames,
+    })) as typeof recordAnswerRenames,
   },
   csv: true,
   refusals: ['cursor_not_found', 'location_not_found', 'device_not_found', 'batch_not_found'],

@@ -2,26 +2,26 @@ import { z } from 'zod'
 import { parseInstant, readInstant } from '../domain/instant.ts'
 import { type Energy, type EnergyUnits, readEnergy } from '../domain/quantity.ts'
 import { defaultTariffDirection, fullConfidence, readConfidence, refuseDirections, refuseInterval } from '../domain/record/check-record.ts'
-import { plainEnergy } from '../domain/record/plain-energy.ts'
+import { exactEnergyOf } from '../domain/record/plain-energy.ts'
 import type { EnergyFlowDirection, MeterRecord } from '../domain/record/record.ts'
 import { isPossibleReference, readReference as readOwnReference } from '../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
-import { type Rename, refusalToEarlier, requestFromLayout } from './earlier.ts'
+import { refusalToEarlier, requestFromApiVersion, type VersionRename } from './earlier.ts'
 import { isJsonNumber, type JsonNumber, numberText } from './exact-number.ts'
 import { fields, instant, jsonNumber, optional, referenceId, word } from './field.ts'
-import type { Layout } from './layout.ts'
-import { isMembers } from './member-path.ts'
-import { nearestName, quoted } from './nearest-name.ts'
-import { devicePlace, locationPlace } from './reference.ts'
+import type { ApiVersion } from './layout.ts'
+import { isJsonObject } from './member-path.ts'
+import { nearestName, quote } from './nearest-name.ts'
+import { deviceOnly, locationOnly } from './reference.ts'
 
 /** Names and words of a record in the two layouts. */
-export const meterRecordRenames: readonly Rename[] = [
+export const meterRecordRenames: readonly VersionRename[] = [
   { current: 'energy_flow_direction', earlier: 'direction', values: { INBOUND: 'IMPORT', OUTBOUND: 'EXPORT' } },
   { current: 'tariff_direction', earlier: 'tariff_rate' },
 ]
 
-const idOf = (prefix: 'loc' | 'dev', kind: string, example: string) =>
+const referenceOrId = (prefix: 'loc' | 'dev', kind: string, example: string) =>
   z
     .string()
     .regex(new RegExp(`^(${prefix}_.{24}|(reference|${kind}):.{1,255})$`, 's'))
@@ -29,8 +29,8 @@ const idOf = (prefix: 'loc' | 'dev', kind: string, example: string) =>
 
 /** The record as the reference page shows it. Records are read by `readMeterRecord`, which takes the same. */
 export const meterRecordShape = fields({
-  location_id: idOf('loc', 'location', 'depot-7').describe('The location that the record is for.'),
-  device_id: optional(idOf('dev', 'device', 'charger-4711')).describe('The device that the record is for, at this location.'),
+  location_id: referenceOrId('loc', 'location', 'depot-7').describe('The location that the record is for.'),
+  device_id: optional(referenceOrId('dev', 'device', 'charger-4711')).describe('The device that the record is for, at this location.'),
   session_reference_id: optional(referenceId).describe("The caller's own reference of a group of records, such as a charging session."),
   record_reference_id: optional(referenceId).describe("The caller's own reference of this record."),
   energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
@@ -70,11 +70,11 @@ type RecordMembers = {
  * own references stay in place of their ids. Refuses with one sentence in the words of the layout, and the member at fault.
  * Source: docs/rules/metering.md #submissions; docs/rules/identifiers-and-lists.md #references; docs/rules/earlier-version.md #names.
  */
-export const readMeterRecord = (element: unknown, layout: Layout, at: number): Result<MeterRecord> => {
-  if (!isMembers(element)) return refused('field_invalid', 'A record must be an object')
+export const readMeterRecord = (element: unknown, apiVersion: ApiVersion, at: number): Result<MeterRecord> => {
+  if (!isJsonObject(element)) return refused('field_invalid', 'A record must be an object')
   const members: RecordMembers = element
-  const isCurrent = layout === 'current'
-  if (countMembers(members) !== countKnown(members, isCurrent)) return refuseUnknown(element, layout)
+  const isCurrent = apiVersion === 'current'
+  if (countMembers(members) !== countKnown(members, isCurrent)) return refuseUnknown(element, apiVersion)
   const read = readMembers(members, isCurrent, at)
   return read.ok || isCurrent ? read : { ok: false, refusal: refusalToEarlier(read.refusal, meterRecordRenames) }
 }
@@ -105,32 +105,32 @@ const countKnown = (members: RecordMembers, isCurrent: boolean): number => {
 const readMembers = (members: RecordMembers, isCurrent: boolean, at: number): Result<MeterRecord> => {
   const locationId = readId(members.location_id, 'location_id', 'loc_')
   if (locationId === null) return refused('field_required', 'location_id is required', 'location_id')
-  if (typeof locationId !== 'string') return refusing(locationId)
+  if (typeof locationId !== 'string') return refusedBy(locationId)
   const deviceId = readId(members.device_id, 'device_id', 'dev_')
-  if (isRefusal(deviceId)) return refusing(deviceId)
-  const energyFlowDirection = readFlow(isCurrent ? members.energy_flow_direction : members.direction, isCurrent)
-  if (typeof energyFlowDirection !== 'string') return refusing(energyFlowDirection)
+  if (isRefusal(deviceId)) return refusedBy(deviceId)
+  const energyFlowDirection = readEnergyFlowDirection(isCurrent ? members.energy_flow_direction : members.direction, isCurrent)
+  if (typeof energyFlowDirection !== 'string') return refusedBy(energyFlowDirection)
   const tariffDirection = readTariffDirection(isCurrent ? members.tariff_direction : members.tariff_rate, energyFlowDirection)
-  if (typeof tariffDirection !== 'string') return refusing(tariffDirection)
+  if (typeof tariffDirection !== 'string') return refusedBy(tariffDirection)
   const sessionReferenceId = readReference(members.session_reference_id, 'session_reference_id')
-  if (isRefusal(sessionReferenceId)) return refusing(sessionReferenceId)
+  if (isRefusal(sessionReferenceId)) return refusedBy(sessionReferenceId)
   const recordReferenceId = readReference(members.record_reference_id, 'record_reference_id')
-  if (isRefusal(recordReferenceId)) return refusing(recordReferenceId)
+  if (isRefusal(recordReferenceId)) return refusedBy(recordReferenceId)
   const measurand = members.measurand === undefined ? null : refuseMeasurand(members.measurand)
-  if (measurand !== null) return refusing(measurand)
+  if (measurand !== null) return refusedBy(measurand)
   const start = readTime(members.start_time, 'start_time')
-  if (typeof start !== 'number') return refusing(start)
+  if (typeof start !== 'number') return refusedBy(start)
   const end = readTime(members.end_time, 'end_time')
-  if (typeof end !== 'number') return refusing(end)
+  if (typeof end !== 'number') return refusedBy(end)
   const interval = refuseInterval(start, end, at)
-  if (interval !== null) return refusing(interval)
+  if (interval !== null) return refusedBy(interval)
   const units = readUnits(members.units)
-  if (typeof units !== 'string') return refusing(units)
-  if (!isJsonNumber(members.value)) return refusing(missingOr(members.value, 'value', 'must be a number'))
+  if (typeof units !== 'string') return refusedBy(units)
+  if (!isJsonNumber(members.value)) return refusedBy(refuseMissingOr(members.value, 'value', 'must be a number'))
   const energy = readValue(members.value, units, end - start)
-  if (typeof energy !== 'bigint') return refusing(energy)
-  const confidence = members.confidence === undefined ? fullConfidence : readMemberConfidence(members.confidence)
-  if (typeof confidence !== 'number') return refusing(confidence)
+  if (typeof energy !== 'bigint') return refusedBy(energy)
+  const confidence = members.confidence === undefined ? fullConfidence : readConfidenceMember(members.confidence)
+  if (typeof confidence !== 'number') return refusedBy(confidence)
   return accepted({
     locationId,
     deviceId,
@@ -145,66 +145,68 @@ const readMembers = (members: RecordMembers, isCurrent: boolean, at: number): Re
   })
 }
 
-const refusing = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({ ok: false, refusal })
+const refusedBy = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({ ok: false, refusal })
 
 const isRefusal = (value: string | null | Refusal): value is Refusal => typeof value === 'object' && value !== null
 
-const fault = (code: Refusal['code'], field: string, clause: string): Refusal => ({ code, message: `${field} ${clause}`, field })
+const refuseMember = (code: Refusal['code'], field: string, clause: string): Refusal => ({ code, message: `${field} ${clause}`, field })
 
-const missingOr = (value: unknown, field: string, clause: string): Refusal =>
-  value === undefined || value === null ? fault('field_required', field, 'is required') : fault('field_invalid', field, clause)
+const refuseMissingOr = (value: unknown, field: string, clause: string): Refusal =>
+  value === undefined || value === null
+    ? refuseMember('field_required', field, 'is required')
+    : refuseMember('field_invalid', field, clause)
 
 /** Prefix and 24 digits. */
 const idLength = 28
 
 const readId = (value: unknown, field: string, prefix: 'loc_' | 'dev_'): string | null | Refusal => {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'string') return fault('field_invalid', field, 'must be a string')
+  if (typeof value !== 'string') return refuseMember('field_invalid', field, 'must be a string')
   if (value.length === idLength && value.startsWith(prefix)) return value
   const isLocation = prefix === 'loc_'
   const kind = isLocation ? 'location' : 'device'
-  const reference = readOwnReference(value, isLocation ? locationPlace : devicePlace)
+  const reference = readOwnReference(value, isLocation ? locationOnly : deviceOnly)
   if (reference !== null && isPossibleReference(reference.reference)) return value
   const clause = `must be the id of a ${kind}, such as ${prefix}0198c0ffee00112233445566, or reference: and its reference_id`
-  return fault(isLocation ? 'location_not_found' : 'device_not_found', field, clause)
+  return refuseMember(isLocation ? 'location_not_found' : 'device_not_found', field, clause)
 }
 
-const readFlow = (value: unknown, isCurrent: boolean): EnergyFlowDirection | Refusal => {
+const readEnergyFlowDirection = (value: unknown, isCurrent: boolean): EnergyFlowDirection | Refusal => {
   if (value === undefined || value === null || value === (isCurrent ? 'INBOUND' : 'IMPORT')) return 'INBOUND'
   if (value === (isCurrent ? 'OUTBOUND' : 'EXPORT')) return 'OUTBOUND'
-  return fault('field_invalid', 'energy_flow_direction', 'must be INBOUND or OUTBOUND')
+  return refuseMember('field_invalid', 'energy_flow_direction', 'must be INBOUND or OUTBOUND')
 }
 
 const readTariffDirection = (value: unknown, flow: EnergyFlowDirection): TariffDirection | Refusal => {
   if (value === undefined || value === null) return defaultTariffDirection(flow)
   if (value !== 'IMPORT' && value !== 'EXPORT' && value !== 'LOCAL') {
-    return fault('field_invalid', 'tariff_direction', 'must be IMPORT, EXPORT or LOCAL')
+    return refuseMember('field_invalid', 'tariff_direction', 'must be IMPORT, EXPORT or LOCAL')
   }
   return refuseDirections(flow, value) ?? value
 }
 
-const longestReference = 255
+const maxReferenceLength = 255
 
 const readReference = (value: unknown, field: string): string | null | Refusal => {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'string') return fault('field_invalid', field, 'must be a string')
-  if (value === '') return fault('field_invalid', field, 'must not be empty')
-  if (value.length <= longestReference || [...value].length <= longestReference) return value
-  return fault('field_too_long', field, `must have at most ${longestReference} characters`)
+  if (typeof value !== 'string') return refuseMember('field_invalid', field, 'must be a string')
+  if (value === '') return refuseMember('field_invalid', field, 'must not be empty')
+  if (value.length <= maxReferenceLength || [...value].length <= maxReferenceLength) return value
+  return refuseMember('field_too_long', field, `must have at most ${maxReferenceLength} characters`)
 }
 
 const refuseMeasurand = (value: unknown): Refusal | null => {
   if (value === null || value === 'TRANSFERRED') return null
-  return fault(typeof value === 'string' ? 'measurand_not_supported' : 'field_invalid', 'measurand', 'must be TRANSFERRED')
+  return refuseMember(typeof value === 'string' ? 'measurand_not_supported' : 'field_invalid', 'measurand', 'must be TRANSFERRED')
 }
 
 /** The times read last: those of many devices are often the same. */
-const lastStart = { text: '', at: 0 }
-const lastEnd = { text: '', at: 0 }
+const lastStartText = { text: '', at: 0 }
+const lastEndText = { text: '', at: 0 }
 
 const readTime = (value: unknown, field: 'start_time' | 'end_time'): number | Refusal => {
-  if (typeof value !== 'string') return missingOr(value, field, 'must be a string')
-  const last = field === 'start_time' ? lastStart : lastEnd
+  if (typeof value !== 'string') return refuseMissingOr(value, field, 'must be a string')
+  const last = field === 'start_time' ? lastStartText : lastEndText
   if (value === last.text) return last.at
   const at = parseInstant(value)
   if (at !== undefined) {
@@ -217,18 +219,18 @@ const readTime = (value: unknown, field: 'start_time' | 'end_time'): number | Re
 }
 
 const readUnits = (value: unknown): EnergyUnits | Refusal =>
-  value === 'WH' || value === 'KWH' || value === 'W' || value === 'KW' ? value : missingOr(value, 'units', 'must be W, KW, WH or KWH')
+  value === 'WH' || value === 'KWH' || value === 'W' || value === 'KW' ? value : refuseMissingOr(value, 'units', 'must be W, KW, WH or KWH')
 
 const readValue = (value: JsonNumber, units: EnergyUnits, elapsedMs: number): Energy | Refusal => {
-  const plain = typeof value === 'number' ? plainEnergy(value, units) : undefined
-  if (plain !== undefined) return plain
+  const exactEnergy = typeof value === 'number' ? exactEnergyOf(value, units) : undefined
+  if (exactEnergy !== undefined) return exactEnergy
   const read = readEnergy(numberText(value), units, elapsedMs)
   return read.ok ? read.value : read.refusal
 }
 
-const readMemberConfidence = (value: unknown): number | Refusal => {
+const readConfidenceMember = (value: unknown): number | Refusal => {
   if (value === 1 || value === null) return fullConfidence
-  if (!isJsonNumber(value)) return fault('field_invalid', 'confidence', 'must be a number')
+  if (!isJsonNumber(value)) return refuseMember('field_invalid', 'confidence', 'must be a number')
   const read = readConfidence(numberText(value))
   return read.ok ? read.value : read.refusal
 }
@@ -236,12 +238,12 @@ const readMemberConfidence = (value: unknown): number | Refusal => {
 const currentNames = Object.keys(meterRecordShape.shape)
 const earlierNames = currentNames.map(name => meterRecordRenames.find(rename => rename.current === name)?.earlier ?? name)
 
-const refuseUnknown = (element: Readonly<Record<string, unknown>>, layout: Layout): Result<never> => {
-  const foreign = requestFromLayout(element, meterRecordRenames, layout)
-  if (!foreign.ok) return foreign
-  const names = layout === 'current' ? currentNames : earlierNames
+const refuseUnknown = (element: Readonly<Record<string, unknown>>, apiVersion: ApiVersion): Result<never> => {
+  const otherVersionMembers = requestFromApiVersion(element, meterRecordRenames, apiVersion)
+  if (!otherVersionMembers.ok) return otherVersionMembers
+  const names = apiVersion === 'current' ? currentNames : earlierNames
   const unknown = Object.keys(element).find(name => !names.includes(name)) ?? ''
   const nearest = nearestName(unknown, names)
   const advice = nearest === undefined ? 'leave it out' : `did you mean ${nearest}?`
-  return refused('unknown_field', `${quoted(unknown)} is not known here; ${advice}`, unknown.slice(0, 255))
+  return refused('unknown_field', `${quote(unknown)} is not known here; ${advice}`, unknown.slice(0, 255))
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { eachAt, type Members, namesOf } from './member-path.ts'
+import { type JsonObject, mapObjectsAt, pathNames } from './member-path.ts'
 import { type JsonSchema, schemaOf } from './schema-document.ts'
 
 /**
@@ -27,45 +27,45 @@ const propertiesOf = (schema: JsonSchema): readonly (readonly [string, JsonSchem
     ? Object.entries(schema['properties']).filter((entry): entry is [string, JsonSchema] => isSchema(entry[1]))
     : []
 
-const pathsIn = (schema: JsonSchema, before: readonly string[] = []): readonly string[] => [
+const nullableTextPaths = (schema: JsonSchema, before: readonly string[] = []): readonly string[] => [
   ...propertiesOf(schema).flatMap(([name, member]) =>
-    isNullableText(member) ? [[...before, name].join('.')] : pathsIn(member, [...before, name]),
+    isNullableText(member) ? [[...before, name].join('.')] : nullableTextPaths(member, [...before, name]),
   ),
-  ...(isSchema(schema['items']) ? pathsIn(schema['items'], before) : []),
-  ...alternativesOf(schema).flatMap(one => pathsIn(one, before)),
+  ...(isSchema(schema['items']) ? nullableTextPaths(schema['items'], before) : []),
+  ...alternativesOf(schema).flatMap(one => nullableTextPaths(one, before)),
 ]
 
-type Group = { readonly parent: readonly string[]; readonly names: readonly string[] }
+type MemberGroup = { readonly parent: readonly string[]; readonly names: readonly string[] }
 
-const known = new WeakMap<z.ZodType, readonly Group[]>()
+const groupsOfShape = new WeakMap<z.ZodType, readonly MemberGroup[]>()
 
-const groupsOf = (shape: z.ZodType): readonly Group[] => {
-  const found = known.get(shape)
+const groupsOf = (shape: z.ZodType): readonly MemberGroup[] => {
+  const found = groupsOfShape.get(shape)
   if (found !== undefined) return found
-  const byParent = Map.groupBy(pathsIn(schemaOf(shape)), path => namesOf(path).slice(0, -1).join('.'))
+  const byParent = Map.groupBy(nullableTextPaths(schemaOf(shape)), path => pathNames(path).slice(0, -1).join('.'))
   const groups = [...byParent].map(([parent, paths]) => ({
-    parent: parent === '' ? [] : namesOf(parent),
-    names: paths.map(path => namesOf(path).at(-1) ?? ''),
+    parent: parent === '' ? [] : pathNames(parent),
+    names: paths.map(path => pathNames(path).at(-1) ?? ''),
   }))
-  known.set(shape, groups)
+  groupsOfShape.set(shape, groups)
   return groups
 }
 
-const without = (members: Members, names: readonly string[]): Members => {
+const withoutNulls = (members: JsonObject, names: readonly string[]): JsonObject => {
   if (names.every(name => members[name] !== null)) return members
   return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !names.includes(name)))
 }
 
 /** Leave out the members of an answer, in the names of the current version, that are null and strings elsewhere. */
 export const withoutNullTexts = (answer: unknown, shape: z.ZodType): unknown =>
-  groupsOf(shape).reduce((left, { parent, names }) => eachAt(left, parent, members => without(members, names)), answer)
+  groupsOf(shape).reduce((remaining, { parent, names }) => mapObjectsAt(remaining, parent, members => withoutNulls(members, names)), answer)
 
 /** Describe the same in a schema: such a member is a string that may be absent. */
 export const schemaWithoutNullTexts = (schema: JsonSchema): JsonSchema => {
   const { properties, items, anyOf, required, ...own } = schema
   const members = propertiesOf(schema)
   const optional = members.filter(([, member]) => isNullableText(member)).map(([name]) => name)
-  const written = members.map(([name, member]) => {
+  const translated = members.map(([name, member]) => {
     if (!isNullableText(member)) return [name, schemaWithoutNullTexts(member)] as const
     const { anyOf: _, type: _type, ...others } = member
     const text = alternativesOf(member).find(one => !isNull(one)) ?? { type: 'string' }
@@ -75,7 +75,7 @@ export const schemaWithoutNullTexts = (schema: JsonSchema): JsonSchema => {
     ...own,
     ...(isSchema(items) ? { items: schemaWithoutNullTexts(items) } : items === undefined ? {} : { items }),
     ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(one => (isSchema(one) ? schemaWithoutNullTexts(one) : one)) } : {}),
-    ...(properties === undefined ? {} : { properties: Object.fromEntries(written) }),
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(translated) }),
     ...(Array.isArray(required) ? { required: required.filter(name => !optional.includes(String(name))) } : {}),
   }
 }

@@ -1,18 +1,22 @@
 import { eventTypes } from './event-type.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 import { schemaWithoutNullTexts } from './null-text.ts'
-import { type JsonSchema, schemaInLayout, schemaOf } from './schema-document.ts'
+import { type JsonSchema, schemaInApiVersion, schemaOf } from './schema-document.ts'
 import { schemaName } from './schema-name.ts'
 
 /** Puts a schema where the document keeps it, and gives what stands in its place. */
-export type Naming = (schema: JsonSchema, name: string) => JsonSchema
+export type NameSchema = (schema: JsonSchema, nameSchema: string) => JsonSchema
 
 /** Events that endpoints get, as the requests that bring them. */
-export function* webhooksOf(layout: Layout, name: Naming): Generator<void, Readonly<Record<string, unknown>>> {
+export function* describeWebhooks(apiVersion: ApiVersion, nameSchema: NameSchema): Generator<void, Readonly<Record<string, unknown>>> {
   const webhooks: Record<string, unknown> = {}
-  for (const { type, occurs, data } of eventTypes) {
+  for (const { type, description: occurs, data } of eventTypes) {
     const schema = schemaOf(data.shape)
-    const own = schemaInLayout(layout === 'current' ? schema : schemaWithoutNullTexts(schema), data.renames ?? [], layout)
+    const dataSchema = schemaInApiVersion(
+      apiVersion === 'current' ? schema : schemaWithoutNullTexts(schema),
+      data.renames ?? [],
+      apiVersion,
+    )
     const event: JsonSchema = {
       type: 'object',
       properties: {
@@ -20,7 +24,7 @@ export function* webhooksOf(layout: Layout, name: Naming): Generator<void, Reado
         object: { const: 'event' },
         type: { const: type },
         live_mode: { type: 'boolean' },
-        data: { ...own, component: data.name },
+        data: { ...dataSchema, component: data.name },
         time_created: { type: 'string', format: 'date-time' },
         account_id: { type: 'string', examples: ['acc_0198c0ffee00112233445566'] },
       },
@@ -32,7 +36,7 @@ export function* webhooksOf(layout: Layout, name: Naming): Generator<void, Reado
       summary: occurs,
       tags: ['Webhooks'],
       security: [],
-      requestBody: { required: true, content: { 'application/json': { schema: name(event, `${eventName}Event`) } } },
+      requestBody: { required: true, content: { 'application/json': { schema: nameSchema(event, `${eventName}Event`) } } },
       responses: { '2XX': { description: 'The event has arrived. Any other status is tried again.' } },
     }
     webhooks[type] = { post }

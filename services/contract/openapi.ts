@@ -1,20 +1,20 @@
-import { maxReferenceText } from '../domain/reference.ts'
+import { runToEnd } from '../domain/at-once.ts'
+import { maxReferenceTextLength } from '../domain/reference.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import { refusalCodes } from '../domain/refusal.ts'
-import { answerToEarlier, type Rename } from './earlier.ts'
+import { answerToEarlier, type VersionRename } from './earlier.ts'
 import { statusOf } from './error.ts'
-import { type Layout, layouts, versionOf } from './layout.ts'
+import { type ApiVersion, apiVersionDates, apiVersions } from './layout.ts'
 import { schemaWithoutNullTexts } from './null-text.ts'
-import { type Naming, webhooksOf } from './openapi-webhooks.ts'
+import { describeWebhooks, type NameSchema } from './openapi-webhooks.ts'
 import type { Operation, Route } from './operation.ts'
 import { parameterExample } from './parameter-example.ts'
 import { describeId, referenceCodes } from './reference.ts'
-import { eachSchemaAt, type JsonSchema, schemaInLayout, schemaOf } from './schema-document.ts'
+import { eachSchemaAt, type JsonSchema, schemaInApiVersion, schemaOf } from './schema-document.ts'
 import { type NamedSchemas, nameObject, schemaName } from './schema-name.ts'
-import { atOnce } from './slices.ts'
 import { tagDescriptions } from './tag.ts'
 
-type Parts = { readonly [key: string]: unknown }
+type DocumentPart = { readonly [key: string]: unknown }
 
 const errorSchema: JsonSchema = {
   type: 'object',
@@ -40,12 +40,12 @@ const securitySchemes = {
   operator: { type: 'apiKey', in: 'header', name: 'X-Operator-Key', description: "The operator's own key." },
 }
 
-const sharedParameters = (layout: Layout): Parts => ({
+const sharedParameters = (apiVersion: ApiVersion): DocumentPart => ({
   ApiVersion: {
     name: 'Api-Version',
     in: 'header',
     description: 'The API version of request and answer that this document describes; absent: the default of the account.',
-    schema: { type: 'string', const: versionOf[layout], default: versionOf[layout] },
+    schema: { type: 'string', const: apiVersionDates[apiVersion], default: apiVersionDates[apiVersion] },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -55,13 +55,13 @@ const sharedParameters = (layout: Layout): Parts => ({
   },
 })
 
-const answerHeaders = (layout: Layout): Parts => ({
+const answerHeaders = (apiVersion: ApiVersion): DocumentPart => ({
   SessionApiVersion: {
-    schema: { type: 'string', enum: layouts.map(one => versionOf[one]) },
+    schema: { type: 'string', enum: apiVersions.map(one => apiVersionDates[one]) },
     description: 'The API version of the session; of the request if no session has the token.',
   },
   RequestId: { schema: { type: 'string' }, description: 'Names this request in logs and error objects.' },
-  ApiVersion: { schema: { type: 'string', const: versionOf[layout] }, description: 'The API version of this answer.' },
+  ApiVersion: { schema: { type: 'string', const: apiVersionDates[apiVersion] }, description: 'The API version of this answer.' },
 })
 
 const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' }, 'Api-Version': { $ref: '#/components/headers/ApiVersion' } }
@@ -75,7 +75,7 @@ const errorResponse = {
 }
 
 /** Codes that any request can meet. */
-const anywhere = [
+const commonCodes = [
   'header_invalid',
   'api_version_not_supported',
   'target_too_long',
@@ -85,8 +85,8 @@ const anywhere = [
 ] as const satisfies readonly RefusalCode[]
 
 /** Codes that an operation can give by what it is. */
-const generalCodes = (operation: Operation, route: Route): readonly RefusalCode[] => {
-  const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', ...anywhere]
+const codesOf = (operation: Operation, route: Route): readonly RefusalCode[] => {
+  const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', ...commonCodes]
   if (operation.body !== undefined && route.bodyInQuery === undefined)
     codes.push('body_invalid', 'body_too_large', 'media_type_unsupported', 'request_timeout')
   if (operation.access !== 'open') codes.push('bad_credentials', 'account_disabled', 'rate_limited')
@@ -97,10 +97,10 @@ const generalCodes = (operation: Operation, route: Route): readonly RefusalCode[
   return codes
 }
 
-const errorResponses = (operation: Operation, route: Route, layout: Layout): Parts => {
-  const codes = new Set([...generalCodes(operation, route), ...(operation.refusals ?? [])])
-  const inLayouts = operation.anyVersion === true ? layouts : [layout]
-  const pairs = inLayouts.flatMap(one => [...codes].map(code => [statusOf(code, one), code] as const))
+const errorResponses = (operation: Operation, route: Route, apiVersion: ApiVersion): DocumentPart => {
+  const codes = new Set([...codesOf(operation, route), ...(operation.refusals ?? [])])
+  const apiVersionsShown = operation.anyVersion === true ? apiVersions : [apiVersion]
+  const pairs = apiVersionsShown.flatMap(one => [...codes].map(code => [statusOf(code, one), code] as const))
   const byStatus = Map.groupBy(new Set(pairs), ([status]) => status)
   const answers = [...byStatus].map(([status, group]) => [
     String(status),
@@ -118,37 +118,38 @@ const propertiesOf = (schema: JsonSchema): readonly (readonly [string, JsonSchem
   return Object.entries(properties).map(([name, property]) => [name, property, required.includes(name)])
 }
 
-const present = (name: string, value: unknown): Parts => (value === undefined ? {} : { [name]: value })
+const optionalMember = (name: string, value: unknown): DocumentPart => (value === undefined ? {} : { [name]: value })
 
-const inQuery = (schema: JsonSchema, examples: Parts = {}): readonly Parts[] =>
+const queryParameters = (schema: JsonSchema, examples: DocumentPart = {}): readonly DocumentPart[] =>
   propertiesOf(schema).map(([name, { description, ...property }, required]) => ({
     name,
     in: 'query',
-    ...present('description', description),
+    ...optionalMember('description', description),
     required,
     schema: property,
-    ...present('example', examples[name] ?? parameterExample(name)),
+    ...optionalMember('example', examples[name] ?? parameterExample(name)),
   }))
 
-const inPath = ({ references }: Operation, path: string): readonly Parts[] =>
+const pathParameters = ({ references }: Operation, path: string): readonly DocumentPart[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
-    ...present('description', name === 'id' ? describeId(references?.id) : undefined),
+    ...optionalMember('description', name === 'id' ? describeId(references?.id) : undefined),
     required: true,
-    schema: { type: 'string', minLength: 1, maxLength: name === 'id' && references?.id !== undefined ? maxReferenceText : 255 },
+    schema: { type: 'string', minLength: 1, maxLength: name === 'id' && references?.id !== undefined ? maxReferenceTextLength : 255 },
     example: parameterExample(name, path),
   }))
 
-const parametersOf = (operation: Operation, route: Route, layout: Layout): readonly Parts[] => {
-  const query = operation.query === undefined ? {} : schemaInLayout(schemaOf(operation.query), operation.renames?.query ?? [], layout)
-  const fromBody = route.bodyInQuery === undefined ? {} : bodySchema(operation, route, layout)
+const describeParameters = (operation: Operation, route: Route, apiVersion: ApiVersion): readonly DocumentPart[] => {
+  const query =
+    operation.query === undefined ? {} : schemaInApiVersion(schemaOf(operation.query), operation.renames?.query ?? [], apiVersion)
+  const fromBody = route.bodyInQuery === undefined ? {} : bodySchema(operation, route, apiVersion)
   return [
     { $ref: '#/components/parameters/ApiVersion' },
     ...(operation.idempotent === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-    ...inPath(operation, route.path),
-    ...inQuery(query),
-    ...inQuery(fromBody, bodyExample(operation, route, layout) as Parts | undefined),
+    ...pathParameters(operation, route.path),
+    ...queryParameters(query),
+    ...queryParameters(fromBody, bodyExample(operation, route, apiVersion) as DocumentPart | undefined),
   ]
 }
 
@@ -160,44 +161,47 @@ const withNumbersAsText = (schema: JsonSchema, paths: readonly string[]): JsonSc
     return eachSchemaAt(changed, names.slice(0, -1), one => {
       const properties = one['properties'] as Readonly<Record<string, JsonSchema>>
       const { description, ...number } = properties[last] ?? {}
-      const either = { anyOf: [number, { type: 'string', pattern: numberPattern }], ...present('description', description) }
-      return { ...one, properties: { ...properties, [last]: either } }
+      const numberOrText = { anyOf: [number, { type: 'string', pattern: numberPattern }], ...optionalMember('description', description) }
+      return { ...one, properties: { ...properties, [last]: numberOrText } }
     })
   }, schema)
 
 const numberPattern = '^(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$'
 
-const bodySchema = (operation: Operation, route: Route, layout: Layout): JsonSchema => {
+const bodySchema = (operation: Operation, route: Route, apiVersion: ApiVersion): JsonSchema => {
   const shape = operation.body === 'raw' ? operation.bodyDocument : operation.body
   if (shape === undefined) return {}
-  const schema = schemaInLayout(schemaOf(shape), operation.renames?.body ?? [], layout)
-  const taking = withNumbersAsText(schema, route.numbersAsText ?? [])
+  const schema = schemaInApiVersion(schemaOf(shape), operation.renames?.body ?? [], apiVersion)
+  const bodyWithTexts = withNumbersAsText(schema, route.numbersAsText ?? [])
   const names = Object.values(route.parametersInBody ?? {})
   const properties = Object.fromEntries(names.map(name => [name, { type: 'string' }]))
-  if (names.length === 0) return taking
+  if (names.length === 0) return bodyWithTexts
   return {
-    ...taking,
-    properties: { ...properties, ...(taking['properties'] as Parts) },
-    required: [...names, ...((taking['required'] ?? []) as string[])],
+    ...bodyWithTexts,
+    properties: { ...properties, ...(bodyWithTexts['properties'] as DocumentPart) },
+    required: [...names, ...((bodyWithTexts['required'] ?? []) as string[])],
   }
 }
 
 /** The example of a body in the words of a layout, with the parameters that this route takes in the body. */
-const bodyExample = (operation: Operation, route: Route, layout: Layout): unknown => {
-  const example = inWords(operation.examples?.body, operation.renames?.body, layout)
-  const moved = Object.entries(route.parametersInBody ?? {})
-  if (example === undefined || moved.length === 0) return example
+const bodyExample = (operation: Operation, route: Route, apiVersion: ApiVersion): unknown => {
+  const example = exampleInVersion(operation.examples?.body, operation.renames?.body, apiVersion)
+  const pathMembers = Object.entries(route.parametersInBody ?? {})
+  if (example === undefined || pathMembers.length === 0) return example
   const [current] = operation.routes.current
-  return { ...Object.fromEntries(moved.map(([inPath, name]) => [name, parameterExample(inPath, current?.path)])), ...(example as Parts) }
+  return {
+    ...Object.fromEntries(pathMembers.map(([pathParameters, name]) => [name, parameterExample(pathParameters, current?.path)])),
+    ...(example as DocumentPart),
+  }
 }
 
-const inWords = (example: unknown, renames: readonly Rename[] | undefined, layout: Layout): unknown =>
-  example === undefined || layout === 'current' ? example : answerToEarlier(example, renames ?? [])
+const exampleInVersion = (example: unknown, renames: readonly VersionRename[] | undefined, apiVersion: ApiVersion): unknown =>
+  example === undefined || apiVersion === 'current' ? example : answerToEarlier(example, renames ?? [])
 
-const requestBody = (operation: Operation, route: Route, layout: Layout, name: Naming): Parts => {
+const requestBody = (operation: Operation, route: Route, apiVersion: ApiVersion, name: NameSchema): DocumentPart => {
   if (operation.body === undefined || route.bodyInQuery !== undefined) return {}
-  const schema = name(bodySchema(operation, route, layout), `${schemaName(operation.id)}Request`)
-  const content = { schema, ...present('example', bodyExample(operation, route, layout)) }
+  const schema = name(bodySchema(operation, route, apiVersion), `${schemaName(operation.id)}Request`)
+  const content = { schema, ...optionalMember('example', bodyExample(operation, route, apiVersion)) }
   const others = (operation.mediaTypes ?? []).map(type => [type, { schema: { type: 'string' } }] as const)
   return {
     requestBody: { required: operation.bodyOptional !== true, content: { 'application/json': content, ...Object.fromEntries(others) } },
@@ -205,48 +209,48 @@ const requestBody = (operation: Operation, route: Route, layout: Layout, name: N
 }
 
 /** Who may call; the word beside `bearer` is the scope that the key needs, and `all` opens everything. */
-const securityOf = (operation: Operation): readonly Parts[] => {
+const describeSecurity = (operation: Operation): readonly DocumentPart[] => {
   const { access } = operation
   if (access === 'open') return [{}]
-  const own = access === 'login' ? [{ basic: [] }] : [{ bearer: access === 'any' ? [] : [access] }, { basic: [] }]
-  return operation.operator === true ? [...own, { operator: [] }] : own
+  const ownHeaders = access === 'login' ? [{ basic: [] }] : [{ bearer: access === 'any' ? [] : [access] }, { basic: [] }]
+  return operation.operator === true ? [...ownHeaders, { operator: [] }] : ownHeaders
 }
 
 /** The schema of an answer in the words of a layout. */
-const answerSchema = ({ answer, renames }: Operation, layout: Layout): JsonSchema => {
+const answerSchema = ({ answer, renames }: Operation, apiVersion: ApiVersion): JsonSchema => {
   const schema = schemaOf(answer.shape)
-  return schemaInLayout(layout === 'current' ? schema : schemaWithoutNullTexts(schema), renames?.answer ?? [], layout)
+  return schemaInApiVersion(apiVersion === 'current' ? schema : schemaWithoutNullTexts(schema), renames?.answer ?? [], apiVersion)
 }
 
-const answerOf = (operation: Operation, layout: Layout, name: Naming): Parts => {
-  const schema = name(answerSchema(operation, layout), operation.answer.name)
-  const example = inWords(operation.examples?.answer, operation.renames?.answer, layout)
-  const content = { 'application/json': { schema, ...present('example', example) } }
-  const table = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
-  const own = operation.anyVersion === true ? sessionHeaders : headers
-  return { [operation.status]: { description: operation.summary, headers: own, content: { ...content, ...table } } }
+const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: NameSchema): DocumentPart => {
+  const schema = name(answerSchema(operation, apiVersion), operation.answer.name)
+  const example = exampleInVersion(operation.examples?.answer, operation.renames?.answer, apiVersion)
+  const content = { 'application/json': { schema, ...optionalMember('example', example) } }
+  const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
+  const ownHeaders = operation.anyVersion === true ? sessionHeaders : headers
+  return { [operation.status]: { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } } }
 }
 
-const describe = (operation: Operation, route: Route, layout: Layout, name: Naming): Parts => ({
+const describeOperation = (operation: Operation, route: Route, apiVersion: ApiVersion, name: NameSchema): DocumentPart => ({
   operationId: route.id ?? operation.id,
   summary: operation.summary,
   description: operation.description,
   tags: [operation.tag],
-  security: securityOf(operation),
-  parameters: parametersOf(operation, route, layout),
-  ...requestBody(operation, route, layout, name),
-  responses: { ...answerOf(operation, layout, name), ...errorResponses(operation, route, layout) },
+  security: describeSecurity(operation),
+  parameters: describeParameters(operation, route, apiVersion),
+  ...requestBody(operation, route, apiVersion, name),
+  responses: { ...describeAnswer(operation, apiVersion, name), ...errorResponses(operation, route, apiVersion) },
 })
 
 /** The same address with a slash at its end is served and not shown. */
-const isShown = ({ path }: Route): boolean => !path.endsWith('/')
+const isDocumented = ({ path }: Route): boolean => !path.endsWith('/')
 
-function* pathsOf(operations: readonly Operation[], layout: Layout, name: Naming): Generator<void, Parts> {
+function* describePaths(operations: readonly Operation[], apiVersion: ApiVersion, name: NameSchema): Generator<void, DocumentPart> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
-    for (const route of operation.routes[layout].filter(isShown)) {
+    for (const route of operation.routes[apiVersion].filter(isDocumented)) {
       const path = paths[route.path] ?? {}
-      path[route.method.toLowerCase()] = describe(operation, route, layout, name)
+      path[route.method.toLowerCase()] = describeOperation(operation, route, apiVersion, name)
       paths[route.path] = path
       yield
     }
@@ -254,37 +258,37 @@ function* pathsOf(operations: readonly Operation[], layout: Layout, name: Naming
   return paths
 }
 
-function* build(
+function* buildDocument(
   operations: readonly Operation[],
-  layout: Layout,
+  apiVersion: ApiVersion,
   serverUrl: string,
-  name: Naming,
-  named: () => Parts,
-): Generator<void, Parts> {
-  const served = operations.filter(operation => operation.routes[layout].length > 0)
-  const paths = yield* pathsOf(served, layout, name)
-  const webhooks = yield* webhooksOf(layout, name)
+  name: NameSchema,
+  namedSchemas: () => DocumentPart,
+): Generator<void, DocumentPart> {
+  const availableOperations = operations.filter(operation => operation.routes[apiVersion].length > 0)
+  const paths = yield* describePaths(availableOperations, apiVersion, name)
+  const webhooks = yield* describeWebhooks(apiVersion, name)
   return {
     openapi: '3.1.0',
     info: {
       title: 'Wattledger',
-      version: versionOf[layout],
+      version: apiVersionDates[apiVersion],
       description:
         'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login gives. Where the id of a location, device or customer is taken, reference: before its own reference_id works too, such as /locations/reference:depot-7.',
     },
     servers: [{ url: serverUrl }],
-    tags: [...new Set(served.map(operation => operation.tag))].map(tag => ({
+    tags: [...new Set(availableOperations.map(operation => operation.tag))].map(tag => ({
       name: tag,
-      ...present('description', tagDescriptions[tag]),
+      ...optionalMember('description', tagDescriptions[tag]),
     })),
     security: [{ bearer: [] }],
     paths,
     webhooks,
     components: {
-      schemas: { Error: errorSchema, ...named() },
+      schemas: { Error: errorSchema, ...namedSchemas() },
       securitySchemes,
-      parameters: sharedParameters(layout),
-      headers: answerHeaders(layout),
+      parameters: sharedParameters(apiVersion),
+      headers: answerHeaders(apiVersion),
       responses: { Error: errorResponse, SessionError: { ...errorResponse, headers: sessionHeaders } },
     },
   }
@@ -294,26 +298,30 @@ function* build(
  * Describe all operations of a layout as an OpenAPI 3.1 document: every object is a schema with a name of its own.
  * `serverUrl` is the base address; operations that the layout does not have are left out. Pauses after each operation.
  */
-export const openApiSteps = (operations: readonly Operation[], layout: Layout, serverUrl: string): Generator<void, Parts> => {
-  const named: NamedSchemas = new Map()
-  return build(
+export const openApiSteps = (
+  operations: readonly Operation[],
+  apiVersion: ApiVersion,
+  serverUrl: string,
+): Generator<void, DocumentPart> => {
+  const namedSchemas: NamedSchemas = new Map()
+  return buildDocument(
     operations,
-    layout,
+    apiVersion,
     serverUrl,
-    (schema, name) => nameObject(schema, name, named),
-    () => Object.fromEntries([...named].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    (schema, name) => nameObject(schema, name, namedSchemas),
+    () => Object.fromEntries([...namedSchemas].toSorted(([a], [b]) => (a < b ? -1 : 1))),
   )
 }
 
 /** Describe the same at once. */
-export const openApiDocument = (operations: readonly Operation[], layout: Layout, serverUrl: string): Parts =>
-  atOnce(openApiSteps(operations, layout, serverUrl))
+export const openApiDocument = (operations: readonly Operation[], apiVersion: ApiVersion, serverUrl: string): DocumentPart =>
+  runToEnd(openApiSteps(operations, apiVersion, serverUrl))
 
 /** Describe the same with every schema where it is used, for readers that show it; answers keep the names of their schemas as `component`. */
-export const inlineDocument = (operations: readonly Operation[], layout: Layout): Generator<void, Parts> =>
-  build(
+export const inlineDocument = (operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, DocumentPart> =>
+  buildDocument(
     operations,
-    layout,
+    apiVersion,
     '/',
     (schema, component) => ({ component, ...schema }),
     () => ({}),

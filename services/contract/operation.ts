@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
-import type { Rename } from './earlier.ts'
-import type { Layout } from './layout.ts'
-import type { ReferencePlaces } from './reference.ts'
+import type { VersionRename } from './earlier.ts'
+import type { ApiVersion } from './layout.ts'
+import type { ReferenceFields } from './reference.ts'
 
 /**
  * Who may call: `open` anyone; `login` account id and API key (Basic); `any` every valid token; `read`, `metering`, `all` a token
@@ -30,10 +30,10 @@ export type Route = {
 }
 
 /** The renames between the layouts, written once and read in both directions. Absent: both layouts are alike. */
-type Renames = {
-  readonly query?: readonly Rename[]
-  readonly body?: readonly Rename[]
-  readonly answer?: readonly Rename[]
+type OperationRenames = {
+  readonly query?: readonly VersionRename[]
+  readonly body?: readonly VersionRename[]
+  readonly answer?: readonly VersionRename[]
 }
 
 /** A query shape: reads one text per parameter. */
@@ -60,7 +60,7 @@ export type Operation<Query extends QueryShape = QueryShape, Body extends BodySh
   /** The operator's own key (`X-Operator-Key`) opens it too. */
   readonly operator?: true
   /** The first route of a layout is the one that messages name; no route: the operation does not exist in that layout. */
-  readonly routes: Readonly<Record<Layout, readonly Route[]>>
+  readonly routes: Readonly<Record<ApiVersion, readonly Route[]>>
   readonly query?: Query
   readonly body?: Body
   /** A body may be left out; it is then read as `{}`. */
@@ -78,9 +78,9 @@ export type Operation<Query extends QueryShape = QueryShape, Body extends BodySh
   readonly endsWithClient?: true
   /** Takes `Idempotency-Key`: true on every POST that creates or changes something. */
   readonly idempotent?: true
-  readonly renames?: Renames
+  readonly renames?: OperationRenames
   /** Places that take an own reference too (`reference:depot-7`); of a raw body the operation reads them itself. */
-  readonly references?: ReferencePlaces
+  readonly references?: ReferenceFields
   /** Refusals of its own that the reference page names, beside those that every operation can give. */
   readonly refusals?: readonly RefusalCode[]
   /** A raw body is taken whatever its Content-Type. */
@@ -107,20 +107,20 @@ export const defineOperation = <
 ): Operation<Query, Body, Answer> => operation
 
 /** One route that both layouts share. */
-export const sameRoute = (method: Method, path: string): Readonly<Record<Layout, readonly Route[]>> => ({
+export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVersion, readonly Route[]>> => ({
   current: [{ method, path }],
   earlier: [{ method, path }],
 })
 
-export type KeyScope = 'read' | 'metering' | 'all' | 'operator'
+export type ApiKeyScope = 'read' | 'metering' | 'all' | 'operator'
 
 /** Who calls: an account in one mode, by one key. */
 export type Caller = {
   readonly accountId: string
   readonly liveMode: boolean
   readonly keyId: string
-  readonly scope: KeyScope
-  readonly defaultLayout: Layout
+  readonly scope: ApiKeyScope
+  readonly defaultApiVersion: ApiVersion
   /** Requests a second of the account in this mode; null or absent: those of the installation. */
   readonly requestsPerSecond?: number | null
 }
@@ -151,7 +151,7 @@ export type RequestOf<O extends Operation> = {
   readonly caller: Caller
   readonly at: number
   readonly requestId: string
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   /** Path parameters by name. */
   readonly parameters: Readonly<Record<string, string>>
   /** The `id` of the path; empty where the path has none. */
@@ -167,13 +167,25 @@ export type RequestOf<O extends Operation> = {
 }
 
 /** An answer that an operation has written itself, in the names of the request's layout: JSON in UTF-8, or a table if its outcome says so. */
-export type WrittenAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
+export type SerializedAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
 
 /**
  * What an operation gives back: its answer in the names of the current layout, or written already, or why it refuses.
  * A flow with a layout, a context or a token of its own names them; all else follows from the request.
  */
 export type Outcome<Answer> =
-  | { readonly ok: true; readonly value: Answer; readonly written?: never; readonly layout?: Layout }
-  | { readonly ok: true; readonly written: WrittenAnswer; readonly isTable?: boolean; readonly value?: never; readonly layout?: never }
-  | { readonly ok: false; readonly refusal: Refusal; readonly layout?: Layout; readonly context?: string; readonly connectToken?: string }
+  | { readonly ok: true; readonly value: Answer; readonly serialized?: never; readonly apiVersion?: ApiVersion }
+  | {
+      readonly ok: true
+      readonly serialized: SerializedAnswer
+      readonly isTable?: boolean
+      readonly value?: never
+      readonly apiVersion?: never
+    }
+  | {
+      readonly ok: false
+      readonly refusal: Refusal
+      readonly apiVersion?: ApiVersion
+      readonly context?: string
+      readonly connectToken?: string
+    }

@@ -1,7 +1,7 @@
-const digits = '0198c0ffee00112233445566'
+const exampleDigits = '0198c0ffee00112233445566'
 
 /** Prefixes of ids by what names the parameter: its own name, or the word of the path before it. */
-const prefixes: Readonly<Record<string, string>> = {
+const idPrefixOf: Readonly<Record<string, string>> = {
   customers: 'cus',
   customer_id: 'cus',
   locations: 'loc',
@@ -38,6 +38,6 @@ const values: Readonly<Record<string, string>> = {
 export const parameterExample = (name: string, path?: string): string | undefined => {
   const before = path?.slice(0, path.indexOf(`{${name}}`)).split('/') ?? []
   const word = before.at(-2) ?? name
-  const prefix = prefixes[word] ?? (path === undefined ? undefined : 'loc')
-  return values[word] ?? (prefix === undefined ? undefined : `${prefix}_${digits}`)
+  const prefix = idPrefixOf[word] ?? (path === undefined ? undefined : 'loc')
+  return values[word] ?? (prefix === undefined ? undefined : `${prefix}_${exampleDigits}`)
 }

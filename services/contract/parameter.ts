@@ -40,10 +40,10 @@ export const wholeNumber = ({ min, max }: { readonly min: number; readonly max: 
     })
     .meta({ type: 'integer', minimum: min, maximum: max })
 
-const brokenOffset = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?) (\d\d:\d\d)$/
+const offsetWithSpace = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?) (\d\d:\d\d)$/
 
 /** Put back the `+` of an offset that form decoding turned into a space. Source: docs/rules/versions-and-transport.md #instants. */
-export const restorePlus = (value: string): string => value.replace(brokenOffset, '$1+$2')
+export const restorePlus = (value: string): string => value.replace(offsetWithSpace, '$1+$2')
 
 /** An RFC 3339 date and time; a `+` that form decoding turned into a space is put back. */
 export const instantParameter = z

@@ -1,6 +1,6 @@
-import { eightAt, type JsonCursor } from './json-cursor.ts'
-import type { Layout } from './layout.ts'
-import { takeRest, type WrittenText, writtenText } from './written-text.ts'
+import { float64At, type JsonCursor } from './json-cursor.ts'
+import type { ApiVersion } from './layout.ts'
+import { type BytePattern, createBytePattern, matchRest } from './written-text.ts'
 
 const currentNames = [
   'location_id',
@@ -18,38 +18,38 @@ const currentNames = [
 ] as const
 
 /** A member of a record, by its current name. */
-export type MemberName = (typeof currentNames)[number]
+export type RecordMemberName = (typeof currentNames)[number]
 
-export type Member = {
-  readonly name: MemberName
+export type RecordMember = {
+  readonly name: RecordMemberName
   readonly bit: number
-  readonly written: WrittenText
+  readonly written: BytePattern
   /** The member that last followed this one: clients write the members of all records in one order. */
-  next: Member | null
+  next: RecordMember | null
 }
 
-const earlierNames: Partial<Record<MemberName, string>> = { energy_flow_direction: 'direction', tariff_direction: 'tariff_rate' }
+const earlierNames: Partial<Record<RecordMemberName, string>> = { energy_flow_direction: 'direction', tariff_direction: 'tariff_rate' }
 
-const membersOf = (written: (name: MemberName) => string): readonly Member[] =>
-  currentNames.map((name, index) => ({ name, bit: 1 << index, written: writtenText(`"${written(name)}":`), next: null }))
+const membersOf = (written: (name: RecordMemberName) => string): readonly RecordMember[] =>
+  currentNames.map((name, index) => ({ name, bit: 1 << index, written: createBytePattern(`"${written(name)}":`), next: null }))
 
 /** The members of a record as each layout writes them; no two begin with the same seven characters. */
-export const memberNames: Readonly<Record<Layout, readonly Member[]>> = {
+export const recordMembers: Readonly<Record<ApiVersion, readonly RecordMember[]>> = {
   current: membersOf(name => name),
   earlier: membersOf(name => earlierNames[name] ?? name),
 }
 
 /** Step over the name at the cursor and its colon; null for one that is not known, or has space before the colon. `before` is the member before it. */
-export const takeName = (from: JsonCursor, names: readonly Member[], before: Member | null): Member | null => {
-  const first = eightAt(from, from.at)
-  const expected = before === null ? null : before.next
-  const member = expected !== null && expected.written.first === first ? expected : find(names, first)
-  if (member === null || !takeRest(from, member.written)) return null
-  if (before !== null) before.next = member
+export const readMemberName = (cursor: JsonCursor, names: readonly RecordMember[], previous: RecordMember | null): RecordMember | null => {
+  const firstBytes = float64At(cursor, cursor.index)
+  const expected = previous === null ? null : previous.next
+  const member = expected !== null && expected.written.firstBytes === firstBytes ? expected : findMember(names, firstBytes)
+  if (member === null || !matchRest(cursor, member.written)) return null
+  if (previous !== null) previous.next = member
   return member
 }
 
-const find = (names: readonly Member[], first: number): Member | null => {
-  for (const member of names) if (member.written.first === first) return member
+const findMember = (names: readonly RecordMember[], firstBytes: number): RecordMember | null => {
+  for (const member of names) if (member.written.firstBytes === firstBytes) return member
   return null
 }

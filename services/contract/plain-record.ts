@@ -3,20 +3,36 @@ import { defaultTariffDirection, fullConfidence, readConfidence, refuseDirection
 import type { EnergyFlowDirection } from '../domain/record/record.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { submissionLimits } from './account.ts'
-import { asciiBefore, type JsonCursor, nextMark, type PlainDecimal, takeDecimal, takeMark, takeNull, takeText } from './json-cursor.ts'
-import type { Layout } from './layout.ts'
-import { type Member, type MemberName, memberNames, takeName } from './plain-names.ts'
-import { type LastDay, lastDay, takeInstant } from './plain-time.ts'
-import { type IdPlace, takeFlow, takeId, takeMeasurand, takeTariffDirection, takeUnits } from './plain-words.ts'
+import {
+  asciiTextBefore,
+  type JsonCursor,
+  type ParsedDecimal,
+  peekByte,
+  readDecimalBytes,
+  skipNull,
+  skipText,
+  takeByte,
+} from './json-cursor.ts'
+import type { ApiVersion } from './layout.ts'
+import { type RecordMember, type RecordMemberName, readMemberName, recordMembers } from './plain-names.ts'
+import { type CachedDay, createCachedDay, readInstantBytes } from './plain-time.ts'
+import {
+  type ParsedId,
+  readEnergyFlowBytes,
+  readIdBytes,
+  readMeasurandBytes,
+  readTariffDirectionBytes,
+  readUnitsBytes,
+} from './plain-words.ts'
 
 /** A text of a body, in place: it has no escapes. */
-export type TextPlace = { at: number; length: number }
+export type ByteRange = { at: number; length: number }
 
 /** A record as it stands in a body. One is used for all records of a body, one after the other. `energy` is a whole number of 1e-6 Wh. */
 export type PlainRecord = {
-  readonly location: IdPlace
+  readonly location: ParsedId
   /** At -1: none. */
-  readonly device: IdPlace
+  readonly device: ParsedId
   energyFlowDirection: EnergyFlowDirection
   tariffDirection: TariffDirection
   start: number
@@ -24,34 +40,34 @@ export type PlainRecord = {
   energy: number
   confidence: number
   /** Of length 0: none. */
-  readonly sessionReference: TextPlace
-  readonly recordReference: TextPlace
+  readonly sessionReference: ByteRange
+  readonly recordReference: ByteRange
 }
 
 /** Reads record after record of a body that arrived at `at` (ms). */
 export type PlainReader = {
-  readonly from: JsonCursor
+  readonly cursor: JsonCursor
   readonly record: PlainRecord
-  readonly names: readonly Member[]
+  readonly knownMembers: readonly RecordMember[]
   readonly isCurrent: boolean
   readonly at: number
   /** What was said of the present record and is not made out yet. */
-  readonly said: Said
+  readonly members: MemberValues
 }
 
-type Said = {
-  members: number
-  flow: EnergyFlowDirection | null
+type MemberValues = {
+  seenBits: number
+  energyFlowDirection: EnergyFlowDirection | null
   tariffDirection: TariffDirection | null
   units: EnergyUnits | null
-  readonly value: PlainDecimal
-  valueAt: number
-  readonly startDay: LastDay
-  readonly endDay: LastDay
+  readonly value: ParsedDecimal
+  valueIndex: number
+  readonly startDay: CachedDay
+  readonly endDay: CachedDay
 }
 
-export const plainReader = (from: JsonCursor, layout: Layout, at: number): PlainReader => ({
-  from,
+export const plainReader = (cursor: JsonCursor, apiVersion: ApiVersion, at: number): PlainReader => ({
+  cursor,
   record: {
     location: { at: -1, bits: new Int32Array(3) },
     device: { at: -1, bits: new Int32Array(3) },
@@ -64,22 +80,22 @@ export const plainReader = (from: JsonCursor, layout: Layout, at: number): Plain
     sessionReference: { at: -1, length: 0 },
     recordReference: { at: -1, length: 0 },
   },
-  names: memberNames[layout],
-  isCurrent: layout === 'current',
+  knownMembers: recordMembers[apiVersion],
+  isCurrent: apiVersion === 'current',
   at,
-  said: {
-    members: 0,
-    flow: null,
+  members: {
+    seenBits: 0,
+    energyFlowDirection: null,
     tariffDirection: null,
     units: null,
     value: { mantissa: 0, decimals: 0 },
-    valueAt: -1,
-    startDay: lastDay(),
-    endDay: lastDay(),
+    valueIndex: -1,
+    startDay: createCachedDay(),
+    endDay: createCachedDay(),
   },
 })
 
-const reset = ({ record, said }: PlainReader): void => {
+const resetRecord = ({ record, members }: PlainReader): void => {
   record.location.at = -1
   record.device.at = -1
   record.start = Number.NaN
@@ -87,11 +103,11 @@ const reset = ({ record, said }: PlainReader): void => {
   record.confidence = fullConfidence
   record.sessionReference.length = 0
   record.recordReference.length = 0
-  said.members = 0
-  said.flow = null
-  said.tariffDirection = null
-  said.units = null
-  said.valueAt = -1
+  members.seenBits = 0
+  members.energyFlowDirection = null
+  members.tariffDirection = null
+  members.units = null
+  members.valueIndex = -1
 }
 
 const comma = 44
@@ -104,93 +120,93 @@ const rightBrace = 125
  * False: this reader cannot tell, and nothing is said about the record.
  */
 export const readPlainRecord = (reader: PlainReader): boolean => {
-  const { from, said, names } = reader
-  const start = from.at
-  if (!takeMark(from, leftBrace)) return false
-  reset(reader)
-  let before: Member | null = null
+  const { cursor, members, knownMembers } = reader
+  const start = cursor.index
+  if (!takeByte(cursor, leftBrace)) return false
+  resetRecord(reader)
+  let previous: RecordMember | null = null
   for (;;) {
-    nextMark(from)
-    const member: Member | null = takeName(from, names, before)
-    if (member === null || (said.members & member.bit) !== 0) return false
-    said.members |= member.bit
-    const isTaken = nextMark(from) === letterN ? takeNull(from) : takeMember(reader, member.name)
-    if (!isTaken) return false
-    before = member
-    const mark = nextMark(from)
-    from.at += 1
+    peekByte(cursor)
+    const member: RecordMember | null = readMemberName(cursor, knownMembers, previous)
+    if (member === null || (members.seenBits & member.bit) !== 0) return false
+    members.seenBits |= member.bit
+    const isRead = peekByte(cursor) === letterN ? skipNull(cursor) : readMember(reader, member.name)
+    if (!isRead) return false
+    previous = member
+    const mark = peekByte(cursor)
+    cursor.index += 1
     if (mark === rightBrace) break
     if (mark !== comma) return false
   }
-  return from.at - start <= submissionLimits.recordBytes && makeOut(reader)
+  return cursor.index - start <= submissionLimits.recordBytes && completeRecord(reader)
 }
 
-const takeMember = (reader: PlainReader, name: MemberName): boolean => {
-  const { from, record, said, isCurrent } = reader
+const readMember = (reader: PlainReader, name: RecordMemberName): boolean => {
+  const { cursor, record, members, isCurrent } = reader
   switch (name) {
     case 'location_id':
-      return takeId(from, 'loc_', record.location)
+      return readIdBytes(cursor, 'loc_', record.location)
     case 'device_id':
-      return takeId(from, 'dev_', record.device)
+      return readIdBytes(cursor, 'dev_', record.device)
     case 'session_reference_id':
-      return takeReference(from, record.sessionReference)
+      return readReferenceText(cursor, record.sessionReference)
     case 'record_reference_id':
-      return takeReference(from, record.recordReference)
+      return readReferenceText(cursor, record.recordReference)
     case 'energy_flow_direction':
-      said.flow = takeFlow(from, isCurrent)
-      return said.flow !== null
+      members.energyFlowDirection = readEnergyFlowBytes(cursor, isCurrent)
+      return members.energyFlowDirection !== null
     case 'tariff_direction':
-      said.tariffDirection = takeTariffDirection(from)
-      return said.tariffDirection !== null
+      members.tariffDirection = readTariffDirectionBytes(cursor)
+      return members.tariffDirection !== null
     case 'measurand':
-      return takeMeasurand(from)
+      return readMeasurandBytes(cursor)
     case 'units':
-      said.units = takeUnits(from)
-      return said.units !== null
+      members.units = readUnitsBytes(cursor)
+      return members.units !== null
     case 'value':
-      said.valueAt = from.at
-      return takeDecimal(from, said.value)
+      members.valueIndex = cursor.index
+      return readDecimalBytes(cursor, members.value)
     case 'confidence':
-      return takeConfidence(from, record)
+      return readConfidenceMember(cursor, record)
     case 'start_time':
-      record.start = takeInstant(from, said.startDay)
+      record.start = readInstantBytes(cursor, members.startDay)
       return !Number.isNaN(record.start)
     case 'end_time':
-      record.end = takeInstant(from, said.endDay)
+      record.end = readInstantBytes(cursor, members.endDay)
       return !Number.isNaN(record.end)
   }
 }
 
-const longestReference = 255
+const maxReferenceBytes = 255
 
 /** Texts of more bytes than characters are allowed may still be short enough: the general reader counts them. */
-const takeReference = (from: JsonCursor, into: TextPlace): boolean => {
-  const length = takeText(from)
-  into.at = from.at - length - 1
-  into.length = length
-  return length > 0 && length <= longestReference
+const readReferenceText = (cursor: JsonCursor, target: ByteRange): boolean => {
+  const length = skipText(cursor)
+  target.at = cursor.index - length - 1
+  target.length = length
+  return length > 0 && length <= maxReferenceBytes
 }
 
-const confidenceText: PlainDecimal = { mantissa: 0, decimals: 0 }
+const confidenceDecimal: ParsedDecimal = { mantissa: 0, decimals: 0 }
 
-const takeConfidence = (from: JsonCursor, record: PlainRecord): boolean => {
-  const start = from.at
-  if (!takeDecimal(from, confidenceText)) return false
-  const read = readConfidence(asciiBefore(from, start))
+const readConfidenceMember = (cursor: JsonCursor, record: PlainRecord): boolean => {
+  const start = cursor.index
+  if (!readDecimalBytes(cursor, confidenceDecimal)) return false
+  const read = readConfidence(asciiTextBefore(cursor, start))
   if (read.ok) record.confidence = read.value
   return read.ok
 }
 
 /** Make out what hangs on several members, and judge them together. */
-const makeOut = (reader: PlainReader): boolean => {
-  const { record, said, at } = reader
-  if (record.location.at < 0 || said.units === null || said.valueAt < 0) return false
-  record.energyFlowDirection = said.flow ?? 'INBOUND'
-  record.tariffDirection = said.tariffDirection ?? defaultTariffDirection(record.energyFlowDirection)
+const completeRecord = (reader: PlainReader): boolean => {
+  const { record, members, at } = reader
+  if (record.location.at < 0 || members.units === null || members.valueIndex < 0) return false
+  record.energyFlowDirection = members.energyFlowDirection ?? 'INBOUND'
+  record.tariffDirection = members.tariffDirection ?? defaultTariffDirection(record.energyFlowDirection)
   if (refuseDirections(record.energyFlowDirection, record.tariffDirection) !== null) return false
   // Times that are missing are no numbers, which no bound holds.
   if (!(record.end - record.start >= 0) || refuseInterval(record.start, record.end, at) !== null) return false
-  record.energy = energyOf(reader, said.units, record.end - record.start)
+  record.energy = plainEnergyOf(reader, members.units, record.end - record.start)
   return !Number.isNaN(record.energy)
 }
 
@@ -200,18 +216,18 @@ const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
  * Energy in 1e-6 Wh as a double; NaN where one does not hold it. A product of doubles up to 2^53 is exact: a larger one would not round
  * to so little.
  */
-const energyOf = ({ from, said }: PlainReader, units: EnergyUnits, elapsedMs: number): number => {
-  const { mantissa, decimals } = said.value
+const plainEnergyOf = ({ cursor, members }: PlainReader, units: EnergyUnits, elapsedMs: number): number => {
+  const { mantissa, decimals } = members.value
   const shift = (units === 'WH' ? 6 : units === 'KWH' ? 9 : -1) - decimals
-  const energy = shift >= 0 ? mantissa * (powersOfTen[shift] as number) : finerEnergy(from, said, units, elapsedMs)
+  const energy = shift >= 0 ? mantissa * (powersOfTen[shift] as number) : readExactEnergy(cursor, members, units, elapsedMs)
   return energy <= Number.MAX_SAFE_INTEGER ? energy : Number.NaN
 }
 
-const finerEnergy = (from: JsonCursor, { valueAt, value }: Said, units: EnergyUnits, elapsedMs: number): number => {
-  const end = from.at
-  from.at = valueAt
-  takeDecimal(from, value)
-  const read = readEnergy(asciiBefore(from, valueAt), units, elapsedMs)
-  from.at = end
+const readExactEnergy = (cursor: JsonCursor, { valueIndex, value }: MemberValues, units: EnergyUnits, elapsedMs: number): number => {
+  const end = cursor.index
+  cursor.index = valueIndex
+  readDecimalBytes(cursor, value)
+  const read = readEnergy(asciiTextBefore(cursor, valueIndex), units, elapsedMs)
+  cursor.index = end
   return read.ok ? Number(read.value) : Number.NaN
 }

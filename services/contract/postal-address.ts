@@ -21,8 +21,8 @@ const countriesWithStates: readonly string[] = ['US', 'CA', 'AU']
 /** Read a country of ISO 3166-1 alpha-2, in capitals. Refuses UK with a hint at GB. Source: docs/rules/registry.md #placing-an-address. */
 export const countryCode = z
   .string()
-  .transform((written, context) => {
-    const value = written.trim().toUpperCase()
+  .transform((text, context) => {
+    const value = text.trim().toUpperCase()
     if (value === 'UK') return refuseField(context, 'field_invalid', 'must be GB for the United Kingdom, not UK')
     if (/^[A-Z]{2}$/.test(value)) return value
     return refuseField(context, 'field_invalid', 'must be a two-letter country code of ISO 3166-1, such as DE')

@@ -1,12 +1,20 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { PriceAuditElement } from '../domain/price/price-series.ts'
-import { idText, instantText, stored } from './answer-field.ts'
-import type { Layout } from './layout.ts'
+import { idText, instantText, storedMembers } from './answer-field.ts'
+import type { ApiVersion } from './layout.ts'
 import { defineOperation } from './operation.ts'
-import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
+import {
+  directionVersionRenames,
+  type PriceView,
+  priceBody,
+  requestShape,
+  requestToWire,
+  sharedPriceShape,
+  sharedPriceToWire,
+} from './price-request.ts'
 import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
-import { locationPlace } from './reference.ts'
+import { locationOnly } from './reference.ts'
 
 const breakdownShape = z.object({
   commodity: z.object({
@@ -27,15 +35,15 @@ const breakdownShape = z.object({
 const priceAuditShape = z.object({
   id: idText('tra'),
   object: z.literal('price_audit'),
-  ...priceHead,
+  ...sharedPriceShape,
   request: z.object(requestShape),
   market_sources: z.array(idText('mrs')).describe('Whose market prices are in it.'),
   data: z.array(z.object({ valid_from: instantText, valid_to: instantText, price_breakdown: breakdownShape })),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
-type AuditAnswer = PriceView<PriceAuditElement> & { readonly layout: Layout; readonly marketSourceIds: readonly string[] }
+type PriceAuditView = PriceView<PriceAuditElement> & { readonly apiVersion: ApiVersion; readonly marketSourceIds: readonly string[] }
 
 const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, write: PriceWriter) => ({
   commodity: {
@@ -54,20 +62,20 @@ type Breakdown = ReturnType<typeof breakdownToWire>
 type Element = { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: Breakdown }
 
 /** An element in the names of each layout, written at once for the reason that `price.ts` gives. */
-const elementIn: Readonly<Record<Layout, (valid_from: string, valid_to: string, breakdown: Breakdown) => Element>> = {
+const createElement: Readonly<Record<ApiVersion, (valid_from: string, valid_to: string, breakdown: Breakdown) => Element>> = {
   current: (valid_from, valid_to, price_breakdown) => ({ valid_from, valid_to, price_breakdown }),
   earlier: (valid_from, valid_to, tariff_rate) => ({ valid_from, valid_to, tariff_rate }) as unknown as Element,
 }
 
 /** Write the prices of a span with their parts, its elements in the names of their layout. */
-export const priceAuditToWire = (view: AuditAnswer): z.input<typeof priceAuditShape> => {
+export const priceAuditToWire = (view: PriceAuditView): z.input<typeof priceAuditShape> => {
   const write = priceWriter(view.offsetOf)
-  const element = elementIn[view.layout]
+  const element = createElement[view.apiVersion]
   return {
     id: view.id,
     object: 'price_audit',
-    ...priceHeadToWire(view),
-    request: requestToWire(view.span),
+    ...sharedPriceToWire(view),
+    request: requestToWire(view.interval),
     market_sources: [...view.marketSourceIds],
     data: view.elements.map(one => element(write.instant(one.start), write.instant(one.end), breakdownToWire(one, write))),
     time_created: writeInstant(view.createdAt),
@@ -81,11 +89,11 @@ const example = priceAuditToWire({
   id: 'tra_0198c0ffee00112233445566',
   accountId: 'acc_0198c0ffee00112233445566',
   liveMode: false,
-  layout: 'current',
+  apiVersion: 'current',
   locationId: 'loc_0198c0ffee00112233445566',
   timezone: 'Europe/Berlin',
   currencyCode: 'EUR',
-  span: { start, end: start + 3_600_000, startOffset: 0, endOffset: 0, direction: 'IMPORT' },
+  interval: { start, end: start + 3_600_000, startOffset: 0, endOffset: 0, direction: 'IMPORT' },
   offsetOf: () => 0,
   lastUpdated: 1_757_765_000_000,
   marketSourceIds: ['mrs_0198c0ffee00112233445566'],
@@ -116,15 +124,15 @@ export const priceAuditRetrieve = defineOperation({
       { id: 'price_audit_retrieve_singular', method: 'GET', path: '/tariffs/audit/{id}', bodyInQuery: { numbers: [] } },
     ],
   },
-  references: { id: locationPlace },
+  references: { id: locationOnly },
   body: priceBody,
   answer: { name: 'PriceAudit', shape: priceAuditShape },
   status: 200,
   renames: {
-    body: directionRenames.body,
+    body: directionVersionRenames.body,
     answer: [
       { current: 'object', earlier: 'object', values: { price_audit: 'tariff_rate_audit' } },
-      ...directionRenames.answer,
+      ...directionVersionRenames.answer,
       { current: 'data.price_breakdown', earlier: 'data.tariff_rate' },
     ],
   },

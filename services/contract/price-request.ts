@@ -5,10 +5,10 @@ import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
 import { isLongerThanDays } from '../domain/price/day-limit.ts'
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
-import { idText, instantText, stored } from './answer-field.ts'
-import type { Rename } from './earlier.ts'
+import { idText, instantText, storedMembers } from './answer-field.ts'
+import type { VersionRename } from './earlier.ts'
 import { fields, instant, optional, word } from './field.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 
 /** The longest span of prices. Source: docs/rules/prices-and-audits.md #span. */
 export const priceLimits = { days: 90 } as const
@@ -23,7 +23,7 @@ export const priceBody = fields({
 })
 
 /** A half-open span (ms) that is asked for, with the offsets (minutes) in which its ends are written; that of the end decides on the answer's. */
-export type PriceSpan = {
+export type RequestedInterval = {
   readonly start: number
   readonly end: number
   readonly startOffset: number
@@ -31,7 +31,7 @@ export type PriceSpan = {
   readonly direction: TariffDirection
 }
 
-type SpanBody = {
+type IntervalBody = {
   readonly start_time?: OffsetInstant | undefined
   readonly end_time: OffsetInstant
   readonly tariff_direction?: TariffDirection | undefined
@@ -42,14 +42,14 @@ type SpanBody = {
  * Refuses `end_before_start` for an empty span.
  * Source: docs/rules/prices-and-audits.md #span; docs/rules/earlier-version.md #prices.
  */
-export const readPriceSpan = (body: SpanBody, layout: Layout, at: number): Result<PriceSpan> => {
-  const known = (instantAt: number): number => (layout === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt)
+export const readPriceInterval = (body: IntervalBody, apiVersion: ApiVersion, at: number): Result<RequestedInterval> => {
+  const toVersionPrecision = (instantAt: number): number => (apiVersion === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt)
   const {
     start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes },
     end_time: to,
     tariff_direction: direction = 'IMPORT',
   } = body
-  const [start, end] = [known(from.at), known(to.at)]
+  const [start, end] = [toVersionPrecision(from.at), toVersionPrecision(to.at)]
   if (end <= start) {
     const than = body.start_time === undefined ? 'the present, for start_time is left out' : 'start_time'
     return refused('end_before_start', `end_time must be after ${than}`, 'end_time')
@@ -58,14 +58,14 @@ export const readPriceSpan = (body: SpanBody, layout: Layout, at: number): Resul
 }
 
 /** Refuse a span of more days than a limit, by the clock of its location (`interval_too_long`); null when it is short enough. */
-export const refuseLongSpan = (span: PriceSpan, zone: TimeZone, days: number): Refusal | null =>
+export const refuseLongInterval = (span: RequestedInterval, zone: TimeZone, days: number): Refusal | null =>
   isLongerThanDays(zone, span, days)
     ? refused('interval_too_long', `end_time must be at most ${days} days after start_time`, 'end_time').refusal
     : null
 
 /** The members that prices and audits share; `request` is the request, what it left out filled in. */
-export const priceHead = {
-  live_mode: stored.live_mode,
+export const sharedPriceShape = {
+  live_mode: storedMembers.live_mode,
   location_id: idText('loc'),
   location_timezone: z.string(),
   currency_code: z.string(),
@@ -83,7 +83,7 @@ export type PriceView<Element> = {
   readonly locationId: string
   readonly timezone: string
   readonly currencyCode: string
-  readonly span: PriceSpan
+  readonly interval: RequestedInterval
   readonly offsetOf: AnswerOffset
   readonly lastUpdated: number
   readonly elements: readonly Element[]
@@ -91,27 +91,27 @@ export type PriceView<Element> = {
 }
 
 /** Write the members that prices and audits share. */
-export const priceHeadToWire = (view: PriceView<unknown>) => ({
+export const sharedPriceToWire = (view: PriceView<unknown>) => ({
   live_mode: view.liveMode,
   location_id: view.locationId,
   location_timezone: view.timezone,
   currency_code: view.currencyCode,
-  tariff_direction: view.span.direction,
+  tariff_direction: view.interval.direction,
   last_updated: writeInstant(view.lastUpdated),
 })
 
 /** Write the request of a span: each end in the offset it was written in. */
-export const requestToWire = ({ start, end, startOffset, endOffset, direction }: PriceSpan) => ({
+export const requestToWire = ({ start, end, startOffset, endOffset, direction }: RequestedInterval) => ({
   start_time: writeInstant(start, startOffset),
   end_time: writeInstant(end, endOffset),
   tariff_direction: direction,
 })
 
 /** The names of the direction in the earlier layout. */
-export const directionRenames = {
+export const directionVersionRenames = {
   body: [{ current: 'tariff_direction', earlier: 'direction' }],
   answer: [
     { current: 'tariff_direction', earlier: 'direction' },
     { current: 'request.tariff_direction', earlier: 'request.direction' },
   ],
-} as const satisfies Readonly<Record<string, readonly Rename[]>>
+} as const satisfies Readonly<Record<string, readonly VersionRename[]>>

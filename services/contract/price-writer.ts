@@ -43,10 +43,10 @@ const instantWriter = (offsetOf: AnswerOffset): ((at: number) => string) => {
     const clock = clocks.get(local - day * dayMs)
     if (day === lastDay && clock !== undefined) return date + clock
     const text = writeInstant(at, offsetMinutes)
-    const place = text.indexOf('T')
+    const timeIndex = text.indexOf('T')
     lastDay = day
-    date = text.slice(0, place)
-    clocks.set(local - day * dayMs, text.slice(place))
+    date = text.slice(0, timeIndex)
+    clocks.set(local - day * dayMs, text.slice(timeIndex))
     return text
   }
   return at => {

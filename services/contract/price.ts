@@ -1,14 +1,22 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { PriceElement } from '../domain/price/price-series.ts'
-import { idText, instantText, stored } from './answer-field.ts'
+import { idText, instantText, storedMembers } from './answer-field.ts'
 import type { JsonNumber } from './exact-number.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 import { defineOperation } from './operation.ts'
 import { flag, parameters } from './parameter.ts'
-import { directionRenames, type PriceView, priceBody, priceHead, priceHeadToWire, requestShape, requestToWire } from './price-request.ts'
+import {
+  directionVersionRenames,
+  type PriceView,
+  priceBody,
+  requestShape,
+  requestToWire,
+  sharedPriceShape,
+  sharedPriceToWire,
+} from './price-request.ts'
 import { priceWriter, seriesNumber } from './price-writer.ts'
-import { locationPlace } from './reference.ts'
+import { locationOnly } from './reference.ts'
 
 const elementShape = z.object({
   valid_from: instantText,
@@ -24,19 +32,19 @@ const elementShape = z.object({
 const priceShape = z.object({
   id: idText('prs'),
   object: z.literal('price'),
-  ...priceHead,
+  ...sharedPriceShape,
   next_update: instantText.optional(),
   request: z.object({ ...requestShape, include_tariff: z.boolean().optional(), include_carbon: z.boolean().optional() }),
   data: z.array(elementShape).describe('In the order of time; the one before ends where the next begins.'),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 /** What the earlier layout asks and tells besides; `nextUpdate` in ms. */
-export type EarlierPrice = { readonly includeTariff: boolean; readonly includeCarbon: boolean; readonly nextUpdate: number }
+export type EarlierPriceOptions = { readonly includeTariff: boolean; readonly includeCarbon: boolean; readonly nextUpdate: number }
 
 /** A price as it is answered; `earlier` is null in the current layout. */
-type PriceAnswer = PriceView<PriceElement> & { readonly earlier: EarlierPrice | null }
+type PriceAnswer = PriceView<PriceElement> & { readonly earlier: EarlierPriceOptions | null }
 
 type Element = z.input<typeof elementShape>
 type ElementWriter = (valid_from: string, valid_to: string, value: JsonNumber, confidence: JsonNumber) => Element
@@ -45,29 +53,29 @@ type ElementWriter = (valid_from: string, valid_to: string, value: JsonNumber, c
  * An element in the names of each layout: renaming thousands afterwards, or writing them under names that are computed, takes half as long
  * again. Typed as those of the current layout, in whose names shapes are declared.
  */
-const elementIn: Readonly<Record<Layout, ElementWriter>> = {
+const createElement: Readonly<Record<ApiVersion, ElementWriter>> = {
   current: (valid_from, valid_to, value, confidence) => ({ valid_from, valid_to, price: { value, confidence } }),
   earlier: (valid_from, valid_to, value, confidence) => ({ valid_from, valid_to, tariff: { rate: value, confidence } }) as Element,
 }
 
 /** Write the prices of a span, its elements in the names of their layout. */
 export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
-  const { earlier, span } = view
+  const { earlier, interval } = view
   const write = priceWriter(view.offsetOf)
-  const hasPrice = earlier?.includeTariff !== false
-  const element = elementIn[earlier === null ? 'current' : 'earlier']
+  const includesPrice = earlier?.includeTariff !== false
+  const element = createElement[earlier === null ? 'current' : 'earlier']
   return {
     id: view.id,
     object: 'price',
-    ...priceHeadToWire(view),
+    ...sharedPriceToWire(view),
     ...(earlier === null ? {} : { next_update: writeInstant(earlier.nextUpdate) }),
     request: {
-      ...requestToWire(span),
+      ...requestToWire(interval),
       ...(earlier === null ? {} : { include_tariff: earlier.includeTariff, include_carbon: earlier.includeCarbon }),
     },
     data: view.elements.map(({ start, end, price, confidence }) => {
       const [valid_from, valid_to] = [write.instant(start), write.instant(end)]
-      if (!hasPrice) return { valid_from, valid_to }
+      if (!includesPrice) return { valid_from, valid_to }
       return element(valid_from, valid_to, write.price(price), write.confidence(confidence))
     }),
     time_created: writeInstant(view.createdAt),
@@ -95,7 +103,7 @@ const example = priceToWire({
   locationId: 'loc_0198c0ffee00112233445566',
   timezone: 'Europe/Berlin',
   currencyCode: 'EUR',
-  span: { start: midnight, end: midnight + 24 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
+  interval: { start: midnight, end: midnight + 24 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
   offsetOf: () => 120,
   lastUpdated: 1_757_765_000_000,
   earlier: null,
@@ -119,7 +127,7 @@ export const priceRetrieve = defineOperation({
     current: [{ method: 'POST', path: '/prices/{id}' }],
     earlier: [{ method: 'GET', path: '/tariffs/rates/{id}', bodyInQuery: { numbers: [] } }],
   },
-  references: { id: locationPlace },
+  references: { id: locationOnly },
   query: parameters({
     include_tariff: flag.default(true).describe('False leaves the price out.'),
     include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
@@ -129,10 +137,10 @@ export const priceRetrieve = defineOperation({
   status: 200,
   renames: {
     query: [{ earlier: 'include_tariff', inRequest: true }],
-    body: directionRenames.body,
+    body: directionVersionRenames.body,
     answer: [
       { current: 'object', earlier: 'object', values: { price: 'tariff_rate' } },
-      ...directionRenames.answer,
+      ...directionVersionRenames.answer,
       { earlier: 'next_update', inRequest: true },
       { alwaysInCurrent: 'data.price' },
       { earlier: 'request.include_tariff', inRequest: true },

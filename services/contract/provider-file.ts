@@ -14,12 +14,12 @@ const webAddress = text({ max: 2_048 }).transform((value, context) => {
 })
 
 const country = z.string().regex(/^[A-Z]{2}$/, 'must be a country code of ISO 3166-1 in capitals, such as GB')
-const idOf = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{24}$`), `must be ${prefix}_ and 24 digits`)
+const idWithPrefix = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{24}$`), `must be ${prefix}_ and 24 digits`)
 
 const addressTypes = optional(listOf(word('RESIDENTIAL', 'COMMERCIAL'), { max: 2 }))
 
 const libraryTariff = fields({
-  id: optional(idOf('trt')),
+  id: optional(idWithPrefix('trt')),
   name: text(),
   description: optional(text({ max: 1_000 })),
   countries: optional(listOf(country, { max: 250 })),
@@ -42,8 +42,8 @@ const libraryTariff = fields({
   return { ...wire, terms: terms.value as TariffTerms }
 })
 
-const provider = fields({
-  id: optional(idOf('prv')),
+const providerInput = fields({
+  id: optional(idWithPrefix('prv')),
   display_name: text(),
   logo_url: optional(webAddress),
   countries: listOf(country, { min: 1, max: 250 }),
@@ -58,7 +58,7 @@ const provider = fields({
   library_tariffs: optional(listOf(libraryTariff, { max: 1_000 })),
 })
 
-const providerFile = fields({ providers: listOf(provider, { min: 1, max: 10_000 }) })
+const providerFile = fields({ providers: listOf(providerInput, { min: 1, max: 10_000 }) })
 
 export type ProviderFile = z.output<typeof providerFile>
 

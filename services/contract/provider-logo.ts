@@ -16,13 +16,13 @@ const colourOf = (name: string): string => {
  * Return the logo of a supplier, or a picture of its initials: clients show what they get as an image. A `data:` address of an SVG, which
  * needs no request. Source: docs/rules/connect.md #pages.
  */
-export const logoOf = ({ displayName, logoUrl }: { readonly displayName: string; readonly logoUrl: string | null }): string => {
+export const logoUrlOf = ({ displayName, logoUrl }: { readonly displayName: string; readonly logoUrl: string | null }): string => {
   if (logoUrl !== null) return logoUrl
-  const picture = [
+  const svg = [
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">',
     `<rect width="64" height="64" rx="12" fill="${colourOf(displayName)}"/>`,
     '<text x="32" y="33" dominant-baseline="central" text-anchor="middle" font-family="sans-serif" font-size="26" fill="#fff">',
     `${initialsOf(displayName)}</text></svg>`,
   ].join('')
-  return `data:image/svg+xml,${encodeURIComponent(picture)}`
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { idText, orNull, stored } from './answer-field.ts'
+import { idText, orNull, storedMembers } from './answer-field.ts'
 import { word } from './field.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
@@ -11,18 +11,18 @@ const addressTypes = ['RESIDENTIAL', 'COMMERCIAL'] as const
 const providerShape = z.object({
   id: idText('prv'),
   object: z.literal('provider'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   display_name: z.string(),
   logo_url: orNull(z.string()),
   countries: z.array(z.string()).describe('ISO 3166-1 alpha-2, in capitals.'),
   address_types: z.array(z.enum(addressTypes)).describe('The kinds of addresses that it serves.'),
   direct: z.boolean().describe('Whether people connect by logging in at the supplier.'),
-  time_created: stored.time_created,
+  time_created: storedMembers.time_created,
   account_id: orNull(idText('acc')).describe('Null: the operator keeps suppliers for all accounts.'),
 })
 
 /** A supplier of energy, seen in one mode. Without address types it serves all. `createdAt` in ms. */
-export type ListedProvider = {
+export type Provider = {
   readonly id: string
   readonly liveMode: boolean
   readonly displayName: string
@@ -34,7 +34,7 @@ export type ListedProvider = {
 }
 
 /** Write a supplier for the wire. */
-export const providerToWire = (provider: ListedProvider): z.output<typeof providerShape> => ({
+export const providerToWire = (provider: Provider): z.output<typeof providerShape> => ({
   id: provider.id,
   object: 'provider',
   live_mode: provider.liveMode,

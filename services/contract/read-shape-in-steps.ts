@@ -5,23 +5,23 @@ import { refusalOf, type ShapePart } from './read-shape.ts'
 const { finalizeIssue } = z.core.util
 
 type Schema = z.core.$ZodType
-type Context = z.core.ParseContextInternal & { readonly read: ReadBefore }
+type Context = z.core.ParseContextInternal & { readonly read: ElementResults }
 type Payload = z.core.ParsePayload
 
 /** Results of elements that were read before the whole: by schema and element. */
-type ReadBefore = Map<Schema, Map<unknown, Payload>>
+type ElementResults = Map<Schema, Map<unknown, Payload>>
 
 /** Elements of a list from which on it is read element by element. */
-const longList = 32
+const longListLength = 32
 /** Values that are read between two points where the work can be interrupted. */
-const valuesAtOnce = 64
+const valuesPerPause = 64
 
-const taking = new WeakSet<Schema>()
+const patchedSchemas = new WeakSet<Schema>()
 
 /** Let a schema take the result of an element that was read before. */
-const takeReadElements = (element: Schema): void => {
-  if (taking.has(element)) return
-  taking.add(element)
+const useReadElements = (element: Schema): void => {
+  if (patchedSchemas.has(element)) return
+  patchedSchemas.add(element)
   const { run } = element._zod
   element._zod.run = (payload, context) => (context as Context).read?.get(element)?.get(payload.value) ?? run(payload, context)
 }
@@ -29,7 +29,7 @@ const takeReadElements = (element: Schema): void => {
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** Keeps issues of elements as far as they can decide: a list of wrong elements then has no more issues than a few elements. */
-const issueKeeper = () => {
+const createIssueFilter = () => {
   const isSeen = { any: false, unknown: false, fatal: false }
   return (payload: Payload): void => {
     const { issues } = payload
@@ -44,36 +44,36 @@ const issueKeeper = () => {
   }
 }
 
-const runOf = (schema: Schema, value: unknown, context: Context): Payload => {
+const runSchema = (schema: Schema, value: unknown, context: Context): Payload => {
   const result = schema._zod.run({ value, issues: [] }, context)
   if (result instanceof Promise) throw new TypeError('a shape of a request must not be asynchronous')
   return result
 }
 
-type Reader = { readonly context: Context; values: number }
+type ShapeReader = { readonly context: Context; values: number }
 
-function* readElements(element: Schema, list: readonly unknown[], reader: Reader): Generator<void, void> {
+function* readElements(element: Schema, list: readonly unknown[], reader: ShapeReader): Generator<void, void> {
   const { context } = reader
-  const isLong = list.length > longList
+  const isLong = list.length > longListLength
   const read = context.read.get(element) ?? new Map<unknown, Payload>()
   if (isLong) {
-    takeReadElements(element)
+    useReadElements(element)
     context.read.set(element, read)
   }
-  const keepIssues = issueKeeper()
+  const keepIssues = createIssueFilter()
   for (const value of list) {
     reader.values += 1
-    if (reader.values % valuesAtOnce === 0) yield
+    if (reader.values % valuesPerPause === 0) yield
     yield* readLists(element, value, reader)
     if (!isLong || !isObject(value)) continue
-    const result = runOf(element, value, context)
+    const result = runSchema(element, value, context)
     keepIssues(result)
     read.set(value, result)
   }
 }
 
 /** Read the elements of all long lists of a value, the innermost first. Lists within alternatives are left for later. */
-function* readLists(schema: Schema, value: unknown, reader: Reader): Generator<void, void> {
+function* readLists(schema: Schema, value: unknown, reader: ShapeReader): Generator<void, void> {
   const { def } = (schema as z.core.$ZodTypes)._zod
   if (!isObject(value)) return
   if (def.type === 'array') {
@@ -96,7 +96,7 @@ export function* readShapeInSteps<Shape extends z.ZodType>(
   const context: Context = { async: false, reportInput: true, read: new Map() }
   yield* readLists(shape, value, { context, values: 0 })
   yield
-  const { value: result, issues } = runOf(shape, value, context)
+  const { value: result, issues } = runSchema(shape, value, context)
   if (issues.length > 0)
     return {
       ok: false,

@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
-import { writePath } from './member-path.ts'
-import { quoted, shown, unknownMember } from './nearest-name.ts'
+import { formatPath } from './member-path.ts'
+import { printable, quote, unknownMemberMessage } from './nearest-name.ts'
 
 /** Whether a shape reads the members of a body or the parameters of a query. */
 export type ShapePart = 'body' | 'query'
 
-const fieldPath = (path: readonly PropertyKey[]): string => writePath(path.map(step => (typeof step === 'symbol' ? String(step) : step)))
+const fieldPath = (path: readonly PropertyKey[]): string => formatPath(path.map(step => (typeof step === 'symbol' ? String(step) : step)))
 
-const articles: Readonly<Record<string, string>> = {
+const typeNames: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
   int: 'a whole number',
@@ -18,26 +18,26 @@ const articles: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
-const typeSentence = (issue: z.core.$ZodIssueInvalidType): string => `must be ${articles[issue.expected] ?? issue.expected}`
+const explainType = (issue: z.core.$ZodIssueInvalidType): string => `must be ${typeNames[issue.expected] ?? issue.expected}`
 
-const wordSentence = (issue: z.core.$ZodIssueInvalidValue): string => {
+const explainValue = (issue: z.core.$ZodIssueInvalidValue): string => {
   const words = issue.values.map(String)
   return words.length === 1 ? `must be ${words[0]}` : `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
-type Fault = { readonly code: RefusalCode; readonly message: string; readonly path: readonly PropertyKey[] }
+type ShapeFault = { readonly code: RefusalCode; readonly message: string; readonly path: readonly PropertyKey[] }
 
 const isRefusalCode = (value: unknown): value is RefusalCode => typeof value === 'string'
 
 /** Characters of an unknown name that the field of a refusal shows. */
-const longestName = 255
+const maxNameLength = 255
 
-const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): Fault => {
+const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): ShapeFault => {
   const { path, message } = issue
   if (issue.code === 'unrecognized_keys') {
     const [unknown = ''] = issue.keys
     const code = part === 'query' ? 'unknown_parameter' : 'unknown_field'
-    return { code, message: unknownMember(unknown, message), path: [...path, unknown.slice(0, longestName)] }
+    return { code, message: unknownMemberMessage(unknown, message), path: [...path, unknown.slice(0, maxNameLength)] }
   }
   if (issue.code === 'custom' && isRefusalCode(issue.params?.['code'])) return { code: issue.params['code'], message, path }
   if (issue.code === 'invalid_union') {
@@ -45,15 +45,15 @@ const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): Fault => {
     if (branch !== undefined) return faultOf({ ...branch, path: [...path, ...branch.path] }, part)
   }
   if (issue.input === undefined && path.length > 0) return { code: 'field_required', message: 'is required', path }
-  if (issue.code === 'invalid_type') return { code: 'field_invalid', message: typeSentence(issue), path }
-  if (issue.code === 'invalid_value') return { code: 'field_invalid', message: wordSentence(issue), path }
+  if (issue.code === 'invalid_type') return { code: 'field_invalid', message: explainType(issue), path }
+  if (issue.code === 'invalid_value') return { code: 'field_invalid', message: explainValue(issue), path }
   return { code: issue.code === 'too_big' || issue.code === 'too_small' ? 'value_out_of_range' : 'field_invalid', message, path }
 }
 
 const subjectOf = (path: readonly PropertyKey[], part: ShapePart): string => {
   const last = path.at(-1)
   if (last === undefined) return part === 'query' ? 'The query' : 'The body'
-  return typeof last === 'number' ? `${fieldPath(path.slice(-2))}` : shown(String(last))
+  return typeof last === 'number' ? `${fieldPath(path.slice(-2))}` : printable(String(last))
 }
 
 /** Turn the first thing that a shape finds wrong into a refusal: unknown members first, for they explain missing ones. */
@@ -84,7 +84,7 @@ export const readQuery = (query: string): Result<Readonly<Record<string, string>
   const read: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) {
     if (value === '') continue
-    if (name in read) return refused('field_invalid', `Give the parameter ${quoted(name)} once only`, name.slice(0, 255))
+    if (name in read) return refused('field_invalid', `Give the parameter ${quote(name)} once only`, name.slice(0, 255))
     read[name] = value
   }
   return accepted(read)

@@ -1,5 +1,5 @@
 import { maxNumberLength } from '../domain/quantity.ts'
-import { isCarriedExactly } from './exact-number.ts'
+import { isExactDouble } from './exact-number.ts'
 
 /** What `JSON.parse` does not tell about a text that it took. */
 type JsonScan = {
@@ -7,7 +7,7 @@ type JsonScan = {
   readonly members: number
   readonly depth: number
   /** Every number is carried by a double without loss, and no member is called `__proto__`. */
-  readonly plain: boolean
+  readonly isPlain: boolean
 }
 
 const space = 32
@@ -34,7 +34,7 @@ export const closingQuote = (bytes: Uint8Array, start: number): number => {
 }
 
 const isProtoName = (bytes: Uint8Array, start: number, end: number): boolean =>
-  end - start === 9 && bytes[start] === underscore && ascii(bytes, start, end) === '__proto__'
+  end - start === 9 && bytes[start] === underscore && asciiText(bytes, start, end) === '__proto__'
 
 /** Tell whether a name has an escape, behind which `__proto__` may hide. */
 const isEscapedName = (bytes: Uint8Array, start: number, end: number): boolean => {
@@ -43,11 +43,11 @@ const isEscapedName = (bytes: Uint8Array, start: number, end: number): boolean =
 }
 
 /** Tell whether a member name has to be read by the careful reader: `__proto__`, or one with an escape. */
-export const isNameToJudge = (bytes: Uint8Array, start: number, end: number): boolean =>
+export const isSuspectName = (bytes: Uint8Array, start: number, end: number): boolean =>
   isProtoName(bytes, start, end) || isEscapedName(bytes, start, end)
 
 /** Characters of ASCII text in a body; of a number of more than 400 characters the first 401. */
-export const ascii = (bytes: Uint8Array, start: number, end: number): string =>
+export const asciiText = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(end - start, maxNumberLength + 1)).toString('latin1')
 
 /**
@@ -58,7 +58,7 @@ export const scanJson = (bytes: Uint8Array, hasEscapes: boolean): JsonScan => {
   let members = 0
   let depth = 0
   let deepest = 0
-  let plain = true
+  let isPlain = true
   const length = bytes.length
   for (let at = 0; at < length; at += 1) {
     const code = bytes[at] ?? 0
@@ -71,7 +71,7 @@ export const scanJson = (bytes: Uint8Array, hasEscapes: boolean): JsonScan => {
       while (next < length && (bytes[next] ?? 0) <= space) next += 1
       if (bytes[next] !== colon) continue
       members += 1
-      if (isProtoName(bytes, start, at) || (hasEscapes && isEscapedName(bytes, start, at))) plain = false
+      if (isProtoName(bytes, start, at) || (hasEscapes && isEscapedName(bytes, start, at))) isPlain = false
       at = next
     } else if (code === leftBrace || code === leftBracket) {
       depth += 1
@@ -81,11 +81,11 @@ export const scanJson = (bytes: Uint8Array, hasEscapes: boolean): JsonScan => {
     } else if ((code >= zero && code <= nine) || code === minus) {
       const start = at
       at = endOfNumber(bytes, at)
-      if (plain && needsJudgement(bytes, start, at)) plain = isCarriedExactly(ascii(bytes, start, at))
+      if (isPlain && needsExactCheck(bytes, start, at)) isPlain = isExactDouble(asciiText(bytes, start, at))
       at -= 1
     }
   }
-  return { members, depth: deepest, plain }
+  return { members, depth: deepest, isPlain }
 }
 
 export const endOfNumber = (bytes: Uint8Array, start: number): number => {
@@ -99,7 +99,7 @@ export const endOfNumber = (bytes: Uint8Array, start: number): number => {
 }
 
 /** Short texts without an exponent are always carried exactly; very long ones never. */
-export const needsJudgement = (bytes: Uint8Array, start: number, end: number): boolean => {
+export const needsExactCheck = (bytes: Uint8Array, start: number, end: number): boolean => {
   if (end - start > 15) return true
   for (let at = start; at < end; at += 1) if (((bytes[at] ?? 0) | 32) === letterE) return true
   return false

@@ -7,31 +7,31 @@ import type { Power } from '../domain/schedule/amount-request.ts'
 import { type JsonNumber, numberText } from './exact-number.ts'
 import { fields, instant, jsonNumber, listOf, objectIdentifier, optional, refuseField, word } from './field.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
-import { thousands } from './thousands.ts'
+import { formatThousands } from './thousands.ts'
 
 /** A power (1e-6 W) or an energy (1e-6 Wh), and the units in which it was written. */
-export type WrittenPower = { readonly power: Power; readonly units: 'W' | 'KW' }
-export type WrittenEnergy = { readonly energy: Energy; readonly units: 'WH' | 'KWH' }
+export type PowerInput = { readonly power: Power; readonly units: 'W' | 'KW' }
+export type EnergyInput = { readonly energy: Energy; readonly units: 'WH' | 'KWH' }
 
-const described = { type: 'number', minimum: 0, maximum: 100_000_000_000 }
+const quantitySchema = { type: 'number', minimum: 0, maximum: 100_000_000_000 }
 const scale = 9
-const most = 100_000_000_000n * 10n ** BigInt(scale)
+const maxQuantity = 100_000_000_000n * 10n ** BigInt(scale)
 
 /** Read a quantity at nine digits: in thousands these are the domain's units, else three are rounded away. */
 const readQuantity = (context: z.core.$RefinementCtx<unknown>, value: JsonNumber, isThousands: boolean, isPositive: boolean): bigint => {
-  const read = readDecimal(numberText(value), { scale, min: 0n, max: most, round: true }, '')
+  const read = readDecimal(numberText(value), { scale, min: 0n, max: maxQuantity, round: true }, '')
   if (!read.ok) return refuseField(context, read.refusal.code, read.refusal.message.trim(), ['value'])
   const quantity = isThousands ? read.value : divideHalfEven(read.value, 1000n)
   return isPositive && quantity === 0n ? refuseField(context, 'value_out_of_range', 'must be above 0', ['value']) : quantity
 }
 
-const powerBody = fields({ units: word('W', 'KW'), value: jsonNumber.meta(described) })
+const powerBody = fields({ units: word('W', 'KW'), value: jsonNumber.meta(quantitySchema) })
   .meta({ component: 'PowerInput' })
-  .transform(({ units, value }, context): WrittenPower => ({ units, power: readQuantity(context, value, units === 'KW', true) }))
+  .transform(({ units, value }, context): PowerInput => ({ units, power: readQuantity(context, value, units === 'KW', true) }))
 
-const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(described) })
+const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(quantitySchema) })
   .meta({ component: 'EnergyInput' })
-  .transform(({ units, value }, context): WrittenEnergy => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }))
+  .transform(({ units, value }, context): EnergyInput => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }))
 
 const windowBody = fields({
   device_id: objectIdentifier('dev').describe('A device of the account; it may have several windows, each planned with its own max_power.'),
@@ -49,7 +49,7 @@ export const amountBody = fields({
     fields(boundBody).transform(bounds => (bounds.absolute === undefined && bounds.relative === undefined ? undefined : bounds)),
   ).describe('Nothing is imported above this price or exported below it; then less energy may be planned than asked for.'),
   data: listOf(windowBody, { min: 1, max: scheduleLimits.windows }).describe(
-    `Up to ${thousands(scheduleLimits.windows)} windows of ${thousands(scheduleLimits.devices)} devices, within ${scheduleLimits.amountDays} days.`,
+    `Up to ${formatThousands(scheduleLimits.windows)} windows of ${formatThousands(scheduleLimits.devices)} devices, within ${scheduleLimits.amountDays} days.`,
   ),
 }).superRefine(({ data, max_power: sitePower }, context) => {
   for (const [index, { start_time: start, end_time: end, max_power: power }] of data.entries()) {
@@ -70,8 +70,8 @@ export type AmountBody = z.output<typeof amountBody>
 export const refuseLongPlan = ({ data }: AmountBody, zone: TimeZone): Refusal | null => {
   const { amountDays: days } = scheduleLimits
   const start = data.reduce((earliest, { start_time: from }) => Math.min(earliest, from.at), Number.POSITIVE_INFINITY)
-  const late = data.findIndex(({ end_time: to }) => isLongerThanDays(zone, { start, end: to.at }, days))
-  if (late === -1) return null
-  const field = `data[${late}].end_time`
+  const lateIndex = data.findIndex(({ end_time: to }) => isLongerThanDays(zone, { start, end: to.at }, days))
+  if (lateIndex === -1) return null
+  const field = `data[${lateIndex}].end_time`
   return refused('interval_too_long', `end_time must be at most ${days} days after the first start_time`, field).refusal
 }

@@ -4,20 +4,28 @@ import type { TimeZone } from '../domain/civil-time.ts'
 import { writeInstant } from '../domain/instant.ts'
 import { divideHalfEven, energyScale, type Money, moneyScale } from '../domain/quantity.ts'
 import type { AmountPlan, DevicePlan } from '../domain/schedule/amount.ts'
-import { exact, idText, instantText, orNull, stored } from './answer-field.ts'
+import { exactDecimal, idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { scaledNumber } from './exact-number.ts'
 import { costShape, costToWire } from './instant-cost.ts'
 import { defineOperation, type Operation, sameRoute } from './operation.ts'
-import { devicePlace, locationPlace } from './reference.ts'
-import { type AmountBody, amountBody, type WrittenEnergy, type WrittenPower } from './schedule-amount-request.ts'
-import { boundShape, boundToWire, exampleView, type ScheduleView, spansToWire, spanToWire, unpricedShape } from './schedule-window.ts'
+import { deviceOnly, locationOnly } from './reference.ts'
+import { type AmountBody, amountBody, type EnergyInput, type PowerInput } from './schedule-amount-request.ts'
+import {
+  boundShape,
+  boundToWire,
+  exampleView,
+  intervalsToWire,
+  intervalToWire,
+  type ScheduleView,
+  unpricedShape,
+} from './schedule-window.ts'
 
-const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exact }).meta({ component: 'Power' })
+const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exactDecimal }).meta({ component: 'Power' })
 
 const savingsShape = z
   .object({
-    value: exact.describe('What the same energy would cost more if every device ran at full power from its start, without a cap.'),
-    percentage: orNull(exact).describe('Percent of that cost; null where it is not above 0.'),
+    value: exactDecimal.describe('What the same energy would cost more if every device ran at full power from its start, without a cap.'),
+    percentage: orNull(exactDecimal).describe('Percent of that cost; null where it is not above 0.'),
   })
   .meta({ component: 'Savings' })
   .describe('Compared with running at once.')
@@ -28,16 +36,16 @@ const elementShape = z.object({
   start_time: instantText,
   end_time: instantText,
   max_power: powerShape,
-  energy: z.object({ units: z.enum(['WH', 'KWH']), value: exact.describe('What is planned.') }),
+  energy: z.object({ units: z.enum(['WH', 'KWH']), value: exactDecimal.describe('What is planned.') }),
   cost: costShape.describe('Below 0 where it earns.'),
   savings: savingsShape,
   schedule: z.array(z.object({ start_time: instantText, end_time: instantText, power: powerShape })),
 })
 
-const amountShape = z.object({
+const scheduleAmountShape = z.object({
   id: idText('sae'),
   object: z.literal('schedule_amount'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   location_id: idText('loc'),
   location_timezone: z.string(),
   currency_code: z.string(),
@@ -47,8 +55,8 @@ const amountShape = z.object({
   savings: savingsShape,
   data: z.array(elementShape),
   unpriced: unpricedShape,
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 /** A schedule by amount as it is answered; `body` is what was asked for, element by element of the plan. `zone` is that of the location. */
@@ -61,35 +69,40 @@ const savingsToWire = (baseline: Money, cost: Money) => ({
   percentage: baseline <= 0n ? null : scaledNumber(divideHalfEven((baseline - cost) * 1_000_000n, baseline), percentScale),
 })
 
-const powerToWire = (power: bigint, units: WrittenPower['units']) => ({
+const powerToWire = (power: bigint, units: PowerInput['units']) => ({
   units,
   value: scaledNumber(power, units === 'KW' ? energyScale + 3 : energyScale),
 })
 
-const energyToWire = (energy: bigint, units: WrittenEnergy['units']) => ({
+const energyToWire = (energy: bigint, units: EnergyInput['units']) => ({
   units,
   value: scaledNumber(energy, units === 'KWH' ? energyScale + 3 : energyScale),
 })
 
-const elementToWire = (plan: DevicePlan, asked: AmountBody['data'][number], site: WrittenPower | undefined, offsetOf: AnswerOffset) => {
-  const units = (asked.max_power ?? site)?.units ?? 'W'
+const elementToWire = (
+  plan: DevicePlan,
+  requested: AmountBody['data'][number],
+  sitePower: PowerInput | undefined,
+  offsetOf: AnswerOffset,
+) => {
+  const units = (requested.max_power ?? sitePower)?.units ?? 'W'
   return {
     device_id: plan.device.deviceId,
     tariff_direction: plan.device.direction,
-    ...spanToWire(plan.device, offsetOf),
+    ...intervalToWire(plan.device, offsetOf),
     max_power: powerToWire(plan.device.power, units),
-    energy: energyToWire(plan.energy, asked.energy.units),
+    energy: energyToWire(plan.energy, requested.energy.units),
     cost: costToWire(plan),
     savings: savingsToWire(plan.baseline, plan.cost),
     schedule: plan.pieces.map(({ start, end, power }) => ({
-      ...spanToWire({ start, end }, offsetOf),
+      ...intervalToWire({ start, end }, offsetOf),
       power: powerToWire(power, units),
     })),
   }
 }
 
 /** Write a schedule by amount: elements in the order of the request, each in the offsets that its own end_time asks for. */
-export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView): z.input<typeof amountShape> => ({
+export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView): z.input<typeof scheduleAmountShape> => ({
   id: view.id,
   object: 'schedule_amount',
   live_mode: view.liveMode,
@@ -103,27 +116,29 @@ export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView):
       : boundToWire({ absolute: body.shaving_threshold.absolute ?? null, relative: body.shaving_threshold.relative ?? null }),
   cost: costToWire(plan),
   savings: savingsToWire(plan.baseline, plan.cost),
-  data: body.data.flatMap((asked, index) => {
-    const planned = plan.devices[index]
-    return planned === undefined ? [] : [elementToWire(planned, asked, body.max_power, answerOffset(zone, asked.end_time.offsetMinutes))]
+  data: body.data.flatMap((requested, index) => {
+    const devicePlan = plan.devices[index]
+    return devicePlan === undefined
+      ? []
+      : [elementToWire(devicePlan, requested, body.max_power, answerOffset(zone, requested.end_time.offsetMinutes))]
   }),
-  unpriced: spansToWire(view.unpriced, answerOffset(zone, body.data[0]?.end_time.offsetMinutes ?? 0)),
+  unpriced: intervalsToWire(view.unpriced, answerOffset(zone, body.data[0]?.end_time.offsetMinutes ?? 0)),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
 })
 
-const car = { device_id: 'dev_0198c0ffee00112233445566', tariff_direction: 'IMPORT', max_power: { units: 'KW', value: 7.4 } }
+const exampleDevice = { device_id: 'dev_0198c0ffee00112233445566', tariff_direction: 'IMPORT', max_power: { units: 'KW', value: 7.4 } }
 const exampleBody = {
   max_power: { units: 'KW', value: 11 },
   data: [
     {
-      ...car,
+      ...exampleDevice,
       start_time: '2025-09-14T18:00:00+02:00',
       end_time: '2025-09-15T07:00:00+02:00',
       energy: { units: 'KWH', value: 22.2 },
     },
     {
-      ...car,
+      ...exampleDevice,
       start_time: '2025-09-15T09:00:00+02:00',
       end_time: '2025-09-15T16:00:00+02:00',
       energy: { units: 'KWH', value: 14.8 },
@@ -132,26 +147,26 @@ const exampleBody = {
 }
 
 /** What each window of the example runs at in the end, in hours from its start and 1e-4 per kWh, and what it would pay at once. */
-const exampleRuns = [
-  { from: 8, to: 11, price: 2_125n, atOnce: 3_800n },
-  { from: 3, to: 5, price: 950n, atOnce: 2_400n },
+const exampleRunTimes = [
+  { from: 8, to: 11, price: 2_125n, priceAtOnce: 3_800n },
+  { from: 3, to: 5, price: 950n, priceAtOnce: 2_400n },
 ]
 
 const exampleZone = { name: 'Europe/Berlin', changes: [], offsets: [7_200_000] }
 
-const example = (): z.input<typeof amountShape> => {
+const example = (): z.input<typeof scheduleAmountShape> => {
   const body = amountBody.parse(exampleBody)
-  const devices = body.data.map((asked, index): DevicePlan => {
-    const { from, to, price, atOnce } = exampleRuns[index] ?? { from: 0, to: 0, price: 0n, atOnce: 0n }
-    const start = asked.start_time.at
-    const { energy } = asked.energy
-    const power = asked.max_power?.power ?? 0n
+  const devices = body.data.map((requested, index): DevicePlan => {
+    const { from, to, price, priceAtOnce } = exampleRunTimes[index] ?? { from: 0, to: 0, price: 0n, priceAtOnce: 0n }
+    const start = requested.start_time.at
+    const { energy } = requested.energy
+    const power = requested.max_power?.power ?? 0n
     return {
-      device: { deviceId: asked.device_id, direction: 'IMPORT', start, end: asked.end_time.at, power, energy },
+      device: { deviceId: requested.device_id, direction: 'IMPORT', start, end: requested.end_time.at, power, energy },
       pieces: [{ start: start + from * 3_600_000, end: start + to * 3_600_000, power }],
       energy,
       cost: (energy * price) / 10_000n,
-      baseline: (energy * atOnce) / 10_000n,
+      baseline: (energy * priceAtOnce) / 10_000n,
       confidence: 10_000,
     }
   })
@@ -161,7 +176,7 @@ const example = (): z.input<typeof amountShape> => {
 }
 
 /** How long a schedule by amount can be read again, in ms. */
-export const scheduleKeptMs = 86_400_000
+export const scheduleRetentionMs = 86_400_000
 
 const renames: Operation['renames'] = {
   body: [{ current: 'data.tariff_direction', earlier: 'data.direction' }],
@@ -190,9 +205,9 @@ export const scheduleAmount = defineOperation({
       },
     ],
   },
-  references: { id: locationPlace, body: { 'data.device_id': devicePlace } },
+  references: { id: locationOnly, body: { 'data.device_id': deviceOnly } },
   body: amountBody,
-  answer: { name: 'ScheduleAmount', shape: amountShape },
+  answer: { name: 'ScheduleAmount', shape: scheduleAmountShape },
   status: 200,
   idempotent: true,
   endsWithClient: true,

@@ -1,70 +1,70 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { Slot } from '../domain/schedule/slot.ts'
-import { count, exact, idText, instantText, stored } from './answer-field.ts'
+import { count, exactDecimal, idText, instantText, storedMembers } from './answer-field.ts'
 import { scaledNumber } from './exact-number.ts'
 import { fields, integer, optional } from './field.ts'
 import { confidenceScale } from './instant-cost.ts'
 import { defineOperation } from './operation.ts'
-import { locationPlace } from './reference.ts'
+import { locationOnly } from './reference.ts'
 import {
   exampleView,
+  intervalsToWire,
+  intervalToWire,
   priceScale,
-  spansToWire,
-  spanToWire,
+  sharedWindowShape,
+  sharedWindowToWire,
   unpricedShape,
   type WindowView,
   windowBody,
-  windowHead,
-  windowHeadToWire,
   windowRenames,
-  windowRequest,
+  windowRequestShape,
   windowRequestToWire,
 } from './schedule-window.ts'
 
 const durationBody = fields({
   ...windowBody,
-  duration: integer({ min: 1, max: 1_000_000, of: 'minutes' }).describe('Minutes in all, no more than the window has.'),
+  duration: integer({ min: 1, max: 1_000_000, unit: 'minutes' }).describe('Minutes in all, no more than the window has.'),
   contiguous: optional(z.boolean()).describe('True: in one run. Otherwise the time may be split.'),
 })
 
-const durationShape = z.object({
+const scheduleDurationShape = z.object({
   id: idText('sdu'),
   object: z.literal('schedule_duration'),
-  ...windowHead,
+  ...sharedWindowShape,
   next_update: instantText.optional(),
-  request: z.object({ ...windowRequest, duration: count, contiguous: z.boolean() }),
+  request: z.object({ ...windowRequestShape, duration: count, contiguous: z.boolean() }),
   data: z
     .array(
       z.object({
         start_time: instantText,
         end_time: instantText,
         price: z.object({
-          average: exact.describe('Major units of the currency per kWh, weighed by time.'),
-          confidence: exact.describe('0 to 1; 1 is known.'),
+          average: exactDecimal.describe('Major units of the currency per kWh, weighed by time.'),
+          confidence: exactDecimal.describe('0 to 1; 1 is known.'),
         }),
       }),
     )
     .describe('In the order of time; as long as the duration in all.'),
   unpriced: unpricedShape,
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 /** A schedule by duration (minutes) as it is answered. */
 type DurationView = WindowView & { readonly duration: number; readonly contiguous: boolean; readonly slots: readonly Slot[] }
 
 /** Write a schedule by duration. */
-export const scheduleDurationToWire = (view: DurationView): z.input<typeof durationShape> => ({
+export const scheduleDurationToWire = (view: DurationView): z.input<typeof scheduleDurationShape> => ({
   id: view.id,
   object: 'schedule_duration',
-  ...windowHeadToWire(view),
+  ...sharedWindowToWire(view),
   request: { ...windowRequestToWire(view), duration: view.duration, contiguous: view.contiguous },
   data: view.slots.map(({ start, end, average, confidence }) => ({
-    ...spanToWire({ start, end }, view.offsetOf),
+    ...intervalToWire({ start, end }, view.offsetOf),
     price: { average: scaledNumber(average, priceScale), confidence: scaledNumber(BigInt(confidence), confidenceScale) },
   })),
-  unpriced: spansToWire(view.unpriced, view.offsetOf),
+  unpriced: intervalsToWire(view.unpriced, view.offsetOf),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
 })
@@ -75,7 +75,7 @@ const hourMs = 3_600_000
 const example = scheduleDurationToWire({
   ...exampleView,
   id: 'sdu_0198c0ffee00112233445566',
-  span: { start, end: start + 12 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
+  interval: { start, end: start + 12 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
   offsetOf: () => 120,
   segment: 'LOW',
   nextUpdate: null,
@@ -98,9 +98,9 @@ export const scheduleDuration = defineOperation({
     current: [{ method: 'POST', path: '/schedules/duration/{id}' }],
     earlier: [{ method: 'GET', path: '/slots/time/{id}', bodyInQuery: { numbers: ['duration'] } }],
   },
-  references: { id: locationPlace },
+  references: { id: locationOnly },
   body: durationBody,
-  answer: { name: 'ScheduleDuration', shape: durationShape },
+  answer: { name: 'ScheduleDuration', shape: scheduleDurationShape },
   status: 200,
   renames: {
     body: [...windowRenames.body, { current: 'contiguous' }],

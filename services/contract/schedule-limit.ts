@@ -2,27 +2,27 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { PriceBound } from '../domain/schedule/limit.ts'
 import type { Slot } from '../domain/schedule/slot.ts'
-import { count, exact, idText, instantText, stored } from './answer-field.ts'
+import { count, exactDecimal, idText, instantText, storedMembers } from './answer-field.ts'
 import { scaledNumber } from './exact-number.ts'
 import { fields, refuseField } from './field.ts'
 import { defineOperation } from './operation.ts'
-import { locationPlace } from './reference.ts'
+import { locationOnly } from './reference.ts'
 import {
   absoluteOrRelative,
   boundBody,
   boundShape,
   boundToWire,
   exampleView,
+  intervalsToWire,
+  intervalToWire,
   priceScale,
-  spansToWire,
-  spanToWire,
+  sharedWindowShape,
+  sharedWindowToWire,
   unpricedShape,
   type WindowView,
   windowBody,
-  windowHead,
-  windowHeadToWire,
   windowRenames,
-  windowRequest,
+  windowRequestShape,
   windowRequestToWire,
 } from './schedule-window.ts'
 
@@ -34,25 +34,25 @@ const limitBody = fields({ ...windowBody, ...boundBody })
   })
   .meta(absoluteOrRelative)
 
-const limitShape = z.object({
+const scheduleLimitShape = z.object({
   id: idText('sli'),
   object: z.literal('schedule_limit'),
-  ...windowHead,
+  ...sharedWindowShape,
   next_update: instantText.optional(),
   duration: count.describe('Whole minutes of all elements.'),
-  request: z.object({ ...windowRequest, ...boundShape }),
+  request: z.object({ ...windowRequestShape, ...boundShape }),
   data: z
     .array(
       z.object({
         start_time: instantText,
         end_time: instantText,
-        price: z.object({ average: exact.describe('Major units of the currency per kWh, weighed by time.') }),
+        price: z.object({ average: exactDecimal.describe('Major units of the currency per kWh, weighed by time.') }),
       }),
     )
     .describe('In the order of time; adjacent time is one element.'),
   unpriced: unpricedShape,
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 /** A schedule by limit as it is answered; `durationMs` is the length of all its slots. */
@@ -61,17 +61,17 @@ type LimitView = WindowView & { readonly bound: PriceBound; readonly durationMs:
 const minuteMs = 60_000
 
 /** Write a schedule by limit. */
-export const scheduleLimitToWire = (view: LimitView): z.input<typeof limitShape> => ({
+export const scheduleLimitToWire = (view: LimitView): z.input<typeof scheduleLimitShape> => ({
   id: view.id,
   object: 'schedule_limit',
-  ...windowHeadToWire(view),
+  ...sharedWindowToWire(view),
   duration: Math.floor(view.durationMs / minuteMs),
   request: { ...windowRequestToWire(view), ...boundToWire(view.bound) },
   data: view.slots.map(({ start, end, average }) => ({
-    ...spanToWire({ start, end }, view.offsetOf),
+    ...intervalToWire({ start, end }, view.offsetOf),
     price: { average: scaledNumber(average, priceScale) },
   })),
-  unpriced: spansToWire(view.unpriced, view.offsetOf),
+  unpriced: intervalsToWire(view.unpriced, view.offsetOf),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
 })
@@ -82,7 +82,7 @@ const hourMs = 3_600_000
 const example = scheduleLimitToWire({
   ...exampleView,
   id: 'sli_0198c0ffee00112233445566',
-  span: { start, end: start + 12 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
+  interval: { start, end: start + 12 * hourMs, startOffset: 120, endOffset: 120, direction: 'IMPORT' },
   offsetOf: () => 120,
   segment: 'LOW',
   nextUpdate: null,
@@ -102,9 +102,9 @@ export const scheduleLimit = defineOperation({
     current: [{ method: 'POST', path: '/schedules/limit/{id}' }],
     earlier: [{ method: 'GET', path: '/slots/threshold/{id}', bodyInQuery: { numbers: ['absolute', 'relative'] } }],
   },
-  references: { id: locationPlace },
+  references: { id: locationOnly },
   body: limitBody,
-  answer: { name: 'ScheduleLimit', shape: limitShape },
+  answer: { name: 'ScheduleLimit', shape: scheduleLimitShape },
   status: 200,
   renames: {
     body: windowRenames.body,

@@ -4,11 +4,11 @@ import { type OffsetInstant, writeInstant } from '../domain/instant.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { PriceBound } from '../domain/schedule/limit.ts'
 import type { TariffDirection } from '../domain/tariff/tariff.ts'
-import { exact, idText, instantText, orNull, stored } from './answer-field.ts'
-import type { Rename } from './earlier.ts'
+import { exactDecimal, idText, instantText, orNull, storedMembers } from './answer-field.ts'
+import type { VersionRename } from './earlier.ts'
 import { scaledNumber } from './exact-number.ts'
 import { instant, optional, scaledDecimal, word } from './field.ts'
-import type { PriceSpan } from './price-request.ts'
+import type { RequestedInterval } from './price-request.ts'
 
 /** The longest windows, in days. Source: docs/rules/limits.md #objects. */
 export const scheduleLimits = { windowDays: { current: 3, earlier: 90 }, amountDays: 7, devices: 1_000, windows: 2_000 } as const
@@ -26,11 +26,11 @@ export const windowBody = {
   segment: word('LOW', 'HIGH').describe('LOW: cheap time. HIGH: dear time.'),
 } as const
 
-const highestPrice = 1_000_000n * 10n ** BigInt(priceScale)
+const maxPrice = 1_000_000n * 10n ** BigInt(priceScale)
 
 /** A bound of price, of which one member is required; absolute wins. */
 export const boundBody = {
-  absolute: optional(scaledDecimal({ scale: priceScale, min: -highestPrice, max: highestPrice, round: true })).describe(
+  absolute: optional(scaledDecimal({ scale: priceScale, min: -maxPrice, max: maxPrice, round: true })).describe(
     'A price in major units per kWh; wins over relative.',
   ),
   relative: optional(scaledDecimal({ scale: shareScale, min: 0n, max: 10n ** BigInt(shareScale), round: true })).describe(
@@ -41,7 +41,7 @@ export const boundBody = {
 /** The rule that one of the two bounds is required, as JSON Schema says it. */
 export const absoluteOrRelative = { anyOf: [{ required: ['absolute'] }, { required: ['relative'] }] } as const
 
-export const boundShape = { absolute: orNull(exact), relative: orNull(exact) } as const
+export const boundShape = { absolute: orNull(exactDecimal), relative: orNull(exactDecimal) } as const
 
 /** Write a bound as it was given; null members were not. */
 export const boundToWire = ({ absolute, relative }: PriceBound) => ({
@@ -59,7 +59,7 @@ type WindowBody = {
  * Read the window of a request that arrived at `at` (ms). Refuses `end_before_start` for an empty one.
  * Source: docs/rules/schedules.md #windows.
  */
-export const readWindow = (body: WindowBody, at: number): Result<PriceSpan> => {
+export const readWindow = (body: WindowBody, at: number): Result<RequestedInterval> => {
   const { start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes }, end_time: to } = body
   if (to.at <= from.at) {
     const than = body.start_time === undefined ? 'the present, for start_time is left out' : 'start_time'
@@ -70,15 +70,15 @@ export const readWindow = (body: WindowBody, at: number): Result<PriceSpan> => {
 }
 
 /** The members that schedules of a window share. */
-export const windowHead = {
-  live_mode: stored.live_mode,
+export const sharedWindowShape = {
+  live_mode: storedMembers.live_mode,
   location_id: idText('loc'),
   location_timezone: z.string(),
   currency_code: z.string(),
   tariff_direction: z.enum(directions),
 } as const
 
-export const windowRequest = {
+export const windowRequestShape = {
   tariff_direction: z.enum(directions),
   segment: z.enum(['LOW', 'HIGH']),
   start_time: instantText,
@@ -90,12 +90,12 @@ export const unpricedShape = z
   .describe('Time without a price, which is never planned.')
 
 /** A half-open span (ms). */
-type Span = { readonly start: number; readonly end: number }
+type Interval = { readonly start: number; readonly end: number }
 
 /** Join spans that touch or overlap, such as those that imports and exports both lack. */
-const joined = (spans: readonly Span[]): readonly Span[] => {
-  const all: Span[] = []
-  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+const joinIntervals = (intervals: readonly Interval[]): readonly Interval[] => {
+  const all: Interval[] = []
+  for (const { start, end } of intervals.toSorted((a, b) => a.start - b.start)) {
     const last = all.at(-1)
     if (last === undefined || last.end < start) all.push({ start, end })
     else all[all.length - 1] = { start: last.start, end: Math.max(last.end, end) }
@@ -104,13 +104,14 @@ const joined = (spans: readonly Span[]): readonly Span[] => {
 }
 
 /** Write a span in the offsets of an answer. */
-export const spanToWire = ({ start, end }: Span, offsetOf: AnswerOffset) => ({
+export const intervalToWire = ({ start, end }: Interval, offsetOf: AnswerOffset) => ({
   start_time: writeInstant(start, offsetOf(start)),
   end_time: writeInstant(end, offsetOf(end)),
 })
 
 /** Write the time that spans cover, each moment of it once. */
-export const spansToWire = (spans: readonly Span[], offsetOf: AnswerOffset) => joined(spans).map(span => spanToWire(span, offsetOf))
+export const intervalsToWire = (intervals: readonly Interval[], offsetOf: AnswerOffset) =>
+  joinIntervals(intervals).map(interval => intervalToWire(interval, offsetOf))
 
 /** What every schedule is answered with; times in ms. */
 export type ScheduleView = {
@@ -120,34 +121,34 @@ export type ScheduleView = {
   readonly locationId: string
   readonly timezone: string
   readonly currencyCode: string
-  readonly unpriced: readonly Span[]
+  readonly unpriced: readonly Interval[]
   readonly createdAt: number
 }
 
 /** A schedule of a window; `nextUpdate` (ms) is null in the current layout. */
 export type WindowView = ScheduleView & {
-  readonly span: PriceSpan
+  readonly interval: RequestedInterval
   readonly offsetOf: AnswerOffset
   readonly segment: 'LOW' | 'HIGH'
   readonly nextUpdate: number | null
 }
 
 /** Write the members that schedules of a window share. */
-export const windowHeadToWire = (view: WindowView) => ({
+export const sharedWindowToWire = (view: WindowView) => ({
   live_mode: view.liveMode,
   location_id: view.locationId,
   location_timezone: view.timezone,
   currency_code: view.currencyCode,
-  tariff_direction: view.span.direction,
+  tariff_direction: view.interval.direction,
   ...(view.nextUpdate === null ? {} : { next_update: writeInstant(view.nextUpdate) }),
 })
 
 /** Write the request of a window: each end in the offset it was written in. */
-export const windowRequestToWire = ({ span, segment }: WindowView) => ({
-  tariff_direction: span.direction,
+export const windowRequestToWire = ({ interval, segment }: WindowView) => ({
+  tariff_direction: interval.direction,
   segment,
-  start_time: writeInstant(span.start, span.startOffset),
-  end_time: writeInstant(span.end, span.endOffset),
+  start_time: writeInstant(interval.start, interval.startOffset),
+  end_time: writeInstant(interval.end, interval.endOffset),
 })
 
 /** The differences between the layouts that schedules of a window share. Source: docs/rules/earlier-version.md #names. */
@@ -163,7 +164,7 @@ export const windowRenames = {
     { current: 'data.price.average', earlier: 'data.tariff.rate_avg_' },
     { current: 'data.price.average', earlier: 'data.tariff.rate_avg' },
   ],
-} as const satisfies Readonly<Record<string, readonly Rename[]>>
+} as const satisfies Readonly<Record<string, readonly VersionRename[]>>
 
 /** Where the example of every schedule is, and when. */
 export const exampleView = {

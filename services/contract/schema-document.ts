@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type Move, movesTo, type Rename } from './earlier.ts'
-import type { Layout } from './layout.ts'
-import { namesOf } from './member-path.ts'
+import { type FieldRename, fieldRenamesTo, type VersionRename } from './earlier.ts'
+import type { ApiVersion } from './layout.ts'
+import { pathNames } from './member-path.ts'
 
 /** A JSON Schema as OpenAPI 3.1 takes it. */
 export type JsonSchema = { readonly [key: string]: unknown }
@@ -27,88 +27,88 @@ export const eachSchemaAt = (schema: JsonSchema, path: readonly string[], change
   return inner === undefined ? schema : { ...schema, properties: { ...properties, [name]: eachSchemaAt(inner, rest, change) } }
 }
 
-type Taken = { readonly schema: JsonSchema; readonly required: boolean }
+type MemberSchema = { readonly schema: JsonSchema; readonly required: boolean }
 
-const schemaAt = (schema: JsonSchema, path: readonly string[]): Taken | undefined => {
+const schemaAt = (schema: JsonSchema, path: readonly string[]): MemberSchema | undefined => {
   const [name = '', ...rest] = path
   const inner = propertiesOf(schema)[name]
   if (inner === undefined) return undefined
   // A member of something that may be left out may be left out.
   const required = requiredOf(schema).includes(name)
-  const found: Taken | undefined = rest.length === 0 ? { schema: inner, required: true } : schemaAt(inner, rest)
+  const found: MemberSchema | undefined = rest.length === 0 ? { schema: inner, required: true } : schemaAt(inner, rest)
   return found === undefined ? undefined : { ...found, required: found.required && required }
 }
 
-const without = (schema: JsonSchema, path: readonly string[]): JsonSchema => {
+const withoutMember = (schema: JsonSchema, path: readonly string[]): JsonSchema => {
   const [name = '', ...rest] = path
   const { [name]: inner, ...others } = propertiesOf(schema)
   if (inner === undefined) return schema
-  const left = rest.length === 0 ? undefined : without(inner, rest)
+  const left = rest.length === 0 ? undefined : withoutMember(inner, rest)
   if (left !== undefined && Object.keys(propertiesOf(left)).length > 0) return { ...schema, properties: { ...others, [name]: left } }
   return { ...schema, properties: others, required: requiredOf(schema).filter(one => one !== name) }
 }
 
-const having = (schema: JsonSchema, path: readonly string[], taken: Taken): JsonSchema => {
+const withMember = (schema: JsonSchema, path: readonly string[], member: MemberSchema): JsonSchema => {
   const [name = '', ...rest] = path
   const properties = propertiesOf(schema)
-  const inner = rest.length === 0 ? taken.schema : having(properties[name] ?? { type: 'object', properties: {} }, rest, taken)
+  const inner = rest.length === 0 ? member.schema : withMember(properties[name] ?? { type: 'object', properties: {} }, rest, member)
   const required = requiredOf(schema)
   return {
     ...schema,
     properties: { ...properties, [name]: inner },
-    required: taken.required && !required.includes(name) ? [...required, name] : required,
+    required: member.required && !required.includes(name) ? [...required, name] : required,
   }
 }
 
-const requiring = (schema: JsonSchema, name: string): JsonSchema => {
+const withRequired = (schema: JsonSchema, name: string): JsonSchema => {
   const required = requiredOf(schema)
   return required.includes(name) ? schema : { ...schema, required: [...required, name] }
 }
 
-const reworded = (schema: JsonSchema, values: Readonly<Record<string, string>>): JsonSchema => {
+const translateWords = (schema: JsonSchema, values: Readonly<Record<string, string>>): JsonSchema => {
   const word = (value: unknown): unknown => (typeof value === 'string' ? (values[value] ?? value) : value)
   const changed: Record<string, unknown> = { ...schema }
   if (Array.isArray(schema['enum'])) changed['enum'] = schema['enum'].map(word)
   if ('const' in schema) changed['const'] = word(schema['const'])
   if ('default' in schema) changed['default'] = word(schema['default'])
-  if (Array.isArray(schema['anyOf'])) changed['anyOf'] = schema['anyOf'].map(one => reworded(one, values))
+  if (Array.isArray(schema['anyOf'])) changed['anyOf'] = schema['anyOf'].map(one => translateWords(one, values))
   return changed
 }
 
-const moveSchemas = (schema: JsonSchema, moves: readonly Move[]): JsonSchema => {
-  const taken = moves.map(move => ({ move, found: schemaAt(schema, move.from) })).filter(one => one.found !== undefined)
-  let moved = schema
-  for (const { move } of taken.toSorted((a, b) => b.move.from.length - a.move.from.length)) moved = without(moved, move.from)
-  for (const { move, found } of taken.toSorted((a, b) => (a.move.to?.length ?? 0) - (b.move.to?.length ?? 0))) {
+const renameMembers = (schema: JsonSchema, fieldRenames: readonly FieldRename[]): JsonSchema => {
+  const members = fieldRenames.map(move => ({ move, found: schemaAt(schema, move.from) })).filter(one => one.found !== undefined)
+  let renamed = schema
+  for (const { move } of members.toSorted((a, b) => b.move.from.length - a.move.from.length)) renamed = withoutMember(renamed, move.from)
+  for (const { move, found } of members.toSorted((a, b) => (a.move.to?.length ?? 0) - (b.move.to?.length ?? 0))) {
     if (move.to === null || found === undefined) continue
-    moved = having(moved, move.to, { ...found, schema: reworded(found.schema, move.values) })
+    renamed = withMember(renamed, move.to, { ...found, schema: translateWords(found.schema, move.values) })
   }
-  return moved
+  return renamed
 }
 
 /** Put a schema into the words of a layout: what the renames do to values, done to their description. */
-export const schemaInLayout = (schema: JsonSchema, renames: readonly Rename[], layout: Layout): JsonSchema => {
+export const schemaInApiVersion = (schema: JsonSchema, renames: readonly VersionRename[], apiVersion: ApiVersion): JsonSchema => {
   let changed = schema
-  if (layout === 'current') {
+  if (apiVersion === 'current') {
     for (const rename of renames) {
       if ('alwaysInCurrent' in rename) {
-        const path = namesOf(rename.alwaysInCurrent)
-        changed = eachSchemaAt(changed, path.slice(0, -1), one => requiring(one, path.at(-1) ?? ''))
+        const path = pathNames(rename.alwaysInCurrent)
+        changed = eachSchemaAt(changed, path.slice(0, -1), one => withRequired(one, path.at(-1) ?? ''))
       }
       if (!('inRequest' in rename)) continue
-      const names = namesOf(rename.earlier)
-      changed = eachSchemaAt(changed, names.slice(0, -1), one => without(one, names.slice(-1)))
+      const names = pathNames(rename.earlier)
+      changed = eachSchemaAt(changed, names.slice(0, -1), one => withoutMember(one, names.slice(-1)))
     }
     return changed
   }
-  for (const moves of movesTo(renames, 'earlier')) {
-    changed = eachSchemaAt(changed, moves[0]?.shared ?? [], one => moveSchemas(one, moves))
+  for (const fieldRenames of fieldRenamesTo(renames, 'earlier')) {
+    changed = eachSchemaAt(changed, fieldRenames[0]?.shared ?? [], one => renameMembers(one, fieldRenames))
   }
   for (const rename of renames) {
     if (!('constant' in rename)) continue
-    const names = namesOf(rename.earlier)
+    const names = pathNames(rename.earlier)
     const constant = { schema: { const: rename.constant }, required: true }
-    changed = eachSchemaAt(changed, names.slice(0, -1), one => having(one, names.slice(-1), constant))
+    changed = eachSchemaAt(changed, names.slice(0, -1), one => withMember(one, names.slice(-1), constant))
   }
   return changed
 }

@@ -5,7 +5,7 @@ export type NamedSchemas = Map<string, JsonSchema>
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const pascal = (name: string): string =>
+const pascalCase = (name: string): string =>
   name
     .split(/[_.]/)
     .filter(word => word !== '')
@@ -13,54 +13,54 @@ const pascal = (name: string): string =>
     .join('')
 
 /** The name of an operation's own schema: customer_create gives CustomerCreate. */
-export const schemaName = pascal
+export const schemaName = pascalCase
 
 const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
 
 /** The name of what a list has: objects of a list of objects have their own name, elements of data are elements. */
 const itemName = (owner: string, property: string): string => {
-  if (property !== 'data') return `${owner}${pascal(singular(property))}`
+  if (property !== 'data') return `${owner}${pascalCase(singular(property))}`
   return owner.endsWith('List') ? owner.slice(0, -'List'.length) : `${owner}Element`
 }
 
 const isObject = (schema: JsonSchema): boolean => isSchema(schema['properties']) && Object.keys(schema['properties']).length > 0
 
 /** Store a schema under a name. Throws if another schema has the name already. */
-const store = (named: NamedSchemas, name: string, schema: JsonSchema): JsonSchema => {
-  const found = named.get(name)
+const storeSchema = (namedSchemas: NamedSchemas, name: string, schema: JsonSchema): JsonSchema => {
+  const found = namedSchemas.get(name)
   if (found !== undefined && JSON.stringify(found) !== JSON.stringify(schema)) throw new Error(`two schemas are called ${name}`)
-  named.set(name, schema)
+  namedSchemas.set(name, schema)
   return { $ref: `#/components/schemas/${name}` }
 }
 
-const mapped = (schemas: JsonSchema, change: (name: string, schema: JsonSchema) => JsonSchema): JsonSchema =>
+const mapSchemas = (schemas: JsonSchema, change: (name: string, schema: JsonSchema) => JsonSchema): JsonSchema =>
   Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, isSchema(one) ? change(name, one) : one]))
 
 /** Name the objects inside a schema that belongs to `owner`; `property` is the member that has it. */
-const nameWithin = (schema: JsonSchema, owner: string, property: string, named: NamedSchemas): JsonSchema => {
+const nameWithin = (schema: JsonSchema, owner: string, property: string, namedSchemas: NamedSchemas): JsonSchema => {
   const { component, description, ...own } = schema
-  const described = description === undefined ? {} : { description }
+  const descriptionOf = description === undefined ? {} : { description }
   if (isObject(own)) {
-    const name = typeof component === 'string' ? component : `${owner}${pascal(property)}`
-    return { ...store(named, name, nameMembers(own, name, named)), ...described }
+    const name = typeof component === 'string' ? component : `${owner}${pascalCase(property)}`
+    return { ...storeSchema(namedSchemas, name, nameMembers(own, name, namedSchemas)), ...descriptionOf }
   }
   const inner = own['items']
   if (isSchema(inner)) {
     const item = typeof inner['component'] === 'string' ? inner['component'] : itemName(owner, property)
-    const items = isObject(inner) ? nameObject(inner, item, named) : nameWithin(inner, owner, property, named)
-    return { ...own, items, ...described }
+    const items = isObject(inner) ? nameObject(inner, item, namedSchemas) : nameWithin(inner, owner, property, namedSchemas)
+    return { ...own, items, ...descriptionOf }
   }
   if (Array.isArray(own['anyOf'])) {
-    const anyOf = own['anyOf'].map(one => (isSchema(one) ? nameWithin(one, owner, property, named) : one))
-    return { ...own, anyOf, ...described }
+    const anyOf = own['anyOf'].map(one => (isSchema(one) ? nameWithin(one, owner, property, namedSchemas) : one))
+    return { ...own, anyOf, ...descriptionOf }
   }
-  return { ...own, ...described }
+  return { ...own, ...descriptionOf }
 }
 
-const nameMembers = (schema: JsonSchema, owner: string, named: NamedSchemas): JsonSchema => {
+const nameMembers = (schema: JsonSchema, owner: string, namedSchemas: NamedSchemas): JsonSchema => {
   const { properties, component: _, ...own } = schema
   if (!isSchema(properties)) return own
-  return { ...own, properties: mapped(properties, (property, one) => nameWithin(one, owner, property, named)) }
+  return { ...own, properties: mapSchemas(properties, (property, one) => nameWithin(one, owner, property, namedSchemas)) }
 }
 
 /**
@@ -68,10 +68,10 @@ const nameMembers = (schema: JsonSchema, owner: string, named: NamedSchemas): Js
  * A list keeps its place and has references as its items; whatever has no members stays as it is.
  * A member `component` of a schema chooses its name; else the name follows from owner and member. Throws for two schemas of one name.
  */
-export const nameObject = (schema: JsonSchema, name: string, named: NamedSchemas): JsonSchema => {
+export const nameObject = (schema: JsonSchema, name: string, namedSchemas: NamedSchemas): JsonSchema => {
   const { component, description, ...own } = schema
-  const chosen = typeof component === 'string' ? component : name
-  const described = description === undefined ? {} : { description }
-  if (isObject(own)) return { ...store(named, chosen, nameMembers(own, chosen, named)), ...described }
-  return nameWithin(schema, name.replace(/Request$/, ''), '', named)
+  const chosenName = typeof component === 'string' ? component : name
+  const descriptionOf = description === undefined ? {} : { description }
+  if (isObject(own)) return { ...storeSchema(namedSchemas, chosenName, nameMembers(own, chosenName, namedSchemas)), ...descriptionOf }
+  return nameWithin(schema, name.replace(/Request$/, ''), '', namedSchemas)
 }

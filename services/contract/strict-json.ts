@@ -1,9 +1,9 @@
+import { runToEnd } from '../domain/at-once.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { deepestLevel, readExactJson } from './exact-json.ts'
-import { type JsonExcess, type JsonLimits, measureJson } from './measure-json.ts'
+import { maxDepth, readExactJson } from './exact-json.ts'
+import { type JsonLimitName, type JsonLimits, measureJson } from './measure-json.ts'
 import { countMembers, scanJson } from './scan-json.ts'
-import { atOnce } from './slices.ts'
-import { type Capacity, type Split, splitSubmission } from './split-submission.ts'
+import { type ElementRanges, type SubmissionLimits, splitSubmission } from './split-submission.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -26,9 +26,9 @@ const quickParse = (text: string): { readonly value: unknown } | undefined => {
 }
 
 /** Escapes that may stand for NUL or half a surrogate pair. */
-const spoilingEscape = /\\u(?:0000|[dD][89a-fA-F])/
+const suspectEscape = /\\u(?:0000|[dD][89a-fA-F])/
 
-const noUtf8 = refused('body_invalid', 'The body is not valid UTF-8; send JSON encoded in UTF-8')
+const notUtf8 = refused('body_invalid', 'The body is not valid UTF-8; send JSON encoded in UTF-8')
 const emptyBody = refused('body_invalid', 'The body is empty; send a JSON value')
 
 /**
@@ -38,27 +38,27 @@ const emptyBody = refused('body_invalid', 'The body is empty; send a JSON value'
  */
 const parseText = (bytes: Uint8Array, level: number): Result<unknown> => {
   const text = decodeUtf8(bytes)
-  if (text === undefined) return noUtf8
+  if (text === undefined) return notUtf8
   if (text.trim() === '') return emptyBody
   const hasEscapes = text.includes('\\')
-  if (!hasEscapes || !spoilingEscape.test(text)) {
+  if (!hasEscapes || !suspectEscape.test(text)) {
     const quick = quickParse(text)
     if (quick !== undefined) {
       const scan = scanJson(bytes, hasEscapes)
-      if (scan.plain && scan.depth + level <= deepestLevel && scan.members === countMembers(quick.value)) return accepted(quick.value)
+      if (scan.isPlain && scan.depth + level <= maxDepth && scan.members === countMembers(quick.value)) return accepted(quick.value)
     }
   }
-  return atOnce(readExactJson(text, level))
+  return runToEnd(readExactJson(text, level))
 }
 
 /** Far more than the largest body of any operation needs. */
-const limits: JsonLimits = { values: 150_000, elements: 20_000, members: 100, levels: deepestLevel }
+const limits: JsonLimits = { values: 150_000, elements: 20_000, members: 100, levels: maxDepth }
 
-const excesses: Readonly<Record<JsonExcess, Result<never>>> = {
+const excessRefusals: Readonly<Record<JsonLimitName, Result<never>>> = {
   values: refused('body_invalid', 'The body has too many values; send fewer members and entries'),
   elements: refused('body_invalid', 'The body has a list of more than 20,000 entries; send fewer entries'),
   members: refused('body_invalid', 'The body has an object of more than 100 members; send the known ones alone'),
-  levels: refused('body_invalid', `The body is nested deeper than ${deepestLevel} levels; send it with fewer`),
+  levels: refused('body_invalid', `The body is nested deeper than ${maxDepth} levels; send it with fewer`),
 }
 
 /**
@@ -67,12 +67,12 @@ const excesses: Readonly<Record<JsonExcess, Result<never>>> = {
  */
 export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
   const measure = yield* measureJson(bytes, limits)
-  if (measure.excess !== null) return excesses[measure.excess]
+  if (measure.excess !== null) return excessRefusals[measure.excess]
   const text = decodeUtf8(bytes)
-  if (text === undefined) return noUtf8
+  if (text === undefined) return notUtf8
   if (text.trim() === '') return emptyBody
   yield
-  const quick = measure.plain && !spoilingEscape.test(text) ? quickParse(text) : undefined
+  const quick = measure.isPlain && !suspectEscape.test(text) ? quickParse(text) : undefined
   yield
   if (quick !== undefined && measure.members === countMembers(quick.value)) return accepted(quick.value)
   return yield* readExactJson(text)
@@ -84,15 +84,15 @@ export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
  * more than 150,000 values, 20,000 elements in a list or 100 members in an object. Number ranges are the fields' to judge.
  * Source: docs/rules/versions-and-transport.md #json-text.
  */
-export const parseJson = (bytes: Uint8Array): Result<unknown> => atOnce(readJson(bytes))
+export const parseJson = (bytes: Uint8Array): Result<unknown> => runToEnd(readJson(bytes))
 
 /** The elements of a submission, and the indexes of those longer than the limit. */
 export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
 
 /** Elements of more bytes are parsed in steps. */
-const longElement = 2 ** 16
+const longElementBytes = 2 ** 16
 /** Elements that are parsed between two points where the work can be interrupted. */
-const elementsAtOnce = 64
+const elementsPerPause = 64
 
 const isContainer = (bytes: Uint8Array, start: number): boolean => bytes[start] === 123 || bytes[start] === 91
 
@@ -104,10 +104,10 @@ const trimmedEnd = (bytes: Uint8Array, start: number, end: number): number => {
 }
 
 function* readElement(bytes: Uint8Array, level: number): Generator<void, Result<unknown>> {
-  if (bytes.length <= longElement) return parseText(bytes, level)
+  if (bytes.length <= longElementBytes) return parseText(bytes, level)
   const text = decodeUtf8(bytes)
   yield
-  return text === undefined ? noUtf8 : yield* readExactJson(text, level)
+  return text === undefined ? notUtf8 : yield* readExactJson(text, level)
 }
 
 /** Number of the line that a byte stands in, from 1. */
@@ -120,7 +120,7 @@ const lineOf = (bytes: Uint8Array, at: number): number => {
 /** Say what is wrong with a list, at its place in the whole. */
 function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
   const text = decodeUtf8(bytes)
-  if (text === undefined) return noUtf8
+  if (text === undefined) return notUtf8
   if (text.trim() === '') return emptyBody
   yield
   const parsed = yield* readExactJson(text)
@@ -128,7 +128,7 @@ function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
 }
 
 /** What a submission holds too much of, or its elements. */
-export type ReadSubmission = Result<Submission> | { readonly ok: false; readonly surplus: Exclude<Split['surplus'], null> }
+export type SubmissionResult = Result<Submission> | { readonly ok: false; readonly excess: Exclude<ElementRanges['excess'], null> }
 
 /**
  * Parse a submission in steps: a JSON list, or one JSON value a line with blank lines left out. Elements longer than `elementLimit` bytes
@@ -138,28 +138,28 @@ export type ReadSubmission = Result<Submission> | { readonly ok: false; readonly
  */
 export function* readSubmission(
   bytes: Uint8Array,
-  inLines: boolean,
-  capacity: Capacity,
-  elementLimit: number,
-): Generator<void, ReadSubmission> {
-  const { surplus, isBroken, starts, ends } = yield* splitSubmission(withoutMark(bytes), inLines, capacity)
-  if (surplus !== null) return { ok: false, surplus }
+  isNdjson: boolean,
+  submissionLimits: SubmissionLimits,
+  maxElementBytes: number,
+): Generator<void, SubmissionResult> {
+  const { excess, isBroken, starts, ends } = yield* splitSubmission(withoutByteOrderMark(bytes), isNdjson, submissionLimits)
+  if (excess !== null) return { ok: false, excess }
   if (isBroken) return yield* refuseList(bytes)
   const elements: unknown[] = []
   const oversized = new Set<number>()
-  const whole = withoutMark(bytes)
+  const content = withoutByteOrderMark(bytes)
   for (const [index, start] of starts.entries()) {
-    const end = inLines ? (ends[index] ?? start) : trimmedEnd(whole, start, ends[index] ?? start)
-    const parsed = yield* readElement(whole.subarray(start, end), inLines ? 0 : 1)
-    if (!parsed.ok && inLines) return refused('body_invalid', `Line ${lineOf(whole, start)}: ${parsed.refusal.message}`)
+    const end = isNdjson ? (ends[index] ?? start) : trimmedEnd(content, start, ends[index] ?? start)
+    const parsed = yield* readElement(content.subarray(start, end), isNdjson ? 0 : 1)
+    if (!parsed.ok && isNdjson) return refused('body_invalid', `Line ${lineOf(content, start)}: ${parsed.refusal.message}`)
     if (!parsed.ok) return yield* refuseList(bytes)
-    if (end - start > elementLimit && (inLines || isContainer(whole, start))) oversized.add(index)
+    if (end - start > maxElementBytes && (isNdjson || isContainer(content, start))) oversized.add(index)
     elements.push(parsed.value)
-    if (index % elementsAtOnce === 0) yield
+    if (index % elementsPerPause === 0) yield
   }
   return accepted({ elements, oversized })
 }
 
 /** Bytes without a byte order mark, which is passed over. */
-const withoutMark = (bytes: Uint8Array): Uint8Array =>
+const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes

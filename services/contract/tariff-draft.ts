@@ -8,7 +8,7 @@ export const tariffDirections = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 export const tariffTypes = ['COMMODITY', 'NON_COMMODITY'] as const
 
 /** A tariff as a caller wants it: its terms judged, its location and provider still to be found. */
-export type TariffDraft = {
+export type TariffInput = {
   readonly locationId: string
   readonly displayName: string | null
   readonly providerId: string | null
@@ -18,7 +18,7 @@ export type TariffDraft = {
 }
 
 /** A tariff as a caller wants it, its terms still to be judged. */
-type SentTariff = Omit<TariffDraft, 'terms'> & { readonly terms: TariffTermsInput }
+type TariffRequest = Omit<TariffInput, 'terms'> & { readonly terms: TariffTermsInput }
 
 /** The body that creates a tariff; `readTariffDraft` judges its terms. */
 export const tariffCreation = fields({
@@ -33,7 +33,7 @@ export const tariffCreation = fields({
   timezone: optional(text()).describe('May be given if it is that of the location.'),
   connection_type: optional(word('MANUAL')),
   schedule: optional(scheduleFrame).describe('Prices by time. With market_rates it may be left out: all day at the market price.'),
-}).transform((wire, context): SentTariff => {
+}).transform((wire, context): TariffRequest => {
   const schedule = wire.schedule ?? (wire.market_rates === true ? marketSchedule : undefined)
   if (schedule === undefined) return refuseField(context, 'field_required', 'is required, unless market_rates is true', ['schedule'])
   return {
@@ -53,7 +53,7 @@ export const tariffCreation = fields({
 })
 
 /** Judge the terms of a tariff that was sent, in steps. Refuses what the domain refuses, with the place in the schedule. */
-export function* readTariffDraft({ terms, ...sent }: SentTariff): Generator<void, Result<TariffDraft>> {
+export function* readTariffDraft({ terms, ...sent }: TariffRequest): Generator<void, Result<TariffInput>> {
   const read = yield* readTariffTermsInSteps(terms)
   return read.ok ? accepted({ ...sent, terms: read.value }) : read
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Hours, ScheduleEntry } from '../domain/tariff/tariff.ts'
+import type { ScheduleEntry, TimeBand } from '../domain/tariff/tariff.ts'
 import type { ScheduleEntryInput } from '../domain/tariff/validate-schedule.ts'
 import { orNull } from './answer-field.ts'
 import { nanoNumber, numberText } from './exact-number.ts'
@@ -28,7 +28,7 @@ const hours = fields({
 const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
 
 /** A choice that may be left out, which means every one. */
-const orEvery = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
+const optionalList = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
 
 /**
  * Read the frame of a schedule: lists, texts, and numbers as the texts that were sent. Words, times and prices are the
@@ -36,11 +36,11 @@ const orEvery = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().trans
  */
 export const scheduleFrame = z.array(
   fields({
-    months: orEvery(z.array(z.string())).describe('Jan … Dec, or All; none: All.'),
-    dates: orEvery(z.array(dayOfMonth)).describe('Days of the month, 1 to 31; none: every day.'),
+    months: optionalList(z.array(z.string())).describe('Jan … Dec, or All; none: All.'),
+    dates: optionalList(z.array(dayOfMonth)).describe('Days of the month, 1 to 31; none: every day.'),
     days_and_hours: z.array(
       fields({
-        days: orEvery(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All; none: All.'),
+        days: optionalList(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All; none: All.'),
         hours: z.array(hours),
       }).meta({ component: 'DaysAndHoursInput' }),
     ),
@@ -89,7 +89,7 @@ const clockText = (second: number): string => {
 }
 
 /** Prices and fractions are integers of 1e-9; a bound in 1e-6 Wh is the same in 1e-9 kWh. */
-const bandToWire = ({ validFrom, validTo, rate: tiers }: Hours) => ({
+const timeBandToWire = ({ validFrom, validTo, rate: tiers }: TimeBand) => ({
   valid_from: clockText(validFrom),
   valid_to: clockText(validTo),
   rate: tiers.map(tier => ({
@@ -101,13 +101,13 @@ const bandToWire = ({ validFrom, validTo, rate: tiers }: Hours) => ({
 })
 
 /** Bands that are written between two points where the work can be interrupted. */
-const bandsAtOnce = 16
+const timeBandsPerPause = 16
 
-function* bandsToWire(bands: readonly Hours[]): Generator<void, ReturnType<typeof bandToWire>[]> {
+function* timeBandsToWire(timeBands: readonly TimeBand[]): Generator<void, ReturnType<typeof timeBandToWire>[]> {
   const written = []
-  for (const [index, band] of bands.entries()) {
-    written.push(bandToWire(band))
-    if (index % bandsAtOnce === 0) yield
+  for (const [index, timeBand] of timeBands.entries()) {
+    written.push(timeBandToWire(timeBand))
+    if (index % timeBandsPerPause === 0) yield
   }
   return written
 }
@@ -117,7 +117,7 @@ export function* scheduleToWire(schedule: readonly ScheduleEntry[], withDates: b
   const entries = []
   for (const { months, dates, daysAndHours } of schedule) {
     const blocks = []
-    for (const { days, hours } of daysAndHours) blocks.push({ days: [...days], hours: yield* bandsToWire(hours) })
+    for (const { days, hours } of daysAndHours) blocks.push({ days: [...days], hours: yield* timeBandsToWire(hours) })
     entries.push({ months: [...months], ...(withDates ? { dates: [...dates] } : {}), days_and_hours: blocks })
   }
   return entries

@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../domain/tariff/tariff.ts'
 import { scheduleAt, schedulesOf } from '../domain/tariff/tariff-version.ts'
-import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
+import { acceptedMessage, idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { clearable, fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
-import type { Layout } from './layout.ts'
+import type { ApiVersion } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, type Method, type Route } from './operation.ts'
 import { flag, parameters } from './parameter.ts'
-import { locationPlace } from './reference.ts'
+import { locationOnly } from './reference.ts'
 import { tariffCreation, tariffDirections, tariffTypes } from './tariff-draft.ts'
 import { scheduleFrame, scheduleShape, scheduleToWire } from './tariff-schedule.ts'
 
@@ -19,7 +19,7 @@ const tariffShape = z.object({
   id: idText('trf'),
   object: z.literal('tariff'),
   location_id: idText('loc'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   is_linked: z.boolean().describe('Whether Connect keeps it, from a provider or its library.'),
   connection_type: z.enum(connectionTypes),
   direction: z.enum(tariffDirections),
@@ -40,8 +40,8 @@ const tariffShape = z.object({
       }),
     )
     .describe('All prices of the tariff, ascending. Each applies until the next one.'),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type TariffWire = z.output<typeof tariffShape>
@@ -105,14 +105,14 @@ export function* tariffToWire(
   }
 }
 
-const collection = { current: '/tariffs', earlier: '/tariffs/elements' } as const satisfies Record<Layout, string>
+const collectionPaths = { current: '/tariffs', earlier: '/tariffs/elements' } as const satisfies Record<ApiVersion, string>
 
 /** The `url` of tariff lists. */
-export const tariffListUrl = (layout: Layout): string => collection[layout]
+export const tariffListUrl = (apiVersion: ApiVersion): string => collectionPaths[apiVersion]
 
-const routes = (method: Method, rest = ''): Readonly<Record<Layout, readonly Route[]>> => ({
-  current: [{ method, path: `${collection.current}${rest}` }],
-  earlier: [{ method, path: `${collection.earlier}${rest}` }],
+const routes = (method: Method, rest = ''): Readonly<Record<ApiVersion, readonly Route[]>> => ({
+  current: [{ method, path: `${collectionPaths.current}${rest}` }],
+  earlier: [{ method, path: `${collectionPaths.earlier}${rest}` }],
 })
 
 const exampleSchedule = {
@@ -161,7 +161,7 @@ export const tariffCreate = defineOperation({
   tag,
   access: 'all',
   routes: routes('POST'),
-  references: { body: { location_id: locationPlace } },
+  references: { body: { location_id: locationOnly } },
   body: tariffCreation,
   answer,
   status: 200,
@@ -196,7 +196,7 @@ export const tariffList = defineOperation({
   tag,
   access: 'read',
   routes: routes('GET'),
-  references: { query: { location_id: locationPlace } },
+  references: { query: { location_id: locationOnly } },
   query: listParameters({
     location_id: objectIdentifier('loc').optional().describe('Only the tariffs of this location.'),
     direction: word(...tariffDirections).optional(),
@@ -246,7 +246,7 @@ export const tariffUpdate = defineOperation({
   tag,
   access: 'all',
   routes: routes('PATCH', '/{id}'),
-  references: { body: { location_id: locationPlace } },
+  references: { body: { location_id: locationOnly } },
   body: fields({ ...fixedMembers(tariffShape), ...tariffPatch }).superRefine((patch, context) => {
     if (patch.effective_from !== undefined && patch.schedule === undefined) {
       refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { count, idText, instantText, orNull, stored } from './answer-field.ts'
+import { count, idText, instantText, orNull, storedMembers } from './answer-field.ts'
 import { fields, identifier, word } from './field.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
@@ -10,7 +10,7 @@ const statuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
 const deliveryShape = z.object({
   id: idText('whd'),
   object: z.literal('webhook_delivery'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   endpoint_id: idText('whe'),
   event_id: idText('evt'),
   event_type: z.string(),
@@ -18,8 +18,8 @@ const deliveryShape = z.object({
   attempts: count.describe('Made since it was last sent again.'),
   next_attempt: orNull(instantText).describe('When it is tried next; null once it is delivered or given up.'),
   last_attempt: orNull(instantText),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type WebhookDeliveryWire = z.output<typeof deliveryShape>
@@ -60,7 +60,7 @@ export const webhookDeliveryToWire = (delivery: WebhookDelivery): WebhookDeliver
 const attemptShape = z.object({
   id: idText('wha'),
   object: z.literal('webhook_attempt'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   endpoint_id: idText('whe'),
   delivery_id: idText('whd'),
   succeeded: z.boolean(),
@@ -70,8 +70,8 @@ const attemptShape = z.object({
   ),
   duration_ms: count,
   response_body: z.string().describe('The first 16 KiB of the answer.'),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type WebhookAttemptWire = z.output<typeof attemptShape>
@@ -106,38 +106,38 @@ export const webhookAttemptToWire = (attempt: WebhookAttempt): WebhookAttemptWir
   account_id: attempt.accountId,
 })
 
-const ids = { live_mode: false, endpoint_id: 'whe_0198c0ffee00112233445566' } as const
-const made = { time_created: '2025-09-14T10:00:00Z', account_id: 'acc_0198c0ffee00112233445566' } as const
+const exampleIds = { live_mode: false, endpoint_id: 'whe_0198c0ffee00112233445566' } as const
+const exampleOwner = { time_created: '2025-09-14T10:00:00Z', account_id: 'acc_0198c0ffee00112233445566' } as const
 
 const example: WebhookDeliveryWire = {
   id: 'whd_0198c0ffee00112233445566',
   object: 'webhook_delivery',
-  ...ids,
+  ...exampleIds,
   event_id: 'evt_0198c0ffee00112233445566',
   event_type: 'customer.create',
   status: 'DELIVERED',
   attempts: 1,
   next_attempt: null,
   last_attempt: '2025-09-14T10:00:00.120Z',
-  ...made,
+  ...exampleOwner,
 }
 
 const attemptExample: WebhookAttemptWire = {
   id: 'wha_0198c0ffee00112233445566',
   object: 'webhook_attempt',
-  ...ids,
+  ...exampleIds,
   delivery_id: example.id,
   succeeded: true,
   status_code: 204,
   error: null,
   duration_ms: 48,
   response_body: '',
-  ...made,
+  ...exampleOwner,
 }
 
 const tag = 'Webhooks'
 const answer = { name: 'WebhookDelivery', shape: deliveryShape }
-const pending = { ...example, status: 'PENDING', attempts: 0, next_attempt: '2025-09-14T10:00:00Z', last_attempt: null } as const
+const pendingExample = { ...example, status: 'PENDING', attempts: 0, next_attempt: '2025-09-14T10:00:00Z', last_attempt: null } as const
 
 export const webhookTest = defineOperation({
   id: 'webhook_test',
@@ -152,7 +152,7 @@ export const webhookTest = defineOperation({
   status: 201,
   idempotent: true,
   refusals: ['webhook_endpoint_disabled'],
-  examples: { body: {}, answer: { ...pending, event_type: 'webhook_endpoint.test' } },
+  examples: { body: {}, answer: { ...pendingExample, event_type: 'webhook_endpoint.test' } },
 })
 
 export const webhookDeliveryList = defineOperation({
@@ -171,7 +171,7 @@ export const webhookDeliveryList = defineOperation({
   answer: { name: 'WebhookDeliveryList', shape: listEnvelope(deliveryShape) },
   status: 200,
   refusals: ['cursor_not_found'],
-  examples: { answer: { object: 'list', url: `/webhooks/${ids.endpoint_id}/deliveries`, has_more: false, data: [example] } },
+  examples: { answer: { object: 'list', url: `/webhooks/${exampleIds.endpoint_id}/deliveries`, has_more: false, data: [example] } },
 })
 
 export const webhookDeliveryRetrieve = defineOperation({
@@ -201,7 +201,7 @@ export const webhookAttemptList = defineOperation({
   examples: {
     answer: {
       object: 'list',
-      url: `/webhooks/${ids.endpoint_id}/deliveries/${example.id}/attempts`,
+      url: `/webhooks/${exampleIds.endpoint_id}/deliveries/${example.id}/attempts`,
       has_more: false,
       data: [attemptExample],
     },
@@ -221,5 +221,5 @@ export const webhookDeliveryResend = defineOperation({
   status: 200,
   idempotent: true,
   refusals: ['webhook_endpoint_disabled'],
-  examples: { body: {}, answer: pending },
+  examples: { body: {}, answer: pendingExample },
 })

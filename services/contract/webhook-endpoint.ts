@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
-import { acceptedMessage, idText, instantText, orNull, stored } from './answer-field.ts'
-import { unknownFilter } from './event-type.ts'
+import { acceptedMessage, idText, instantText, orNull, storedMembers } from './answer-field.ts'
+import { explainUnknownFilter } from './event-type.ts'
 import { clearable, fields, listOf, optional, text, word } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
-import { type Layout, versionOf } from './layout.ts'
+import { type ApiVersion, apiVersionDates } from './layout.ts'
 import { listEnvelope, listParameters } from './list.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 
-const members = {
+const endpointMembers = {
   id: idText('whe'),
   object: z.literal('webhook_endpoint'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   url: z.string(),
   event_types: z.array(z.string()),
   description: orNull(z.string()),
@@ -22,13 +22,13 @@ const members = {
     'CALLER: by an update; GONE: it answered 410; FAILING: 5 days of nothing but failures.',
   ),
   failing_since: orNull(instantText).describe('First failure after which nothing succeeded.'),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 }
 
-const endpointShape = z.object(members)
+const endpointShape = z.object(endpointMembers)
 const endpointWithSecretShape = z.object({
-  ...members,
+  ...endpointMembers,
   secret: z.string().describe('Signs what is sent, by Standard Webhooks 1.0. Shown in this answer alone.'),
 })
 
@@ -42,7 +42,7 @@ export type WebhookEndpoint = {
   readonly url: string
   readonly eventTypes: readonly string[]
   readonly description: string | null
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   readonly failingSince: number | null
   readonly disabledReason: 'CALLER' | 'GONE' | 'FAILING' | null
   readonly createdAt: number
@@ -56,7 +56,7 @@ export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpoin
   url: endpoint.url,
   event_types: [...endpoint.eventTypes],
   description: endpoint.description,
-  api_version: versionOf[endpoint.layout],
+  api_version: apiVersionDates[endpoint.apiVersion],
   status: endpoint.disabledReason === null ? 'ENABLED' : 'DISABLED',
   disabled_reason: endpoint.disabledReason,
   failing_since: endpoint.failingSince === null ? null : writeInstant(endpoint.failingSince),
@@ -74,7 +74,7 @@ const eventTypes = listOf(text().meta({ examples: ['customer.*'] }), { min: 1, m
  */
 export const refuseFilters = (filters: readonly string[], stored: readonly string[] = []): Refusal | null => {
   for (const [index, filter] of filters.entries()) {
-    const message = stored.includes(filter) ? null : unknownFilter(filter)
+    const message = stored.includes(filter) ? null : explainUnknownFilter(filter)
     if (message !== null) return refused('field_invalid', message, `event_types[${index}]`).refusal
   }
   return null
@@ -93,7 +93,7 @@ const example: WebhookEndpointWire = {
   url: 'https://example.com/webhooks',
   event_types: ['customer.*', 'location.update'],
   description: 'Billing',
-  api_version: versionOf.current,
+  api_version: apiVersionDates.current,
   status: 'ENABLED',
   disabled_reason: null,
   failing_since: null,

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
-import { count, idText, instantText, stored } from './answer-field.ts'
+import { count, idText, instantText, storedMembers } from './answer-field.ts'
 import { fields, instant, optional, refuseField } from './field.ts'
 import { defineOperation, sameRoute } from './operation.ts'
 
 const resendShape = z.object({
   id: idText('whr'),
   object: z.literal('webhook_resend'),
-  live_mode: stored.live_mode,
+  live_mode: storedMembers.live_mode,
   endpoint_id: idText('whe'),
   start_time: instantText,
   end_time: instantText,
@@ -16,8 +16,8 @@ const resendShape = z.object({
   events_total: count.describe('Events of the account in this span.'),
   events_done: count.describe('Of these, looked at so far.'),
   deliveries_queued: count.describe('Of these, to be sent again.'),
-  time_created: stored.time_created,
-  account_id: stored.account_id,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
 })
 
 export type WebhookResendWire = z.output<typeof resendShape>

@@ -1,19 +1,19 @@
 import type { Codec } from '../platform/log/codec.ts'
 import type { AcceptedRecord, DeadLetter, RecordPart } from '../platform/log/messages.ts'
-import { laneKey } from '../platform/log/partition.ts'
-import { versionParts } from '../platform/log/version.ts'
-import type { LaneRecord, Origin } from './settle.ts'
+import { partitionKey } from '../platform/log/partition.ts'
+import { rowVersionParts } from '../platform/log/version.ts'
+import type { MessageOrigin, RecordToCost } from './settle.ts'
 
 /** A record for which there is no cost because the pure code threw, or its location is not known at all. */
-export type PoisonRecord = { readonly entry: LaneRecord; readonly code: string; readonly reason: string }
+export type PoisonRecord = { readonly entry: RecordToCost; readonly code: string; readonly reason: string }
 
 /** Why and when something was put aside; `position` is -1 for a whole message. */
-type Cause = { readonly position: number; readonly code: string; readonly reason: string; readonly at: number }
+type DeadLetterReason = { readonly position: number; readonly code: string; readonly reason: string; readonly at: number }
 
 /** Lay a message aside as it came, with the reason for which it cannot be handled. */
-export const deadLetterOf = ({ lane, message }: Origin, { position, code, reason, at }: Cause): DeadLetter => ({
-  topic: lane.topic,
-  partition: lane.partition,
+export const deadLetterOf = ({ assignment, message }: MessageOrigin, { position, code, reason, at }: DeadLetterReason): DeadLetter => ({
+  topic: assignment.topic,
+  partition: assignment.partition,
   offset: message.offset,
   position,
   timestamp: message.timestamp,
@@ -31,7 +31,7 @@ export const deadLetterOf = ({ lane, message }: Origin, { position, code, reason
  */
 export const deadLetterOfRecord = (
   { entry, code, reason }: PoisonRecord,
-  codec: Pick<Codec, 'encodeLane'>,
+  codec: Pick<Codec, 'encodeMeterMessage'>,
   at: number,
 ): DeadLetter | null => {
   const { record, part, origin, sourceVersion, isWithdrawn } = entry
@@ -39,8 +39,8 @@ export const deadLetterOfRecord = (
   if (isWithdrawn !== undefined) return deadLetterOf(origin, { position: -1, code, reason, at })
   const chunk = { ...(part as RecordPart), records: [record as AcceptedRecord] }
   return {
-    ...deadLetterOf(origin, { position: versionParts(sourceVersion).position, code, reason, at }),
-    key: laneKey(part.accountId, record.locationId),
-    value: codec.encodeLane({ kind: 'records', parts: [chunk] }),
+    ...deadLetterOf(origin, { position: rowVersionParts(sourceVersion).position, code, reason, at }),
+    key: partitionKey(part.accountId, record.locationId),
+    value: codec.encodeMeterMessage({ kind: 'records', parts: [chunk] }),
   }
 }

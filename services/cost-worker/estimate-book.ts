@@ -1,13 +1,13 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { estimatedObjects } from '../platform/clickhouse/meter-cost-counts.ts'
 import { isEstimate } from './lane-group.ts'
-import type { LaneRecord } from './settle.ts'
+import type { RecordToCost } from './settle.ts'
 
 /** Which objects have estimates, so that the records of all others need not look for any. */
-export type EstimateBook = {
+export type EstimateIndex = {
   /** Take note of a step's estimates; read what is stored, the first time. */
-  readonly learn: (records: ReadonlyMap<string, readonly LaneRecord[]>) => Promise<void>
-  readonly has: (record: LaneRecord['record']) => boolean
+  readonly addRecords: (records: ReadonlyMap<string, readonly RecordToCost[]>) => Promise<void>
+  readonly has: (record: RecordToCost['record']) => boolean
   /** Forget all: it is read again. */
   readonly drop: () => void
 }
@@ -16,32 +16,32 @@ const keyOf = ({ locationId, deviceId }: { readonly locationId: string; readonly
   `${locationId}/${deviceId ?? ''}`
 
 /** Make the book over the stored rows. An object once noted stays in it: that only costs time. */
-export const estimateBook = (db: ClickHouse): EstimateBook => {
-  let known: Set<string> | null = null
-  let reading: Promise<Set<string>> | null = null
+export const estimateIndex = (db: ClickHouse): EstimateIndex => {
+  let knownObjects: Set<string> | null = null
+  let loading: Promise<Set<string>> | null = null
 
   const read = async (): Promise<Set<string>> => {
     const found = new Set((await estimatedObjects(db)).map(keyOf))
-    known = found
+    knownObjects = found
     return found
   }
 
   return {
-    learn: async records => {
+    addRecords: async records => {
       // Steps and slow work may learn at the same time: what one has noted must not be read over.
-      reading ??= read().catch(error => {
-        reading = null
+      loading ??= read().catch(error => {
+        loading = null
         throw error
       })
-      const known = await reading
+      const knownObjects = await loading
       for (const entries of records.values()) {
-        for (const { record } of entries) if (isEstimate(record.confidence)) known.add(keyOf(record))
+        for (const { record } of entries) if (isEstimate(record.confidence)) knownObjects.add(keyOf(record))
       }
     },
-    has: record => known !== null && known.size > 0 && known.has(keyOf(record)),
+    has: record => knownObjects !== null && knownObjects.size > 0 && knownObjects.has(keyOf(record)),
     drop: () => {
-      known = null
-      reading = null
+      knownObjects = null
+      loading = null
     },
   }
 }

@@ -1,128 +1,139 @@
 import type { ChunkHeaders } from '../platform/log/chunk-headers.ts'
 import type { PoisonRecord } from './dead-letter.ts'
-import type { Reached } from './lane-buffer.ts'
-import type { PutAside } from './ledger.ts'
-import type { StepAccount } from './step.ts'
+import type { CommitPoint } from './lane-buffer.ts'
+import type { DeadLetterEntry } from './ledger.ts'
+import type { StepSummary } from './step.ts'
 
 /** What is to be told in receipts. */
-export type Receipts = { readonly step: StepAccount; readonly poison: readonly PoisonRecord[] }
+export type ReceiptInput = { readonly summary: StepSummary; readonly poison: readonly PoisonRecord[] }
 
 /** Slow work of a step for one account: its portions that are not stored yet, and what receipts wait for them. */
-type SlowShare = { left: number; readonly chunks: readonly ChunkHeaders[]; readonly poison: PoisonRecord[] }
+type SlowAccountWork = { remaining: number; readonly chunks: readonly ChunkHeaders[]; readonly poison: PoisonRecord[] }
 
 /**
  * A step whose effects are under way. Its offsets are committed once all of it is stored, and all before it in the lane; receipts are
  * written for what is stored, so that slow work of one account keeps no other waiting.
  */
-export type OwedStep = {
-  account: StepAccount
+export type PendingStep = {
+  summary: StepSummary
   poison: readonly PoisonRecord[]
-  readonly aside: PutAside[]
-  open: readonly Reached[]
+  readonly deadLetters: DeadLetterEntry[]
+  uncommitted: readonly CommitPoint[]
   isStored: boolean
   isReceipted: boolean
-  readonly slow: Map<string, SlowShare>
+  readonly slowByAccount: Map<string, SlowAccountWork>
   /** Portions that are not stored yet, by partition. */
-  readonly slowLanes: Map<number, number>
+  readonly slowTasksByPartition: Map<number, number>
 }
 
 /**
  * What may be told and committed now. `ended`: by partition, the steps that end in it with that commit, which stand although all else may be
  * forgotten while it is under way.
  */
-export type Due = {
-  readonly receipts: readonly Receipts[]
-  readonly reached: readonly Reached[]
-  readonly ended: ReadonlyMap<number, readonly OwedStep[]>
+export type DueWork = {
+  readonly receipts: readonly ReceiptInput[]
+  readonly commitPoints: readonly CommitPoint[]
+  readonly endedSteps: ReadonlyMap<number, readonly PendingStep[]>
 }
 
-export type OwedSteps = {
-  readonly add: (step: OwedStep) => void
+export type PendingSteps = {
+  readonly add: (step: PendingStep) => void
   readonly isEmpty: () => boolean
-  readonly due: () => Due
+  readonly findDue: () => DueWork
   /** Told when receipts of `due` are written. */
-  readonly receipted: (receipts: readonly Receipts[]) => void
+  readonly markReceipted: (receipts: readonly ReceiptInput[]) => void
   /** Told when a lane of `due` is committed. */
-  readonly committed: (partition: number, next: number) => void
+  readonly markCommitted: (partition: number, nextOffset: number) => void
   readonly clear: () => void
 }
 
-const nothing: StepAccount = { lanes: new Map(), submissions: [], chunks: [], unreadable: [], poison: [] }
+const emptySummary: StepSummary = { partitionCounts: new Map(), submissions: [], chunks: [], unreadableChunks: [], poison: [] }
 
 /** Begin to account for a step that is not stored yet. */
-export const owedStep = (account: StepAccount, open: readonly Reached[]): OwedStep => ({
-  ...{ account, poison: [], aside: [], open, isStored: false, isReceipted: false, slow: new Map(), slowLanes: new Map() },
+export const pendingStep = (summary: StepSummary, uncommitted: readonly CommitPoint[]): PendingStep => ({
+  ...{
+    summary,
+    poison: [],
+    deadLetters: [],
+    uncommitted,
+    isStored: false,
+    isReceipted: false,
+    slowByAccount: new Map(),
+    slowTasksByPartition: new Map(),
+  },
 })
 
 /** A portion of slow work of a step is stored. */
-export const endPortion = (step: OwedStep, accountId: string, partition: number): void => {
-  const share = step.slow.get(accountId)
-  if (share !== undefined) share.left -= 1
-  step.slowLanes.set(partition, (step.slowLanes.get(partition) ?? 0) - 1)
+export const finishSlowTask = (step: PendingStep, accountId: string, partition: number): void => {
+  const accountWork = step.slowByAccount.get(accountId)
+  if (accountWork !== undefined) accountWork.remaining -= 1
+  step.slowTasksByPartition.set(partition, (step.slowTasksByPartition.get(partition) ?? 0) - 1)
 }
 
-const isHeld = (step: OwedStep, { lane }: Reached): boolean => !step.isStored || (step.slowLanes.get(lane.partition) ?? 0) > 0
+const isBlocked = (step: PendingStep, { assignment }: CommitPoint): boolean =>
+  !step.isStored || (step.slowTasksByPartition.get(assignment.partition) ?? 0) > 0
 
 /** Keep the accounts of steps until all is told and committed, in the order of the steps. */
-export const owedSteps = (): OwedSteps => {
-  let steps: OwedStep[] = []
-  const told = new Map<Receipts, () => void>()
+export const pendingSteps = (): PendingSteps => {
+  let steps: PendingStep[] = []
+  const markWritten = new Map<ReceiptInput, () => void>()
 
-  const receiptsOf = (step: OwedStep): readonly Receipts[] => {
-    const found: Receipts[] = []
+  const receiptsOf = (step: PendingStep): readonly ReceiptInput[] => {
+    const found: ReceiptInput[] = []
     if (step.isStored && !step.isReceipted) {
-      const receipts = { step: step.account, poison: step.poison }
+      const receipts = { summary: step.summary, poison: step.poison }
       found.push(receipts)
-      told.set(receipts, () => {
+      markWritten.set(receipts, () => {
         step.isReceipted = true
-        step.account = { ...nothing, lanes: step.account.lanes }
+        step.summary = { ...emptySummary, partitionCounts: step.summary.partitionCounts }
         step.poison = []
       })
     }
-    for (const [accountId, { left, chunks, poison }] of step.slow) {
+    for (const [accountId, { remaining, chunks, poison }] of step.slowByAccount) {
       // What a batch brought of other locations is stored with the step.
-      if (left > 0 || !step.isStored) continue
-      const receipts = { step: { ...nothing, chunks }, poison }
+      if (remaining > 0 || !step.isStored) continue
+      const receipts = { summary: { ...emptySummary, chunks }, poison }
       found.push(receipts)
-      told.set(receipts, () => step.slow.delete(accountId))
+      markWritten.set(receipts, () => step.slowByAccount.delete(accountId))
     }
     return found
   }
 
-  const forgetDone = (): void => {
-    steps = steps.filter(step => step.open.length > 0 || !step.isReceipted || step.slow.size > 0)
+  const removeFinished = (): void => {
+    steps = steps.filter(step => step.uncommitted.length > 0 || !step.isReceipted || step.slowByAccount.size > 0)
   }
 
   return {
     add: step => steps.push(step),
     isEmpty: () => steps.length === 0,
-    due: () => {
-      told.clear()
-      const held = new Set<number>()
-      const reached: Reached[] = []
-      const ended = new Map<number, OwedStep[]>()
+    findDue: () => {
+      markWritten.clear()
+      const blockedPartitions = new Set<number>()
+      const commitPoints: CommitPoint[] = []
+      const endedSteps = new Map<number, PendingStep[]>()
       for (const step of steps) {
-        for (const one of step.open) {
-          const { partition } = one.lane
-          if (isHeld(step, one)) held.add(partition)
-          if (held.has(partition)) continue
-          reached.push(one)
-          ended.set(partition, [...(ended.get(partition) ?? []), step])
+        for (const point of step.uncommitted) {
+          const { partition } = point.assignment
+          if (isBlocked(step, point)) blockedPartitions.add(partition)
+          if (blockedPartitions.has(partition)) continue
+          commitPoints.push(point)
+          endedSteps.set(partition, [...(endedSteps.get(partition) ?? []), step])
         }
       }
-      return { receipts: steps.flatMap(receiptsOf), reached, ended }
+      return { receipts: steps.flatMap(receiptsOf), commitPoints, endedSteps }
     },
-    receipted: receipts => {
-      for (const one of receipts) told.get(one)?.()
-      forgetDone()
+    markReceipted: receipts => {
+      for (const point of receipts) markWritten.get(point)?.()
+      removeFinished()
     },
-    committed: (partition, next) => {
-      for (const step of steps) step.open = step.open.filter(one => one.lane.partition !== partition || one.next > next)
-      forgetDone()
+    markCommitted: (partition, nextOffset) => {
+      for (const step of steps)
+        step.uncommitted = step.uncommitted.filter(point => point.assignment.partition !== partition || point.nextOffset > nextOffset)
+      removeFinished()
     },
     clear: () => {
       steps = []
-      told.clear()
+      markWritten.clear()
     },
   }
 }

@@ -1,63 +1,63 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
-import { countsEnergy } from '../domain/tariff/snapshot.ts'
+import { hasTieredPrices } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type LongRows, longRowsWithin, type MonthCount, rowsByMonth, startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
-import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
-import type { Order } from '../platform/log/messages.ts'
-import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
-import { startAcross } from './gather-slice.ts'
-import { type Cause, directions } from './lane-group.ts'
-import type { Origin } from './settle.ts'
-import type { SliceBounds } from './settle-slices.ts'
-import { edgesAbout, type LoadBounds } from './step-load.ts'
+import type { QueryInterval, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
+import type { StoredRowRequest } from '../platform/log/messages.ts'
+import type { CachedPricing, PricingCache, PricingRequest } from '../platform/pricing-book.ts'
+import { startOfRowsAcross } from './gather-slice.ts'
+import { directions, type RecostTrigger } from './lane-group.ts'
+import type { MessageOrigin } from './settle.ts'
+import type { RowRangeLimits } from './settle-slices.ts'
+import { estimateEdges, type LoadLimits } from './step-load.ts'
 
 /** An order as it stands in its lane. */
-export type LaneOrder = { readonly order: Order; readonly version: bigint; readonly origin: Origin }
+export type ReceivedRequest = { readonly request: StoredRowRequest; readonly version: bigint; readonly origin: MessageOrigin }
 
 /** A location-month whose rows are costed again. Of a slice, those that start in its span: what reaches into it is of the one before. */
-export type Portion = {
-  readonly isSlice: boolean
+export type RecostTask = {
+  readonly isRange: boolean
   readonly tenant: Tenant
   readonly locationId: string
-  readonly held: HeldPricing
-  readonly cause: Cause
-  readonly of: LaneOrder
+  readonly cachedPricing: CachedPricing
+  readonly trigger: RecostTrigger
+  readonly received: ReceivedRequest
 }
 
 /** An order that cannot be done at a location. */
-export type FailedOrder = { readonly of: LaneOrder; readonly reason: string }
+export type FailedRequest = { readonly received: ReceivedRequest; readonly reason: string }
 
 /** What a step does of its orders, and what goes back to the end of the lane. */
-export type OrderPlan = {
-  readonly portions: readonly Portion[]
-  readonly rest: readonly LaneOrder[]
-  readonly failed: readonly FailedOrder[]
+export type RecostPlan = {
+  readonly tasks: readonly RecostTask[]
+  readonly deferred: readonly ReceivedRequest[]
+  readonly failed: readonly FailedRequest[]
   /** For locations whose rows take long to cost again: to be done beside the steps. */
-  readonly slow: readonly LaneOrder[]
+  readonly slowRequests: readonly ReceivedRequest[]
 }
 
 /**
  * How much a step does of its orders at a time: location-months until about so many rows, of so many locations at most. Fresh records wait
  * for such a step; a smaller one costs nearly as much.
  */
-const orderBudget = { rows: 5_000, locations: 200 }
+const recostBudget = { rows: 5_000, locations: 200 }
 
 /** Locations in a message. */
-const mostInOrder = 500
+const maxLocationsPerRequest = 500
 /** A location-month costs about as much as so many rows, however few it has. */
-const portionRows = 5
+const rowsPerTask = 5
 /** A month that no other portion of the step lies in costs a statement and a part of the table, about as much as so many rows. */
-const newMonthRows = 150
+const rowsPerNewMonth = 150
 /** So many pieces cost about as much as a row. */
-const piecesOfRow = 8
+const piecesPerRow = 8
 
-type Target = { readonly locationId: string; readonly held: HeldPricing; readonly months: readonly MonthCount[] }
+type LocationToRecost = { readonly locationId: string; readonly cachedPricing: CachedPricing; readonly months: readonly MonthCount[] }
 
-type Counted = Span & { readonly rows: number }
+type MonthRows = QueryInterval & { readonly rows: number }
 
 /** The local months of a location that have rows in the order's span, with about how many; the one that holds the span's start always. */
-const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly Counted[] => {
-  const zone = held.snapshot.timeZone
+const monthsToRecost = ({ from, to }: StoredRowRequest, { cachedPricing, months }: LocationToRecost): readonly MonthRows[] => {
+  const zone = cachedPricing.snapshot.timeZone
   const rowsOf = new Map<number, number>()
   const bound = from ?? months[0]?.month
   if (bound === undefined) return []
@@ -74,118 +74,136 @@ const monthSpans = ({ from, to }: Order, { held, months }: Target): readonly Cou
       to: Math.min(nextLocalMonth(zone, start), to ?? Number.POSITIVE_INFINITY),
       rows,
     }))
-    .filter(span => span.from < span.to)
+    .filter(interval => interval.from < interval.to)
 }
 
 /** What is taken of a span at a time: all of it where it has few rows. */
-const sliceOf = async (
+const rangeOf = async (
   db: ClickHouse,
-  { one, tenant }: Look,
-  { locationId, held }: Target,
-  span: Counted,
-  most: number,
-  isCut: boolean,
+  { received, tenant }: SelectedLocations,
+  { locationId, cachedPricing }: LocationToRecost,
+  interval: MonthRows,
+  maxRows: number,
+  isReduced: boolean,
 ) => {
-  const isTiered = directions.some(direction => countsEnergy(held.snapshot, direction))
-  const isSlice = isTierOrder(one) || isCut || (isTiered && span.rows > most)
-  const flows = isSlice && !isTierOrder(one) ? directions.map(direction => ({ tenant, locationId, direction })) : []
+  const isTiered = directions.some(direction => hasTieredPrices(cachedPricing.snapshot, direction))
+  const isRange = isTierRequest(received) || isReduced || (isTiered && interval.rows > maxRows)
+  const flows = isRange && !isTierRequest(received) ? directions.map(direction => ({ tenant, locationId, direction })) : []
   // Rows that share time with the start of a span may begin before it.
-  const from = Math.min(span.from, ...(await Promise.all(flows.map(flow => startAcross(db, flow, span.from)))))
-  if (span.rows <= most && !(isCut && from < span.from)) return { isSlice, from, to: span.to }
-  const start = await startOfRow(db, tenant, locationId, { from, to: span.to }, most)
-  return { isSlice, from, to: start === null ? span.to : Math.max(start, from + 1) }
+  const from = Math.min(interval.from, ...(await Promise.all(flows.map(flow => startOfRowsAcross(db, flow, interval.from)))))
+  if (interval.rows <= maxRows && !(isReduced && from < interval.from)) return { isRange, from, to: interval.to }
+  const start = await startOfRow(db, tenant, locationId, { from, to: interval.to }, maxRows)
+  return { isRange, from, to: start === null ? interval.to : Math.max(start, from + 1) }
 }
 
 /** An order for rows that start in its span; of others, for those that share time with it. */
-export const isTierOrder = ({ order }: Pick<LaneOrder, 'order'>): boolean => order.orderKind === 'TIER'
+export const isTierRequest = ({ request }: Pick<ReceivedRequest, 'request'>): boolean => request.orderKind === 'TIER'
 
 /** Rows of months that have this in common are read and written together. */
-const monthOf = ({ accountId, liveMode }: Tenant, { from }: Span): string =>
+const monthOf = ({ accountId, liveMode }: Tenant, { from }: QueryInterval): string =>
   `${accountId}/${liveMode}/${new Date(from).toISOString().slice(0, 7)}`
 
-const isSameBut = (a: LaneOrder, b: LaneOrder): boolean => {
-  const [x, y] = [a.order, b.order]
+const differOnlyInLocations = (a: ReceivedRequest, b: ReceivedRequest): boolean => {
+  const [first, second] = [a.request, b.request]
   return (
-    a.origin.lane.partition === b.origin.lane.partition &&
-    x.orderKind === y.orderKind &&
-    x.accountId === y.accountId &&
-    x.liveMode === y.liveMode &&
-    x.sourceId === y.sourceId &&
-    x.priceRevision === y.priceRevision &&
-    x.locationRevision === y.locationRevision &&
-    x.from === y.from &&
-    x.to === y.to
+    a.origin.assignment.partition === b.origin.assignment.partition &&
+    first.orderKind === second.orderKind &&
+    first.accountId === second.accountId &&
+    first.liveMode === second.liveMode &&
+    first.sourceId === second.sourceId &&
+    first.priceRevision === second.priceRevision &&
+    first.locationRevision === second.locationRevision &&
+    first.from === second.from &&
+    first.to === second.to
   )
 }
 
 /** Put what is left of orders together where only the locations differ. */
-const joined = (rest: readonly LaneOrder[]): readonly LaneOrder[] => {
-  const orders: LaneOrder[] = []
-  for (const one of rest) {
-    const last = orders.at(-1)
-    if (last !== undefined && isSameBut(last, one) && last.order.locationIds.length + one.order.locationIds.length <= mostInOrder) {
-      orders[orders.length - 1] = { ...last, order: { ...last.order, locationIds: [...last.order.locationIds, ...one.order.locationIds] } }
-    } else orders.push(one)
+const mergeRequests = (deferred: readonly ReceivedRequest[]): readonly ReceivedRequest[] => {
+  const requests: ReceivedRequest[] = []
+  for (const received of deferred) {
+    const last = requests.at(-1)
+    if (
+      last !== undefined &&
+      differOnlyInLocations(last, received) &&
+      last.request.locationIds.length + received.request.locationIds.length <= maxLocationsPerRequest
+    ) {
+      requests[requests.length - 1] = {
+        ...last,
+        request: { ...last.request, locationIds: [...last.request.locationIds, ...received.request.locationIds] },
+      }
+    } else requests.push(received)
   }
-  return orders
+  return requests
 }
 
 /** An order of a step, and those of its locations that the step looks at. */
-type Look = { readonly one: LaneOrder; readonly tenant: Tenant; readonly ids: readonly string[] }
+type SelectedLocations = { readonly received: ReceivedRequest; readonly tenant: Tenant; readonly locationIds: readonly string[] }
 
 /** Look at the first locations of a step's orders; a notice of a source's new revision has none. */
-const lookAt = (orders: readonly LaneOrder[], most: number): readonly Look[] => {
-  let room = most
-  return orders.flatMap(one => {
-    const { accountId, liveMode, locationIds } = one.order
+const selectLocations = (requests: readonly ReceivedRequest[], maxLocations: number): readonly SelectedLocations[] => {
+  let remaining = maxLocations
+  return requests.flatMap(received => {
+    const { accountId, liveMode, locationIds } = received.request
     if (accountId === null) return []
-    const ids = locationIds.slice(0, room)
-    room -= ids.length
-    return [{ one, tenant: { accountId, liveMode }, ids }]
+    const ids = locationIds.slice(0, remaining)
+    remaining -= ids.length
+    return [{ received, tenant: { accountId, liveMode }, locationIds: ids }]
   })
 }
 
-const earliest = (bounds: readonly (number | null)[]): number | null =>
-  bounds.reduce((a, b) => (a === null || b === null ? null : Math.min(a, b)))
-const latest = (bounds: readonly (number | null)[]): number | null =>
-  bounds.reduce((a, b) => (a === null || b === null ? null : Math.max(a, b)))
+const earliest = (limits: readonly (number | null)[]): number | null =>
+  limits.reduce((a, b) => (a === null || b === null ? null : Math.min(a, b)))
+const latest = (limits: readonly (number | null)[]): number | null =>
+  limits.reduce((a, b) => (a === null || b === null ? null : Math.max(a, b)))
 
 /** Count the rows of all locations that are looked at, by month: a statement for each account and mode. */
-const countMonths = async (db: ClickHouse, looks: readonly Look[]): Promise<ReadonlyMap<string, readonly MonthCount[]>> => {
+const countMonths = async (
+  db: ClickHouse,
+  selections: readonly SelectedLocations[],
+): Promise<ReadonlyMap<string, readonly MonthCount[]>> => {
   const counts: MonthCount[] = []
-  for (const own of Map.groupBy(looks, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
-    const from = earliest(own.map(({ one }) => one.order.from))
-    const to = latest(own.map(({ one }) => one.order.to))
-    const ids = [...new Set(own.flatMap(look => look.ids))]
-    counts.push(...(await rowsByMonth(db, (own[0] as Look).tenant, ids, from, to)))
+  for (const tenantSelections of Map.groupBy(selections, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
+    const from = earliest(tenantSelections.map(({ received }) => received.request.from))
+    const to = latest(tenantSelections.map(({ received }) => received.request.to))
+    const ids = [...new Set(tenantSelections.flatMap(selection => selection.locationIds))]
+    counts.push(...(await rowsByMonth(db, (tenantSelections[0] as SelectedLocations).tenant, ids, from, to)))
   }
   return Map.groupBy(counts, ({ locationId }) => locationId)
 }
 
 /** The long rows of all locations that are looked at, in the spans of their orders. */
-const longRowsOf = async (db: ClickHouse, looks: readonly Look[]): Promise<ReadonlyMap<string, LongRows>> => {
+const longRowsOf = async (db: ClickHouse, selections: readonly SelectedLocations[]): Promise<ReadonlyMap<string, LongRows>> => {
   const found: LongRows[] = []
-  for (const own of Map.groupBy(looks, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
-    const from = earliest(own.map(({ one }) => one.order.from))
-    const to = latest(own.map(({ one }) => one.order.to))
-    found.push(...(await longRowsWithin(db, (own[0] as Look).tenant, [...new Set(own.flatMap(look => look.ids))], from, to)))
+  for (const tenantSelections of Map.groupBy(selections, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
+    const from = earliest(tenantSelections.map(({ received }) => received.request.from))
+    const to = latest(tenantSelections.map(({ received }) => received.request.to))
+    found.push(
+      ...(await longRowsWithin(
+        db,
+        (tenantSelections[0] as SelectedLocations).tenant,
+        [...new Set(tenantSelections.flatMap(selection => selection.locationIds))],
+        from,
+        to,
+      )),
+    )
   }
-  return new Map(found.map(one => [one.locationId, one]))
+  return new Map(found.map(received => [received.locationId, received]))
 }
 
 /** What bounds how much is done at a time. */
-export type PlanBounds = { readonly slices: SliceBounds; readonly load: LoadBounds }
+export type PlanLimits = { readonly ranges: RowRangeLimits; readonly load: LoadLimits }
 
 type Lengths = { readonly rows: number; readonly lengthMs: number }
 
 /** Rows that have so many pieces in all, and each of them on average. */
-type Pieces = { readonly all: number; readonly ofRow: number }
+type PieceCounts = { readonly total: number; readonly perRow: number }
 
-const piecesOf = (held: HeldPricing, from: number, { rows, lengthMs }: Lengths): Pieces => {
-  if (rows === 0) return { all: 0, ofRow: 0 }
+const pieceCountsOf = (cachedPricing: CachedPricing, from: number, { rows, lengthMs }: Lengths): PieceCounts => {
+  if (rows === 0) return { total: 0, perRow: 0 }
   const lengths = { from, to: Number.POSITIVE_INFINITY, lengthMs, longestMs: lengthMs / rows }
-  const all = Math.max(...directions.map(direction => edgesAbout(held, direction, lengths)))
-  return { all, ofRow: all / rows }
+  const total = Math.max(...directions.map(direction => estimateEdges(cachedPricing, direction, lengths)))
+  return { total, perRow: total / rows }
 }
 
 const noRows: Lengths = { rows: 0, lengthMs: 0 }
@@ -196,22 +214,26 @@ const sumOf = (counts: readonly Lengths[]): Lengths => ({
 })
 
 /** How many rows of a location are costed again at a time: fewer than usual where these, or the long ones among them, have many pieces. */
-const rowsAtOnce = (of: readonly Pieces[], usual: number, { pieces, perRecord }: LoadBounds): number => {
-  let most = usual
-  for (const { all, ofRow } of of) if (all > pieces && ofRow >= perRecord) most = Math.min(most, Math.max(1, Math.floor(pieces / ofRow)))
-  return most
+const rowsAtOnce = (counts: readonly PieceCounts[], usual: number, { maxPieces, minPiecesPerRecord }: LoadLimits): number => {
+  let maxRows = usual
+  for (const { total, perRow } of counts)
+    if (total > maxPieces && perRow >= minPiecesPerRecord) maxRows = Math.min(maxRows, Math.max(1, Math.floor(maxPieces / perRow)))
+  return maxRows
 }
 
 /** The prices of all locations that are looked at, each from the earliest start of its orders on. */
-const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look[]): ReturnType<PricingBook['gather']> => {
-  const asks = new Map<string, PricingAsk>()
-  for (const { one, tenant, ids } of looks) {
+const gatherPrices = (
+  pricing: Pick<PricingCache, 'gather'>,
+  selections: readonly SelectedLocations[],
+): ReturnType<PricingCache['gather']> => {
+  const pricingRequests = new Map<string, PricingRequest>()
+  for (const { received, tenant, locationIds: ids } of selections) {
     for (const locationId of ids) {
-      const from = Math.min(one.order.from ?? 0, asks.get(locationId)?.from ?? Number.POSITIVE_INFINITY)
-      asks.set(locationId, { ...tenant, locationId, from })
+      const from = Math.min(received.request.from ?? 0, pricingRequests.get(locationId)?.from ?? Number.POSITIVE_INFINITY)
+      pricingRequests.set(locationId, { ...tenant, locationId, from })
     }
   }
-  return pricing.gather([...asks.values()])
+  return pricing.gather([...pricingRequests.values()])
 }
 
 /**
@@ -219,71 +241,75 @@ const gatherPrices = (pricing: Pick<PricingBook, 'gather'>, looks: readonly Look
  * lane, so that fresh records never wait for long. Locations whose rows have many pieces are left to slow work, which comes here with `isBeside`
  * and takes some rows of one month at a time.
  */
-export const planOrders = async (
+export const planRecosts = async (
   db: ClickHouse,
-  pricing: Pick<PricingBook, 'gather' | 'faultOf'>,
-  orders: readonly LaneOrder[],
-  { slices: bounds, load }: PlanBounds,
-  isBeside = false,
-): Promise<OrderPlan> => {
-  const looks = lookAt(orders, orderBudget.locations)
-  const [held, counts, long] = [await gatherPrices(pricing, looks), await countMonths(db, looks), await longRowsOf(db, looks)]
-  const portions: Portion[] = []
-  const rest: LaneOrder[] = []
-  const failed: FailedOrder[] = []
-  const slow: LaneOrder[] = []
+  pricing: Pick<PricingCache, 'gather' | 'faultOf'>,
+  requests: readonly ReceivedRequest[],
+  { ranges: limits, load }: PlanLimits,
+  isSlowWork = false,
+): Promise<RecostPlan> => {
+  const selections = selectLocations(requests, recostBudget.locations)
+  const [cachedPricing, counts, longRows] = [
+    await gatherPrices(pricing, selections),
+    await countMonths(db, selections),
+    await longRowsOf(db, selections),
+  ]
+  const tasks: RecostTask[] = []
+  const deferred: ReceivedRequest[] = []
+  const failed: FailedRequest[] = []
+  const slowRequests: ReceivedRequest[] = []
   const months = new Set<string>()
-  let left = orderBudget.rows
+  let remainingRows = recostBudget.rows
 
-  const put = (one: LaneOrder, locationIds: readonly string[], changes: Partial<Order>): void => {
-    if (locationIds.length > 0) rest.push({ ...one, order: { ...one.order, ...changes, locationIds } })
+  const defer = (received: ReceivedRequest, locationIds: readonly string[], changes: Partial<StoredRowRequest>): void => {
+    if (locationIds.length > 0) deferred.push({ ...received, request: { ...received.request, ...changes, locationIds } })
   }
 
   /** Take months of a location until the budget is used up. */
-  const take = async (look: Look, target: Target): Promise<void> => {
-    const { one, tenant } = look
-    const { locationId, held } = target
-    const from = one.order.from ?? target.months[0]?.month ?? 0
-    const pieces = piecesOf(held, from, sumOf(target.months))
-    const most = rowsAtOnce([pieces, piecesOf(held, from, long.get(locationId) ?? noRows)], bounds.rows, load)
-    const isCut = most < bounds.rows
-    if (isCut && !isBeside) {
-      slow.push({ ...one, order: { ...one.order, locationIds: [locationId] } })
+  const planLocation = async (selection: SelectedLocations, target: LocationToRecost): Promise<void> => {
+    const { received, tenant } = selection
+    const { locationId, cachedPricing } = target
+    const from = received.request.from ?? target.months[0]?.month ?? 0
+    const pieces = pieceCountsOf(cachedPricing, from, sumOf(target.months))
+    const maxRows = rowsAtOnce([pieces, pieceCountsOf(cachedPricing, from, longRows.get(locationId) ?? noRows)], limits.rowsAtOnce, load)
+    const isReduced = maxRows < limits.rowsAtOnce
+    if (isReduced && !isSlowWork) {
+      slowRequests.push({ ...received, request: { ...received.request, locationIds: [locationId] } })
       return
     }
-    const spans = monthSpans(one.order, target)
-    for (const span of spans) {
-      if (left <= 0) return put(one, [locationId], { from: span.from })
-      const { isSlice, from, to } = await sliceOf(db, look, target, span, most, isCut)
-      portions.push({ tenant, locationId, held, cause: { from, to, version: one.version }, of: one, isSlice })
-      const month = monthOf(tenant, span)
-      const rows = Math.min(span.rows, bounds.rows) * (1 + pieces.ofRow / piecesOfRow)
-      left -= isCut ? left : rows + portionRows + (months.has(month) ? 0 : newMonthRows)
+    const intervals = monthsToRecost(received.request, target)
+    for (const interval of intervals) {
+      if (remainingRows <= 0) return defer(received, [locationId], { from: interval.from })
+      const { isRange, from, to } = await rangeOf(db, selection, target, interval, maxRows, isReduced)
+      tasks.push({ tenant, locationId, cachedPricing, trigger: { from, to, version: received.version }, received, isRange })
+      const month = monthOf(tenant, interval)
+      const rows = Math.min(interval.rows, limits.rowsAtOnce) * (1 + pieces.perRow / piecesPerRow)
+      remainingRows -= isReduced ? remainingRows : rows + rowsPerTask + (months.has(month) ? 0 : rowsPerNewMonth)
       months.add(month)
-      if (isCut && !isTierOrder(one)) {
+      if (isReduced && !isTierRequest(received)) {
         // Each long row once, however many months it lies in: what follows is done for rows that start there.
-        if (to < span.to || span !== spans.at(-1)) put(one, [locationId], { orderKind: 'TIER', from: to })
+        if (to < interval.to || interval !== intervals.at(-1)) defer(received, [locationId], { orderKind: 'TIER', from: to })
         return
       }
-      if (to === span.to) continue
-      if (!isSlice || isTierOrder(one)) return put(one, [locationId], { from: to })
-      put(one, [locationId], { orderKind: 'TIER', from: to, to: span.to })
-      if (span.to !== one.order.to) put(one, [locationId], { from: span.to })
+      if (to === interval.to) continue
+      if (!isRange || isTierRequest(received)) return defer(received, [locationId], { from: to })
+      defer(received, [locationId], { orderKind: 'TIER', from: to, to: interval.to })
+      if (interval.to !== received.request.to) defer(received, [locationId], { from: interval.to })
       return
     }
   }
 
-  for (const look of looks) {
-    const { one, ids } = look
-    let done = 0
-    for (; done < ids.length && left > 0; done += 1) {
-      const locationId = ids[done] as string
-      const prices = held.get(locationId)
-      const fault = prices === undefined ? pricing.faultOf(locationId) : undefined
-      if (prices !== undefined) await take(look, { locationId, held: prices, months: counts.get(locationId) ?? [] })
-      else if (fault !== undefined) failed.push({ of: one, reason: `${locationId}: ${fault}` })
+  for (const selection of selections) {
+    const { received, locationIds: ids } = selection
+    let plannedCount = 0
+    for (; plannedCount < ids.length && remainingRows > 0; plannedCount += 1) {
+      const locationId = ids[plannedCount] as string
+      const prices = cachedPricing.get(locationId)
+      const reason = prices === undefined ? pricing.faultOf(locationId) : undefined
+      if (prices !== undefined) await planLocation(selection, { locationId, cachedPricing: prices, months: counts.get(locationId) ?? [] })
+      else if (reason !== undefined) failed.push({ received, reason: `${locationId}: ${reason}` })
     }
-    put(one, one.order.locationIds.slice(done), {})
+    defer(received, received.request.locationIds.slice(plannedCount), {})
   }
-  return { portions, rest: joined(rest), failed, slow }
+  return { tasks, deferred: mergeRequests(deferred), failed, slowRequests }
 }

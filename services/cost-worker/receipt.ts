@@ -1,17 +1,17 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type BlockColumn, encodeBlocksInSteps } from '../platform/clickhouse/native-block.ts'
 import { type BatchFailureRow, batchColumns, batchFailureColumns, batchPartColumns } from '../platform/clickhouse/receipts.ts'
-import { inTurns } from '../platform/event-loop-turn.ts'
+import { runInTimeSlices } from '../platform/time-slices.ts'
 import type { PoisonRecord } from './dead-letter.ts'
-import type { StepAccount } from './step.ts'
+import type { StepSummary } from './step.ts'
 
-const refusedOf = ({ submissions }: StepAccount): readonly BatchFailureRow[] =>
+const refusedRows = ({ submissions }: StepSummary): readonly BatchFailureRow[] =>
   submissions.flatMap(({ refused, ...batch }) =>
     refused.map(({ locationId = null, deviceId = null, ...record }) => ({ ...batch, ...record, locationId, deviceId, foundLater: false })),
   )
 
 /** A record that was put aside counts as handled and as failed. */
-const failedLater = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[] =>
+const failedRecordRows = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[] =>
   poison.flatMap(({ entry: { part, record }, reason }) => {
     const { recordNumber, recordReferenceId, locationId, deviceId } = record
     const { accountId, liveMode, batchId } = part
@@ -21,8 +21,8 @@ const failedLater = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[
   })
 
 /** The records of chunks that could not be read at all; their numbers stand in the message's headers. */
-const failedWhole = ({ unreadable }: StepAccount): readonly BatchFailureRow[] =>
-  unreadable.flatMap(({ batches }) =>
+const unreadableChunkRows = ({ unreadableChunks }: StepSummary): readonly BatchFailureRow[] =>
+  unreadableChunks.flatMap(({ batches }) =>
     batches.flatMap(({ recordNumbers, ...batch }) =>
       recordNumbers.map(recordNumber => ({
         ...batch,
@@ -36,22 +36,31 @@ const failedWhole = ({ unreadable }: StepAccount): readonly BatchFailureRow[] =>
     ),
   )
 
-const insert = async <Row>(db: ClickHouse, table: string, columns: readonly BlockColumn<Row>[], rows: readonly Row[]): Promise<void> => {
-  if (rows.length > 0) await db.insert({ table, columns, bytes: await inTurns(encodeBlocksInSteps(columns, rows)) })
+const insertRows = async <Row>(
+  db: ClickHouse,
+  table: string,
+  columns: readonly BlockColumn<Row>[],
+  rows: readonly Row[],
+): Promise<void> => {
+  if (rows.length > 0) await db.insert({ table, columns, bytes: await runInTimeSlices(encodeBlocksInSteps(columns, rows)) })
 }
 
 /** Write records that failed; they never vanish from their receipts. */
 export const writeFailures = (db: ClickHouse, failures: readonly BatchFailureRow[]): Promise<void> =>
-  insert(db, 'meter_batch_failures', batchFailureColumns, failures)
+  insertRows(db, 'meter_batch_failures', batchFailureColumns, failures)
 
 /** Write what steps mean for receipts: after their rows are stored and their poison is kept aside. Repeats write the same rows. */
 export const writeReceipts = async (
   db: ClickHouse,
-  steps: readonly { readonly step: StepAccount; readonly poison: readonly PoisonRecord[] }[],
+  summaries: readonly { readonly summary: StepSummary; readonly poison: readonly PoisonRecord[] }[],
 ): Promise<void> => {
-  const failures = steps.flatMap(({ step, poison }) => [...refusedOf(step), ...failedLater(poison), ...failedWhole(step)])
-  const parts = steps.flatMap(({ step }) =>
-    [...step.chunks, ...step.unreadable].flatMap(({ chunkId, batches }) =>
+  const failures = summaries.flatMap(({ summary, poison }) => [
+    ...refusedRows(summary),
+    ...failedRecordRows(poison),
+    ...unreadableChunkRows(summary),
+  ])
+  const parts = summaries.flatMap(({ summary }) =>
+    [...summary.chunks, ...summary.unreadableChunks].flatMap(({ chunkId, batches }) =>
       batches.map(({ accountId, liveMode, batchId, recordCount }) => ({
         accountId,
         liveMode,
@@ -61,8 +70,8 @@ export const writeReceipts = async (
       })),
     ),
   )
-  const batches = steps.flatMap(({ step }) => step.submissions)
+  const batches = summaries.flatMap(({ summary }) => summary.submissions)
   await writeFailures(db, failures)
-  await insert(db, 'meter_batch_parts', batchPartColumns, parts)
-  await insert(db, 'meter_batches', batchColumns, batches)
+  await insertRows(db, 'meter_batch_parts', batchPartColumns, parts)
+  await insertRows(db, 'meter_batches', batchColumns, batches)
 }

@@ -1,8 +1,8 @@
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
-import { openTurns } from '../platform/event-loop-turn.ts'
+import { startTimeSlices } from '../platform/time-slices.ts'
 
 /** What a step has costed and not stored yet: rows until their pieces are too many to be held, then these are stored before it goes on. */
-export type RowHold = {
+export type RowBuffer = {
   /** Hold a row; true once what is held should be stored before more comes. */
   readonly add: (row: MeterCostRow) => boolean
   /** Store what is held, and let go of it. Rows of one step may be stored in any number of parts: a repeat writes the same ones. */
@@ -11,62 +11,62 @@ export type RowHold = {
    * Take rows as they are costed, storing them part by part; at a null others run if the turn is over. Gives why it ended where costing threw, else null; then what came of it is let
    * go, but for what is stored already: that stands until its cause is repeated.
    */
-  readonly take: (rows: Iterable<MeterCostRow | null>) => Promise<string | null>
+  readonly addAll: (rows: Iterable<MeterCostRow | null>) => Promise<string | null>
   readonly rows: () => readonly MeterCostRow[]
   /** How many were added, stored or not. */
-  readonly added: () => { readonly rows: number; readonly pieces: number }
+  readonly totals: () => { readonly rows: number; readonly pieces: number }
 }
 
 /** A year of quarter hours has 35,000 pieces; each takes about a hundred bytes here, and as many on its way to the store. */
-export const mostPieces = 200_000
+export const maxBufferedPieces = 200_000
 
 const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? pieces.length
 
 /** Make an empty hold; `store` resolves once the rows are stored to last. */
-export const rowHold = (store: (rows: readonly MeterCostRow[]) => Promise<void>, most = mostPieces): RowHold => {
+export const rowBuffer = (store: (rows: readonly MeterCostRow[]) => Promise<void>, maxPieces = maxBufferedPieces): RowBuffer => {
   let rows: MeterCostRow[] = []
-  let [held, all, storedRows] = [0, 0, 0]
+  let [bufferedPieces, totalPieces, storedRows] = [0, 0, 0]
 
   const add = (row: MeterCostRow): boolean => {
     rows.push(row)
-    held += countPieces(row)
-    all += countPieces(row)
-    return held >= most
+    bufferedPieces += countPieces(row)
+    totalPieces += countPieces(row)
+    return bufferedPieces >= maxPieces
   }
 
-  const storeHeld = async (): Promise<void> => {
-    const part = rows
-    if (part.length === 0) return
+  const storeBuffered = async (): Promise<void> => {
+    const batch = rows
+    if (batch.length === 0) return
     rows = []
-    held = 0
-    storedRows += part.length
-    await store(part)
+    bufferedPieces = 0
+    storedRows += batch.length
+    await store(batch)
   }
 
   /** Let go of all rows but the first `count` of the step. */
-  const keepFirst = (count: number): void => {
+  const truncate = (count: number): void => {
     rows.length = Math.max(0, count - storedRows)
-    held = rows.reduce((sum, row) => sum + countPieces(row), 0)
+    bufferedPieces = rows.reduce((sum, row) => sum + countPieces(row), 0)
   }
 
-  const take = async (costed: Iterable<MeterCostRow | null>): Promise<string | null> => {
-    const before = storedRows + rows.length
-    const turns = openTurns()
+  const addAll = async (costed: Iterable<MeterCostRow | null>): Promise<string | null> => {
+    const countBefore = storedRows + rows.length
+    const timeSlice = startTimeSlices()
     const iterator = costed[Symbol.iterator]()
     for (;;) {
       let next: IteratorResult<MeterCostRow | null>
       try {
         next = iterator.next()
       } catch (error) {
-        keepFirst(before)
+        truncate(countBefore)
         return String(error)
       }
       if (next.done === true) return null
       // A store that is away is no fault of the rows: it ends the step.
-      if (next.value !== null && add(next.value)) await storeHeld()
-      if (turns.isOver()) await turns.next()
+      if (next.value !== null && add(next.value)) await storeBuffered()
+      if (timeSlice.isOver()) await timeSlice.pause()
     }
   }
 
-  return { add, store: storeHeld, take, rows: () => rows, added: () => ({ rows: storedRows + rows.length, pieces: all }) }
+  return { add, store: storeBuffered, addAll, rows: () => rows, totals: () => ({ rows: storedRows + rows.length, pieces: totalPieces }) }
 }

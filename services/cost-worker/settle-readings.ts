@@ -1,35 +1,35 @@
 import { fullConfidence } from '../domain/record/check-record.ts'
-import { type RegisterInterval, settleRegister } from '../domain/record/register.ts'
+import { type RegisterInterval, updateRegister } from '../domain/record/register.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { type MeterReadingRow, type ReadingAsk, readingsAround, registerKey } from '../platform/clickhouse/meter-readings.ts'
+import { type MeterReadingRow, type ReadingQuery, readingsAround, registerKey } from '../platform/clickhouse/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/receipts.ts'
 import type { ChunkHeaders } from '../platform/log/chunk-headers.ts'
 import type { ReadingChunk } from '../platform/log/messages.ts'
-import { versionOf } from '../platform/log/version.ts'
-import type { LaneRecord, Origin } from './settle.ts'
+import { rowVersionOf } from '../platform/log/version.ts'
+import type { MessageOrigin, RecordToCost } from './settle.ts'
 
 /** A reading as it stands in its lane, laid out as the row that is stored if it holds. */
-export type LaneReading = { readonly row: MeterReadingRow; readonly origin: Origin }
+export type ReadingToStore = { readonly row: MeterReadingRow; readonly origin: MessageOrigin }
 
 /**
  * An interval to be costed as a record, with the part of its closing reading; withdrawn, it has no energy and the part of its
  * opening reading, and ends where what is withdrawn can have ended. `origin`: the message of the end that changed in this step.
  */
-export type LaneInterval = LaneRecord & { readonly isWithdrawn: boolean }
+export type IntervalToCost = RecordToCost & { readonly isWithdrawn: boolean }
 
-export type SettledReadings = {
+export type ReadingsResult = {
   readonly readings: readonly MeterReadingRow[]
   /** By register in order of arrival, then by start; each record id once. */
-  readonly intervals: readonly LaneInterval[]
+  readonly intervals: readonly IntervalToCost[]
   readonly failures: readonly BatchFailureRow[]
 }
 
 /** Take the readings out of a chunk; a reading's position is its place among the readings of all parts, from 0. */
-export const readingsOfChunk = (chunk: ReadingChunk, { generation }: ChunkHeaders, origin: Origin): readonly LaneReading[] => {
+export const readingsOfChunk = (chunk: ReadingChunk, { generation }: ChunkHeaders, origin: MessageOrigin): readonly ReadingToStore[] => {
   let position = 0
   return chunk.parts.flatMap(({ readings, ...part }) =>
-    readings.map((reading): LaneReading => {
-      const version = versionOf(generation, origin.message.offset, position)
+    readings.map((reading): ReadingToStore => {
+      const version = rowVersionOf(generation, origin.message.offset, position)
       position += 1
       return { row: { ...part, ...reading, version, sourceVersion: version }, origin }
     }),
@@ -45,20 +45,20 @@ export type NewestReadings = Map<string, MeterReadingRow>
  * before: store `failures` before `readings`, and these behind all other rows of the step. `newest` is learned from step to step; clear
  * it where a step did not reach the store, and where a lane came, went or was erased from.
  */
-export const settleReadings = async (db: ClickHouse, arrived: readonly LaneReading[], newest: NewestReadings): Promise<SettledReadings> => {
+export const costReadings = async (db: ClickHouse, arrived: readonly ReadingToStore[], newest: NewestReadings): Promise<ReadingsResult> => {
   const readings: MeterReadingRow[] = []
-  const intervals: LaneInterval[] = []
+  const intervals: IntervalToCost[] = []
   const failures: BatchFailureRow[] = []
   const origins = new Map(arrived.map(({ row, origin }) => [row, origin]))
   const registers = Map.groupBy(origins.keys(), registerKey)
-  const stored = await gather(db, registers, newest)
+  const stored = await gatherStored(db, registers, newest)
   for (const [key, rows] of registers) {
     const before = stored.get(key) ?? []
-    const settled = settleRegister(before, rows)
-    for (const reading of settled.readings) readings.push(reading)
-    for (const interval of settled.intervals) intervals.push(laneIntervalOf(interval, origins))
-    for (const { closing, refusal } of settled.failures) failures.push(...failureOf(closing, `${refusal.code}: ${refusal.message}`))
-    remember(newest, key, [...before, ...settled.readings])
+    const result = updateRegister(before, rows)
+    for (const reading of result.readings) readings.push(reading)
+    for (const interval of result.intervals) intervals.push(intervalToCost(interval, origins))
+    for (const { closing, refusal } of result.failures) failures.push(...failuresOf(closing, `${refusal.code}: ${refusal.message}`))
+    remember(newest, key, [...before, ...result.readings])
   }
   return { readings, intervals, failures }
 }
@@ -66,46 +66,46 @@ export const settleReadings = async (db: ClickHouse, arrived: readonly LaneReadi
 type Registers = ReadonlyMap<string, readonly MeterReadingRow[]>
 
 /** Gather what is stored around the readings of each register. */
-const gather = async (db: ClickHouse, registers: Registers, newest: NewestReadings): Promise<Registers> => {
+const gatherStored = async (db: ClickHouse, registers: Registers, newest: NewestReadings): Promise<Registers> => {
   const stored = new Map<string, readonly MeterReadingRow[]>()
-  const asks: ReadingAsk[] = []
+  const queries: ReadingQuery[] = []
   for (const [key, rows] of registers) {
     const last = newest.get(key)
     if (last !== undefined && rows.every(({ time }) => time > last.time)) stored.set(key, [last])
-    else asks.push(askOf(rows))
+    else queries.push(queryOf(rows))
   }
-  for (const ofTenant of Map.groupBy(asks, ({ register }) => `${register.accountId}/${register.liveMode}`).values()) {
-    const [{ register }] = ofTenant as [ReadingAsk]
-    for (const [key, rows] of Map.groupBy(await readingsAround(db, register, ofTenant), registerKey)) stored.set(key, rows)
+  for (const tenantQueries of Map.groupBy(queries, ({ register }) => `${register.accountId}/${register.liveMode}`).values()) {
+    const [{ register }] = tenantQueries as [ReadingQuery]
+    for (const [key, rows] of Map.groupBy(await readingsAround(db, register, tenantQueries), registerKey)) stored.set(key, rows)
   }
   return stored
 }
 
-const mostRemembered = 100_000
+const maxRememberedRegisters = 100_000
 
 /** Keep the last of a register's readings, which are all there are behind its first new one; of registers those seen last. */
 const remember = (newest: NewestReadings, key: string, rows: readonly MeterReadingRow[]): void => {
   const last = rows.reduce<MeterReadingRow | undefined>(
-    (late, row) => (late === undefined || row.time >= late.time ? row : late),
+    (latest, row) => (latest === undefined || row.time >= latest.time ? row : latest),
     undefined,
   )
   newest.delete(key)
   if (last !== undefined) newest.set(key, last)
   for (const oldest of newest.keys()) {
-    if (newest.size <= mostRemembered) return
+    if (newest.size <= maxRememberedRegisters) return
     newest.delete(oldest)
   }
 }
 
-const askOf = (rows: readonly MeterReadingRow[]): ReadingAsk => ({
+const queryOf = (rows: readonly MeterReadingRow[]): ReadingQuery => ({
   register: rows[0] as MeterReadingRow,
   times: [...new Set(rows.map(({ time }) => time))].sort((a, b) => a - b),
 })
 
-const laneIntervalOf = (
-  { opening, metered, end, version, sourceVersion }: RegisterInterval<MeterReadingRow>,
-  origins: ReadonlyMap<MeterReadingRow, Origin>,
-): LaneInterval => {
+const intervalToCost = (
+  { opening, consumption: metered, end, version, sourceVersion }: RegisterInterval<MeterReadingRow>,
+  origins: ReadonlyMap<MeterReadingRow, MessageOrigin>,
+): IntervalToCost => {
   const part = metered?.closing ?? opening
   const { accountId, liveMode, batchId, receivedAt } = part
   return {
@@ -131,7 +131,7 @@ const laneIntervalOf = (
   }
 }
 
-const failureOf = (reading: MeterReadingRow, error: string): readonly BatchFailureRow[] => {
+const failuresOf = (reading: MeterReadingRow, error: string): readonly BatchFailureRow[] => {
   const { accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId } = reading
   if (batchId === null) return []
   return [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId, foundLater: true, error }]

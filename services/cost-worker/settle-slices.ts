@@ -1,61 +1,65 @@
 import { nextLocalMonth } from '../domain/civil-time.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { startOfRow } from '../platform/clickhouse/meter-cost-counts.ts'
-import type { Span } from '../platform/clickhouse/meter-cost-reads.ts'
-import { lastEnd } from '../platform/clickhouse/meter-cost-slices.ts'
-import { inTurns } from '../platform/event-loop-turn.ts'
-import type { PricingBook } from '../platform/pricing-book.ts'
-import { flowOf, gatherSlice, startAcross } from './gather-slice.ts'
-import { type Cause, type Cluster, type LaneGroup, newestOf } from './lane-group.ts'
-import { type Recosted, recost } from './recost.ts'
-import type { RowHold } from './row-hold.ts'
-import type { LaneRecord } from './settle.ts'
+import type { QueryInterval } from '../platform/clickhouse/meter-cost-reads.ts'
+import { latestEnd } from '../platform/clickhouse/meter-cost-slices.ts'
+import type { PricingCache } from '../platform/pricing-book.ts'
+import { runInTimeSlices } from '../platform/time-slices.ts'
+import { flowOf, gatherRange, startOfRowsAcross } from './gather-slice.ts'
+import { type ChangeSet, highestVersion, type RecostGroup, type RecostTrigger } from './lane-group.ts'
+import { type RecostResult, recost } from './recost.ts'
+import type { RowBuffer } from './row-hold.ts'
+import type { RecordToCost } from './settle.ts'
 
 /** Of a location's month so many rows are held at a time, and costed again at a time. */
-export type SliceBounds = { readonly held: number; readonly rows: number }
+export type RowRangeLimits = { readonly rowsInMemory: number; readonly rowsAtOnce: number }
 
-export const usualSlices: SliceBounds = { held: 20_000, rows: 10_000 }
+export const defaultRowRangeLimits: RowRangeLimits = { rowsInMemory: 20_000, rowsAtOnce: 10_000 }
 
 /** What is known behind a slice that reaches to the end of its cluster. */
-export type SliceEnd = { readonly group: LaneGroup; readonly recosted: Recosted; readonly since: number; readonly to: number }
+export type LastRange = { readonly changeSet: ChangeSet; readonly recosted: RecostResult; readonly since: number; readonly to: number }
 
 /** `owed`: rows that start in this span are yet to be costed again. `failed`: why the pure code threw. */
-export type SlicesSettled = { readonly owed: Span | null; readonly end: SliceEnd | null; readonly failed: string | null }
+export type RangesResult = { readonly pending: QueryInterval | null; readonly lastRange: LastRange | null; readonly failure: string | null }
 
-export type SliceMeans = {
+export type RowRangeDependencies = {
   readonly db: ClickHouse
-  readonly pricing: Pick<PricingBook, 'gather'>
-  readonly hold: RowHold
-  readonly bounds: SliceBounds
+  readonly pricing: Pick<PricingCache, 'gather'>
+  readonly buffer: RowBuffer
+  readonly limits: RowRangeLimits
 }
 
 /** Cost again the rows of a cluster that start within a span, and its records there. */
-const settleSlice = async ({ db, pricing, hold }: SliceMeans, cluster: Cluster, span: Span) => {
-  const { tenant, locationId } = cluster.group
-  const prices = await pricing.gather([{ ...tenant, locationId, from: span.from }])
-  const group = { ...cluster.group, held: prices.get(locationId) ?? cluster.group.held }
-  const slice = { ...cluster, group, span }
-  const { stored, prefix } = await gatherSlice(db, slice, span)
-  const recosted = await inTurns(recost(slice, stored, prefix))
-  return { failed: await hold.take(recosted.rows), end: { group, recosted, since: span.from, to: span.to } }
+const costRange = async ({ db, pricing, buffer }: RowRangeDependencies, recostGroup: RecostGroup, interval: QueryInterval) => {
+  const { tenant, locationId } = recostGroup.changeSet
+  const prices = await pricing.gather([{ ...tenant, locationId, from: interval.from }])
+  const changeSet = { ...recostGroup.changeSet, cachedPricing: prices.get(locationId) ?? recostGroup.changeSet.cachedPricing }
+  const range = { ...recostGroup, changeSet, interval }
+  const { stored, prefix } = await gatherRange(db, range, interval)
+  const recosted = await runInTimeSlices(recost(range, stored, prefix))
+  return { failure: await buffer.addAll(recosted.rows), lastRange: { changeSet, recosted, since: interval.from, to: interval.to } }
 }
 
 /** Cost again all rows of a location and direction that start within a span, as an order says. Gives why that threw, else null. */
-export const settleOrderedSlice = async (means: SliceMeans, of: Omit<LaneGroup, 'records' | 'causes' | 'hasEstimates'>, cause: Cause) => {
-  const group = { ...of, records: [], causes: [cause], hasEstimates: false }
-  const { failed } = await settleSlice(means, { group, records: [], causes: [cause], span: cause }, cause)
-  return failed
+export const costRequestedRange = async (
+  dependencies: RowRangeDependencies,
+  flowPricing: Omit<ChangeSet, 'records' | 'triggers' | 'hasEstimates'>,
+  trigger: RecostTrigger,
+) => {
+  const changeSet = { ...flowPricing, records: [], triggers: [trigger], hasEstimates: false }
+  const { failure } = await costRange(dependencies, { changeSet, records: [], triggers: [trigger], interval: trigger }, trigger)
+  return failure
 }
 
-const mostStarts = 1_000
+const maxStarts = 1_000
 
 /** The end of a cluster: what a record replaces may reach further than the record itself. */
-const endOf = async (db: ClickHouse, { group, records, span }: Cluster): Promise<number> => {
+const endOf = async (db: ClickHouse, { changeSet, records, interval }: RecostGroup): Promise<number> => {
   const starts = [...new Set(records.map(({ record }) => record.start))]
-  let to = span.to
-  for (let at = 0; at < starts.length; at += mostStarts) {
-    const end = await lastEnd(db, flowOf(group), starts.slice(at, at + mostStarts))
-    if (end !== null && end > to) to = nextLocalMonth(group.held.snapshot.timeZone, end - 1)
+  let to = interval.to
+  for (let at = 0; at < starts.length; at += maxStarts) {
+    const end = await latestEnd(db, flowOf(changeSet), starts.slice(at, at + maxStarts))
+    if (end !== null && end > to) to = nextLocalMonth(changeSet.cachedPricing.snapshot.timeZone, end - 1)
   }
   return to
 }
@@ -64,40 +68,42 @@ const endOf = async (db: ClickHouse, { group, records, span }: Cluster): Promise
  * Settle a cluster that has too many stored rows to be held, slice by slice from its first change on: every new record is costed exactly;
  * rows far behind it are owed.
  */
-export const settleSlices = async (means: SliceMeans, cluster: Cluster): Promise<SlicesSettled> => {
-  const { db, hold, bounds } = means
-  const { group } = cluster
-  const flow = flowOf(group)
-  const span = { from: cluster.span.from, to: await endOf(db, cluster) }
-  let records = cluster.records.toSorted((a, b) => a.record.start - b.record.start)
+export const costRanges = async (dependencies: RowRangeDependencies, recostGroup: RecostGroup): Promise<RangesResult> => {
+  const { db, buffer, limits } = dependencies
+  const { changeSet } = recostGroup
+  const flow = flowOf(changeSet)
+  const interval = { from: recostGroup.interval.from, to: await endOf(db, recostGroup) }
+  let records = recostGroup.records.toSorted((a, b) => a.record.start - b.record.start)
   // A row that shares time with a cause may begin before it.
-  let causes = await Promise.all(cluster.causes.map(async cause => ({ ...cause, from: await startAcross(db, flow, cause.from) })))
+  let triggers = await Promise.all(
+    recostGroup.triggers.map(async trigger => ({ ...trigger, from: await startOfRowsAcross(db, flow, trigger.from) })),
+  )
   let reached = Number.NEGATIVE_INFINITY
-  let owed: Span | null = null
-  let end: SliceEnd | null = null
-  while (records.length + causes.length > 0) {
-    const first = Math.min(records[0]?.record.start ?? Number.POSITIVE_INFINITY, ...causes.map(({ from }) => from))
-    const next = await startOfRow(db, group.tenant, group.locationId, { from: first, to: span.to }, bounds.rows)
-    const to = next === null ? span.to : Math.max(next, first + 1)
-    const isWithin = ({ record }: LaneRecord): boolean => record.start < to
-    const own = { ...cluster, records: records.filter(isWithin), causes: causes.filter(cause => cause.from < to) }
-    if (group.hasEstimates && own.records.length > 0 && first > reached) {
-      reached = first
+  let pending: QueryInterval | null = null
+  let lastRange: LastRange | null = null
+  while (records.length + triggers.length > 0) {
+    const rangeStart = Math.min(records[0]?.record.start ?? Number.POSITIVE_INFINITY, ...triggers.map(({ from }) => from))
+    const nextStart = await startOfRow(db, changeSet.tenant, changeSet.locationId, { from: rangeStart, to: interval.to }, limits.rowsAtOnce)
+    const to = nextStart === null ? interval.to : Math.max(nextStart, rangeStart + 1)
+    const isWithin = ({ record }: RecordToCost): boolean => record.start < to
+    const rangeGroup = { ...recostGroup, records: records.filter(isWithin), triggers: triggers.filter(trigger => trigger.from < to) }
+    if (changeSet.hasEstimates && rangeGroup.records.length > 0 && rangeStart > reached) {
+      reached = rangeStart
       // Estimates that begin before may lose energy to these records; all behind them are counted anew.
-      const from = await startAcross(db, flow, first)
-      if (from < first) {
-        causes = [...causes, { from, to: first, version: newestOf(own.records) }]
+      const from = await startOfRowsAcross(db, flow, rangeStart)
+      if (from < rangeStart) {
+        triggers = [...triggers, { from, to: rangeStart, version: highestVersion(rangeGroup.records) }]
         continue
       }
     }
-    const settled = await settleSlice(means, own, { from: first, to })
-    if (settled.failed !== null) return { owed, end: null, failed: settled.failed }
-    if (own.records.length > 0 && to < span.to) owed ??= { from: to, to: span.to }
-    end = to === span.to ? settled.end : null
+    const result = await costRange(dependencies, rangeGroup, { from: rangeStart, to })
+    if (result.failure !== null) return { pending, lastRange: null, failure: result.failure }
+    if (rangeGroup.records.length > 0 && to < interval.to) pending ??= { from: to, to: interval.to }
+    lastRange = to === interval.to ? result.lastRange : null
     records = records.filter(one => !isWithin(one))
-    causes = causes.filter(cause => cause.to > to).map(cause => ({ ...cause, from: Math.max(cause.from, to) }))
+    triggers = triggers.filter(trigger => trigger.to > to).map(trigger => ({ ...trigger, from: Math.max(trigger.from, to) }))
     // What comes next counts what this one has changed.
-    if (records.length + causes.length > 0) await hold.store()
+    if (records.length + triggers.length > 0) await buffer.store()
   }
-  return { owed, end, failed: null }
+  return { pending, lastRange, failure: null }
 }

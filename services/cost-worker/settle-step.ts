@@ -2,23 +2,23 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import type { MeterReadingRow } from '../platform/clickhouse/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/receipts.ts'
-import { inTurns, openTurns } from '../platform/event-loop-turn.ts'
-import type { Order } from '../platform/log/messages.ts'
-import type { HeldPricing, PricingAsk, PricingBook } from '../platform/pricing-book.ts'
-import { countBook, type OwedSpan } from './count-book.ts'
+import type { StoredRowRequest } from '../platform/log/messages.ts'
+import type { CachedPricing, PricingCache, PricingRequest } from '../platform/pricing-book.ts'
+import { runInTimeSlices, startTimeSlices } from '../platform/time-slices.ts'
+import { type PendingInterval, tierCache } from './count-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
-import { estimateBook } from './estimate-book.ts'
-import { type Cause, directions, type LaneGroup, newestOf } from './lane-group.ts'
-import { type FailedOrder, type LaneOrder, type OrderPlan, type Portion, planOrders } from './plan-orders.ts'
-import { type RowHold, rowHold } from './row-hold.ts'
-import { isCounted, isLong, type LaneRecord, settleAlone, settleInTurns } from './settle.ts'
-import { type LaneReading, type NewestReadings, settleReadings } from './settle-readings.ts'
-import { settleOrderedSlice, usualSlices } from './settle-slices.ts'
-import { shareOrders } from './share-orders.ts'
-import { usualLoad } from './step-load.ts'
+import { estimateIndex } from './estimate-book.ts'
+import { type ChangeSet, directions, highestVersion, type RecostTrigger } from './lane-group.ts'
+import { type FailedRequest, planRecosts, type ReceivedRequest, type RecostPlan, type RecostTask } from './plan-orders.ts'
+import { type RowBuffer, rowBuffer } from './row-hold.ts'
+import { costAlone, costInSteps, isCounted, isLong, type RecordToCost } from './settle.ts'
+import { costReadings, type NewestReadings, type ReadingToStore } from './settle-readings.ts'
+import { costRequestedRange, defaultRowRangeLimits } from './settle-slices.ts'
+import { trimRecostOverlaps } from './share-orders.ts'
+import { defaultLoadLimits } from './step-load.ts'
 
 /** What a step writes: `readings` last of all, behind `failures`, because they are judged from what was stored before. */
-export type Settled = {
+export type StepResult = {
   /** Rows that are not stored yet. */
   readonly rows: readonly MeterCostRow[]
   /** How many were costed in all. */
@@ -27,66 +27,70 @@ export type Settled = {
   readonly readings: readonly MeterReadingRow[]
   readonly failures: readonly BatchFailureRow[]
   /** What is left of the step's orders. */
-  readonly rest: readonly LaneOrder[]
+  readonly deferred: readonly ReceivedRequest[]
   /** Orders that take long, of one location each: to be done beside the steps. */
-  readonly slow: readonly LaneOrder[]
-  readonly failedOrders: readonly FailedOrder[]
+  readonly slowRequests: readonly ReceivedRequest[]
+  readonly failedRequests: readonly FailedRequest[]
 }
 
 /** What a step brings. */
-export type Arrived = {
-  readonly records: ReadonlyMap<string, readonly LaneRecord[]>
-  readonly readings: readonly LaneReading[]
-  readonly orders: readonly LaneOrder[]
+export type StepInput = {
+  readonly records: ReadonlyMap<string, readonly RecordToCost[]>
+  readonly readings: readonly ReadingToStore[]
+  readonly requests: readonly ReceivedRequest[]
 }
 
 /**
  * `stored` settles once the rows of the step before are stored: rows are read after it. `store` stores rows of this one, behind those, when
  * their pieces are too many to be held. `canPutBack`: what a step does not do of its orders goes back to the lane; else it does all of them.
  */
-export type SettleMeans = {
+export type CostStepOptions = {
   readonly stored: Promise<void>
   readonly store: (rows: readonly MeterCostRow[]) => Promise<void>
-  readonly canPutBack: boolean
+  readonly canDefer: boolean
   /** It is slow work, and does the orders that take long. */
-  readonly isBeside?: boolean
+  readonly isSlowWork?: boolean
 }
 
 /** Settles steps. Several may be under way if no location is in two of them. */
-export type Settler = {
-  readonly settle: (arrived: Arrived, means: SettleMeans) => Promise<Settled>
+export type CostStep = {
+  readonly run: (input: StepInput, options: CostStepOptions) => Promise<StepResult>
   /** The newest readings that it knows of. */
-  readonly newest: NewestReadings
+  readonly newestReadings: NewestReadings
   /** Forget what was gathered: the last step did not reach the store. */
   readonly drop: () => void
 }
 
-type Records = Arrived['records']
-type Held = ReadonlyMap<string, HeldPricing>
-type Groups = Map<string, LaneGroup & { readonly records: LaneRecord[]; readonly causes: Cause[]; hasEstimates: boolean }>
-type Building = {
-  readonly hold: RowHold
+type Records = StepInput['records']
+type PricingByLocation = ReadonlyMap<string, CachedPricing>
+type ChangeSets = Map<string, ChangeSet & { readonly records: RecordToCost[]; readonly triggers: RecostTrigger[]; hasEstimates: boolean }>
+type StepProgress = {
+  readonly buffer: RowBuffer
   readonly poison: PoisonRecord[]
-  readonly failedOrders: FailedOrder[]
-  readonly owed: LaneOrder[]
-  readonly slow: LaneOrder[]
-  readonly isBeside: boolean
+  readonly failedRequests: FailedRequest[]
+  readonly pending: ReceivedRequest[]
+  readonly slowRequests: ReceivedRequest[]
+  readonly isSlowWork: boolean
 }
 
 /** Cost a record that stands alone; null, and it is poison, where that throws. Of a long one others run meanwhile. */
-const tryAlone = (entry: LaneRecord, prices: HeldPricing, { poison }: Building): MeterCostRow | Promise<MeterCostRow | null> | null => {
-  if (isLong(entry)) return tryLong(entry, prices, poison)
+const tryCostAlone = (
+  entry: RecordToCost,
+  prices: CachedPricing,
+  { poison }: StepProgress,
+): MeterCostRow | Promise<MeterCostRow | null> | null => {
+  if (isLong(entry)) return tryCostLong(entry, prices, poison)
   try {
-    return settleAlone(entry, prices)
+    return costAlone(entry, prices)
   } catch (error) {
     poison.push({ entry, code: 'cost_failed', reason: String(error) })
     return null
   }
 }
 
-const tryLong = async (entry: LaneRecord, prices: HeldPricing, poison: PoisonRecord[]): Promise<MeterCostRow | null> => {
+const tryCostLong = async (entry: RecordToCost, prices: CachedPricing, poison: PoisonRecord[]): Promise<MeterCostRow | null> => {
   try {
-    return (await inTurns(settleInTurns(entry, prices))).row
+    return (await runInTimeSlices(costInSteps(entry, prices))).row
   } catch (error) {
     poison.push({ entry, code: 'cost_failed', reason: String(error) })
     return null
@@ -97,184 +101,213 @@ const tryLong = async (entry: LaneRecord, prices: HeldPricing, poison: PoisonRec
 const recordsAtOnce = 64
 
 /** Why the records of a location have no prices. */
-const unpriceable = (pricing: PricingBook, locationId: string): { readonly code: string; readonly reason: string } => {
+const reasonWithoutPrices = (pricing: PricingCache, locationId: string): { readonly code: string; readonly reason: string } => {
   const fault = pricing.faultOf(locationId)
   return fault === undefined
     ? { code: 'location_unknown', reason: `${locationId} is not in the registry` }
     : { code: 'prices_failed', reason: `${locationId}: ${fault}` }
 }
 
-const asksOf = (records: Records): readonly PricingAsk[] =>
+const pricingRequestsOf = (records: Records): readonly PricingRequest[] =>
   [...records].map(([locationId, entries]) => {
-    const { accountId, liveMode } = (entries[0] as LaneRecord).part
+    const { accountId, liveMode } = (entries[0] as RecordToCost).part
     let from = Number.POSITIVE_INFINITY
     for (const { record } of entries) if (record.start < from) from = record.start
     return { accountId, liveMode, locationId, from }
   })
 
-const withIntervals = (records: Records, intervals: readonly LaneRecord[]): Records => {
+const withIntervals = (records: Records, intervals: readonly RecordToCost[]): Records => {
   if (intervals.length === 0) return records
-  const all = new Map<string, readonly LaneRecord[]>(records)
-  for (const [locationId, own] of Map.groupBy(intervals, ({ record }) => record.locationId)) {
-    all.set(locationId, [...(records.get(locationId) ?? []), ...own])
+  const all = new Map<string, readonly RecordToCost[]>(records)
+  for (const [locationId, ownIntervals] of Map.groupBy(intervals, ({ record }) => record.locationId)) {
+    all.set(locationId, [...(records.get(locationId) ?? []), ...ownIntervals])
   }
   return all
 }
 
-const groupOf = (groups: Groups, of: Pick<LaneGroup, 'tenant' | 'locationId' | 'direction' | 'held'>) => {
+const changeSetOf = (changeSets: ChangeSets, of: Pick<ChangeSet, 'tenant' | 'locationId' | 'direction' | 'cachedPricing'>) => {
   const key = `${of.locationId}/${of.direction}`
-  const known = groups.get(key)
+  const known = changeSets.get(key)
   if (known !== undefined) return known
-  const group = { ...of, records: [], causes: [], hasEstimates: false }
-  groups.set(key, group)
-  return group
+  const changeSet = { ...of, records: [], triggers: [], hasEstimates: false }
+  changeSets.set(key, changeSet)
+  return changeSet
 }
 
 /** The order for what records of a group have changed too far behind them to be costed again with them. */
-const tierOrderOf = ({ group, span }: OwedSpan): LaneOrder => {
-  const { tenant, locationId, records } = group
+const tierRequestOf = ({ changeSet, interval }: PendingInterval): ReceivedRequest => {
+  const { tenant, locationId, records } = changeSet
   // The interval that a reading ends may have no message of its own; the one that it opens does.
   const origin = records.find(one => one.origin !== null)?.origin
   if (origin === undefined || origin === null) throw new Error(`no record of the step tells the lane of ${locationId}`)
-  const order: Order = {
-    ...{ kind: 'order', orderKind: 'TIER', orderId: `tier-${origin.message.offset}-${locationId}`, ...tenant, ...span },
+  const request: StoredRowRequest = {
+    ...{ kind: 'order', orderKind: 'TIER', orderId: `tier-${origin.message.offset}-${locationId}`, ...tenant, ...interval },
     ...{ locationIds: [locationId], locationRevision: null, sourceId: null, priceRevision: null, objectId: null, detail: '' },
   }
-  return { order, version: newestOf(records), origin }
+  return { request, version: highestVersion(records), origin }
 }
 
 /** Make a settler on the stored rows and the book of prices. */
-export const createSettler = (db: ClickHouse, pricing: PricingBook, bounds = usualSlices, load = usualLoad): Settler => {
-  const counts = countBook(db, pricing, bounds)
-  const estimates = estimateBook(db)
-  const newest: NewestReadings = new Map()
+export const createCostStep = (
+  db: ClickHouse,
+  pricing: PricingCache,
+  rangeLimits = defaultRowRangeLimits,
+  loadLimits = defaultLoadLimits,
+): CostStep => {
+  const tiers = tierCache(db, pricing, rangeLimits)
+  const estimates = estimateIndex(db)
+  const newestReadings: NewestReadings = new Map()
 
   /**
    * Cost what stands alone; gather the rest by location and direction. Records of a location that an order of the step costs again go
    * with it: else it would write their stored forms behind them.
    */
-  const settleRecords = async (
+  const costRecords = async (
     records: Records,
-    orders: readonly LaneOrder[],
-    held: Held,
-    settled: Building,
-    groups: Groups,
+    requests: readonly ReceivedRequest[],
+    cachedPricing: PricingByLocation,
+    progress: StepProgress,
+    changeSets: ChangeSets,
   ): Promise<void> => {
-    const ordered = new Set(orders.flatMap(({ order }) => order.locationIds))
-    const turns = openTurns()
+    const requestedLocations = new Set(requests.flatMap(({ request }) => request.locationIds))
+    const timeSlice = startTimeSlices()
     let looked = 0
     for (const [locationId, entries] of records) {
-      const prices = held.get(locationId)
+      const prices = cachedPricing.get(locationId)
       for (const entry of entries) {
         looked += 1
-        if (looked % recordsAtOnce === 0 && turns.isOver()) await turns.next()
+        if (looked % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
         if (prices === undefined) {
-          settled.poison.push({ entry, ...unpriceable(pricing, locationId) })
+          progress.poison.push({ entry, ...reasonWithoutPrices(pricing, locationId) })
           continue
         }
         const hasEstimates = estimates.has(entry.record)
-        if (!hasEstimates && !ordered.has(locationId) && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
-          const costed = tryAlone(entry, prices, settled)
+        if (!hasEstimates && !requestedLocations.has(locationId) && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
+          const costed = tryCostAlone(entry, prices, progress)
           const row = costed instanceof Promise ? await costed : costed
-          if (row !== null && settled.hold.add(row)) await settled.hold.store()
+          if (row !== null && progress.buffer.add(row)) await progress.buffer.store()
           continue
         }
         const { accountId, liveMode } = entry.part
         const direction = entry.record.tariffDirection
-        const group = groupOf(groups, { tenant: { accountId, liveMode }, locationId, direction, held: prices })
-        group.records.push(entry)
-        group.hasEstimates ||= hasEstimates
+        const changeSet = changeSetOf(changeSets, { tenant: { accountId, liveMode }, locationId, direction, cachedPricing: prices })
+        changeSet.records.push(entry)
+        changeSet.hasEstimates ||= hasEstimates
       }
     }
   }
 
-  const settleGroups = async (groups: Groups, portions: readonly Portion[], stored: Promise<void>, settled: Building): Promise<void> => {
-    if (groups.size === 0) return
-    const { failed, owed } = await counts.settle([...groups.values()], stored, settled.hold)
-    settled.owed.push(...owed.map(tierOrderOf))
-    for (const { group, reason } of failed) {
-      for (const entry of group.records) settled.poison.push({ entry, code: 'cost_failed', reason })
-      const ordered = portions.filter(({ cause }) => group.causes.includes(cause))
-      for (const { of } of ordered) settled.failedOrders.push({ of, reason: `${group.locationId}: ${reason}` })
+  const costChangeSets = async (
+    changeSets: ChangeSets,
+    tasks: readonly RecostTask[],
+    stored: Promise<void>,
+    progress: StepProgress,
+  ): Promise<void> => {
+    if (changeSets.size === 0) return
+    const { failed, pending } = await tiers.cost([...changeSets.values()], stored, progress.buffer)
+    progress.pending.push(...pending.map(tierRequestOf))
+    for (const { changeSet, reason } of failed) {
+      for (const entry of changeSet.records) progress.poison.push({ entry, code: 'cost_failed', reason })
+      const failedTasks = tasks.filter(({ trigger }) => changeSet.triggers.includes(trigger))
+      for (const { received: of } of failedTasks)
+        progress.failedRequests.push({ received: of, reason: `${changeSet.locationId}: ${reason}` })
     }
   }
 
   /** Prices older than an order says are dropped before anything is costed. */
-  const heed = ({ order }: LaneOrder): void => {
-    if (order.sourceId !== null && order.priceRevision !== null) pricing.raiseSource(order.sourceId, order.priceRevision)
-    for (const locationId of order.locationIds) {
-      pricing.raiseLocation(locationId, order.locationRevision ?? 0)
+  const raiseRevisions = ({ request }: ReceivedRequest): void => {
+    if (request.sourceId !== null && request.priceRevision !== null) pricing.invalidateSource(request.sourceId, request.priceRevision)
+    for (const locationId of request.locationIds) {
+      pricing.invalidateLocation(locationId, request.locationRevision ?? 0)
       // What is owed changes no count.
-      if (order.orderKind !== 'TIER') counts.dropLocation(locationId)
+      if (request.orderKind !== 'TIER') tiers.dropLocation(locationId)
     }
   }
 
-  const plan = async (orders: readonly LaneOrder[], stored: Promise<void>, groups: Groups, isBeside: boolean): Promise<OrderPlan> => {
-    if (orders.length === 0) return { portions: [], rest: [], failed: [], slow: [] }
+  const plan = async (
+    requests: readonly ReceivedRequest[],
+    stored: Promise<void>,
+    changeSets: ChangeSets,
+    isSlowWork: boolean,
+  ): Promise<RecostPlan> => {
+    if (requests.length === 0) return { tasks: [], deferred: [], failed: [], slowRequests: [] }
     await stored
-    const planned = await planOrders(db, pricing, orders, { slices: bounds, load }, isBeside)
-    for (const { tenant, locationId, held, cause, isSlice } of planned.portions) {
-      if (isSlice) continue
-      for (const direction of directions) groupOf(groups, { tenant, locationId, direction, held }).causes.push(cause)
+    const planned = await planRecosts(db, pricing, requests, { ranges: rangeLimits, load: loadLimits }, isSlowWork)
+    for (const { tenant, locationId, cachedPricing, trigger, isRange } of planned.tasks) {
+      if (isRange) continue
+      for (const direction of directions) changeSetOf(changeSets, { tenant, locationId, direction, cachedPricing }).triggers.push(trigger)
     }
     return planned
   }
 
   /** Slices of months too large to be held read what all else in the step has changed. */
-  const settleOrderedSlices = async (portions: readonly Portion[], settled: Building): Promise<void> => {
-    for (const { tenant, locationId, held, cause, of } of portions.filter(({ isSlice }) => isSlice)) {
+  const costRequestedRanges = async (tasks: readonly RecostTask[], progress: StepProgress): Promise<void> => {
+    for (const { tenant, locationId, cachedPricing, trigger, received: of } of tasks.filter(({ isRange }) => isRange)) {
       for (const direction of directions) {
-        await settled.hold.store()
-        const reason = await settleOrderedSlice({ db, pricing, hold: settled.hold, bounds }, { tenant, locationId, direction, held }, cause)
-        if (reason !== null) settled.failedOrders.push({ of, reason: `${locationId}: ${reason}` })
+        await progress.buffer.store()
+        const reason = await costRequestedRange(
+          { db, pricing, buffer: progress.buffer, limits: rangeLimits },
+          { tenant, locationId, direction, cachedPricing },
+          trigger,
+        )
+        if (reason !== null) progress.failedRequests.push({ received: of, reason: `${locationId}: ${reason}` })
       }
     }
   }
 
   /** Do orders, with the records of a step that go with them, and give what is left of them. */
-  const settleOrders = async (
-    orders: readonly LaneOrder[],
+  const costRequests = async (
+    requests: readonly ReceivedRequest[],
     stored: Promise<void>,
-    groups: Groups,
-    settled: Building,
-  ): Promise<readonly LaneOrder[]> => {
-    const { portions, rest, failed, slow } = await plan(orders, stored, groups, settled.isBeside)
-    settled.failedOrders.push(...failed)
-    settled.slow.push(...slow)
-    await settleGroups(groups, portions, stored, settled)
-    await settleOrderedSlices(portions, settled)
-    return shareOrders([...rest, ...settled.owed.splice(0)])
+    changeSets: ChangeSets,
+    progress: StepProgress,
+  ): Promise<readonly ReceivedRequest[]> => {
+    const { tasks, deferred, failed, slowRequests } = await plan(requests, stored, changeSets, progress.isSlowWork)
+    progress.failedRequests.push(...failed)
+    progress.slowRequests.push(...slowRequests)
+    await costChangeSets(changeSets, tasks, stored, progress)
+    await costRequestedRanges(tasks, progress)
+    return trimRecostOverlaps([...deferred, ...progress.pending.splice(0)])
   }
 
   return {
-    newest,
-    settle: async ({ records, readings, orders }, { stored, store, canPutBack, isBeside = false }) => {
+    newestReadings,
+    run: async ({ records, readings, requests }, { stored, store, canDefer, isSlowWork = false }) => {
       if (readings.length > 0) await stored
-      const metered = await settleReadings(db, readings, newest)
-      const all = withIntervals(records, metered.intervals)
-      await estimates.learn(all)
-      for (const order of orders) heed(order)
-      const hold = rowHold(async rows => {
+      const readingsResult = await costReadings(db, readings, newestReadings)
+      const all = withIntervals(records, readingsResult.intervals)
+      await estimates.addRecords(all)
+      for (const request of requests) raiseRevisions(request)
+      const buffer = rowBuffer(async rows => {
         await stored
         await store(rows)
       })
-      const settled: Building = { hold, poison: [], failedOrders: [], owed: [], slow: [], isBeside }
-      const groups: Groups = new Map()
-      await settleRecords(all, orders, await pricing.gather(asksOf(all)), settled, groups)
-      let rest = await settleOrders(orders, stored, groups, settled)
-      while (rest.length > 0 && !canPutBack) {
+      const progress: StepProgress = { buffer, poison: [], failedRequests: [], pending: [], slowRequests: [], isSlowWork }
+      const changeSets: ChangeSets = new Map()
+      await costRecords(all, requests, await pricing.gather(pricingRequestsOf(all)), progress, changeSets)
+      let deferred = await costRequests(requests, stored, changeSets, progress)
+      while (deferred.length > 0 && !canDefer) {
         // The next part reads what this one has costed.
-        await hold.store()
-        rest = await settleOrders(rest, stored, new Map(), settled)
+        await buffer.store()
+        deferred = await costRequests(deferred, stored, new Map(), progress)
       }
-      const { poison, failedOrders, slow } = settled
-      const { readings: held, failures } = metered
-      return { rows: hold.rows(), costed: hold.added(), poison, failedOrders, readings: held, failures, rest, slow }
+      const { poison, failedRequests, slowRequests } = progress
+      const { readings: storedReadings, failures } = readingsResult
+      return {
+        rows: buffer.rows(),
+        costed: buffer.totals(),
+        poison,
+        failedRequests,
+        readings: storedReadings,
+        failures,
+        deferred,
+        slowRequests,
+      }
     },
     drop: () => {
-      counts.drop()
+      tiers.drop()
       estimates.drop()
-      newest.clear()
+      newestReadings.clear()
     },
   }
 }

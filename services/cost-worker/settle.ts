@@ -1,32 +1,32 @@
 import { costByDay, costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
-import { countsEnergy } from '../domain/tariff/snapshot.ts'
-import { compareInCount, type TierCounts, type TierMove } from '../domain/tariff/tier-count.ts'
+import { hasTieredPrices } from '../domain/tariff/snapshot.ts'
+import { type AccumulatorChange, type AccumulatorCounts, compareSortKeys } from '../domain/tariff/tier-count.ts'
 import type { CostPiece, MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { type PiecePacker, piecePacker } from '../platform/clickhouse/packed-pieces.ts'
-import type { Lane, StoredMessage } from '../platform/log/log.ts'
+import type { Assignment, StoredMessage } from '../platform/log/log.ts'
 import type { AcceptedRecord, RecordPart } from '../platform/log/messages.ts'
-import type { HeldPricing } from '../platform/pricing-book.ts'
+import type { CachedPricing } from '../platform/pricing-book.ts'
 
 /** A record to be costed: `version` is that of what causes it to be costed now, `sourceVersion` that of the message it came with. */
-export type LaneRecord = {
+export type RecordToCost = {
   /** A stored row does not tell its number. */
   readonly record: Omit<AcceptedRecord, 'recordNumber'> & { readonly recordNumber?: number }
   readonly part: Pick<RecordPart, 'accountId' | 'liveMode' | 'batchId' | 'receivedAt'>
   readonly version: bigint
   readonly sourceVersion: bigint
   /** The message it came with; null for one that is read back from the store. */
-  readonly origin: Origin | null
+  readonly origin: MessageOrigin | null
   /** Only an interval of a register has it: true when the interval exists no more. */
   readonly isWithdrawn?: boolean
 }
 
 /** Where a message was read. */
-export type Origin = { readonly lane: Pick<Lane, 'topic' | 'partition'>; readonly message: StoredMessage }
+export type MessageOrigin = { readonly assignment: Pick<Assignment, 'topic' | 'partition'>; readonly message: StoredMessage }
 
-const wholePrice = 1_000_000
+const fullPriceConfidence = 1_000_000
 /** Confidences of prices are kept in 1e-6, the domain gives 1e-4. */
-const finer = 100
+const confidenceFactor = 100
 
 const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['pieces'][number]): CostPiece => ({
   start,
@@ -34,7 +34,7 @@ const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['p
   price,
   tier,
   cost,
-  confidence: confidence * finer,
+  confidence: confidence * confidenceFactor,
 })
 
 /** A part of a row without a price. */
@@ -45,14 +45,14 @@ const unpricedPieceOf = ({ start, energy }: RecordCost['cuts'][number]): CostPie
 
 const noSources: readonly string[] = []
 
-const sourcesOf = (held: HeldPricing, { record }: LaneRecord): readonly string[] => {
+const sourcesOf = (cachedPricing: CachedPricing, { record }: RecordToCost): readonly string[] => {
   if (record.tariffDirection === 'LOCAL') return noSources
-  const source = record.tariffDirection === 'EXPORT' ? held.exportSourceId : held.importSourceId
+  const source = record.tariffDirection === 'EXPORT' ? cachedPricing.exportSourceId : cachedPricing.importSourceId
   return source === null ? noSources : [source]
 }
 
 /** Lay out a record and its cost as the row that is stored. */
-export const rowOf = (entry: LaneRecord, cost: RecordCost, held: HeldPricing): MeterCostRow => {
+export const rowOf = (entry: RecordToCost, cost: RecordCost, cachedPricing: CachedPricing): MeterCostRow => {
   const { record, part, version, sourceVersion } = entry
   const confidence = cost.priceConfidence
   return {
@@ -70,15 +70,15 @@ export const rowOf = (entry: LaneRecord, cost: RecordCost, held: HeldPricing): M
     energy: cost.energy,
     energySubmitted: cost.energy === record.energy ? null : record.energy,
     recordConfidence: record.confidence,
-    status: cost.status === 'UNPRICED' ? 'UNPRICED' : confidence < wholePrice ? 'PROVISIONAL' : 'PRICED',
+    status: cost.status === 'UNPRICED' ? 'UNPRICED' : confidence < fullPriceConfidence ? 'PROVISIONAL' : 'PRICED',
     cost: cost.cost,
-    currency: held.snapshot.currencyCode,
+    currency: cachedPricing.snapshot.currencyCode,
     confidence,
     pieces: cost.status === 'UNPRICED' ? cost.cuts.map(unpricedPieceOf) : cost.pieces.map(pieceOf),
     tariffIds: cost.tariffIds,
-    marketSourceIds: sourcesOf(held, entry),
-    pricingRevision: held.revision,
-    priceRevision: held.priceRevision,
+    marketSourceIds: sourcesOf(cachedPricing, entry),
+    pricingRevision: cachedPricing.revision,
+    priceRevision: cachedPricing.priceRevision,
     batchId: part.batchId,
     version,
     sourceVersion,
@@ -88,40 +88,41 @@ export const rowOf = (entry: LaneRecord, cost: RecordCost, held: HeldPricing): M
 }
 
 /** Tell whether what a record costs depends on the records before it. */
-export const isCounted = (held: HeldPricing, { record }: LaneRecord): boolean => countsEnergy(held.snapshot, record.tariffDirection)
+export const isCounted = (cachedPricing: CachedPricing, { record }: RecordToCost): boolean =>
+  hasTieredPrices(cachedPricing.snapshot, record.tariffDirection)
 
 /** Cost a record that stands alone. */
-export const settleAlone = (entry: LaneRecord, held: HeldPricing): MeterCostRow =>
-  rowOf(entry, costRecord(held.snapshot, entry.record), held)
+export const costAlone = (entry: RecordToCost, cachedPricing: CachedPricing): MeterCostRow =>
+  rowOf(entry, costRecord(cachedPricing.snapshot, entry.record), cachedPricing)
 
 /** A longer record is costed day by day, because it may have very many pieces. */
-const longMs = 2 * 86_400_000
+const longRecordMs = 2 * 86_400_000
 /** More pieces than this are packed as they come. */
-const maxUnpacked = 2_000
+const maxUnpackedPieces = 2_000
 
-export const isLong = ({ record: { start, end } }: LaneRecord): boolean => end - start > longMs
+export const isLong = ({ record: { start, end } }: RecordToCost): boolean => end - start > longRecordMs
 
 /**
  * Cost a record, and give its row and what it adds to accumulators. Gives null after each day of a long record: others may run then.
  * Many pieces come packed. `counted` and `covered`: see `costRecord`.
  */
-export function* settleInTurns(
-  entry: LaneRecord,
-  held: HeldPricing,
-  counted?: TierCounts,
+export function* costInSteps(
+  entry: RecordToCost,
+  cachedPricing: CachedPricing,
+  counted?: AccumulatorCounts,
   covered?: readonly Interval[],
-): Generator<null, { readonly row: MeterCostRow; readonly moves: readonly TierMove[] }, undefined> {
+): Generator<null, { readonly row: MeterCostRow; readonly changes: readonly AccumulatorChange[] }, undefined> {
   if (!isLong(entry)) {
-    const cost = costRecord(held.snapshot, entry.record, counted, covered)
-    return { row: rowOf(entry, cost, held), moves: cost.moves }
+    const cost = costRecord(cachedPricing.snapshot, entry.record, counted, covered)
+    return { row: rowOf(entry, cost, cachedPricing), changes: cost.accumulatorChanges }
   }
-  const days = costByDay(held.snapshot, entry.record, counted, covered)
+  const days = costByDay(cachedPricing.snapshot, entry.record, counted, covered)
   let pieces: CostPiece[] = []
   let packer: PiecePacker | null = null
   let next = days.next()
   for (; next.done !== true; next = days.next()) {
     for (const piece of next.value) pieces.push(pieceOf(piece))
-    if (pieces.length >= maxUnpacked) {
+    if (pieces.length >= maxUnpackedPieces) {
       packer ??= piecePacker()
       packer.add(pieces)
       pieces = []
@@ -129,11 +130,11 @@ export function* settleInTurns(
     yield null
   }
   const { value: cost } = next
-  const row = rowOf(entry, cost, held)
-  if (cost.status === 'UNPRICED') return { row, moves: cost.moves }
+  const row = rowOf(entry, cost, cachedPricing)
+  if (cost.status === 'UNPRICED') return { row, changes: cost.accumulatorChanges }
   packer?.add(pieces)
-  return { row: packer === null ? { ...row, pieces } : { ...row, packed: packer.packed() }, moves: cost.moves }
+  return { row: packer === null ? { ...row, pieces } : { ...row, packed: packer.packed() }, changes: cost.accumulatorChanges }
 }
 
 /** Order records as accumulators count them: start, end, record id. */
-export const byCount = (a: LaneRecord, b: LaneRecord): number => compareInCount(a.record, b.record, Number.NEGATIVE_INFINITY)
+export const inCountingOrder = (a: RecordToCost, b: RecordToCost): number => compareSortKeys(a.record, b.record, Number.NEGATIVE_INFINITY)

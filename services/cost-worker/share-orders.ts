@@ -1,26 +1,29 @@
-import type { Order } from '../platform/log/messages.ts'
-import { isTierOrder, type LaneOrder } from './plan-orders.ts'
+import type { StoredRowRequest } from '../platform/log/messages.ts'
+import { isTierRequest, type ReceivedRequest } from './plan-orders.ts'
 
-type Bounds = { readonly from: number; readonly to: number }
+type RequestInterval = { readonly from: number; readonly to: number }
 
-const boundsOf = ({ from, to }: Order): Bounds => ({ from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY })
+const requestInterval = ({ from, to }: StoredRowRequest): RequestInterval => ({
+  from: from ?? Number.NEGATIVE_INFINITY,
+  to: to ?? Number.POSITIVE_INFINITY,
+})
 
 /** An order for what records have changed; one that prices have changed must come with its prices, and is done whole. */
-const canGiveUp = (one: LaneOrder): boolean => {
-  const { locationIds, locationRevision, sourceId } = one.order
-  return isTierOrder(one) && locationIds.length === 1 && locationRevision === null && sourceId === null
+const canTrim = (received: ReceivedRequest): boolean => {
+  const { locationIds, locationRevision, sourceId } = received.request
+  return isTierRequest(received) && locationIds.length === 1 && locationRevision === null && sourceId === null
 }
 
 /** Tell whether an order that is yet to be done passes over rows of another's location. */
-const isOfSame = (a: LaneOrder, b: LaneOrder): boolean =>
-  isTierOrder(a) &&
-  a.origin.lane.partition === b.origin.lane.partition &&
-  a.order.accountId === b.order.accountId &&
-  a.order.liveMode === b.order.liveMode &&
-  b.order.locationIds.every(id => a.order.locationIds.includes(id))
+const coversSameLocations = (a: ReceivedRequest, b: ReceivedRequest): boolean =>
+  isTierRequest(a) &&
+  a.origin.assignment.partition === b.origin.assignment.partition &&
+  a.request.accountId === b.request.accountId &&
+  a.request.liveMode === b.request.liveMode &&
+  b.request.locationIds.every(id => a.request.locationIds.includes(id))
 
 /** What is left of a span behind which another one goes on to its end; null where the other one holds all of it. */
-const before = ({ from, to }: Bounds, other: Bounds): Bounds | null => {
+const remainderBefore = ({ from, to }: RequestInterval, other: RequestInterval): RequestInterval | null => {
   if (other.to < to || other.from >= to) return { from, to }
   return other.from <= from ? null : { from, to: other.from }
 }
@@ -30,17 +33,22 @@ const before = ({ from, to }: Bounds, other: Bounds): Bounds | null => {
  * comes to a row counts what all records before it have brought. However many records are late at one large month, all that is
  * owed there is its rows once. Law: per location, the spans together stay the same.
  */
-export const shareOrders = (orders: readonly LaneOrder[]): readonly LaneOrder[] => {
-  const left = [...orders]
-  for (const one of orders) {
-    if (!canGiveUp(one)) continue
-    const place = left.indexOf(one)
-    let own: Bounds | null = boundsOf(one.order)
-    for (const other of left) {
-      if (own !== null && other !== one && isOfSame(other, one)) own = before(own, boundsOf(other.order))
+export const trimRecostOverlaps = (requests: readonly ReceivedRequest[]): readonly ReceivedRequest[] => {
+  const trimmed = [...requests]
+  for (const received of requests) {
+    if (!canTrim(received)) continue
+    const index = trimmed.indexOf(received)
+    let remaining: RequestInterval | null = requestInterval(received.request)
+    for (const other of trimmed) {
+      if (remaining !== null && other !== received && coversSameLocations(other, received))
+        remaining = remainderBefore(remaining, requestInterval(other.request))
     }
-    if (own === null) left.splice(place, 1)
-    else left[place] = { ...one, order: { ...one.order, to: own.to === Number.POSITIVE_INFINITY ? null : own.to } }
+    if (remaining === null) trimmed.splice(index, 1)
+    else
+      trimmed[index] = {
+        ...received,
+        request: { ...received.request, to: remaining.to === Number.POSITIVE_INFINITY ? null : remaining.to },
+      }
   }
-  return left
+  return trimmed
 }

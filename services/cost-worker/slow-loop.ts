@@ -1,20 +1,20 @@
-import type { PricingBook } from '../platform/pricing-book.ts'
+import type { PricingCache } from '../platform/pricing-book.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import type { Eraser } from './erase.ts'
-import type { OwedStep } from './owed-steps.ts'
-import type { Arrived, Settled, Settler } from './settle-step.ts'
-import { type SlowBatch, type SlowBounds, type SlowWork, slowWork, usualSlow } from './slow-work.ts'
-import type { StepAccount } from './step.ts'
+import type { PendingStep } from './owed-steps.ts'
+import type { CostStep, StepInput, StepResult } from './settle-step.ts'
+import { defaultSlowWorkLimits, type SlowBatch, type SlowWork, type SlowWorkLimits, slowWork } from './slow-work.ts'
+import type { StepSummary } from './step.ts'
 import type { StepStore } from './store-step.ts'
 
-export type SlowLoopMeans = StepStore & {
-  readonly settler: Settler
-  readonly pricing: Pick<PricingBook, 'held'>
-  readonly eraser: Pick<Eraser, 'living' | 'withoutErased'>
-  readonly canPutBack: () => boolean
-  readonly bounds?: SlowBounds | undefined
+export type SlowLoopDependencies = StepStore & {
+  readonly costStep: CostStep
+  readonly pricing: Pick<PricingCache, 'cached'>
+  readonly eraser: Pick<Eraser, 'withoutErasedRows' | 'withoutErasedRecords'>
+  readonly canDefer: () => boolean
+  readonly bounds?: SlowWorkLimits | undefined
   /** Called with what a batch brought and what came of it; true if the worker must stop instead of keeping that. */
-  readonly mustStop: (records: Arrived['records'], settled: Omit<Settled, 'rows'>) => boolean
+  readonly mustStop: (records: StepInput['records'], result: Omit<StepResult, 'rows'>) => boolean
   /** The present instant in ms. */
   readonly at: () => number
 }
@@ -37,49 +37,50 @@ export type SlowLoop = Pick<SlowWork, 'isBusy' | 'add' | 'isAccountFull' | 'isPa
   readonly clear: () => Promise<void>
 }
 
-const noAccount: StepAccount = { lanes: new Map(), submissions: [], chunks: [], unreadable: [], poison: [] }
+const emptySummary: StepSummary = { partitionCounts: new Map(), submissions: [], chunks: [], unreadableChunks: [], poison: [] }
 
 /** Open the loop; it runs whenever something waits. */
-export const openSlowLoop = (means: SlowLoopMeans): SlowLoop => {
-  const { settler, pricing, eraser, storeRest, canPutBack, at } = means
-  const work = slowWork(pricing, means.bounds ?? usualSlow)
+export const openSlowLoop = (dependencies: SlowLoopDependencies): SlowLoop => {
+  const { costStep, pricing, eraser, storeRest, canDefer, at } = dependencies
+  const work = slowWork(pricing, dependencies.bounds ?? defaultSlowWorkLimits)
   let running: Promise<void> | null = null
   let pauses = 0
   let failure: { readonly error: unknown } | null = null
   let since: number | null = null
 
   const storeRows: StepStore['storeRows'] = async rows => {
-    await means.storeRows(rows)
+    await dependencies.storeRows(rows)
     since = at()
   }
 
   /** Put aside what could not be costed, each on account of its step. */
-  const storePoison = async ({ stepOf }: SlowBatch, settled: Omit<Settled, 'rows'>): Promise<void> => {
-    const bySteps = Map.groupBy(settled.poison, ({ entry }: PoisonRecord): OwedStep | undefined => stepOf(entry))
-    for (const [step, poison] of bySteps) {
-      const aside = await storeRest(noAccount, { ...settled, poison, rest: [], failedOrders: [], failures: [], readings: [] })
-      step?.aside.push(...aside)
-      for (const one of poison) step?.slow.get(one.entry.part.accountId)?.poison.push(one)
+  const storePoison = async ({ stepOf }: SlowBatch, result: Omit<StepResult, 'rows'>): Promise<void> => {
+    const poisonByStep = Map.groupBy(result.poison, ({ entry }: PoisonRecord): PendingStep | undefined => stepOf(entry))
+    for (const [step, poison] of poisonByStep) {
+      const deadLetters = await storeRest(emptySummary, { ...result, poison, deferred: [], failedRequests: [], failures: [], readings: [] })
+      step?.deadLetters.push(...deadLetters)
+      for (const one of poison) step?.slowByAccount.get(one.entry.part.accountId)?.poison.push(one)
     }
   }
 
-  const settleBatch = async (batch: SlowBatch): Promise<void> => {
+  const costBatch = async (batch: SlowBatch): Promise<void> => {
     since = at()
     await batch.after
-    const { records, readings, orders } = batch.arrived
-    const living = new Set(eraser.living(readings.map(({ row }) => row)))
-    const arrived = { records: eraser.withoutErased(records), readings: readings.filter(({ row }) => living.has(row)), orders }
-    const { rows, ...settled } = await settler.settle(arrived, {
+    const { records, readings, requests } = batch.input
+    const activeRows = new Set(eraser.withoutErasedRows(readings.map(({ row }) => row)))
+    const input = { records: eraser.withoutErasedRecords(records), readings: readings.filter(({ row }) => activeRows.has(row)), requests }
+    const { rows, ...result } = await costStep.run(input, {
       stored: Promise.resolve(),
-      store: held => storeRows(eraser.living(held)),
-      canPutBack: canPutBack(),
-      isBeside: true,
+      store: buffered => storeRows(eraser.withoutErasedRows(buffered)),
+      canDefer: canDefer(),
+      isSlowWork: true,
     })
     // Nothing of it is kept: the worker ends.
-    if (means.mustStop(arrived.records, settled)) throw new Error('too many locations fail')
-    await storeRows(eraser.living(rows))
-    await storePoison(batch, settled)
-    for (const one of await storeRest(noAccount, { ...settled, poison: [] })) batch.lanes.get(one.letter.partition)?.aside.push(one)
+    if (dependencies.mustStop(input.records, result)) throw new Error('too many locations fail')
+    await storeRows(eraser.withoutErasedRows(rows))
+    await storePoison(batch, result)
+    for (const one of await storeRest(emptySummary, { ...result, poison: [] }))
+      batch.stepsByPartition.get(one.letter.partition)?.deadLetters.push(one)
     work.end(batch)
   }
 
@@ -93,7 +94,7 @@ export const openSlowLoop = (means: SlowLoopMeans): SlowLoop => {
         return
       }
       try {
-        await settleBatch(batch)
+        await costBatch(batch)
       } catch (error) {
         failure = { error }
       }
@@ -121,7 +122,7 @@ export const openSlowLoop = (means: SlowLoopMeans): SlowLoop => {
     isAccountFull: work.isAccountFull,
     isPartitionBusy: work.isPartitionBusy,
     add: (split, step, after) => {
-      if (split.portions.length === 0) return
+      if (split.slowTasks.length === 0) return
       work.add(split, step, after)
       start()
     },

@@ -1,34 +1,34 @@
-import type { PricingBook } from '../platform/pricing-book.ts'
-import { endPortion, type OwedStep } from './owed-steps.ts'
-import { isCounted, type LaneRecord, type Origin } from './settle.ts'
-import type { Arrived } from './settle-step.ts'
-import type { Portion, SplitStep } from './split-step.ts'
-import { edgesAbout } from './step-load.ts'
+import type { PricingCache } from '../platform/pricing-book.ts'
+import { finishSlowTask, type PendingStep } from './owed-steps.ts'
+import { isCounted, type MessageOrigin, type RecordToCost } from './settle.ts'
+import type { StepInput } from './settle-step.ts'
+import type { SlowTask, SplitStep } from './split-step.ts'
+import { estimateEdges } from './step-load.ts'
 
 /** A portion that waits, of a step whose rows before it are stored once `after` settles. */
-type Waiting = Portion & { readonly step: OwedStep; readonly after: Promise<void>; readonly load: AccountLoad }
+type WaitingTask = SlowTask & { readonly step: PendingStep; readonly after: Promise<void>; readonly load: SlowAccountLoad }
 
 /** Records and readings of an account that wait, and about how many pieces they have. */
-type AccountLoad = { records: number; pieces: number }
+type SlowAccountLoad = { records: number; pieces: number }
 
 /**
  * What is settled together: of each location what came first, as if one step had brought it. `ended`: portions that are settled to their end
  * with it.
  */
 export type SlowBatch = {
-  readonly arrived: Arrived
+  readonly input: StepInput
   readonly after: Promise<unknown>
-  readonly ended: readonly Waiting[]
+  readonly finished: readonly WaitingTask[]
   /** Find the step that a record, or the interval of a reading, came with. */
-  readonly stepOf: (entry: LaneRecord) => OwedStep | undefined
+  readonly stepOf: (entry: RecordToCost) => PendingStep | undefined
   /** A step of each lane, by partition. */
-  readonly lanes: ReadonlyMap<number, OwedStep>
+  readonly stepsByPartition: ReadonlyMap<number, PendingStep>
 }
 
-type Taken = { readonly own: Waiting; readonly isEnded: boolean }
+type TakenTask = { readonly task: WaitingTask; readonly isFinished: boolean }
 
 /** How much a batch takes yet. */
-type Room = { pieces: number; records: number }
+type BatchCapacity = { pieces: number; records: number }
 
 /**
  * Work of locations that may take long, kept beside the steps: each location's in order, accounts in turn, a bounded amount at a time.
@@ -42,7 +42,7 @@ export type SlowWork = {
   readonly isAccountFull: (accountId: string) => boolean
   /** Tell whether work of a partition waits or is under way. */
   readonly isPartitionBusy: (partition: number) => boolean
-  readonly add: (split: Pick<SplitStep, 'portions' | 'slowChunks'>, step: OwedStep, after: Promise<void>) => void
+  readonly add: (split: Pick<SplitStep, 'slowTasks' | 'slowChunks'>, step: PendingStep, after: Promise<void>) => void
   /** Take the next batch; null if nothing waits. */
   readonly next: () => SlowBatch | null
   /** The batch that was taken last is stored. */
@@ -51,43 +51,43 @@ export type SlowWork = {
 }
 
 /** A batch has about so many pieces, at least one record, and so many records at most. */
-const batchBounds = { pieces: 50_000, records: 20_000 }
+const batchLimits = { pieces: 50_000, records: 20_000 }
 /** Pieces of a batch of a location with tiers, as a multiple of those before it. */
 const growthOfBatch = 3
 /** Records and readings that may wait, in all and of one account, and their pieces of one account: these take some ten seconds. */
-export type SlowBounds = { readonly records: number; readonly ofAccount: number; readonly piecesOfAccount: number }
+export type SlowWorkLimits = { readonly maxRecords: number; readonly maxRecordsPerAccount: number; readonly maxPiecesPerAccount: number }
 
-export const usualSlow: SlowBounds = { records: 100_000, ofAccount: 20_000, piecesOfAccount: 2_000_000 }
+export const defaultSlowWorkLimits: SlowWorkLimits = { maxRecords: 100_000, maxRecordsPerAccount: 20_000, maxPiecesPerAccount: 2_000_000 }
 /** Of a record whose prices are not known yet. */
 const unknownPieces = 1_000
 /** Of a reading: what it brings is not known before it is looked at. */
 const readingPieces = 100
 
-const sizeOf = ({ records, readings }: Portion): number => records.length + readings.length
+const recordCountOf = ({ records, readings }: SlowTask): number => records.length + readings.length
 
-const firstOf = (ids: Iterable<string>, isFit: (id: string) => boolean): string | undefined => {
+const findFirst = (ids: Iterable<string>, isFit: (id: string) => boolean): string | undefined => {
   for (const id of ids) if (isFit(id)) return id
   return undefined
 }
 
-const hasRoom = ({ pieces, records }: Room): boolean => pieces > 0 && records > 0
+const hasCapacity = ({ pieces, records }: BatchCapacity): boolean => pieces > 0 && records > 0
 
-const recordsOf = (parts: readonly Waiting[]): Arrived['records'] => {
-  const found = new Map<string, LaneRecord[]>()
-  for (const { locationId, records } of parts) {
+const recordsOf = (tasks: readonly WaitingTask[]): StepInput['records'] => {
+  const found = new Map<string, RecordToCost[]>()
+  for (const { locationId, records } of tasks) {
     if (records.length === 0) continue
-    const own = found.get(locationId)
-    if (own === undefined) found.set(locationId, [...records])
-    else for (const entry of records) own.push(entry)
+    const task = found.get(locationId)
+    if (task === undefined) found.set(locationId, [...records])
+    else for (const entry of records) task.push(entry)
   }
   return found
 }
 
 /** Messages are of one step each; an interval whose message is not known is told of with the first step of its location. */
-const stepIndex = (parts: readonly Waiting[]): SlowBatch['stepOf'] => {
-  const byOrigin = new Map<Origin | null, OwedStep>()
-  const byLocation = new Map<string, OwedStep>()
-  for (const { step, locationId, records, readings } of parts) {
+const stepFinder = (tasks: readonly WaitingTask[]): SlowBatch['stepOf'] => {
+  const byOrigin = new Map<MessageOrigin | null, PendingStep>()
+  const byLocation = new Map<string, PendingStep>()
+  for (const { step, locationId, records, readings } of tasks) {
     if (!byLocation.has(locationId)) byLocation.set(locationId, step)
     for (const { origin } of [...records, ...readings]) byOrigin.set(origin, step)
   }
@@ -95,28 +95,28 @@ const stepIndex = (parts: readonly Waiting[]): SlowBatch['stepOf'] => {
 }
 
 /** Make an empty store of slow work. */
-export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds = usualSlow): SlowWork => {
+export const slowWork = (pricing: Pick<PricingCache, 'cached'>, limits: SlowWorkLimits = defaultSlowWorkLimits): SlowWork => {
   /** Portions in order, by location, by account; the account and location that come next are first. */
-  const accounts = new Map<string, Map<string, Waiting[]>>()
+  const accounts = new Map<string, Map<string, WaitingTask[]>>()
   const busy = new Map<string, number>()
-  const loads = new Map<string, AccountLoad>()
+  const loads = new Map<string, SlowAccountLoad>()
   const partitions = new Map<number, number>()
   /** Pieces that batches have taken of a location with tiers since it became busy. */
   const passed = new Map<string, number>()
   let waiting = 0
 
-  const piecesOf = ({ record: { locationId, tariffDirection, start, end } }: LaneRecord, unknown = unknownPieces): number => {
-    const held = pricing.held(locationId, start)
+  const piecesOf = ({ record: { locationId, tariffDirection, start, end } }: RecordToCost, piecesIfUnknown = unknownPieces): number => {
+    const cachedPricing = pricing.cached(locationId, start)
     const length = { from: start, to: end, lengthMs: end - start, longestMs: end - start }
-    return 1 + (held === undefined ? unknown : edgesAbout(held, tariffDirection, length))
+    return 1 + (cachedPricing === undefined ? piecesIfUnknown : estimateEdges(cachedPricing, tariffDirection, length))
   }
 
-  const loadOf = (portion: Portion): AccountLoad => ({
-    records: sizeOf(portion),
-    pieces: portion.records.reduce((sum, entry) => sum + piecesOf(entry, 0), 0),
+  const loadOf = (waitingTask: SlowTask): SlowAccountLoad => ({
+    records: recordCountOf(waitingTask),
+    pieces: waitingTask.records.reduce((sum, entry) => sum + piecesOf(entry, 0), 0),
   })
 
-  const count = (accountId: string, { records, pieces }: AccountLoad): void => {
+  const count = (accountId: string, { records, pieces }: SlowAccountLoad): void => {
     const load = loads.get(accountId) ?? { records: 0, pieces: 0 }
     load.records += records
     load.pieces += pieces
@@ -125,65 +125,69 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
   }
 
   /** Cut off the records of a portion that fit; what else it has goes with the last of them. */
-  const cut = (portion: Waiting, room: Room): { readonly own: Waiting; readonly rest: Waiting | null } => {
+  const cutTask = (
+    waitingTask: WaitingTask,
+    capacity: BatchCapacity,
+  ): { readonly task: WaitingTask; readonly rest: WaitingTask | null } => {
     let count = 0
-    for (const entry of portion.records) {
-      if (room.records <= 0 || room.pieces <= 0) break
-      room.pieces -= piecesOf(entry)
-      room.records -= 1
+    for (const entry of waitingTask.records) {
+      if (capacity.records <= 0 || capacity.pieces <= 0) break
+      capacity.pieces -= piecesOf(entry)
+      capacity.records -= 1
       count += 1
     }
-    if (count === portion.records.length) {
-      room.pieces -= portion.readings.length * readingPieces
-      room.records -= portion.readings.length
-      return { own: portion, rest: null }
+    if (count === waitingTask.records.length) {
+      capacity.pieces -= waitingTask.readings.length * readingPieces
+      capacity.records -= waitingTask.readings.length
+      return { task: waitingTask, rest: null }
     }
-    const own = { ...portion, records: portion.records.slice(0, count), readings: [], orders: [] }
-    return { own, rest: { ...portion, records: portion.records.slice(count) } }
+    const task = { ...waitingTask, records: waitingTask.records.slice(0, count), readings: [], requests: [] }
+    return { task, rest: { ...waitingTask, records: waitingTask.records.slice(count) } }
   }
 
-  const add: SlowWork['add'] = ({ portions, slowChunks }, step, after) => {
-    for (const [accountId, own] of Map.groupBy(portions, portion => portion.accountId)) {
-      const share = step.slow.get(accountId)
-      if (share === undefined) step.slow.set(accountId, { left: own.length, chunks: slowChunks.get(accountId) ?? [], poison: [] })
-      else share.left += own.length
+  const add: SlowWork['add'] = ({ slowTasks, slowChunks }, step, after) => {
+    for (const [accountId, task] of Map.groupBy(slowTasks, waitingTask => waitingTask.accountId)) {
+      const accountWork = step.slowByAccount.get(accountId)
+      if (accountWork === undefined)
+        step.slowByAccount.set(accountId, { remaining: task.length, chunks: slowChunks.get(accountId) ?? [], poison: [] })
+      else accountWork.remaining += task.length
     }
-    for (const portion of portions) {
-      const { accountId, locationId, partition } = portion
-      const locations = accounts.get(accountId) ?? new Map<string, Waiting[]>()
+    for (const waitingTask of slowTasks) {
+      const { accountId, locationId, partition } = waitingTask
+      const locations = accounts.get(accountId) ?? new Map<string, WaitingTask[]>()
       accounts.set(accountId, locations)
-      const own = locations.get(locationId) ?? []
-      const load = loadOf(portion)
+      const task = locations.get(locationId) ?? []
+      const load = loadOf(waitingTask)
       count(accountId, load)
       partitions.set(partition, (partitions.get(partition) ?? 0) + 1)
-      own.push({ ...portion, step, after, load })
-      locations.set(locationId, own)
+      task.push({ ...waitingTask, step, after, load })
+      locations.set(locationId, task)
       busy.set(locationId, (busy.get(locationId) ?? 0) + 1)
-      step.slowLanes.set(partition, (step.slowLanes.get(partition) ?? 0) + 1)
-      waiting += sizeOf(portion)
+      step.slowTasksByPartition.set(partition, (step.slowTasksByPartition.get(partition) ?? 0) + 1)
+      waiting += recordCountOf(waitingTask)
     }
   }
 
-  const isTiered = ({ locationId, records }: Portion): boolean =>
+  const isTiered = ({ locationId, records }: SlowTask): boolean =>
     records.some(entry => {
-      const held = pricing.held(locationId, entry.record.start)
-      return held !== undefined && isCounted(held, entry)
+      const cachedPricing = pricing.cached(locationId, entry.record.start)
+      return cachedPricing !== undefined && isCounted(cachedPricing, entry)
     })
 
   /**
    * Take from one location within the room of a batch. Records of a location with tiers may cause all before them to be costed again. A batch
    * therefore takes more of it than the batches before: the whole then grows in proportion to the records.
    */
-  const takeWithin = (locations: Map<string, Waiting[]>, locationId: string, room: Room): readonly Taken[] => {
+  const takeWithin = (locations: Map<string, WaitingTask[]>, locationId: string, capacity: BatchCapacity): readonly TakenTask[] => {
     const [first] = locations.get(locationId) ?? []
-    if (first === undefined || !isTiered(first)) return takeFrom(locations, locationId, room)
+    if (first === undefined || !isTiered(first)) return takeFrom(locations, locationId, capacity)
     const before = passed.get(locationId) ?? 0
-    const own = { ...room, pieces: Math.max(room.pieces, growthOfBatch * before) }
-    const most = own.pieces
-    const taken = takeFrom(locations, locationId, own)
-    passed.set(locationId, before + most - own.pieces)
-    room.pieces -= most - own.pieces
-    room.records = own.records
+    const task = { ...capacity, pieces: Math.max(capacity.pieces, growthOfBatch * before) }
+    const most = task.pieces
+    const taken = takeFrom(locations, locationId, task)
+    passed.set(locationId, before + most - task.pieces)
+    capacity.pieces -= most - task.pieces
+    capacity.records = task.records
     return taken
   }
 
@@ -191,37 +195,37 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
    * Take the first portions of a location that fit, the last of them maybe in part: orders that would each pass over the same rows become
    * one only where they are done together. What is left of the location goes behind the others of its account.
    */
-  const takeFrom = (locations: Map<string, Waiting[]>, locationId: string, room: Room): readonly Taken[] => {
-    const left = [...(locations.get(locationId) as [Waiting, ...Waiting[]])]
-    const taken: Taken[] = []
+  const takeFrom = (locations: Map<string, WaitingTask[]>, locationId: string, capacity: BatchCapacity): readonly TakenTask[] => {
+    const remaining = [...(locations.get(locationId) as [WaitingTask, ...WaitingTask[]])]
+    const taken: TakenTask[] = []
     const ids = new Set<string>()
-    for (let [first] = left; first !== undefined && (taken.length === 0 || hasRoom(room)); [first] = left) {
+    for (let [first] = remaining; first !== undefined && (taken.length === 0 || hasCapacity(capacity)); [first] = remaining) {
       // A step has each identity once.
       if (first.records.some(({ record }) => ids.has(record.recordId))) break
-      const { own, rest } = cut(first, room)
-      taken.push({ own, isEnded: rest === null })
+      const { task, rest } = cutTask(first, capacity)
+      taken.push({ task, isFinished: rest === null })
       if (rest !== null) {
-        left[0] = rest
+        remaining[0] = rest
         break
       }
-      left.shift()
-      for (const { record } of own.records) ids.add(record.recordId)
+      remaining.shift()
+      for (const { record } of task.records) ids.add(record.recordId)
     }
     locations.delete(locationId)
-    if (left.length > 0) locations.set(locationId, left)
+    if (remaining.length > 0) locations.set(locationId, remaining)
     return taken
   }
 
   /** Take from one location of each account in turn, until there is no more room; from each location once. */
-  const takeBatch = (): readonly Taken[] => {
-    const room = { ...batchBounds }
-    const taken = new Map<string, readonly Taken[]>()
+  const takeBatch = (): readonly TakenTask[] => {
+    const capacity = { ...batchLimits }
+    const taken = new Map<string, readonly TakenTask[]>()
     for (let hasTaken = true; hasTaken; ) {
       hasTaken = false
       for (const [accountId, locations] of [...accounts]) {
-        const locationId = firstOf(locations.keys(), id => !taken.has(id))
-        if (locationId === undefined || !hasRoom(room)) continue
-        taken.set(locationId, takeWithin(locations, locationId, room))
+        const locationId = findFirst(locations.keys(), id => !taken.has(id))
+        if (locationId === undefined || !hasCapacity(capacity)) continue
+        taken.set(locationId, takeWithin(locations, locationId, capacity))
         // The account goes behind all others.
         accounts.delete(accountId)
         if (locations.size > 0) accounts.set(accountId, locations)
@@ -234,29 +238,29 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
   const next: SlowWork['next'] = () => {
     if (accounts.size === 0) return null
     const taken = takeBatch()
-    const parts = taken.map(({ own }) => own)
+    const tasks = taken.map(({ task }) => task)
     return {
-      arrived: {
-        records: recordsOf(parts),
-        readings: parts.flatMap(({ readings }) => readings),
-        orders: parts.flatMap(({ orders }) => orders),
+      input: {
+        records: recordsOf(tasks),
+        readings: tasks.flatMap(({ readings }) => readings),
+        requests: tasks.flatMap(({ requests }) => requests),
       },
-      after: Promise.all(parts.map(({ after }) => after)),
-      ended: taken.filter(({ isEnded }) => isEnded).map(({ own }) => own),
-      stepOf: stepIndex(parts),
-      lanes: new Map(parts.map(({ partition, step }) => [partition, step])),
+      after: Promise.all(tasks.map(({ after }) => after)),
+      finished: taken.filter(({ isFinished }) => isFinished).map(({ task }) => task),
+      stepOf: stepFinder(tasks),
+      stepsByPartition: new Map(tasks.map(({ partition, step }) => [partition, step])),
     }
   }
 
-  const end: SlowWork['end'] = ({ arrived, ended }) => {
-    for (const entries of arrived.records.values()) waiting -= entries.length
-    waiting -= arrived.readings.length
-    for (const { step, accountId, locationId, partition, load } of ended) {
-      endPortion(step, accountId, partition)
+  const end: SlowWork['end'] = ({ input, finished }) => {
+    for (const entries of input.records.values()) waiting -= entries.length
+    waiting -= input.readings.length
+    for (const { step, accountId, locationId, partition, load } of finished) {
+      finishSlowTask(step, accountId, partition)
       count(accountId, { records: -load.records, pieces: -load.pieces })
       partitions.set(partition, (partitions.get(partition) ?? 1) - 1)
-      const left = (busy.get(locationId) ?? 1) - 1
-      if (left > 0) busy.set(locationId, left)
+      const remaining = (busy.get(locationId) ?? 1) - 1
+      if (remaining > 0) busy.set(locationId, remaining)
       else {
         busy.delete(locationId)
         passed.delete(locationId)
@@ -266,10 +270,10 @@ export const slowWork = (pricing: Pick<PricingBook, 'held'>, bounds: SlowBounds 
 
   return {
     isBusy: locationId => busy.has(locationId),
-    isFull: () => waiting >= bounds.records,
+    isFull: () => waiting >= limits.maxRecords,
     isAccountFull: accountId => {
       const { records, pieces } = loads.get(accountId) ?? { records: 0, pieces: 0 }
-      return records >= bounds.ofAccount || pieces >= bounds.piecesOfAccount
+      return records >= limits.maxRecordsPerAccount || pieces >= limits.maxPiecesPerAccount
     },
     isPartitionBusy: partition => (partitions.get(partition) ?? 0) > 0,
     add,

@@ -1,23 +1,23 @@
 import type { ChunkHeaders } from '../platform/log/chunk-headers.ts'
-import type { LaneOrder } from './plan-orders.ts'
-import type { LaneRecord, Origin } from './settle.ts'
-import type { LaneReading } from './settle-readings.ts'
+import type { ReceivedRequest } from './plan-orders.ts'
+import type { MessageOrigin, RecordToCost } from './settle.ts'
+import type { ReadingToStore } from './settle-readings.ts'
 import type { Step } from './step.ts'
 
 /** What a step brings for one location, to be settled beside the steps that follow. */
-export type Portion = {
+export type SlowTask = {
   readonly accountId: string
   readonly locationId: string
   readonly partition: number
-  readonly records: readonly LaneRecord[]
-  readonly readings: readonly LaneReading[]
-  readonly orders: readonly LaneOrder[]
+  readonly records: readonly RecordToCost[]
+  readonly readings: readonly ReadingToStore[]
+  readonly requests: readonly ReceivedRequest[]
 }
 
 /** `slowChunks`: by account, what receipts of the step wait for its slow portions. */
 export type SplitStep = {
   readonly fast: Step
-  readonly portions: readonly Portion[]
+  readonly slowTasks: readonly SlowTask[]
   readonly slowChunks: ReadonlyMap<string, readonly ChunkHeaders[]>
 }
 
@@ -25,25 +25,25 @@ const slowLocations = (step: Step, isBusy: (locationId: string) => boolean, heav
   const slow = new Set(heavy)
   for (const locationId of step.records.keys()) if (isBusy(locationId)) slow.add(locationId)
   for (const { row } of step.readings) if (isBusy(row.locationId)) slow.add(row.locationId)
-  for (const { order } of step.orders) for (const id of order.locationIds) if (isBusy(id)) slow.add(id)
+  for (const { request } of step.requests) for (const id of request.locationIds) if (isBusy(id)) slow.add(id)
   return slow
 }
 
 /** Lay out orders of one location each that turned out to take long. */
-export const portionsOfOrders = (orders: readonly LaneOrder[]): readonly Portion[] =>
-  [...Map.groupBy(orders, ({ order }) => order.locationIds[0] ?? '')].map(([locationId, own]) => portionOf(locationId, [], [], own))
+export const slowTasksOfRequests = (requests: readonly ReceivedRequest[]): readonly SlowTask[] =>
+  [...Map.groupBy(requests, ({ request }) => request.locationIds[0] ?? '')].map(([locationId, own]) => slowTask(locationId, [], [], own))
 
 const receiptKey = (chunkId: string | undefined, batchId: string | null): string => `${chunkId}/${batchId}`
 
 /** The chunks of a step, each with the batches of slow records, by account, and with the others. */
-const splitChunks = (chunks: readonly ChunkHeaders[], portions: readonly Portion[]) => {
+const splitChunks = (chunks: readonly ChunkHeaders[], slowTasks: readonly SlowTask[]) => {
   const accounts = new Map<string, string>()
-  const note = (accountId: string, origin: Origin | null, batchId: string | null): void => {
+  const noteAccount = (accountId: string, origin: MessageOrigin | null, batchId: string | null): void => {
     accounts.set(receiptKey(origin?.message.headers['chunk'], batchId), accountId)
   }
-  for (const { accountId, records, readings } of portions) {
-    for (const { origin, part } of records) note(accountId, origin, part.batchId)
-    for (const { origin, row } of readings) note(accountId, origin, row.batchId)
+  for (const { accountId, records, readings } of slowTasks) {
+    for (const { origin, part } of records) noteAccount(accountId, origin, part.batchId)
+    for (const { origin, row } of readings) noteAccount(accountId, origin, row.batchId)
   }
   const slow = new Map<string, ChunkHeaders[]>()
   const fast = chunks.map(chunk => {
@@ -58,31 +58,34 @@ const splitChunks = (chunks: readonly ChunkHeaders[], portions: readonly Portion
   return { fast, slow }
 }
 
-const withLocations = (one: LaneOrder, locationIds: readonly string[]): LaneOrder => ({ ...one, order: { ...one.order, locationIds } })
+const withLocations = (received: ReceivedRequest, locationIds: readonly string[]): ReceivedRequest => ({
+  ...received,
+  request: { ...received.request, locationIds },
+})
 
-const portionsOf = (step: Step, slow: ReadonlySet<string>): readonly Portion[] => {
-  const readingsOf = Map.groupBy(step.readings, ({ row }) => row.locationId)
-  const ordersOf = new Map<string, LaneOrder[]>()
-  for (const one of step.orders) {
-    for (const id of new Set(one.order.locationIds)) {
+const slowTasksOf = (step: Step, slow: ReadonlySet<string>): readonly SlowTask[] => {
+  const readingsByLocation = Map.groupBy(step.readings, ({ row }) => row.locationId)
+  const requestsByLocation = new Map<string, ReceivedRequest[]>()
+  for (const received of step.requests) {
+    for (const id of new Set(received.request.locationIds)) {
       if (!slow.has(id)) continue
-      const own = ordersOf.get(id)
-      if (own === undefined) ordersOf.set(id, [withLocations(one, [id])])
-      else own.push(withLocations(one, [id]))
+      const own = requestsByLocation.get(id)
+      if (own === undefined) requestsByLocation.set(id, [withLocations(received, [id])])
+      else own.push(withLocations(received, [id]))
     }
   }
-  return [...slow].map(id => portionOf(id, step.records.get(id) ?? [], readingsOf.get(id) ?? [], ordersOf.get(id) ?? []))
+  return [...slow].map(id => slowTask(id, step.records.get(id) ?? [], readingsByLocation.get(id) ?? [], requestsByLocation.get(id) ?? []))
 }
 
-const portionOf = (
+const slowTask = (
   locationId: string,
-  records: readonly LaneRecord[],
-  readings: readonly LaneReading[],
-  orders: readonly LaneOrder[],
-): Portion => {
-  const origin = records[0]?.origin ?? readings[0]?.origin ?? orders[0]?.origin
-  const accountId = records[0]?.part.accountId ?? readings[0]?.row.accountId ?? orders[0]?.order.accountId ?? ''
-  return { accountId, locationId, partition: origin?.lane.partition ?? 0, records, readings, orders }
+  records: readonly RecordToCost[],
+  readings: readonly ReadingToStore[],
+  requests: readonly ReceivedRequest[],
+): SlowTask => {
+  const origin = records[0]?.origin ?? readings[0]?.origin ?? requests[0]?.origin
+  const accountId = records[0]?.part.accountId ?? readings[0]?.row.accountId ?? requests[0]?.request.accountId ?? ''
+  return { accountId, locationId, partition: origin?.assignment.partition ?? 0, records, readings, requests }
 }
 
 /**
@@ -91,20 +94,20 @@ const portionOf = (
  */
 export const splitStep = (step: Step, isBusy: (locationId: string) => boolean, heavy: ReadonlySet<string>): SplitStep => {
   const slow = slowLocations(step, isBusy, heavy)
-  if (slow.size === 0) return { fast: step, portions: [], slowChunks: new Map() }
-  const portions = portionsOf(step, slow)
-  const chunks = splitChunks(step.chunks, portions)
-  const orders = step.orders.flatMap(one => {
-    const { locationIds } = one.order
-    const rest = locationIds.filter(id => !slow.has(id))
-    return rest.length === 0 && locationIds.length > 0 ? [] : [withLocations(one, rest)]
+  if (slow.size === 0) return { fast: step, slowTasks: [], slowChunks: new Map() }
+  const slowTasks = slowTasksOf(step, slow)
+  const chunks = splitChunks(step.chunks, slowTasks)
+  const requests = step.requests.flatMap(received => {
+    const { locationIds } = received.request
+    const otherIds = locationIds.filter(id => !slow.has(id))
+    return otherIds.length === 0 && locationIds.length > 0 ? [] : [withLocations(received, otherIds)]
   })
   const fast: Step = {
     ...step,
     records: new Map([...step.records].filter(([locationId]) => !slow.has(locationId))),
     readings: step.readings.filter(({ row }) => !slow.has(row.locationId)),
     chunks: chunks.fast,
-    orders,
+    requests,
   }
-  return { fast, portions, slowChunks: chunks.slow }
+  return { fast, slowTasks, slowChunks: chunks.slow }
 }

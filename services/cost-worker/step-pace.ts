@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mostPieces } from './row-hold.ts'
-import type { Taken } from './step.ts'
+import { maxBufferedPieces } from './row-hold.ts'
+import type { FetchedMessages } from './step.ts'
 
 /** About 40,000 records: in half of it, inserts and their merges cost the engine so much more that a worker falls behind a gateway beside it. */
-export const stepBytes = 4_000_000
+export const maxStepBytes = 4_000_000
 
 /** How much the next step takes: less behind one that had more pieces than it should, then step by step more again. */
-export const bytesAfter = (mostBytes: number, taken: readonly Taken[], pieces: number): number => {
-  if (pieces <= mostPieces) return Math.min(stepBytes, mostBytes * 2)
-  const bytes = taken.reduce((sum, { messages }) => messages.reduce((own, { value }) => own + value.length, sum), 0)
-  return (bytes * mostPieces) / pieces
+export const nextStepBytes = (maxBytes: number, fetched: readonly FetchedMessages[], pieces: number): number => {
+  if (pieces <= maxBufferedPieces) return Math.min(maxStepBytes, maxBytes * 2)
+  const bytes = fetched.reduce((sum, { messages }) => messages.reduce((own, { value }) => own + value.length, sum), 0)
+  return (bytes * maxBufferedPieces) / pieces
 }
 
 /** When a small step may begin: once the thread has rested for so long (ms) since the one before, or could not within so long. */
-const smallStepMs = { ofRest: 50, most: 300 }
-const lookMs = 10
+const smallStepMs = { idle: 50, max: 300 }
+const pollMs = 10
 
 /**
  * Lets records gather behind a step that has begun: the engine takes as long for ten rows as for a thousand, and what it takes is missing
@@ -27,21 +27,21 @@ export type StepPace = {
   readonly wait: (isLarge: () => boolean, signal: AbortSignal) => Promise<void>
 }
 
-const stateOfThread = () => ({ now: performance.now(), rested: performance.eventLoopUtilization().idle })
+const threadState = () => ({ now: performance.now(), idleMs: performance.eventLoopUtilization().idle })
 
 /** Make the pace of a worker that has not begun a step. */
 export const openStepPace = (): StepPace => {
-  let begun = { now: Number.NEGATIVE_INFINITY, rested: Number.NEGATIVE_INFINITY }
+  let lastStart = { now: Number.NEGATIVE_INFINITY, idleMs: Number.NEGATIVE_INFINITY }
   const isTooSoon = (): boolean => {
-    const { now, rested } = stateOfThread()
-    return now < begun.now + smallStepMs.most && rested < begun.rested + smallStepMs.ofRest
+    const { now, idleMs } = threadState()
+    return now < lastStart.now + smallStepMs.max && idleMs < lastStart.idleMs + smallStepMs.idle
   }
   return {
     begin: () => {
-      begun = stateOfThread()
+      lastStart = threadState()
     },
     wait: async (isLarge, signal) => {
-      while (isTooSoon() && !isLarge() && !signal.aborted) await sleep(lookMs)
+      while (isTooSoon() && !isLarge() && !signal.aborted) await sleep(pollMs)
     },
   }
 }

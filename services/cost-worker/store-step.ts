@@ -2,20 +2,20 @@ import type { ClickHouse, NativeRows } from '../platform/clickhouse/clickhouse.t
 import { meterCostBlockInSteps } from '../platform/clickhouse/meter-cost-block.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost-row.ts'
 import { encodeMeterReadings, meterReadingColumns } from '../platform/clickhouse/meter-readings.ts'
-import { inTurns } from '../platform/event-loop-turn.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Log } from '../platform/log/log.ts'
 import type { DeadLetter } from '../platform/log/messages.ts'
-import { versionParts } from '../platform/log/version.ts'
+import { rowVersionParts } from '../platform/log/version.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Logger } from '../platform/telemetry.ts'
+import { runInTimeSlices } from '../platform/time-slices.ts'
 import { deadLetterOf, deadLetterOfRecord } from './dead-letter.ts'
-import type { PutAside } from './ledger.ts'
-import type { FailedOrder, LaneOrder } from './plan-orders.ts'
+import type { DeadLetterEntry } from './ledger.ts'
+import type { FailedRequest, ReceivedRequest } from './plan-orders.ts'
 import { writeFailures } from './receipt.ts'
-import type { Settled } from './settle-step.ts'
-import { isReplay, type StepAccount } from './step.ts'
+import type { StepResult } from './settle-step.ts'
+import { isReplay, type StepSummary } from './step.ts'
 
 export type StoreOptions = {
   readonly log: Log
@@ -27,14 +27,14 @@ export type StoreOptions = {
   readonly at: () => number
 }
 
-const deadLetters = 'meter.dead-letters.v1'
+const deadLetterTopic = 'meter.dead-letters.v1'
 
 /** What makes rows and the rest of settled steps last. */
 export type StepStore = {
   /** Store cost rows, some maybe before their step is settled to its end. They are encoded before it returns, and held no longer. */
   readonly storeRows: (rows: readonly MeterCostRow[]) => Promise<void>
   /** Store dead letters, what is left of orders, then failures and, last of all, readings. Gives what was put aside. */
-  readonly storeRest: (step: StepAccount, settled: Omit<Settled, 'rows'>) => Promise<readonly PutAside[]>
+  readonly storeRest: (step: StepSummary, result: Omit<StepResult, 'rows'>) => Promise<readonly DeadLetterEntry[]>
 }
 
 /** Make what stores settled steps. */
@@ -43,28 +43,28 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
     for (const letter of letters) {
       logger.error({ code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset }, 'a record was put aside')
       const message = { key: letter.key, value: codec.encodeDeadLetter(letter), headers: letter.headers }
-      await log.append(deadLetters, letter.partition % log.partitions(deadLetters), message)
+      await log.append(deadLetterTopic, letter.partition % log.partitions(deadLetterTopic), message)
     }
   }
 
-  const putBack = async (rest: readonly LaneOrder[]): Promise<void> => {
+  const appendDeferred = async (deferred: readonly ReceivedRequest[]): Promise<void> => {
     await Promise.all(
-      rest.map(({ order, version, origin: { lane, message } }) => {
-        const headers = toHeaders({ generation: versionParts(version).generation, chunkId: order.orderId, batches: [] })
-        return log.append(lane.topic, lane.partition, { key: message.key, value: codec.encodeLane(order), headers })
+      deferred.map(({ request, version, origin: { assignment, message } }) => {
+        const headers = toHeaders({ generation: rowVersionParts(version).generation, chunkId: request.orderId, batches: [] })
+        return log.append(assignment.topic, assignment.partition, { key: message.key, value: codec.encodeMeterMessage(request), headers })
       }),
     )
   }
 
-  const asideOf = (step: StepAccount, settled: Omit<Settled, 'rows'>): readonly PutAside[] => [
+  const deadLettersOf = (step: StepSummary, result: Omit<StepResult, 'rows'>): readonly DeadLetterEntry[] => [
     ...step.poison.map(letter => ({ letter, of: 'unreadable' as const, isReplay: false })),
-    ...settled.poison.flatMap((one): readonly PutAside[] => {
+    ...result.poison.flatMap((one): readonly DeadLetterEntry[] => {
       const { origin, isWithdrawn } = one.entry
       const letter = deadLetterOfRecord(one, codec, at())
       if (letter === null || origin === null) return []
       return [{ letter, of: isWithdrawn === undefined ? 'record' : 'readings', isReplay: isReplay(origin) }]
     }),
-    ...onceEach(settled.failedOrders).map(({ of, reason }) => ({
+    ...firstReasons(result.failedRequests).map(({ received: of, reason }) => ({
       letter: deadLetterOf(of.origin, { position: -1, code: 'order_failed', reason, at: at() }),
       ...{ of: 'order' as const, isReplay: false },
     })),
@@ -75,18 +75,19 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
     if (unpriced > 0) metrics.unpriced.inc(unpriced)
   }
 
-  const storeRest: StepStore['storeRest'] = async (step, settled) => {
-    const aside = asideOf(step, settled)
-    await writeDeadLetters(aside.map(({ letter }) => letter))
-    await putBack(settled.rest)
-    await writeFailures(clickHouse, settled.failures)
-    if (settled.readings.length > 0) {
-      const bytes = encodeMeterReadings(settled.readings)
+  const storeRest: StepStore['storeRest'] = async (step, result) => {
+    const deadLetters = deadLettersOf(step, result)
+    await writeDeadLetters(deadLetters.map(({ letter }) => letter))
+    await appendDeferred(result.deferred)
+    await writeFailures(clickHouse, result.failures)
+    if (result.readings.length > 0) {
+      const bytes = encodeMeterReadings(result.readings)
       await clickHouse.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes })
     }
-    for (const { appendedAt } of step.lanes.values()) for (const since of appendedAt) metrics.visibleLag.observe((at() - since) / 1000)
-    metrics.stepRows.observe(settled.costed.rows)
-    return aside
+    for (const { appendedAt } of step.partitionCounts.values())
+      for (const since of appendedAt) metrics.visibleLag.observe((at() - since) / 1000)
+    metrics.stepRows.observe(result.costed.rows)
+    return deadLetters
   }
 
   return {
@@ -94,7 +95,7 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
     storeRows: rows => {
       if (rows.length === 0) return Promise.resolve()
       const unpriced = countUnpriced(rows)
-      return inTurns(meterCostBlockInSteps(rows)).then(block => storeBlock(block, unpriced))
+      return runInTimeSlices(meterCostBlockInSteps(rows)).then(block => storeBlock(block, unpriced))
     },
     storeRest,
   }
@@ -104,6 +105,6 @@ const countUnpriced = (rows: readonly MeterCostRow[]): number =>
   rows.reduce((count, { status }) => (status === 'UNPRICED' ? count + 1 : count), 0)
 
 /** Each order once, with the first of its reasons. */
-const onceEach = (failed: readonly FailedOrder[]): readonly FailedOrder[] => [
-  ...new Map(failed.toReversed().map(one => [one.of.version, one])).values(),
+const firstReasons = (failed: readonly FailedRequest[]): readonly FailedRequest[] => [
+  ...new Map(failed.toReversed().map(one => [one.received.version, one])).values(),
 ]

@@ -1,4 +1,4 @@
-import { offsetSegmentAt, type TimeZone } from './civil-time.ts'
+import { type TimeZone, utcOffsetPeriodAt } from './civil-time.ts'
 
 /** Offset (minutes) in which an answer writes an instant (ms). */
 export type AnswerOffset = (at: number) => number
@@ -21,10 +21,10 @@ export const zoneOffset = (zone: TimeZone): AnswerOffset => {
   let minutes = 0
   return at => {
     if (at >= start && at < end) return minutes
-    const segment = offsetSegmentAt(zone, at)
-    start = segment.start
-    end = segment.end
-    minutes = segment.offset / 60_000
+    const period = utcOffsetPeriodAt(zone, at)
+    start = period.start
+    end = period.end
+    minutes = period.offset / 60_000
     return minutes
   }
 }

@@ -17,30 +17,30 @@ export const dayNumber = (year: number, month: number, date: number): number => 
   // Leap days before this year, with the year 0 itself leap.
   const before = year - 1
   const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400) + 1
-  const leapDayPassed = month > 2 && isLeap(year) ? 1 : 0
-  return year * 365 + leapDays + (daysBeforeMonth[month - 1] as number) + leapDayPassed + date - 1 - 719_528
+  const isLeapDayPassed = month > 2 && isLeap(year) ? 1 : 0
+  return year * 365 + leapDays + (daysBeforeMonth[month - 1] as number) + isLeapDayPassed + date - 1 - 719_528
 }
 
 /** Give the date of a day number; the inverse of `dayNumber`. Source: H. Hinnant, https://howardhinnant.github.io/date_algorithms.html. */
 export const civilDate = (day: number): CivilDate => {
   const shifted = day + 719_468
-  const era = Math.floor(shifted / 146_097)
-  const dayOfEra = shifted - era * 146_097
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  const cycle = Math.floor(shifted / 146_097)
+  const dayOfCycle = shifted - cycle * 146_097
+  const yearOfCycle = Math.floor(
+    (dayOfCycle - Math.floor(dayOfCycle / 1460) + Math.floor(dayOfCycle / 36_524) - Math.floor(dayOfCycle / 146_096)) / 365,
   )
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
+  const dayOfYear = dayOfCycle - (365 * yearOfCycle + Math.floor(yearOfCycle / 4) - Math.floor(yearOfCycle / 100))
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153)
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
   const date = dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1
-  return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, date }
+  return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, date }
 }
 
 /** Give the weekday of a day number: 0 is Monday, 6 is Sunday. */
 export const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7
 
 /** Give the instant some calendar years after another, both in ms of one local time; 29 February becomes the 28th where there is none. */
-export const yearsLater = (at: number, years: number): number => {
+export const addYears = (at: number, years: number): number => {
   const day = Math.floor(at / dayMs)
   const { year, month, date } = civilDate(day)
   return at + (dayNumber(year + years, month, Math.min(date, daysInMonth(year + years, month))) - day) * dayMs

@@ -11,10 +11,10 @@ export type TimeZone = { readonly name: string; readonly changes: readonly numbe
 export type LocalFields = CivilDate & { readonly weekday: number; readonly secondOfDay: number }
 
 /** A half-open span of instants with one offset (ms). */
-export type OffsetSegment = { readonly start: number; readonly end: number; readonly offset: number }
+export type UtcOffsetPeriod = { readonly start: number; readonly end: number; readonly offset: number }
 
 /** A day of the local calendar as a half-open span of instants, with the spans of equal offset it is made of. */
-export type LocalDay = CivilDate & { readonly start: number; readonly end: number; readonly segments: readonly OffsetSegment[] }
+export type LocalDay = CivilDate & { readonly start: number; readonly end: number; readonly offsetPeriods: readonly UtcOffsetPeriod[] }
 
 export type CalendarUnit = 'HOUR' | 'DAY' | 'MONTH'
 
@@ -39,7 +39,7 @@ const changeAfter = (zone: TimeZone, index: number): number => zone.changes[inde
 export const offsetAt = (zone: TimeZone, at: number): number => offsetOf(zone, offsetIndex(zone, at))
 
 /** Return the span of equal offset around an instant; infinite before the first change and after the last. */
-export const offsetSegmentAt = (zone: TimeZone, at: number): OffsetSegment => {
+export const utcOffsetPeriodAt = (zone: TimeZone, at: number): UtcOffsetPeriod => {
   const index = offsetIndex(zone, at)
   return { start: zone.changes[index - 1] ?? Number.NEGATIVE_INFINITY, end: changeAfter(zone, index), offset: offsetOf(zone, index) }
 }
@@ -52,15 +52,15 @@ export const localFields = (zone: TimeZone, at: number): LocalFields => {
 }
 
 /** Give the spans of equal offset that make up [from, to), in order. */
-export const offsetSegments = (zone: TimeZone, from: number, to: number): OffsetSegment[] => {
-  const segments: OffsetSegment[] = []
+export const utcOffsetPeriods = (zone: TimeZone, from: number, to: number): UtcOffsetPeriod[] => {
+  const offsetPeriods: UtcOffsetPeriod[] = []
   let start = from
   for (let index = offsetIndex(zone, from); start < to; index += 1) {
     const end = Math.min(to, changeAfter(zone, index))
-    segments.push({ start, end, offset: offsetOf(zone, index) })
+    offsetPeriods.push({ start, end, offset: offsetOf(zone, index) })
     start = end
   }
-  return segments
+  return offsetPeriods
 }
 
 /** The first instant whose wall clock shows `local` or later; no zone is a day or more away from UTC. */
@@ -125,7 +125,7 @@ export const localDays = (zone: TimeZone, from: number, to: number): LocalDay[] 
   let start = startOfLocalDay(zone, from)
   while (start < to) {
     const end = nextLocalMidnight(zone, start)
-    days.push({ ...civilDate(localDayNumber(zone, start)), start, end, segments: offsetSegments(zone, start, end) })
+    days.push({ ...civilDate(localDayNumber(zone, start)), start, end, offsetPeriods: utcOffsetPeriods(zone, start, end) })
     start = end
   }
   return days
@@ -139,7 +139,7 @@ const nextHour = (zone: TimeZone, at: number): number => {
   return Math.min(full, changeAfter(zone, index))
 }
 
-const nextOf = { HOUR: nextHour, DAY: nextLocalMidnight, MONTH: nextLocalMonth }
+const nextBoundary = { HOUR: nextHour, DAY: nextLocalMidnight, MONTH: nextLocalMonth }
 
 /**
  * Give the edges of the calendar buckets of [from, to): `from`, every edge inside, `to`.
@@ -151,12 +151,12 @@ export const calendarEdges = (
   from: number,
   to: number,
   unit: CalendarUnit,
-  limit = Number.POSITIVE_INFINITY,
+  maxBuckets = Number.POSITIVE_INFINITY,
 ): readonly number[] => {
   const edges = [from]
   let at = from
-  while (at < to && edges.length <= limit + 1) {
-    at = Math.min(to, nextOf[unit](zone, at))
+  while (at < to && edges.length <= maxBuckets + 1) {
+    at = Math.min(to, nextBoundary[unit](zone, at))
     edges.push(at)
   }
   return edges

@@ -34,11 +34,11 @@ export const idPrefixes = {
 export type IdKind = keyof typeof idPrefixes
 
 /** Connect tokens (`connectSession`) are secrets: 16 random bytes. Every other id is 12 bytes. */
-export const idBytes = (kind: IdKind): number => (kind === 'connectSession' ? 16 : 12)
+export const idByteCount = (kind: IdKind): number => (kind === 'connectSession' ? 16 : 12)
 
 const hexDigits = '0123456789abcdef'
 
-const hex = (bytes: Uint8Array, count: number): string => {
+const toHex = (bytes: Uint8Array, count: number): string => {
   let text = ''
   for (let index = 0; index < count; index += 1) {
     const byte = bytes[index] as number
@@ -49,15 +49,15 @@ const hex = (bytes: Uint8Array, count: number): string => {
 
 /** Write an identifier from its bytes: prefix and lower-case hex. Takes the first `idBytes(kind)` bytes; fewer are a defect. */
 export const formatId = (kind: IdKind, bytes: Uint8Array): string => {
-  const count = idBytes(kind)
+  const count = idByteCount(kind)
   if (bytes.length < count) throw new RangeError(`an id of kind ${kind} needs ${count} bytes`)
-  return idPrefixes[kind] + hex(bytes, count)
+  return idPrefixes[kind] + toHex(bytes, count)
 }
 
 /** Write the identifier of a stored object: 6 bytes of time (ms), then 6 random bytes, so that ids ascend with time. */
 export const formatTimeOrderedId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number, random: Uint8Array): string => {
   if (random.length < 6) throw new RangeError('a time-ordered id needs 6 random bytes')
-  return idPrefixes[kind] + at.toString(16).padStart(12, '0').slice(-12) + hex(random, 6)
+  return idPrefixes[kind] + at.toString(16).padStart(12, '0').slice(-12) + toHex(random, 6)
 }
 
 const lowerHex = /^[0-9a-f]+$/
@@ -65,7 +65,7 @@ const lowerHex = /^[0-9a-f]+$/
 /** Tell whether a text has the shape of an identifier of a kind. */
 export const isId = (kind: IdKind, text: string): boolean => {
   const prefix = idPrefixes[kind]
-  return text.length === prefix.length + 2 * idBytes(kind) && text.startsWith(prefix) && lowerHex.test(text.slice(prefix.length))
+  return text.length === prefix.length + 2 * idByteCount(kind) && text.startsWith(prefix) && lowerHex.test(text.slice(prefix.length))
 }
 
 /** Tell the kind of an identifier by its prefix and shape; `undefined` when it is none. */
@@ -89,17 +89,17 @@ export type RecordIdentity = {
 }
 
 /** Length first, so that no text can imitate the border between two. */
-const part = (text: string | null): string => (text === null ? '-' : `${text.length}:${text}`)
+const lengthPrefixed = (text: string | null): string => (text === null ? '-' : `${text.length}:${text}`)
 
-const objectText = (of: Pick<RecordIdentity, 'accountId' | 'liveMode' | 'locationId' | 'deviceId'>): string =>
-  `${part(of.accountId)}${of.liveMode ? 'L' : 'T'}${part(of.locationId)}${part(of.deviceId)}`
+const objectText = (identity: Pick<RecordIdentity, 'accountId' | 'liveMode' | 'locationId' | 'deviceId'>): string =>
+  `${lengthPrefixed(identity.accountId)}${identity.liveMode ? 'L' : 'T'}${lengthPrefixed(identity.locationId)}${lengthPrefixed(identity.deviceId)}`
 
 /**
  * Give the text whose hash names a meter record: equal for equal identities, different for different ones.
  * Its id is `formatId('meterRecord', sha256(text))`. Source: docs/rules/identifiers-and-lists.md #record-ids.
  */
-export const recordIdentityText = (of: RecordIdentity): string =>
-  `record ${objectText(of)} ${of.energyFlowDirection} ${of.tariffDirection} ${of.start} ${of.end} ${part(of.sessionReferenceId)}${part(of.recordReferenceId)}`
+export const recordIdentityText = (identity: RecordIdentity): string =>
+  `record ${objectText(identity)} ${identity.energyFlowDirection} ${identity.tariffDirection} ${identity.start} ${identity.end} ${lengthPrefixed(identity.sessionReferenceId)}${lengthPrefixed(identity.recordReferenceId)}`
 
 /** What makes the interval between two register readings the same interval: its object, directions and opening time. */
 export type RegisterIdentity = Pick<
@@ -108,5 +108,5 @@ export type RegisterIdentity = Pick<
 > & { readonly openedAt: number }
 
 /** Give the text whose hash names the interval that a register reading opens; never equal to that of a record. */
-export const registerIdentityText = (of: RegisterIdentity): string =>
-  `register ${objectText(of)} ${of.energyFlowDirection} ${of.tariffDirection} ${of.openedAt}`
+export const registerIdentityText = (identity: RegisterIdentity): string =>
+  `register ${objectText(identity)} ${identity.energyFlowDirection} ${identity.tariffDirection} ${identity.openedAt}`

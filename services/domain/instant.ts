@@ -5,7 +5,7 @@ import { accepted, type Result, refused } from './refusal.ts'
 export type OffsetInstant = { readonly at: number; readonly offsetMinutes: number }
 
 /** Two digits of `text` at `index` as a number; NaN when one is no digit. */
-const pair = (text: string, index: number): number => {
+const twoDigits = (text: string, index: number): number => {
   const tens = text.charCodeAt(index) - 48
   const ones = text.charCodeAt(index + 1) - 48
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
@@ -14,27 +14,27 @@ const pair = (text: string, index: number): number => {
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
 /** The offset in minutes that `text` ends with from `index` on; NaN when it is none. */
-const offsetFrom = (text: string, index: number): number => {
+const parseOffset = (text: string, index: number): number => {
   const sign = text.charCodeAt(index)
   if (sign === 90 || sign === 122) return text.length === index + 1 ? 0 : Number.NaN
   if ((sign !== 43 && sign !== 45) || text.length !== index + 6 || text.charCodeAt(index + 3) !== 58) return Number.NaN
-  const hours = pair(text, index + 1)
-  const minutes = pair(text, index + 4)
+  const hours = twoDigits(text, index + 1)
+  const minutes = twoDigits(text, index + 4)
   if (!(hours <= 23 && minutes <= 59)) return Number.NaN
   return sign === 43 ? hours * 60 + minutes : 0 - (hours * 60 + minutes)
 }
 
 /** Milliseconds of the wall clock at the start of `text` as if in UTC, fraction left out; NaN when it is no RFC 3339 date and time. */
-const wallClock = (text: string): number => {
+const parseWallClock = (text: string): number => {
   const separator = text.charCodeAt(10)
   if (separator !== 84 && separator !== 116) return Number.NaN
   if (text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45 || text.charCodeAt(13) !== 58 || text.charCodeAt(16) !== 58) return Number.NaN
-  const year = pair(text, 0) * 100 + pair(text, 2)
-  const month = pair(text, 5)
-  const date = pair(text, 8)
-  const hour = pair(text, 11)
-  const minute = pair(text, 14)
-  const second = pair(text, 17)
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const month = twoDigits(text, 5)
+  const date = twoDigits(text, 8)
+  const hour = twoDigits(text, 11)
+  const minute = twoDigits(text, 14)
+  const second = twoDigits(text, 17)
   if (!(year >= 0 && month >= 1 && month <= 12 && date >= 1 && hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN
   if (date > 28 && date > daysInMonth(year, month)) return Number.NaN
   return dayNumber(year, month, date) * dayMs + ((hour * 60 + minute) * 60 + second) * 1000
@@ -54,10 +54,10 @@ const fractionEnd = (text: string): number => {
  * Source: docs/rules/versions-and-transport.md #instants.
  */
 export const parseInstant = (text: string): number | undefined => {
-  const wall = wallClock(text)
+  const wall = parseWallClock(text)
   const end = fractionEnd(text)
   if (Number.isNaN(wall) || end < 0) return undefined
-  const offset = offsetFrom(text, end)
+  const offset = parseOffset(text, end)
   if (Number.isNaN(offset)) return undefined
   return wall + milliseconds(text, end) - offset * 60_000
 }
@@ -79,15 +79,15 @@ export const readInstant = (text: string, field: string): Result<OffsetInstant> 
   if (at === undefined) {
     return refused('field_invalid', `${field} must be an RFC 3339 date and time with an offset, such as 2026-03-29T01:00:00+01:00`, field)
   }
-  return accepted({ at, offsetMinutes: offsetFrom(text, fractionEnd(text)) })
+  return accepted({ at, offsetMinutes: parseOffset(text, fractionEnd(text)) })
 }
 
-const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
+const padTwo = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
 
 const offsetText = (minutes: number): string => {
   if (minutes === 0) return 'Z'
   const size = Math.abs(minutes)
-  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
+  return `${minutes < 0 ? '-' : '+'}${padTwo(Math.floor(size / 60))}:${padTwo(size % 60)}`
 }
 
 /**
@@ -98,10 +98,10 @@ export const writeInstant = (at: number, offsetMinutes = 0): string => {
   const local = at + offsetMinutes * 60_000
   const day = Math.floor(local / dayMs)
   const { year, month, date } = civilDate(day)
-  const ofDay = local - day * dayMs
-  const seconds = Math.floor(ofDay / 1000)
-  const fraction = ofDay - seconds * 1000
-  const clock = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
-  const fine = fraction === 0 ? '' : `.${String(fraction).padStart(3, '0')}`
-  return `${String(year).padStart(4, '0')}-${two(month)}-${two(date)}T${clock}${fine}${offsetText(offsetMinutes)}`
+  const msOfDay = local - day * dayMs
+  const seconds = Math.floor(msOfDay / 1000)
+  const fraction = msOfDay - seconds * 1000
+  const clock = `${padTwo(Math.floor(seconds / 3600))}:${padTwo(Math.floor(seconds / 60) % 60)}:${padTwo(seconds % 60)}`
+  const fractionText = fraction === 0 ? '' : `.${String(fraction).padStart(3, '0')}`
+  return `${String(year).padStart(4, '0')}-${padTwo(month)}-${padTwo(date)}T${clock}${fractionText}${offsetText(offsetMinutes)}`
 }

@@ -15,7 +15,7 @@ export type EnergyUnits = 'W' | 'KW' | 'WH' | 'KWH'
 export const energyScale = 6
 export const moneyScale = 9
 
-const maxDigits = 17
+const maxSignificantDigits = 17
 /**
  * Characters of a number text; a longer one is refused before anything works on it.
  * Source: docs/rules/versions-and-transport.md #numbers.
@@ -24,8 +24,8 @@ export const maxNumberLength = 400
 /** 1e11 Wh, the most that one record may hold. */
 export const maxRecordEnergy: Energy = 100_000_000_000_000_000n
 
-const powersOfTen: readonly bigint[] = Array.from({ length: 64 }, (_, power) => 10n ** BigInt(power))
-const tenTo = (power: number): bigint => powersOfTen[power] as bigint
+const powersOfTen: readonly bigint[] = Array.from({ length: 64 }, (_, isPower) => 10n ** BigInt(isPower))
+const tenTo = (isPower: number): bigint => powersOfTen[isPower] as bigint
 
 /** Divide exactly and round half to even; `divisor` is above zero. */
 export const divideHalfEven = (dividend: bigint, divisor: bigint): bigint => {
@@ -37,7 +37,7 @@ export const divideHalfEven = (dividend: bigint, divisor: bigint): bigint => {
   return dividend < 0n ? quotient - 1n : quotient + 1n
 }
 
-const half17 = 131_072
+const twoTo17 = 131_072
 /** 366 days in milliseconds, the longest length and the greatest divisor that `mulDivSmall` takes. */
 const maxDivisor = 31_622_400_000
 
@@ -54,12 +54,12 @@ const mulDivSmall = (a: number, b: number, divisor: number): number => {
   const ar = a - aq * divisor
   const bq = Math.floor(b / divisor)
   const br = b - bq * divisor
-  const high = Math.floor(br / half17)
+  const high = Math.floor(br / twoTo17)
   const upper = ar * high
   const upperQuotient = Math.floor(upper / divisor)
-  const lower = (upper - upperQuotient * divisor) * half17 + ar * (br - high * half17)
+  const lower = (upper - upperQuotient * divisor) * twoTo17 + ar * (br - high * twoTo17)
   const lowerQuotient = Math.floor(lower / divisor)
-  const whole = a * bq + aq * br + upperQuotient * half17 + lowerQuotient
+  const whole = a * bq + aq * br + upperQuotient * twoTo17 + lowerQuotient
   const twice = (lower - lowerQuotient * divisor) * 2
   return twice > divisor || (twice === divisor && whole % 2 === 1) ? whole + 1 : whole
 }
@@ -78,8 +78,8 @@ export const mulDivHalfEven = (a: bigint, b: bigint, divisor: bigint): bigint =>
 export const cumulativeShare = (amount: bigint, elapsed: number, length: number): bigint => {
   if (elapsed === length) return amount
   if (amount >= 0n && isSafe(amount)) {
-    const small = mulDivSmall(Number(amount), elapsed, length)
-    if (!Number.isNaN(small)) return BigInt(small)
+    const exactQuotient = mulDivSmall(Number(amount), elapsed, length)
+    if (!Number.isNaN(exactQuotient)) return BigInt(exactQuotient)
   }
   return mulDivHalfEven(amount, BigInt(elapsed), BigInt(length))
 }
@@ -87,10 +87,10 @@ export const cumulativeShare = (amount: bigint, elapsed: number, length: number)
 /** Multiply by a factor in 1e-9: a × b / 1e9, half to even. */
 export const timesNano = (a: bigint, b: bigint): bigint => {
   if (isSafe(a) && isSafe(b)) {
-    const x = Number(a)
-    const y = Number(b)
-    const small = mulDivSmall(Math.abs(x), Math.abs(y), 1e9)
-    if (!Number.isNaN(small)) return BigInt(x < 0 === y < 0 ? small : 0 - small)
+    const numberA = Number(a)
+    const numberB = Number(b)
+    const exactQuotient = mulDivSmall(Math.abs(numberA), Math.abs(numberB), 1e9)
+    if (!Number.isNaN(exactQuotient)) return BigInt(numberA < 0 === numberB < 0 ? exactQuotient : 0 - exactQuotient)
   }
   return mulDivHalfEven(a, b, 1_000_000_000n)
 }
@@ -107,13 +107,13 @@ const parseDecimal = (text: string): Decimal | undefined => {
   const match = numberText.exec(text)
   if (match === null) return undefined
   const fraction = match[3] ?? ''
-  const all = `${match[2]}${fraction}`
-  const upToZeros = trimEnd(all, '0')
-  const kept = upToZeros.replace(/^0+/, '')
-  if (kept === '') return { mantissa: 0n, exponent: 0, digits: 0 }
-  const exponent = Number(match[4] ?? '0') - fraction.length + (all.length - upToZeros.length)
-  if (kept.length > maxDigits) return { mantissa: 0n, exponent, digits: kept.length }
-  return { mantissa: BigInt(`${match[1]}${kept}`), exponent, digits: kept.length }
+  const allDigits = `${match[2]}${fraction}`
+  const upToZeros = trimEnd(allDigits, '0')
+  const significantDigits = upToZeros.replace(/^0+/, '')
+  if (significantDigits === '') return { mantissa: 0n, exponent: 0, digits: 0 }
+  const exponent = Number(match[4] ?? '0') - fraction.length + (allDigits.length - upToZeros.length)
+  if (significantDigits.length > maxSignificantDigits) return { mantissa: 0n, exponent, digits: significantDigits.length }
+  return { mantissa: BigInt(`${match[1]}${significantDigits}`), exponent, digits: significantDigits.length }
 }
 
 /** Read a number text of at most 400 characters and 17 significant digits; refuses all others with `field`. */
@@ -123,7 +123,8 @@ const readMantissa = (text: string, field: string): Result<Decimal> => {
   }
   const decimal = parseDecimal(text)
   if (decimal === undefined) return refused('field_invalid', `${field} must be a number`, field)
-  if (decimal.digits > maxDigits) return refused('field_invalid', `${field} must have at most ${maxDigits} significant digits`, field)
+  if (decimal.digits > maxSignificantDigits)
+    return refused('field_invalid', `${field} must have at most ${maxSignificantDigits} significant digits`, field)
   return accepted(decimal)
 }
 
@@ -141,14 +142,14 @@ export const readDecimal = (text: string, rule: DecimalRule, field: string): Res
   if (!read.ok) return read
   const decimal = read.value
   const shift = decimal.exponent + rule.scale
-  const outside = () =>
+  const outOfRange = () =>
     refused(
       'value_out_of_range',
       `${field} must be from ${formatDecimal(rule.min, rule.scale)} to ${formatDecimal(rule.max, rule.scale)}`,
       field,
     )
   // A mantissa has at most 17 digits, and no limit has more than 40: beyond, the power alone decides.
-  if (shift > 40) return outside()
+  if (shift > 40) return outOfRange()
   if (shift < 0 && rule.round !== true) {
     return refused(
       'field_invalid',
@@ -158,8 +159,8 @@ export const readDecimal = (text: string, rule: DecimalRule, field: string): Res
   }
   const value = shift >= 0 ? decimal.mantissa * tenTo(shift) : shift < -40 ? 0n : divideHalfEven(decimal.mantissa, tenTo(-shift))
   // What rounds to a limit must still lie within it: -1e-12 is below zero.
-  const belowZero = value === 0n && decimal.mantissa < 0n && rule.min === 0n
-  return value < rule.min || value > rule.max || belowZero ? outside() : accepted(value)
+  const isBelowZero = value === 0n && decimal.mantissa < 0n && rule.min === 0n
+  return value < rule.min || value > rule.max || isBelowZero ? outOfRange() : accepted(value)
 }
 
 /** Write an integer at a scale as the exact text of a JSON number, without trailing zeros. */
@@ -174,17 +175,17 @@ export const formatDecimal = (value: bigint, scale: number): string => {
 }
 
 /** Numerator and denominator that take a value in its units, times elapsed ms for power, to 1e-6 Wh: 1 W × 1 ms = 5/18 × 1e-6 Wh. */
-const toEnergy: Record<EnergyUnits, { readonly times: number; readonly by: number; readonly power: boolean }> = {
-  WH: { times: 1e6, by: 1, power: false },
-  KWH: { times: 1e9, by: 1, power: false },
-  W: { times: 5, by: 18, power: true },
-  KW: { times: 2500, by: 9, power: true },
+const energyFactors: Record<EnergyUnits, { readonly multiplyBy: number; readonly divideBy: number; readonly isPower: boolean }> = {
+  WH: { multiplyBy: 1e6, divideBy: 1, isPower: false },
+  KWH: { multiplyBy: 1e9, divideBy: 1, isPower: false },
+  W: { multiplyBy: 5, divideBy: 18, isPower: true },
+  KW: { multiplyBy: 2500, divideBy: 9, isPower: true },
 }
 
 const smallPowers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 
 /** The energy of a plain value of few digits (`1234.5`) in numbers; NaN when it is not plain or not provably exact. */
-const plainEnergy = (text: string, units: EnergyUnits, elapsedMs: number): number => {
+const plainEnergyFromText = (text: string, units: EnergyUnits, elapsedMs: number): number => {
   if (text.length > 13) return Number.NaN
   let mantissa = 0
   let decimals = -1
@@ -196,17 +197,17 @@ const plainEnergy = (text: string, units: EnergyUnits, elapsedMs: number): numbe
       if (decimals >= 0) decimals += 1
     } else return Number.NaN
   }
-  const leadingZero = text.charCodeAt(0) === 48 && text.length > 1 && text.charCodeAt(1) !== 46
+  const hasLeadingZero = text.charCodeAt(0) === 48 && text.length > 1 && text.charCodeAt(1) !== 46
   const divisor = smallPowers[Math.max(decimals, 0)]
-  if (text === '' || leadingZero || decimals === 0 || divisor === undefined) return Number.NaN
-  const { times, by, power } = toEnergy[units]
+  if (text === '' || hasLeadingZero || decimals === 0 || divisor === undefined) return Number.NaN
+  const { multiplyBy, divideBy, isPower } = energyFactors[units]
   // At most 13 digits times 2500 is a bit above 2^53: the check keeps the product safe.
-  const scaled = power ? mantissa * times : mantissa
+  const scaled = isPower ? mantissa * multiplyBy : mantissa
   if (scaled > Number.MAX_SAFE_INTEGER) return Number.NaN
-  return mulDivSmall(scaled, power ? elapsedMs : times, by * divisor)
+  return mulDivSmall(scaled, isPower ? elapsedMs : multiplyBy, divideBy * divisor)
 }
 
-const energyOutside = (field: string) => refused('value_out_of_range', `${field} must be from 0 to 100 GWh of energy`, field)
+const energyOutOfRange = (field: string) => refused('value_out_of_range', `${field} must be from 0 to 100 GWh of energy`, field)
 
 /**
  * Read the energy of a value from its decimal text, exactly, half to even to 1e-6 Wh.
@@ -215,18 +216,18 @@ const energyOutside = (field: string) => refused('value_out_of_range', `${field}
  * Source: docs/rules/metering.md #energy.
  */
 export const readEnergy = (text: string, units: EnergyUnits, elapsedMs: number, field = 'value'): Result<Energy> => {
-  const plain = plainEnergy(text, units, elapsedMs)
-  if (!Number.isNaN(plain)) return accepted(BigInt(plain))
+  const exactEnergy = plainEnergyFromText(text, units, elapsedMs)
+  if (!Number.isNaN(exactEnergy)) return accepted(BigInt(exactEnergy))
   const read = readMantissa(text, field)
   if (!read.ok) return read
   const decimal = read.value
-  if (decimal.mantissa < 0n || (decimal.mantissa > 0n && decimal.exponent > 20)) return energyOutside(field)
-  const { times, by, power } = toEnergy[units]
-  const numerator = decimal.mantissa * BigInt(times) * (power ? BigInt(elapsedMs) : 1n)
+  if (decimal.mantissa < 0n || (decimal.mantissa > 0n && decimal.exponent > 20)) return energyOutOfRange(field)
+  const { multiplyBy, divideBy, isPower } = energyFactors[units]
+  const numerator = decimal.mantissa * BigInt(multiplyBy) * (isPower ? BigInt(elapsedMs) : 1n)
   if (decimal.exponent < -60) return accepted(0n)
   const energy =
     decimal.exponent >= 0
-      ? divideHalfEven(numerator * tenTo(decimal.exponent), BigInt(by))
-      : divideHalfEven(numerator, BigInt(by) * tenTo(-decimal.exponent))
-  return energy > maxRecordEnergy ? energyOutside(field) : accepted(energy)
+      ? divideHalfEven(numerator * tenTo(decimal.exponent), BigInt(divideBy))
+      : divideHalfEven(numerator, BigInt(divideBy) * tenTo(-decimal.exponent))
+  return energy > maxRecordEnergy ? energyOutOfRange(field) : accepted(energy)
 }

@@ -6,18 +6,18 @@ export type ReferenceKind = (typeof referenceKinds)[number]
 export type OwnReference = { readonly kinds: readonly ReferenceKind[]; readonly reference: string }
 
 /** Objects by kind and own reference: the ids of those that exist. */
-export type FoundReferences = Readonly<Record<ReferenceKind, ReadonlyMap<string, string>>>
+export type ReferenceIds = Readonly<Record<ReferenceKind, ReadonlyMap<string, string>>>
 
 /** Find the active objects of a tenant that have these references, in one statement. Throws `Failure` if the store is away. */
 export type FindReferences = (
   tenant: { readonly accountId: string; readonly liveMode: boolean },
-  wanted: readonly OwnReference[],
-) => Promise<FoundReferences>
+  references: readonly OwnReference[],
+) => Promise<ReferenceIds>
 
-export const noReferences: FoundReferences = { location: new Map(), device: new Map(), customer: new Map() }
+export const noReferenceIds: ReferenceIds = { location: new Map(), device: new Map(), customer: new Map() }
 
 /** Work that yields the references that it needs, and takes what was found of them. */
-export type Referencing<T> = Generator<readonly OwnReference[] | undefined, T, FoundReferences | undefined>
+export type ReferenceResolver<T> = Generator<readonly OwnReference[] | undefined, T, ReferenceIds | undefined>
 
 /** What stands before an own reference: any kind that the place allows, or one kind. */
 export const anyKindPrefix = 'reference:'
@@ -27,18 +27,18 @@ export const kindPrefixes = { location: 'location:', device: 'device:', customer
 >
 
 /** Maximum length of an own reference, in characters. */
-const maxReference = 255
+const maxReferenceLength = 255
 /** Maximum length of an id or an own reference with its prefix, in characters. */
-export const maxReferenceText = maxReference + anyKindPrefix.length
+export const maxReferenceTextLength = maxReferenceLength + anyKindPrefix.length
 
 /**
  * Read an own reference that stands in place of an id: `reference:depot-7`, or `location:`, `device:` and `customer:` for one kind.
  * Null if the text is no reference to one of the allowed kinds.
  * Source: docs/rules/identifiers-and-lists.md #references.
  */
-export const readReference = (text: string, allowed: readonly ReferenceKind[]): OwnReference | null => {
-  if (text.startsWith(anyKindPrefix)) return { kinds: allowed, reference: text.slice(anyKindPrefix.length) }
-  for (const kind of allowed) {
+export const readReference = (text: string, allowedKinds: readonly ReferenceKind[]): OwnReference | null => {
+  if (text.startsWith(anyKindPrefix)) return { kinds: allowedKinds, reference: text.slice(anyKindPrefix.length) }
+  for (const kind of allowedKinds) {
     if (text.startsWith(kindPrefixes[kind])) return { kinds: [kind], reference: text.slice(kindPrefixes[kind].length) }
   }
   return null
@@ -47,6 +47,6 @@ export const readReference = (text: string, allowed: readonly ReferenceKind[]): 
 /** Tell whether an object can have this reference: 1 to 255 characters without NUL. */
 export const isPossibleReference = (reference: string): boolean =>
   reference.length > 0 &&
-  reference.length <= 2 * maxReference &&
+  reference.length <= 2 * maxReferenceLength &&
   !reference.includes('\0') &&
-  (reference.length <= maxReference || [...reference].length <= maxReference)
+  (reference.length <= maxReferenceLength || [...reference].length <= maxReferenceLength)

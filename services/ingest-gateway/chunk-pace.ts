@@ -1,41 +1,41 @@
-import { mostRecords } from '../platform/log/record-part.ts'
+import { maxPartRecords } from '../platform/log/record-part.ts'
 
 /** Lets the records of a partition gather behind a chunk that has begun, for as long as the log tells, or until they fill a chunk. */
 export type ChunkPace = {
   /** Told when so many more records wait. */
-  readonly came: (records: number) => void
+  readonly noteArrived: (records: number) => void
   /** Begin the next chunk; a promise where it may not begin at once. `waiting` counts the records that wait. */
   readonly begin: (waiting: () => number) => Promise<void> | null
 }
 
 /** Make the pace of a partition that has had no chunk yet; `gatherMs` is that of the log. */
 export const chunkPace = (gatherMs: number): ChunkPace => {
-  let begunAt = Number.NEGATIVE_INFINITY
+  let lastChunkAt = Number.NEGATIVE_INFINITY
   let missing = 0
-  let goOn = (): void => undefined
+  let endWait = (): void => undefined
 
-  const gathered = async (ms: number): Promise<void> => {
+  const waitForMore = async (ms: number): Promise<void> => {
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, ms)
-      goOn = () => {
+      endWait = () => {
         clearTimeout(timer)
         resolve()
       }
     })
-    begunAt = performance.now()
+    lastChunkAt = performance.now()
   }
 
   return {
-    came: records => {
+    noteArrived: records => {
       missing -= records
-      if (missing <= 0) goOn()
+      if (missing <= 0) endWait()
     },
     begin: waiting => {
       const now = performance.now()
-      const left = begunAt + gatherMs - now
-      missing = left > 0 ? mostRecords - waiting() : 0
-      if (missing > 0) return gathered(left)
-      begunAt = now
+      const remainingMs = lastChunkAt + gatherMs - now
+      missing = remainingMs > 0 ? maxPartRecords - waiting() : 0
+      if (missing > 0) return waitForMore(remainingMs)
+      lastChunkAt = now
       return null
     },
   }

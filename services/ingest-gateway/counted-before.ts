@@ -1,45 +1,50 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
-import { coverageBy, isEstimate } from '../domain/cost/estimate.ts'
-import { recordMoves } from '../domain/cost/record-moves.ts'
+import { coverageLookup, isEstimate } from '../domain/cost/estimate.ts'
+import { accumulatorChangesOf } from '../domain/cost/record-moves.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
-import { countsEnergy, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
-import { compareInCount, type TierCounts, type TierPlace, tierKey } from '../domain/tariff/tier-count.ts'
+import { hasTieredPrices, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
+import { type AccumulatorCounts, accumulatorKey, compareSortKeys, type RecordSortKey } from '../domain/tariff/tier-count.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import type { Span, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
-import { rowsOfSpans } from '../platform/clickhouse/meter-cost-spans.ts'
-import { inTurns, openTurns } from '../platform/event-loop-turn.ts'
+import type { QueryInterval, Tenant } from '../platform/clickhouse/meter-cost-reads.ts'
+import { rowsInIntervals } from '../platform/clickhouse/meter-cost-spans.ts'
+import { runInTimeSlices, startTimeSlices } from '../platform/time-slices.ts'
 
 /** What the cost of a record takes from others: what tiers have counted before it, and where actuals cover it. */
-type Before = { readonly counted: TierCounts; readonly covered: readonly Interval[] }
+type PriorRecords = { readonly counted: AccumulatorCounts; readonly covered: readonly Interval[] }
 
-type Named = { readonly recordId: string; readonly record: MeterRecord }
+type IdentifiedRecord = { readonly recordId: string; readonly record: MeterRecord }
 
 /** Tell whether the cost of a record depends on other records of its location. */
-export const needsOthers = (snapshot: PricingSnapshot, record: MeterRecord): boolean =>
-  countsEnergy(snapshot, record.tariffDirection) || isEstimate(record)
+export const dependsOnOtherRecords = (snapshot: PricingSnapshot, record: MeterRecord): boolean =>
+  hasTieredPrices(snapshot, record.tariffDirection) || isEstimate(record)
 
 /** The stored records of the location that share time with a span, as they were submitted. Their pieces are not read. */
-const storedIn = async (clickHouse: ClickHouse, tenant: Tenant, { locationId, tariffDirection }: MeterRecord, span: Span) => {
-  const stored: Named[] = []
-  const turns = openTurns(tenant.accountId)
-  for await (const rows of rowsOfSpans(clickHouse, tenant, [{ locationId, ...span }])) {
+const readStoredRecords = async (
+  clickHouse: ClickHouse,
+  tenant: Tenant,
+  { locationId, tariffDirection }: MeterRecord,
+  interval: QueryInterval,
+) => {
+  const stored: IdentifiedRecord[] = []
+  const timeSlice = startTimeSlices(tenant.accountId)
+  for await (const rows of rowsInIntervals(clickHouse, tenant, [{ locationId, ...interval }])) {
     for (const row of rows) {
-      const isWithin = row.start < span.to && (row.end > span.from || row.start >= span.from)
+      const isWithin = row.start < interval.to && (row.end > interval.from || row.start >= interval.from)
       if (row.tariffDirection !== tariffDirection || !isWithin) continue
       stored.push({
         recordId: row.recordId,
         record: { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence },
       })
     }
-    if (turns.isOver()) await turns.next()
+    if (timeSlice.isOver()) await timeSlice.pause()
   }
   return stored
 }
 
 /** The span that holds all estimates whole, for what covers them. */
-const aroundEstimates = ({ from, to }: Span, stored: readonly Named[]): Span => {
+const widenToEstimates = ({ from, to }: QueryInterval, stored: readonly IdentifiedRecord[]): QueryInterval => {
   const estimates = stored.map(({ record }) => record).filter(isEstimate)
   return {
     from: estimates.reduce((earliest, { start }) => Math.min(earliest, start), from),
@@ -59,38 +64,39 @@ export const countedBefore = async (
   snapshot: PricingSnapshot,
   record: MeterRecord,
   recordId: string,
-): Promise<Before> => {
-  const isTiered = countsEnergy(snapshot, record.tariffDirection)
-  const span = isTiered
+): Promise<PriorRecords> => {
+  const isTiered = hasTieredPrices(snapshot, record.tariffDirection)
+  const interval = isTiered
     ? { from: startOfLocalMonth(snapshot.timeZone, record.start), to: nextLocalMonth(snapshot.timeZone, record.end) }
     : { from: record.start, to: record.end }
-  let stored = await storedIn(clickHouse, tenant, record, span)
-  const wider = aroundEstimates(span, stored)
-  if (isTiered && (wider.from < span.from || wider.to > span.to)) stored = await storedIn(clickHouse, tenant, record, wider)
+  let stored = await readStoredRecords(clickHouse, tenant, record, interval)
+  const widened = widenToEstimates(interval, stored)
+  if (isTiered && (widened.from < interval.from || widened.to > interval.to))
+    stored = await readStoredRecords(clickHouse, tenant, record, widened)
   const all = [{ recordId, record }, ...stored.filter(one => one.recordId !== recordId)]
-  const coverage = coverageBy(all.map(one => one.record))
+  const coverage = coverageLookup(all.map(one => one.record))
   const covered = coverage(record)
   if (!isTiered) return { counted: new Map(), covered }
-  const counted = await inTurns(countBefore(snapshot, all, { ...record, recordId }, coverage), tenant.accountId)
+  const counted = await runInTimeSlices(sumPriorEnergy(snapshot, all, { ...record, recordId }, coverage), tenant.accountId)
   return { counted, covered }
 }
 
 /** So many records are counted without a stop. */
-const countedAtOnce = 200
+const recordsPerPause = 200
 
 /** Add up what records before one have brought to its tiers. Gives null now and then: others may run meanwhile. */
-function* countBefore(
+function* sumPriorEnergy(
   snapshot: PricingSnapshot,
-  records: readonly Named[],
-  own: TierPlace,
+  records: readonly IdentifiedRecord[],
+  ownSortKey: RecordSortKey,
   coverage: (record: MeterRecord) => readonly Interval[],
-): Generator<null, TierCounts, undefined> {
+): Generator<null, AccumulatorCounts, undefined> {
   const counted = new Map<number, Energy>()
   for (const [index, { record, recordId }] of records.entries()) {
-    if (index % countedAtOnce === 0) yield null
-    for (const { type, direction, countingStart, before, after } of recordMoves(snapshot, record, coverage(record))) {
-      if (compareInCount({ ...record, recordId }, own, countingStart) >= 0) continue
-      const key = tierKey(type, direction, countingStart)
+    if (index % recordsPerPause === 0) yield null
+    for (const { type, direction, countingStart, before, after } of accumulatorChangesOf(snapshot, record, coverage(record))) {
+      if (compareSortKeys({ ...record, recordId }, ownSortKey, countingStart) >= 0) continue
+      const key = accumulatorKey(type, direction, countingStart)
       counted.set(key, (counted.get(key) ?? 0n) + after - before)
     }
   }

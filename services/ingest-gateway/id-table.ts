@@ -7,12 +7,12 @@ export type IdTable<T> = {
   readonly put: (object: T, size: number) => void
 }
 
-const no: IdBits = { high: 0, middle: 0, low: 0 }
+const noBits: IdBits = { high: 0, middle: 0, low: 0 }
 
 /** The bits of an id's 24 digits; zeros for a text that is no id. */
 export const bitsOf = (id: string): IdBits => {
   const digits = id.slice(4)
-  if (!/^[0-9a-f]{24}$/.test(digits)) return no
+  if (!/^[0-9a-f]{24}$/.test(digits)) return noBits
   const word = (from: number): number => Number.parseInt(digits.slice(from, from + 8), 16) | 0
   return { high: word(0), middle: word(8), low: word(16) }
 }
@@ -24,7 +24,7 @@ export const idOf = (isDevice: boolean, bits: Int32Array): string =>
   `${isDevice ? 'dev' : 'loc'}_${word(bits[0] as number)}${word(bits[1] as number)}${word(bits[2] as number)}`
 
 /** An object is looked for in so many places from the one that its bits name. */
-const places = 4
+const probeLength = 4
 
 /** Make a table over the objects that `known` finds by their ids; it grows to four places an object. */
 export const idTable = <T extends IdBits & { readonly id: string; readonly isDevice: boolean }>(
@@ -34,13 +34,13 @@ export const idTable = <T extends IdBits & { readonly id: string; readonly isDev
 
   const slotOf = (middle: number, low: number): number => mixBits(middle, low) & (slots.length - 1)
 
-  const place = (object: T): void => {
+  const insert = (object: T): void => {
     const slot = slotOf(object.middle, object.low)
     let free = slot
-    for (let index = slot + places - 1; index >= slot; index -= 1) {
-      const held = slots[index & (slots.length - 1)]
-      if (held === undefined || held.id === object.id) free = index & (slots.length - 1)
-      if (held?.id === object.id) break
+    for (let index = slot + probeLength - 1; index >= slot; index -= 1) {
+      const entry = slots[index & (slots.length - 1)]
+      if (entry === undefined || entry.id === object.id) free = index & (slots.length - 1)
+      if (entry?.id === object.id) break
     }
     slots[free] = object
   }
@@ -51,18 +51,18 @@ export const idTable = <T extends IdBits & { readonly id: string; readonly isDev
       const middle = bits[1] as number
       const low = bits[2] as number
       const slot = slotOf(middle, low)
-      for (let index = slot; index < slot + places; index += 1) {
-        const held = slots[index & (slots.length - 1)]
-        if (held?.low === low && held.middle === middle && held.high === high && held.isDevice === isDevice) return held
+      for (let index = slot; index < slot + probeLength; index += 1) {
+        const entry = slots[index & (slots.length - 1)]
+        if (entry?.low === low && entry.middle === middle && entry.high === high && entry.isDevice === isDevice) return entry
       }
       const found = known(idOf(isDevice, bits))
-      if (found !== undefined) place(found)
+      if (found !== undefined) insert(found)
       return found
     },
     put: (object, size) => {
       // What was held finds its place again when it is next looked for.
-      if (size * places > slots.length) slots = new Array(slots.length * 2).fill(undefined)
-      place(object)
+      if (size * probeLength > slots.length) slots = new Array(slots.length * 2).fill(undefined)
+      insert(object)
     },
   }
 }

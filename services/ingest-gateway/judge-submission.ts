@@ -1,19 +1,19 @@
-import type { Layout } from '../contract/layout.ts'
-import { objectsOf, oversizedRecord, referenceOf } from '../contract/meter-batch.ts'
+import type { ApiVersion } from '../contract/layout.ts'
+import { oversizedRecord, recordReferenceOf, sentObjectsOf } from '../contract/meter-batch.ts'
 import { readMeterRecord } from '../contract/meter-record.ts'
-import { beginSlices, type Slices } from '../contract/slices.ts'
 import type { Submission } from '../contract/strict-json.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/messages.ts'
 import { encodeParts } from '../platform/log/record-chunk.ts'
 import type { EncodedPart } from '../platform/log/record-part.ts'
+import { startTimeSlices, type TimeSlices } from '../platform/time-slices.ts'
 import type { Found, KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { type NamedObjects, namedObjects } from './named-objects.ts'
 import { recordIdDigits } from './record-id.ts'
 
 /** Records of a submission that may be written, by partition in the order of the submission, and those that may not. */
-export type JudgedSubmission = {
+export type ValidatedSubmission = {
   readonly parts: ReadonlyMap<number, readonly EncodedPart[]>
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
@@ -21,9 +21,9 @@ export type JudgedSubmission = {
 }
 
 /** What a submission is judged by; `part` is what all its records share. */
-export type Judgement = {
+export type ValidationContext = {
   readonly part: Omit<RecordPart, 'records'>
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   readonly at: number
   readonly known: KnownObjects
   readonly references: KnownReferences
@@ -33,145 +33,151 @@ export type Judgement = {
  * Check the records of a submission one by one and number them from 1; asks once for own references, and once for objects, that are not
  * known. References are replaced by ids before a record gets its identity.
  */
-export const judgeSubmission = async (submission: Submission, judgement: Judgement): Promise<JudgedSubmission> => {
-  const { part, layout, at, references } = judgement
+export const validateSubmission = async (submission: Submission, context: ValidationContext): Promise<ValidatedSubmission> => {
+  const { part, apiVersion, at, references } = context
   const { elements, oversized } = submission
   const named = namedObjects(part)
   const refused: RefusedRecord[] = []
-  const read: Read[] = []
-  const slices = beginSlices(part.accountId)
+  const candidates: CandidateRecord[] = []
+  const timeSlice = startTimeSlices(part.accountId)
   let recordNumber = 0
   for (const element of elements) {
     recordNumber += 1
-    if (recordNumber % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
-    const result = oversized.has(recordNumber - 1) ? tooLong : readMeterRecord(element, layout, at)
-    if (!result.ok) {
-      const objects = objectsOf(element)
-      refused.push({ recordNumber, recordReferenceId: referenceOf(element), error: result.refusal.message, ...objects })
+    if (recordNumber % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    const readResult = oversized.has(recordNumber - 1) ? oversizedResult : readMeterRecord(element, apiVersion, at)
+    if (!readResult.ok) {
+      const objects = sentObjectsOf(element)
+      refused.push({ recordNumber, recordReferenceId: recordReferenceOf(element), error: readResult.refusal.message, ...objects })
       noteObjects(named, objects)
       continue
     }
-    noteObjects(named, result.value)
-    read.push({ record: result.value, recordNumber, lane: undefined, isDeviceKnown: false, fault: null })
+    noteObjects(named, readResult.value)
+    candidates.push({ record: readResult.value, recordNumber, partition: undefined, isDeviceKnown: false, fault: null })
   }
   await named.resolve(references.find)
   const failed: RefusedRecord[] = []
-  await eachOf(refused, slices, one => failed.push({ ...one, ...failureIdsOf(named, one) }))
-  if (named.hasReferences()) await eachOf(read, slices, one => putIds(one, named))
-  await findObjects(read, judgement, slices)
-  return admit({ read, refused: failed, named }, part, slices)
+  await forEachInSlices(refused, timeSlice, candidate => failed.push({ ...candidate, ...failureIdsOf(named, candidate) }))
+  if (named.hasReferences()) await forEachInSlices(candidates, timeSlice, candidate => replaceReferences(candidate, named))
+  await findObjects(candidates, context, timeSlice)
+  return acceptRecords({ candidates, refused: failed, named }, part, timeSlice)
 }
 
-const eachOf = async <T>(all: readonly T[], slices: Slices, work: (one: T) => void): Promise<void> => {
-  for (const [index, one] of all.entries()) {
-    if (index % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
-    work(one)
+const forEachInSlices = async <T>(all: readonly T[], timeSlice: TimeSlices, work: (candidate: T) => void): Promise<void> => {
+  for (const [index, candidate] of all.entries()) {
+    if (index % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    work(candidate)
   }
 }
 
-type Named = { readonly locationId?: string | null; readonly deviceId?: string | null }
+type ObjectNames = { readonly locationId?: string | null; readonly deviceId?: string | null }
 
-const noteObjects = (named: NamedObjects, { locationId = null, deviceId = null }: Named): void => {
+const noteObjects = (named: NamedObjects, { locationId = null, deviceId = null }: ObjectNames): void => {
   named.note('location', locationId)
   named.note('device', deviceId)
 }
 
 /** The objects under which the failure of a record is kept. */
-const failureIdsOf = (named: NamedObjects, { locationId = null, deviceId = null }: Named) => ({
+const failureIdsOf = (named: NamedObjects, { locationId = null, deviceId = null }: ObjectNames) => ({
   locationId: named.failureIdOf('location', locationId),
   deviceId: named.failureIdOf('device', deviceId),
 })
 
 /** Put ids in place of the references of a record, or say which one no object has. */
-const putIds = (one: Read, named: NamedObjects): void => {
-  const { locationId, deviceId } = one.record
+const replaceReferences = (candidate: CandidateRecord, named: NamedObjects): void => {
+  const { locationId, deviceId } = candidate.record
   const ids = named.idsOf({ locationId, deviceId })
-  if (!ids.ok) one.fault = ids.refusal.message
-  else if (ids.value.locationId !== locationId || ids.value.deviceId !== deviceId) one.record = { ...one.record, ...ids.value }
+  if (!ids.ok) candidate.fault = ids.refusal.message
+  else if (ids.value.locationId !== locationId || ids.value.deviceId !== deviceId) candidate.record = { ...candidate.record, ...ids.value }
 }
 
 /** Find the lane and the device of each record; asks once for what is not known. */
-const findObjects = async (read: readonly Read[], judgement: Judgement, slices: Slices): Promise<void> => {
+const findObjects = async (candidates: readonly CandidateRecord[], context: ValidationContext, timeSlice: TimeSlices): Promise<void> => {
   const locations = new Set<string>()
   const devices = new Set<string>()
-  await eachOf(read, slices, one => {
-    lookUp(one, judgement)
-    const { record, lane, isDeviceKnown, fault } = one
-    if (fault === null && lane === undefined) locations.add(record.locationId)
+  await forEachInSlices(candidates, timeSlice, candidate => {
+    findKnown(candidate, context)
+    const { record, partition, isDeviceKnown, fault } = candidate
+    if (fault === null && partition === undefined) locations.add(record.locationId)
     if (fault === null && !isDeviceKnown && record.deviceId !== null) devices.add(record.deviceId)
   })
   if (locations.size + devices.size === 0) return
   // By the next turn others may have made the memory forget them.
-  const found = await judgement.known.ask(judgement.part, { locations, devices }, judgement.at)
-  await eachOf(read, slices, one => lookAgain(one, found))
+  const found = await context.known.resolve(context.part, { locations, devices }, context.at)
+  await forEachInSlices(candidates, timeSlice, candidate => applyFound(candidate, found))
 }
 
 /** Records that are worked on between two looks at the clock. */
 const recordsAtOnce = 64
 
-const tooLong = { ok: false, refusal: oversizedRecord } as const
+const oversizedResult = { ok: false, refusal: oversizedRecord } as const
 
 /** A record that can be read; without a lane its location does not exist. `fault`: no object has a reference that it names. */
-type Read = {
+type CandidateRecord = {
   record: MeterRecord
   readonly recordNumber: number
-  lane: number | undefined
+  partition: number | undefined
   isDeviceKnown: boolean
   fault: string | null
 }
 
-const lookUp = (one: Read, { part, at, known }: Judgement): void => {
-  if (one.fault !== null) return
-  const { locationId, deviceId } = one.record
-  one.lane ??= known.laneOf(part, locationId, at)
-  one.isDeviceKnown ||= deviceId === null || known.hasDevice(part, deviceId, at)
+const findKnown = (candidate: CandidateRecord, { part, at, known }: ValidationContext): void => {
+  if (candidate.fault !== null) return
+  const { locationId, deviceId } = candidate.record
+  candidate.partition ??= known.partitionOf(part, locationId, at)
+  candidate.isDeviceKnown ||= deviceId === null || known.hasDevice(part, deviceId, at)
 }
 
-const lookAgain = (one: Read, found: Found): void => {
-  if (one.fault !== null) return
-  const { locationId, deviceId } = one.record
-  one.lane ??= found.get(locationId)?.lane
-  one.isDeviceKnown ||= deviceId !== null && found.has(deviceId)
+const applyFound = (candidate: CandidateRecord, found: Found): void => {
+  if (candidate.fault !== null) return
+  const { locationId, deviceId } = candidate.record
+  candidate.partition ??= found.get(locationId)?.partition
+  candidate.isDeviceKnown ||= deviceId !== null && found.has(deviceId)
 }
 
-type ReadSubmission = { readonly read: readonly Read[]; readonly refused: RefusedRecord[]; readonly named: NamedObjects }
+type Candidates = { readonly candidates: readonly CandidateRecord[]; readonly refused: RefusedRecord[]; readonly named: NamedObjects }
 
 /** Refuse records of objects that do not exist and repeats within the submission; give all others their ids. */
-const admit = async ({ read, refused, named }: ReadSubmission, part: Judgement['part'], slices: Slices): Promise<JudgedSubmission> => {
+const acceptRecords = async (
+  { candidates, refused, named }: Candidates,
+  part: ValidationContext['part'],
+  timeSlice: TimeSlices,
+): Promise<ValidatedSubmission> => {
   const records = new Map<number, AcceptedRecord[]>()
   const numbers = new Map<string, number>()
   const refusedBefore = refused.length
-  const recordsSubmitted = read.length + refusedBefore
-  for (const one of read) {
-    const { record, recordNumber, lane } = one
-    if (recordNumber % recordsAtOnce === 0 && slices.isOver()) await slices.rest()
-    const missing = one.fault ?? missingObject(lane !== undefined, one.isDeviceKnown)
-    const recordId = missing === null ? recordIdDigits(part, record) : ''
-    const twin = missing === null ? numbers.get(recordId) : undefined
-    if (lane === undefined || missing !== null || twin !== undefined) {
+  const recordsSubmitted = candidates.length + refusedBefore
+  for (const candidate of candidates) {
+    const { record, recordNumber, partition } = candidate
+    if (recordNumber % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    const refusal = candidate.fault ?? missingObjectMessage(partition !== undefined, candidate.isDeviceKnown)
+    const recordId = refusal === null ? recordIdDigits(part, record) : ''
+    const duplicateNumber = refusal === null ? numbers.get(recordId) : undefined
+    if (partition === undefined || refusal !== null || duplicateNumber !== undefined) {
       const { recordReferenceId } = record
-      refused.push({ recordNumber, recordReferenceId, error: missing ?? duplicateOf(twin), ...failureIdsOf(named, record) })
+      refused.push({ recordNumber, recordReferenceId, error: refusal ?? duplicateMessage(duplicateNumber), ...failureIdsOf(named, record) })
       continue
     }
     numbers.set(recordId, recordNumber)
-    const ofLane = records.get(lane)
-    const written = acceptedRecord(record, recordId, recordNumber)
-    if (ofLane === undefined) records.set(lane, [written])
-    else ofLane.push(written)
+    const partitionRecords = records.get(partition)
+    const accepted = acceptedRecord(record, recordId, recordNumber)
+    if (partitionRecords === undefined) records.set(partition, [accepted])
+    else partitionRecords.push(accepted)
   }
   if (refused.length > refusedBefore && refusedBefore > 0) refused.sort((a, b) => a.recordNumber - b.recordNumber)
-  const parts = new Map([...records].map(([lane, ofLane]) => [lane, encodeParts({ ...part, records: ofLane })]))
+  const parts = new Map(
+    [...records].map(([partition, partitionRecords]) => [partition, encodeParts({ ...part, records: partitionRecords })]),
+  )
   return { parts, recordsSubmitted, recordsAccepted: numbers.size, refused }
 }
 
 /** Say what does not exist of what a record names; null when all does. */
-export const missingObject = (isLocationKnown: boolean, isDeviceKnown: boolean): string | null => {
+export const missingObjectMessage = (isLocationKnown: boolean, isDeviceKnown: boolean): string | null => {
   if (!isLocationKnown) return 'location_id must be the id of a location that exists'
   return isDeviceKnown ? null : 'device_id must be the id of a device that exists'
 }
 
 /** Say which record of the submission one repeats. */
-export const duplicateOf = (recordNumber: number | undefined): string => `duplicate of record ${recordNumber}`
+export const duplicateMessage = (recordNumber: number | undefined): string => `duplicate of record ${recordNumber}`
 
 /** Member by member: copying an object at large costs as much as reading one. */
 const acceptedRecord = (record: MeterRecord, recordId: string, recordNumber: number): AcceptedRecord => ({

@@ -1,14 +1,14 @@
 import { isFailure } from '../platform/failure.ts'
 import type { PartObject } from '../platform/log/record-part.ts'
-import { answerWithin, isDoneWithin } from '../platform/patience.ts'
+import { isDoneWithin, withTimeout } from '../platform/patience.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import { bitsOf, idTable } from './id-table.ts'
 
 /** Ids that a submission names and that are not known for certain. */
-export type Unsure = { readonly locations: ReadonlySet<string>; readonly devices: ReadonlySet<string> }
+export type UncertainIds = { readonly locations: ReadonlySet<string>; readonly devices: ReadonlySet<string> }
 
 /** Find which of some ids name living objects of a tenant, in one statement. Throws `Failure` while the store is away. */
-export type FindLiving = (tenant: Tenant, ids: Unsure) => Promise<ReadonlySet<string>>
+export type FindActive = (tenant: Tenant, ids: UncertainIds) => Promise<ReadonlySet<string>>
 
 /**
  * Which locations and devices records may name. Devices belong to an account, not to a location.
@@ -18,7 +18,7 @@ export type FindLiving = (tenant: Tenant, ids: Unsure) => Promise<ReadonlySet<st
  */
 export type KnownObjects = {
   /** The lane of a location; undefined: not known for certain. */
-  readonly laneOf: (tenant: Tenant, locationId: string, at: number) => number | undefined
+  readonly partitionOf: (tenant: Tenant, locationId: string, at: number) => number | undefined
   readonly hasDevice: (tenant: Tenant, deviceId: string, at: number) => boolean
   /** The one value that stands for a tenant in `find`. */
   readonly ownerOf: (tenant: Tenant) => Owner
@@ -28,7 +28,7 @@ export type KnownObjects = {
    * Make certain of some ids, and return those that exist, by their ids: who asked need not find them again later, when they may be
    * forgotten. Throws `Failure` where that cannot be told.
    */
-  readonly ask: (tenant: Tenant, ids: Unsure, at: number) => Promise<Found>
+  readonly resolve: (tenant: Tenant, ids: UncertainIds, at: number) => Promise<Found>
 }
 
 /** Objects that exist, by their ids. */
@@ -41,27 +41,27 @@ export type Owner = { readonly tenant: Tenant }
 export type KnownObject = PartObject & {
   readonly owner: Owner
   readonly isDevice: boolean
-  readonly lane: number
-  believedUntil: number
+  readonly partition: number
+  validUntil: number
   /** A look-up has found no such object. */
-  isGone: boolean
+  isDeleted: boolean
 }
 
-const believedMs = 30_000
+const validityMs = 30_000
 /** A store that has not answered by then is away. */
-const answerMs = 5_000
+const timeoutMs = 5_000
 /** How long a request waits to learn again of objects that were found before. */
-const patienceMs = 1_000
+const refreshTimeoutMs = 1_000
 /** After a failed look-up the store is left alone for a while. */
-const pauseMs = 1_000
+const retryDelayMs = 1_000
 
-const noLane = -1
+const noPartition = -1
 
 /** Make the memory of objects; the oldest are forgotten above `most`. `laneOf` gives the lane of a location's records. */
 export const knownObjects = (
-  findLiving: FindLiving,
-  laneOf: (accountId: string, locationId: string) => number,
-  most = 400_000,
+  findActive: FindActive,
+  partitionOf: (accountId: string, locationId: string) => number,
+  maxObjects = 400_000,
 ): KnownObjects => {
   const known = new Map<string, KnownObject>()
   const table = idTable<KnownObject>(id => known.get(id))
@@ -77,33 +77,33 @@ export const knownObjects = (
   const isOf = ({ owner: { tenant } }: KnownObject, { accountId, liveMode }: Tenant): boolean =>
     accountId === tenant.accountId && liveMode === tenant.liveMode
 
-  const believed = (tenant: Tenant, id: string, at: number): KnownObject | undefined => {
+  const findValid = (tenant: Tenant, id: string, at: number): KnownObject | undefined => {
     const entry = known.get(id)
-    if (entry === undefined || at >= entry.believedUntil) return undefined
+    if (entry === undefined || at >= entry.validUntil) return undefined
     return isOf(entry, tenant) ? entry : undefined
   }
 
   const forget = (entry: KnownObject): void => {
     known.delete(entry.id)
-    entry.believedUntil = Number.NEGATIVE_INFINITY
+    entry.validUntil = Number.NEGATIVE_INFINITY
   }
 
-  const settle = (tenant: Tenant, id: string, lane: number | null, at: number): KnownObject | null => {
+  const remember = (tenant: Tenant, id: string, partition: number | null, at: number): KnownObject | null => {
     const entry = known.get(id)
     const isOwn = entry !== undefined && isOf(entry, tenant)
-    if (entry !== undefined && (isOwn || lane !== null)) {
+    if (entry !== undefined && (isOwn || partition !== null)) {
       forget(entry)
-      entry.isGone = lane === null
+      entry.isDeleted = partition === null
     }
-    if (lane === null) return null
+    if (partition === null) return null
     const made = {
       ...bitsOf(id),
       id,
       owner: ownerOf(tenant),
-      isDevice: lane === noLane,
-      lane,
-      believedUntil: at + believedMs,
-      isGone: false,
+      isDevice: partition === noPartition,
+      partition,
+      validUntil: at + validityMs,
+      isDeleted: false,
       mark: 0,
       index: 0,
     }
@@ -113,23 +113,23 @@ export const knownObjects = (
   }
 
   /** What is held of some ids; null where that is not all of them. */
-  const heldOf = (tenant: Tenant, ids: Unsure): Found | null => {
-    const held = new Map<string, KnownObject>()
+  const cachedOf = (tenant: Tenant, ids: UncertainIds): Found | null => {
+    const cached = new Map<string, KnownObject>()
     for (const id of [...ids.locations, ...ids.devices]) {
       const entry = known.get(id)
       if (entry === undefined || !isOf(entry, tenant)) return null
-      held.set(id, entry)
+      cached.set(id, entry)
     }
-    return held
+    return cached
   }
 
   /** Believe what was held a while ago. Objects that another look-up has found gone meanwhile stay so. */
-  const goOn = (held: Found, until: number): Found => {
+  const extendValidity = (cached: Found, until: number): Found => {
     const found = new Map<string, KnownObject>()
-    for (const [id, before] of held) {
-      const entry = known.get(id) ?? before
-      if (entry.isGone) continue
-      entry.believedUntil = Math.max(entry.believedUntil, until)
+    for (const [id, earlier] of cached) {
+      const entry = known.get(id) ?? earlier
+      if (entry.isDeleted) continue
+      entry.validUntil = Math.max(entry.validUntil, until)
       found.set(id, entry)
     }
     return found
@@ -137,7 +137,7 @@ export const knownObjects = (
 
   const forgetOldest = (): void => {
     for (const entry of known.values()) {
-      if (known.size <= most) return
+      if (known.size <= maxObjects) return
       forget(entry)
     }
   }
@@ -145,53 +145,53 @@ export const knownObjects = (
   /** Until when, by the process's own clock, the store is not asked about objects that were found before. */
   let quietUntil = Number.NEGATIVE_INFINITY
 
-  const lookUp = async (tenant: Tenant, ids: Unsure, at: number): Promise<Found> => {
+  const readFromStore = async (tenant: Tenant, ids: UncertainIds, at: number): Promise<Found> => {
     const found = new Map<string, KnownObject>()
-    const note = (id: string, lane: number | null): void => {
-      const made = settle(tenant, id, lane, at)
+    const note = (id: string, partition: number | null): void => {
+      const made = remember(tenant, id, partition, at)
       if (made !== null) found.set(id, made)
     }
     try {
-      const living = await answerWithin(answerMs, () => findLiving(tenant, ids))
+      const activeIds = await withTimeout(timeoutMs, () => findActive(tenant, ids))
       quietUntil = Number.NEGATIVE_INFINITY
-      for (const id of ids.locations) note(id, living.has(id) ? laneOf(tenant.accountId, id) : null)
-      for (const id of ids.devices) note(id, living.has(id) ? noLane : null)
+      for (const id of ids.locations) note(id, activeIds.has(id) ? partitionOf(tenant.accountId, id) : null)
+      for (const id of ids.devices) note(id, activeIds.has(id) ? noPartition : null)
       forgetOldest()
       return found
     } catch (error) {
-      if (isAway(error)) quietUntil = performance.now() + pauseMs
+      if (isUnavailable(error)) quietUntil = performance.now() + retryDelayMs
       throw error
     }
   }
 
   /** What the store has told in good time, else null; until it can, nobody else asks it about what is held. */
-  const toldSoon = async (begun: number, told: Promise<Found>): Promise<Found | null> => {
+  const answerInTime = async (startedAt: number, answer: Promise<Found>): Promise<Found | null> => {
     try {
-      if (await isDoneWithin(patienceMs, told)) return await told
-      quietUntil = Math.max(quietUntil, begun + answerMs)
+      if (await isDoneWithin(refreshTimeoutMs, answer)) return await answer
+      quietUntil = Math.max(quietUntil, startedAt + timeoutMs)
       return null
     } catch (error) {
-      if (isAway(error)) return null
+      if (isUnavailable(error)) return null
       throw error
     }
   }
 
   return {
-    laneOf: (tenant, locationId, at) => believed(tenant, locationId, at)?.lane,
-    hasDevice: (tenant, deviceId, at) => believed(tenant, deviceId, at) !== undefined,
+    partitionOf: (tenant, locationId, at) => findValid(tenant, locationId, at)?.partition,
+    hasDevice: (tenant, deviceId, at) => findValid(tenant, deviceId, at) !== undefined,
     ownerOf,
     find: (owner, isDevice, bits, at) => {
       const entry = table.get(isDevice, bits)
-      return entry !== undefined && entry.owner === owner && at < entry.believedUntil ? entry : undefined
+      return entry !== undefined && entry.owner === owner && at < entry.validUntil ? entry : undefined
     },
-    ask: async (tenant, ids, at) => {
-      const held = heldOf(tenant, ids)
-      if (held === null) return lookUp(tenant, ids, at)
-      const begun = performance.now()
-      const told = begun >= quietUntil ? await toldSoon(begun, lookUp(tenant, ids, at)) : null
-      return told ?? goOn(held, at + (performance.now() - begun) + pauseMs)
+    resolve: async (tenant, ids, at) => {
+      const cached = cachedOf(tenant, ids)
+      if (cached === null) return readFromStore(tenant, ids, at)
+      const startedAt = performance.now()
+      const answer = startedAt >= quietUntil ? await answerInTime(startedAt, readFromStore(tenant, ids, at)) : null
+      return answer ?? extendValidity(cached, at + (performance.now() - startedAt) + retryDelayMs)
     },
   }
 }
 
-const isAway = (error: unknown): boolean => isFailure(error) && error.retriable
+const isUnavailable = (error: unknown): boolean => isFailure(error) && error.retriable

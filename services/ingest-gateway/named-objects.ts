@@ -1,14 +1,14 @@
-import { chooseReferenced, unknownReference } from '../contract/reference.ts'
+import { resolveReference, unknownReferenceMessage } from '../contract/reference.ts'
 import { isId } from '../domain/identifier.ts'
-import { type FindReferences, type FoundReferences, noReferences, type OwnReference, readReference } from '../domain/reference.ts'
+import { type FindReferences, noReferenceIds, type OwnReference, type ReferenceIds, readReference } from '../domain/reference.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { referenceShadow } from '../platform/reference-shadow.ts'
+import { referencePlaceholderId } from '../platform/reference-shadow.ts'
 
 type ObjectKind = 'location' | 'device'
 
 /** The location and device that a record or a register names. */
-type Metered = { readonly locationId: string; readonly deviceId: string | null }
+type LocationAndDevice = { readonly locationId: string; readonly deviceId: string | null }
 
 /** Objects that the records of a submission name, by id or by own reference. */
 export type NamedObjects = {
@@ -19,29 +19,29 @@ export type NamedObjects = {
   /** Whether any reference was noted. */
   readonly hasReferences: () => boolean
   /** The ids of what was noted: an id as it is; of a reference that of its object. Refuses a reference that no object has. */
-  readonly idsOf: (metered: Metered) => Result<Metered>
+  readonly idsOf: (objects: LocationAndDevice) => Result<LocationAndDevice>
   /** The id under which the failure of a record is kept; null if the text is neither id nor reference. */
   readonly failureIdOf: (kind: ObjectKind, text: string | null) => string | null
 }
 
-const allowed = { location: ['location'], device: ['device'] } as const
+const allowedKinds = { location: ['location'], device: ['device'] } as const
 
 /** Make the names of one submission of a tenant. */
 export const namedObjects = (tenant: Tenant): NamedObjects => {
   const noted = { location: new Map<string, OwnReference>(), device: new Map<string, OwnReference>() }
-  let found: FoundReferences = noReferences
+  let found: ReferenceIds = noReferenceIds
 
   const idOf = (kind: ObjectKind, text: string): Result<string> => {
     const reference = noted[kind].get(text)
     if (reference === undefined) return accepted(text)
-    const id = chooseReferenced(reference, found)
+    const id = resolveReference(reference, found)
     if (!id.ok || id.value !== null) return id as Result<string>
-    return refused(`${kind}_not_found`, unknownReference(reference), `${kind}_id`)
+    return refused(`${kind}_not_found`, unknownReferenceMessage(reference), `${kind}_id`)
   }
 
   return {
     note: (kind, text) => {
-      const reference = text === null ? null : readReference(text, allowed[kind])
+      const reference = text === null ? null : readReference(text, allowedKinds[kind])
       if (text !== null && reference !== null) noted[kind].set(text, reference)
     },
     resolve: async find => {
@@ -58,19 +58,19 @@ export const namedObjects = (tenant: Tenant): NamedObjects => {
     failureIdOf: (kind, text) => {
       if (text === null) return null
       const id = idOf(kind, text)
-      if (!id.ok) return referenceShadow(tenant, kind, noted[kind].get(text)?.reference ?? '')
+      if (!id.ok) return referencePlaceholderId(tenant, kind, noted[kind].get(text)?.reference ?? '')
       return isId(kind, id.value) ? id.value : null
     },
   }
 }
 
 /** Put ids in place of the references of one record or register. Refuses a reference that no object has. Throws `Failure` if it cannot tell. */
-export const withObjectIds = async <T extends Metered>(tenant: Tenant, metered: T, find: FindReferences): Promise<Result<T>> => {
+export const withObjectIds = async <T extends LocationAndDevice>(tenant: Tenant, objects: T, find: FindReferences): Promise<Result<T>> => {
   const named = namedObjects(tenant)
-  named.note('location', metered.locationId)
-  named.note('device', metered.deviceId)
-  if (!named.hasReferences()) return accepted(metered)
+  named.note('location', objects.locationId)
+  named.note('device', objects.deviceId)
+  if (!named.hasReferences()) return accepted(objects)
   await named.resolve(find)
-  const ids = named.idsOf(metered)
-  return ids.ok ? accepted({ ...metered, ...ids.value }) : ids
+  const ids = named.idsOf(objects)
+  return ids.ok ? accepted({ ...objects, ...ids.value }) : ids
 }

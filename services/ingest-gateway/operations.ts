@@ -6,60 +6,60 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type Binding, bind } from '../platform/http/binding.ts'
 import type { Codec } from '../platform/log/codec.ts'
 import type { Log } from '../platform/log/log.ts'
-import { laneKey, partitionOf } from '../platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { livingObjects } from '../platform/postgres/living-objects.ts'
+import { findActiveObjects } from '../platform/postgres/living-objects.ts'
 import { retrieveLocation } from '../platform/postgres/locations.ts'
 import { referenceFinder } from '../platform/postgres/references.ts'
 import { type Tenant, withTenant } from '../platform/postgres/transaction.ts'
-import type { PricingBook } from '../platform/pricing-book.ts'
+import type { PricingCache } from '../platform/pricing-book.ts'
 import type { ReferenceChanges } from '../platform/reference-changes.ts'
 import type { Secret } from '../platform/secrets.ts'
 import { chunkWriter } from './chunk-writer.ts'
 import { calculateInstantCost } from './instant-cost.ts'
 import { knownObjects } from './known-objects.ts'
 import { knownReferences } from './known-references.ts'
-import type { LanePressure } from './lane-pressure.ts'
+import type { PartitionBacklog } from './lane-pressure.ts'
 import { readingWriter } from './reading-writer.ts'
 import { submitCumulative } from './submit-cumulative.ts'
-import { type GatewayCounts, submitInterval } from './submit-interval.ts'
+import { type GatewayCounters, submitInterval } from './submit-interval.ts'
 
-export type IngestGateway = {
+export type IngestGatewayDependencies = {
   readonly database: Database
   readonly log: Log
   readonly codec: Codec
   readonly clickHouse: ClickHouse
-  readonly pricing: PricingBook
+  readonly pricing: PricingCache
   /** The secret of the installation, which every process shares. */
   readonly secret: Secret
   /** The generation of the lanes. Throws `Failure` while it is not known. */
   readonly generation: () => number
   /** Tell whether records of an account in a mode may go into a lane now. */
-  readonly takes: LanePressure['takes']
-  readonly counts: GatewayCounts
+  readonly accepts: PartitionBacklog['accepts']
+  readonly counts: GatewayCounters
   /** Tells of changes that the query service of this process makes. */
   readonly referenceChanges: Pick<ReferenceChanges, 'listen'>
 }
 
 /** Bind the operations that take records to the stores they write. */
-export const ingestGatewayOperations = (gateway: IngestGateway): readonly Binding[] => {
-  const { database, log, codec, clickHouse, pricing, secret, generation, takes, counts, referenceChanges } = gateway
+export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies): readonly Binding[] => {
+  const { database, log, codec, clickHouse, pricing, secret, generation, accepts, counts, referenceChanges } = dependencies
   const partitions = log.partitions('meter.records.v1')
   const known = knownObjects(
-    (tenant, ids) => withTenant(database, tenant, transaction => livingObjects(transaction, [...ids.locations], [...ids.devices])),
-    (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
+    (tenant, ids) => withTenant(database, tenant, transaction => findActiveObjects(transaction, [...ids.locations], [...ids.devices])),
+    (accountId, locationId) => partitionOf(partitionKey(accountId, locationId), partitions),
   )
   const references = knownReferences(referenceFinder(database))
   referenceChanges.listen(references.forget)
-  const written = { log, codec, generation, takes, appended: counts.accepted }
-  const writer = chunkWriter(written)
+  const writerOptions = { log, codec, generation, accepts, onAppended: counts.accepted }
+  const writer = chunkWriter(writerOptions)
   const ids = batchIds(secret)
   const locationOf = (tenant: Tenant, id: string) => withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
   return [
     bind(meterIntervalSubmit, submitInterval({ known, references, writer, batchIds: ids, counts })),
     bind(
       meterCumulativeSubmit,
-      submitCumulative({ known, references, readings: readingWriter(written), headers: writer, batchIds: ids, counts }),
+      submitCumulative({ known, references, readings: readingWriter(writerOptions), headers: writer, batchIds: ids, counts }),
     ),
     bind(instantCost, calculateInstantCost({ known, references, writer, pricing, clickHouse, log, counts, locationOf })),
   ]

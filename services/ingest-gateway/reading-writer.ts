@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
 import type { Reading, ReadingPart } from '../platform/log/messages.ts'
-import { laneKey } from '../platform/log/partition.ts'
+import { partitionKey } from '../platform/log/partition.ts'
 import { type ChunkWriterOptions, gatewayFull } from './chunk-writer.ts'
 
 /** Writes accepted register readings into the lane of their location, durably before it answers. */
@@ -14,23 +14,23 @@ export type ReadingWriter = {
   readonly write: (partition: number, part: ReadingPart) => Promise<void>
 }
 
-const mostReadings = 500
-const mostBytes = 262_144
+const maxReadings = 500
+const maxChunkBytes = 262_144
 
 /** An upper bound of what a reading takes in the chunk and in its headers. */
 const sizeOf = ({ recordReferenceId }: Reading): number => 64 + 3 * (recordReferenceId?.length ?? 0)
 
 /** Make the writer. Bytes that wait or are under way are bounded. */
 export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
-  const { log, codec, generation, takes, appended, mostWaitingBytes = 64 * 2 ** 20 } = options
-  const process = randomBytes(6).toString('hex')
-  let chunks = 0
+  const { log, codec, generation, accepts, onAppended, maxWaitingBytes = 64 * 2 ** 20 } = options
+  const processId = randomBytes(6).toString('hex')
+  let chunkCount = 0
   let waitingBytes = 0
   return {
     write: async (partition, part) => {
       const size = part.readings.reduce((sum, reading) => sum + sizeOf(reading), 0)
-      if (!takes(partition, part.liveMode, part.accountId)) throw gatewayFull('too many records of a lane wait for its worker')
-      if (waitingBytes + size > mostWaitingBytes) throw gatewayFull('too many readings wait for the log')
+      if (!accepts(partition, part.liveMode, part.accountId)) throw gatewayFull('too many records of a lane wait for its worker')
+      if (waitingBytes + size > maxWaitingBytes) throw gatewayFull('too many readings wait for the log')
       waitingBytes += size
       try {
         for (const readings of chunksOf(part.readings)) {
@@ -38,11 +38,11 @@ export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
           const recordNumbers = readings.map(({ recordNumber }) => recordNumber)
           const batches = batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers }]
           await log.append('meter.records.v1', partition, {
-            key: laneKey(accountId, locationId),
-            value: codec.encodeLane({ kind: 'readings', parts: [{ ...part, readings }] }),
-            headers: toHeaders({ generation: generation(), chunkId: `${process}${(chunks++).toString(36)}`, batches }),
+            key: partitionKey(accountId, locationId),
+            value: codec.encodeMeterMessage({ kind: 'readings', parts: [{ ...part, readings }] }),
+            headers: toHeaders({ generation: generation(), chunkId: `${processId}${(chunkCount++).toString(36)}`, batches }),
           })
-          appended(partition, readings.length)
+          onAppended(partition, readings.length)
         }
       } finally {
         waitingBytes -= size
@@ -57,7 +57,7 @@ const chunksOf = (readings: readonly Reading[]): readonly (readonly Reading[])[]
   for (const reading of readings) {
     const current = chunks.at(-1)
     const size = sizeOf(reading)
-    if (current === undefined || current.length === mostReadings || bytes + size > mostBytes) {
+    if (current === undefined || current.length === maxReadings || bytes + size > maxChunkBytes) {
       chunks.push([reading])
       bytes = size
     } else {

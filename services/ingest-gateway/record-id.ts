@@ -4,32 +4,32 @@ import type { IdBits } from '../platform/log/avro-bytes.ts'
 import { copyBytes } from '../platform/log/copy-bytes.ts'
 
 /** Whose record it is, and what of the record makes it the same one when it is sent again. */
-type Owner = Pick<RecordIdentity, 'accountId' | 'liveMode'>
+type RecordOwner = Pick<RecordIdentity, 'accountId' | 'liveMode'>
 type Identity = Omit<RecordIdentity, 'accountId' | 'liveMode'>
 
 /**
  * Give the 24 hexadecimal digits of a record's id: the first 96 bits of a SHA-256 over its identity.
  * Source: docs/rules/identifiers-and-lists.md #record-ids.
  */
-export const recordIdDigits = (owner: Owner, record: Identity): string =>
+export const recordIdDigits = (owner: RecordOwner, record: Identity): string =>
   hash('sha256', viewOf(writeIdentity(owner, record)), 'hex').slice(0, 24)
 
 /** A record whose ids and texts stand in the bytes of a body; a text of length 0 and an id at -1 are none. */
 export type IdentityInBody = Pick<Identity, 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end'> & {
   readonly location: { readonly at: number }
   readonly device: { readonly at: number }
-  readonly sessionReference: TextInBody
-  readonly recordReference: TextInBody
+  readonly sessionReference: ByteRange
+  readonly recordReference: ByteRange
 }
-type TextInBody = { readonly at: number; readonly length: number }
+type ByteRange = { readonly at: number; readonly length: number }
 /** `isAscii`: none of its texts so far has other characters. */
-type Body = { readonly view: DataView; readonly isAscii: boolean }
+type SourceBody = { readonly view: DataView; readonly isAscii: boolean }
 
 /** Give the id of a record as bits: those of the digits that `recordIdDigits` gives for it. */
-export const recordIdBits = (owner: Owner, record: IdentityInBody, body: Body): IdBits => {
+export const recordIdBits = (owner: RecordOwner, record: IdentityInBody, body: SourceBody): IdBits => {
   if (owner.accountId !== head.accountId || owner.liveMode !== head.liveMode) writeHead(owner)
   const from = copyId(body.view, record.device.at, copyId(body.view, record.location.at, head.length))
-  if (!isStanding(record, from)) writeMiddle(record, from)
+  if (!isAlreadyWritten(record, from)) writeMiddle(record, from)
   const end = copyText(body, record.recordReference, copyText(body, record.sessionReference, middle.to))
   const digest = hash('sha256', viewOf(end), 'binary')
   return { high: wordOf(digest, 0), middle: wordOf(digest, 4), low: wordOf(digest, 8) }
@@ -60,39 +60,39 @@ const middle = { from: -1, to: -1, flow: '', tariff: '', start: -1, end: -1 }
  * Write the UTF-8 of `recordIdentityText` into the scratch and give its length. Building the text and making it flat would cost
  * as much as the hash. What is written from one record to the next at the same place is left standing.
  */
-const writeIdentity = (owner: Owner, of: Identity): number => {
+const writeIdentity = (owner: RecordOwner, identity: Identity): number => {
   if (owner.accountId !== head.accountId || owner.liveMode !== head.liveMode) writeHead(owner)
-  const from = writePart(of.deviceId, writePart(of.locationId, head.length))
-  if (!isStanding(of, from)) writeMiddle(of, from)
-  return writePart(of.recordReferenceId, writePart(of.sessionReferenceId, middle.to))
+  const from = writePart(identity.deviceId, writePart(identity.locationId, head.length))
+  if (!isAlreadyWritten(identity, from)) writeMiddle(identity, from)
+  return writePart(identity.recordReferenceId, writePart(identity.sessionReferenceId, middle.to))
 }
 
 type Middle = Pick<Identity, 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end'>
 
-const isStanding = (of: Middle, from: number): boolean =>
+const isAlreadyWritten = (identity: Middle, from: number): boolean =>
   from === middle.from &&
-  of.start === middle.start &&
-  of.end === middle.end &&
-  of.energyFlowDirection === middle.flow &&
-  of.tariffDirection === middle.tariff
+  identity.start === middle.start &&
+  identity.end === middle.end &&
+  identity.energyFlowDirection === middle.flow &&
+  identity.tariffDirection === middle.tariff
 
-const writeMiddle = (of: Middle, from: number): void => {
-  let at = writeWords(directionWords[of.energyFlowDirection][of.tariffDirection], from)
-  at = writeInstant(of.start, at)
+const writeMiddle = (identity: Middle, from: number): void => {
+  let at = writeText(directionWords[identity.energyFlowDirection][identity.tariffDirection], from)
+  at = writeInstant(identity.start, at)
   scratch[at] = 32
-  at = writeInstant(of.end, at + 1)
+  at = writeInstant(identity.end, at + 1)
   scratch[at] = 32
   middle.from = from
   middle.to = at + 1
-  middle.flow = of.energyFlowDirection
-  middle.tariff = of.tariffDirection
-  middle.start = of.start
-  middle.end = of.end
+  middle.flow = identity.energyFlowDirection
+  middle.tariff = identity.tariffDirection
+  middle.start = identity.start
+  middle.end = identity.end
 }
 
-const writeHead = ({ accountId, liveMode }: Owner): void => {
-  const at = writePart(accountId, writeWords('record ', 0))
-  head.length = writeWords(liveMode ? 'L' : 'T', at)
+const writeHead = ({ accountId, liveMode }: RecordOwner): void => {
+  const at = writePart(accountId, writeText('record ', 0))
+  head.length = writeText(liveMode ? 'L' : 'T', at)
   head.accountId = accountId
   head.liveMode = liveMode
 }
@@ -102,7 +102,7 @@ const directionWords = {
   OUTBOUND: { IMPORT: ' OUTBOUND IMPORT ', EXPORT: ' OUTBOUND EXPORT ', LOCAL: ' OUTBOUND LOCAL ' },
 } as const
 
-const writeWords = (words: string, at: number): number => {
+const writeText = (words: string, at: number): number => {
   for (let index = 0; index < words.length; index += 1) scratch[at + index] = words.charCodeAt(index)
   return at + words.length
 }
@@ -114,13 +114,13 @@ const writePart = (text: string | null, at: number): number => {
   }
   const { length } = text
   const from = writeLength(length, at)
-  let seen = 0
+  let codes = 0
   for (let index = 0; index < length; index += 1) {
     const code = text.charCodeAt(index)
-    seen |= code
+    codes |= code
     scratch[from + index] = code
   }
-  return from + (seen < 128 ? length : scratch.write(text, from))
+  return from + (codes < 128 ? length : scratch.write(text, from))
 }
 
 /** Write a length below 1,000 and a colon. */
@@ -146,7 +146,7 @@ const copyId = (body: DataView, from: number, at: number): number => {
   return to + idLength
 }
 
-const copyText = ({ view, isAscii }: Body, { at: from, length }: TextInBody, at: number): number => {
+const copyText = ({ view, isAscii }: SourceBody, { at: from, length }: ByteRange, at: number): number => {
   if (length === 0) {
     scratch[at] = 45
     return at + 1

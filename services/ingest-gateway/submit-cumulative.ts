@@ -1,27 +1,27 @@
-import { meterBatchToWire, referenceOf } from '../contract/meter-batch.ts'
+import { meterBatchToWire, recordReferenceOf } from '../contract/meter-batch.ts'
 import { type CumulativeSubmission, type meterCumulativeSubmit, readCumulative, readReading } from '../contract/meter-cumulative.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
-import { beginSlices, inSlices } from '../contract/slices.ts'
 import { isId } from '../domain/identifier.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { BatchIds } from '../platform/batch-id.ts'
 import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../platform/time-slices.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
 import type { ReadingWriter } from './reading-writer.ts'
 import { registerIdDigits } from './register-id.ts'
-import type { GatewayCounts } from './submit-interval.ts'
+import type { GatewayCounters } from './submit-interval.ts'
 
-export type SubmitCumulative = {
+export type SubmitCumulativeDependencies = {
   readonly known: KnownObjects
   readonly references: KnownReferences
   readonly readings: ReadingWriter
   readonly headers: Pick<ChunkWriter, 'writeHeader'>
   readonly batchIds: BatchIds
-  readonly counts: GatewayCounts
+  readonly counts: GatewayCounters
 }
 
 type Request = RequestOf<typeof meterCumulativeSubmit>
@@ -33,56 +33,70 @@ type Request = RequestOf<typeof meterCumulativeSubmit>
  * Source: docs/rules/metering.md #register-readings, #acknowledgement.
  */
 export const submitCumulative =
-  ({ known, references, readings: writer, headers, batchIds, counts }: SubmitCumulative) =>
-  async ({ at, body, layout, caller }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
+  ({ known, references, readings: writer, headers, batchIds, counts }: SubmitCumulativeDependencies) =>
+  async ({ at, body, apiVersion, caller }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
-    const parsed = await inSlices(readCumulative(body.bytes, layout), beginSlices(caller.accountId))
+    const parsed = await runInTimeSlices(readCumulative(body.bytes, apiVersion), caller.accountId)
     if (!parsed.ok) return parsed
     const submission = await withObjectIds(tenant, parsed.value, references.find)
     if (!submission.ok) return submission
     const { elements, units: _, ...register } = submission.value
-    const lane = await findLane(known, tenant, register, at)
-    if (!lane.ok) return lane
-    const { readings, refused: failed } = await inSlices(judgeReadings(submission.value, tenant, at), beginSlices(caller.accountId))
-    const batchId = batchIds.mint(tenant, at)
+    const partition = await findPartition(known, tenant, register, at)
+    if (!partition.ok) return partition
+    const { readings, refused: failed } = await runInTimeSlices(validateReadings(submission.value, tenant, at), caller.accountId)
+    const batchId = batchIds.create(tenant, at)
     const { locationId, deviceId } = register
     const batch = { ...tenant, batchId, receivedAt: at }
-    const tally = { recordsSubmitted: elements.length, recordsAccepted: readings.length }
+    const recordCounts = { recordsSubmitted: elements.length, recordsAccepted: readings.length }
     // Both are waited for, whichever fails: nothing of this submission may still be under way when it is answered.
     const written = await Promise.allSettled([
-      writer.write(lane.value, { ...batch, ...register, readings }),
-      headers.writeHeader({ kind: 'submission', ...batch, ...tally, refused: failed.map(one => ({ ...one, locationId, deviceId })) }),
+      writer.write(partition.value, { ...batch, ...register, readings }),
+      headers.writeHeader({
+        kind: 'submission',
+        ...batch,
+        ...recordCounts,
+        refused: failed.map(one => ({ ...one, locationId, deviceId })),
+      }),
     ])
     for (const one of written) if (one.status === 'rejected') throw one.reason
     counts.refused(failed.length)
     counts.bytes(body.bytes.length)
-    return accepted(meterBatchToWire({ ...tenant, id: batchId, ...tally, recordsProcessed: 0, failed, createdAt: at }))
+    return accepted(meterBatchToWire({ ...tenant, id: batchId, ...recordCounts, recordsProcessed: 0, failed, createdAt: at }))
   }
 
 const noLocation = refused('location_not_found', 'location_id must be the id of a location that exists', 'location_id')
 const noDevice = refused('device_not_found', 'device_id must be the id of a device that exists', 'device_id')
 
-type Place = Pick<CumulativeSubmission, 'locationId' | 'deviceId'>
+type RegisterObjects = Pick<CumulativeSubmission, 'locationId' | 'deviceId'>
 
 /** Find the lane of the location; asks the store only for objects that are not known. */
-const findLane = async (known: KnownObjects, tenant: Tenant, { locationId, deviceId }: Place, at: number): Promise<Result<number>> => {
+const findPartition = async (
+  known: KnownObjects,
+  tenant: Tenant,
+  { locationId, deviceId }: RegisterObjects,
+  at: number,
+): Promise<Result<number>> => {
   if (!isId('location', locationId)) return noLocation
   if (deviceId !== null && !isId('device', deviceId)) return noDevice
-  const held = known.laneOf(tenant, locationId, at)
-  if (held !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return accepted(held)
-  const found = await known.ask(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
-  const lane = found.get(locationId)?.lane
-  if (lane === undefined) return noLocation
-  return deviceId === null || found.has(deviceId) ? accepted(lane) : noDevice
+  const cached = known.partitionOf(tenant, locationId, at)
+  if (cached !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return accepted(cached)
+  const found = await known.resolve(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
+  const partition = found.get(locationId)?.partition
+  if (partition === undefined) return noLocation
+  return deviceId === null || found.has(deviceId) ? accepted(partition) : noDevice
 }
 
-type Judged = { readonly readings: readonly Reading[]; readonly refused: readonly RefusedRecord[] }
+type ValidatedReadings = { readonly readings: readonly Reading[]; readonly refused: readonly RefusedRecord[] }
 
 /** Readings that are checked between two points where others can have a turn. */
 const readingsAtOnce = 64
 
 /** Check the readings one by one, number them from 1, and give the good ones the ids of the intervals that they open. */
-function* judgeReadings({ elements, units, ...register }: CumulativeSubmission, tenant: Tenant, at: number): Generator<void, Judged> {
+function* validateReadings(
+  { elements, units, ...register }: CumulativeSubmission,
+  tenant: Tenant,
+  at: number,
+): Generator<void, ValidatedReadings> {
   const numbers = new Map<number, number>()
   const readings: Reading[] = []
   const failed: RefusedRecord[] = []
@@ -90,10 +104,10 @@ function* judgeReadings({ elements, units, ...register }: CumulativeSubmission, 
     if (index % readingsAtOnce === 0) yield
     const recordNumber = index + 1
     const read = readReading(element, units, at)
-    const twin = read.ok ? numbers.get(read.value.time) : undefined
-    if (!read.ok) failed.push({ recordNumber, recordReferenceId: referenceOf(element), error: read.refusal.message })
-    else if (twin !== undefined) {
-      failed.push({ recordNumber, recordReferenceId: read.value.recordReferenceId, error: `duplicate of record ${twin}` })
+    const duplicateNumber = read.ok ? numbers.get(read.value.time) : undefined
+    if (!read.ok) failed.push({ recordNumber, recordReferenceId: recordReferenceOf(element), error: read.refusal.message })
+    else if (duplicateNumber !== undefined) {
+      failed.push({ recordNumber, recordReferenceId: read.value.recordReferenceId, error: `duplicate of record ${duplicateNumber}` })
     } else {
       numbers.set(read.value.time, recordNumber)
       readings.push({ ...read.value, recordNumber, recordId: registerIdDigits({ ...tenant, ...register, openedAt: read.value.time }) })

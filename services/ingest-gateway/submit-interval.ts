@@ -1,29 +1,29 @@
 import { meterBatchToWire, type meterIntervalSubmit, readRecords } from '../contract/meter-batch.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
-import { beginSlices, inSlices } from '../contract/slices.ts'
 import { accepted, type Result } from '../domain/refusal.ts'
 import type { BatchIds } from '../platform/batch-id.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../platform/time-slices.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
-import { judgePlain } from './judge-plain.ts'
-import { type JudgedSubmission, type Judgement, judgeSubmission } from './judge-submission.ts'
+import { validatePlain } from './judge-plain.ts'
+import { type ValidatedSubmission, type ValidationContext, validateSubmission } from './judge-submission.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 
 /** What the gateway counts; `bytes` are those of the inflated bodies. */
-export type GatewayCounts = {
+export type GatewayCounters = {
   /** Records durable in a lane, whether or not their request could be answered. */
-  readonly accepted: (lane: number, records: number) => void
+  readonly accepted: (partition: number, records: number) => void
   readonly refused: (records: number) => void
   readonly bytes: (bytes: number) => void
 }
 
-export type SubmitInterval = {
+export type SubmitIntervalDependencies = {
   readonly known: KnownObjects
   readonly references: KnownReferences
   readonly writer: ChunkWriter
   readonly batchIds: BatchIds
-  readonly counts: GatewayCounts
+  readonly counts: GatewayCounters
 }
 
 /**
@@ -33,14 +33,14 @@ export type SubmitInterval = {
  * Source: docs/rules/metering.md #submissions, #acknowledgement.
  */
 export const submitInterval =
-  ({ known, references, writer, batchIds, counts }: SubmitInterval) =>
+  ({ known, references, writer, batchIds, counts }: SubmitIntervalDependencies) =>
   async (request: RequestOf<typeof meterIntervalSubmit>): Promise<Outcome<AnswerOf<typeof meterIntervalSubmit>>> => {
-    const { at, body, layout, caller } = request
+    const { at, body, apiVersion, caller } = request
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
-    const part = { ...tenant, batchId: batchIds.mint(tenant, at), receivedAt: at }
-    const judged = await judge(body, { part, layout, at, known, references })
-    if (!judged.ok) return judged
-    const { parts, recordsSubmitted, recordsAccepted, refused } = judged.value
+    const part = { ...tenant, batchId: batchIds.create(tenant, at), receivedAt: at }
+    const validated = await validate(body, { part, apiVersion, at, known, references })
+    if (!validated.ok) return validated
+    const { parts, recordsSubmitted, recordsAccepted, refused } = validated.value
     // Both are waited for, whichever fails: nothing of this submission may still be under way when it is answered.
     const header = { kind: 'submission', ...part, recordsSubmitted, recordsAccepted, refused } as const
     const written = await Promise.allSettled([writer.write(parts), writer.writeHeader(header)])
@@ -60,9 +60,9 @@ export const submitInterval =
   }
 
 /** Judge a body straight from its bytes where that can be done, else from what it parses to: both say the same. */
-export const judge = async (body: RawBody, judgement: Judgement): Promise<Result<JudgedSubmission>> => {
-  const plain = await judgePlain(body, judgement)
-  if (plain !== null) return accepted(plain)
-  const parsed = await inSlices(readRecords(body), beginSlices(judgement.part.accountId))
-  return parsed.ok ? accepted(await judgeSubmission(parsed.value, judgement)) : parsed
+export const validate = async (body: RawBody, context: ValidationContext): Promise<Result<ValidatedSubmission>> => {
+  const validatedPlain = await validatePlain(body, context)
+  if (validatedPlain !== null) return accepted(validatedPlain)
+  const parsed = await runInTimeSlices(readRecords(body), context.part.accountId)
+  return parsed.ok ? accepted(await validateSubmission(parsed.value, context)) : parsed
 }

@@ -1,7 +1,7 @@
 import type { IdBits } from '../platform/log/avro-bytes.ts'
 
 /** The ids of a submission's records, to find repeats by. */
-export type TwinTable = {
+export type DuplicateTable = {
   /** Note a record by its id. Gives the number of the record that has this id already, 0 for none. */
   readonly note: (id: IdBits, recordNumber: number) => number
 }
@@ -13,12 +13,12 @@ const stride = 4
  * Create a table for at most so many records; it is never more than half full. Each table has memory of its own, because submissions are read
  * in turns, beside each other.
  */
-export const twinTable = (most: number): TwinTable => {
-  const slots = 2 ** Math.ceil(Math.log2(most * 2 + 2))
-  const table = new Int32Array(slots * stride)
+export const duplicateTable = (maxRecords: number): DuplicateTable => {
+  const slotCount = 2 ** Math.ceil(Math.log2(maxRecords * 2 + 2))
+  const table = new Int32Array(slotCount * stride)
   return {
     note: ({ high, middle, low }, recordNumber) => {
-      for (let slot = high & (slots - 1); ; slot = (slot + 1) & (slots - 1)) {
+      for (let slot = high & (slotCount - 1); ; slot = (slot + 1) & (slotCount - 1)) {
         const at = slot * stride
         const number = table[at + 3] as number
         if (number === 0) {

@@ -2,7 +2,15 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Caller } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { BearerTokens } from './bearer-token.ts'
-import { askKeyStore, type CachedKeyState, cacheKeyState, callerOfKey, freshen, type ReadKeyState, remember } from './key-state.ts'
+import {
+  addToCache,
+  type CachedKeyState,
+  cacheKeyState,
+  callerOfKey,
+  queryKeyStore,
+  type ReadKeyState,
+  refreshIfStale,
+} from './key-state.ts'
 
 /** Find who sends a bearer token at `at` (ms); refuses with `bad_credentials`, `token_expired` or `account_disabled`. */
 export type Authenticate = (token: string, at: number) => Promise<Result<Caller>>
@@ -25,9 +33,9 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
     const claims = await tokens.verify(token, at)
     if (!claims.ok) return claims
     const { expiresAt, ...subject } = claims.value
-    const state = await askKeyStore(() => readKeyState(subject))
+    const state = await queryKeyStore(() => readKeyState(subject))
     const entry = { ...cacheKeyState(subject, state, at), expiresAt }
-    remember(cache, token, entry)
+    addToCache(cache, token, entry)
     return accepted(entry)
   }
 
@@ -37,13 +45,13 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
       const verified = await verify(token, at)
       if (!verified.ok) return verified
       entry = verified.value
-    } else await freshen(entry, readKeyState, at)
+    } else await refreshIfStale(entry, readKeyState, at)
     if (at >= entry.expiresAt) return expired
     return entry.state === null ? revoked : callerOfKey(entry.subject, entry.state)
   }
 }
 
-const operator: Caller = { accountId: '', liveMode: true, keyId: 'operator', scope: 'operator', defaultLayout: 'current' }
+const operator: Caller = { accountId: '', liveMode: true, keyId: 'operator', scope: 'operator', defaultApiVersion: 'current' }
 
 /**
  * Make the check of the operator's own key; texts are compared in a time that tells nothing of them.
@@ -51,6 +59,6 @@ const operator: Caller = { accountId: '', liveMode: true, keyId: 'operator', sco
  */
 export const operatorAuthenticator = (operatorKey: string): ((key: string) => Caller | null) => {
   const digestOf = (key: string): Buffer => createHash('sha256').update(key).digest()
-  const right = digestOf(operatorKey)
-  return key => (timingSafeEqual(digestOf(key), right) ? operator : null)
+  const expectedDigest = digestOf(operatorKey)
+  return key => (timingSafeEqual(digestOf(key), expectedDigest) ? operator : null)
 }

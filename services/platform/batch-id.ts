@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { formatId, isId } from '../domain/identifier.ts'
-import { type Secret, textsOf } from './secrets.ts'
+import { type Secret, secretTexts } from './secrets.ts'
 
 /** Whose batch it is: the same id means nothing to another account or in the other mode. */
 type Owner = { readonly accountId: string; readonly liveMode: boolean }
@@ -11,29 +11,29 @@ type Owner = { readonly accountId: string; readonly liveMode: boolean }
  */
 export type BatchIds = {
   /** Mint the id of a submission that arrives at `at` (ms). Ids of one process are all different and ascend with time. */
-  readonly mint: (owner: Owner, at: number) => string
+  readonly create: (owner: Owner, at: number) => string
   /** Tell when an id was minted (ms); null for one that was never given to this owner. */
-  readonly mintedAt: (owner: Owner, id: string) => number | null
+  readonly createdAt: (owner: Owner, id: string) => number | null
 }
 
 const idBytes = 12
-const counts = 4096
+const maxCount = 4096
 const checkBits = 20
 
 /** Make ids under the secret of the installation, which every process shares. */
 export const batchIds = (secret: Secret): BatchIds => {
-  const [check, ...formerChecks] = textsOf(secret).map(shortHmac) as [Check, ...Check[]]
+  const [check, ...formerChecks] = secretTexts(secret).map(shortHmac) as [HmacFunction, ...HmacFunction[]]
   const process = randomBytes(3).readUIntBE(0, 3) % 2 ** 20
   let lastAt = 0
   let count = 0
 
-  const checkOf = (bytes: Buffer, owner: Owner, by = check): number => by(textOf(bytes, owner)) % 2 ** checkBits
+  const checkOf = (bytes: Buffer, owner: Owner, hmac = check): number => hmac(textOf(bytes, owner)) % 2 ** checkBits
 
   return {
-    mint: (owner, at) => {
+    create: (owner, at) => {
       count = at > lastAt ? 0 : count + 1
       // A clock that stands still or steps back, or a full count, goes on from the last time.
-      if (count >= counts) count = 0
+      if (count >= maxCount) count = 0
       lastAt = at > lastAt ? at : count === 0 ? lastAt + 1 : lastAt
       const bytes = Buffer.alloc(idBytes)
       bytes.writeUIntBE(Math.floor(lastAt / 16), 0, 5)
@@ -41,17 +41,17 @@ export const batchIds = (secret: Secret): BatchIds => {
       writeCheck(bytes, checkOf(bytes, owner))
       return formatId('meterBatch', bytes)
     },
-    mintedAt: (owner, id) => {
+    createdAt: (owner, id) => {
       if (!isId('meterBatch', id)) return null
       const bytes = Buffer.from(id.slice(4), 'hex')
       const found = bytes.readUIntBE(9, 3) % 2 ** checkBits
-      if (![check, ...formerChecks].some(by => checkOf(bytes, owner, by) === found)) return null
+      if (![check, ...formerChecks].some(hmac => checkOf(bytes, owner, hmac) === found)) return null
       return bytes.readUIntBE(0, 5) * 16 + ((bytes[5] ?? 0) >> 4)
     },
   }
 }
 
-type Check = (text: string) => number
+type HmacFunction = (text: string) => number
 
 const blockBytes = 64
 const digestBytes = 32
@@ -60,7 +60,7 @@ const digestBytes = 32
  * Make a function that gives the first 24 bits of the HMAC-SHA-256 of a text of Latin-1. Each submission needs one, and an object of the
  * engine for it would cost several times its two hashes. Source: RFC 2104.
  */
-const shortHmac = (secret: string): Check => {
+const shortHmac = (secret: string): HmacFunction => {
   const long = Buffer.from(secret)
   const key = Buffer.alloc(blockBytes)
   if (long.length > blockBytes) hash('sha256', long, 'buffer').copy(key)

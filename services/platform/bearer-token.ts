@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { type Secret, textsOf } from './secrets.ts'
+import { type Secret, secretTexts } from './secrets.ts'
 
 /** Seconds for which a bearer token holds. */
 export const tokenLifetimeSeconds = 3_600
@@ -26,7 +26,7 @@ const issuer = 'wattledger'
 const audience = 'wattledger-api'
 const algorithm = 'HS256'
 const type = 'at+jwt'
-const longestToken = 2_048
+const maxTokenLength = 2_048
 
 const badToken = refused('bad_credentials', 'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".')
 const expiredToken = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
@@ -36,7 +36,7 @@ const expiredToken = refused('token_expired', 'The bearer token has expired: log
  * Source: docs/rules/authentication.md #bearer-tokens.
  */
 export const bearerTokens = (secret: Secret): BearerTokens => {
-  const [present, ...former] = textsOf(secret)
+  const [present, ...former] = secretTexts(secret)
   const keyFrom = (text: string): Uint8Array => new Uint8Array(hkdfSync('sha256', text, 'wattledger', 'bearer-token', 32))
   const key = keyFrom(present)
   const keys = [key, ...former.map(keyFrom)]
@@ -63,7 +63,7 @@ export const bearerTokens = (secret: Secret): BearerTokens => {
 }
 
 async function verify(token: string, key: Uint8Array, at: number): Promise<Result<TokenClaims>> {
-  if (token.length > longestToken || !isCanonical(token)) return badToken
+  if (token.length > maxTokenLength || !isCanonical(token)) return badToken
   try {
     const { payload } = await jwtVerify(token, key, {
       algorithms: [algorithm],

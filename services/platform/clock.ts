@@ -1,2 +1,2 @@
 /** Tell the present instant in milliseconds: the one place that reads the machine's clock. */
-export const presentInstant = (): number => Date.now()
+export const currentInstant = (): number => Date.now()

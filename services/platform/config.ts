@@ -2,10 +2,10 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from './config-error.ts'
-import { type DistributedSettings, distributedSettings, embeddedParts } from './distributed-settings.ts'
-import { feedSettings } from './feed-settings.ts'
+import { type DistributedSettings, distributedSettings, embeddedStores } from './distributed-settings.ts'
+import { readFeedConfig } from './feed-settings.ts'
 import { saslMechanisms } from './log/kafka/sasl-mechanism.ts'
-import { type FeedChoice, feedNames, readFeeds } from './market-feeds/feed-choice.ts'
+import { type FeedConfig, feedNames, parseFeeds } from './market-feeds/feed-choice.ts'
 
 /** The parts of the system that one process can run. */
 export const roles = ['ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'] as const
@@ -31,8 +31,8 @@ const formerSecrets = list.refine(found => found.every(({ length }) => length >=
 
 const marketFeeds = z
   .string()
-  .transform(readFeeds)
-  .pipe(z.array(z.custom<FeedChoice['chosen'][number]>(), { error: `must be some of ${feedNames.join(', ')}, each perhaps with =URL` }))
+  .transform(parseFeeds)
+  .pipe(z.array(z.custom<FeedConfig['enabled'][number]>(), { error: `must be some of ${feedNames.join(', ')}, each perhaps with =URL` }))
 
 /** Every variable, with its unit and default; `deploy/env.example` lists the same. Nothing else reads the environment. */
 export const environment = z.object({
@@ -194,7 +194,7 @@ export type Config = DistributedSettings & {
   /** Networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
   /** Where market prices are fetched from; nothing chosen: from nowhere. */
-  readonly marketFeeds: FeedChoice
+  readonly marketFeeds: FeedConfig
 }
 
 export { ConfigError }
@@ -210,7 +210,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   const value = read.data
   const distributed = distributedSettings(value)
   const postgresUrl = value.WATTLEDGER_POSTGRES_URL ?? null
-  const isMetricsPortFree = !('WATTLEDGER_METRICS_PORT' in named) && embeddedParts({ ...distributed, postgresUrl }).length > 0
+  const isMetricsPortFree = !('WATTLEDGER_METRICS_PORT' in named) && embeddedStores({ ...distributed, postgresUrl }).length > 0
   return {
     host: value.WATTLEDGER_HOST,
     port: value.WATTLEDGER_PORT,
@@ -234,7 +234,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     webhookAllowedNetworks: value.WATTLEDGER_WEBHOOK_ALLOW_NETWORKS,
     rateLimitPerSecond: value.WATTLEDGER_RATE_LIMIT === 0 ? null : value.WATTLEDGER_RATE_LIMIT,
     trustedProxies: value.WATTLEDGER_TRUSTED_PROXIES,
-    marketFeeds: feedSettings(value),
+    marketFeeds: readFeedConfig(value),
   }
 }
 
@@ -248,31 +248,31 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 /** What several processes must have in common. */
 type SharedSettings = Pick<Config, 'kafka' | 'schemaRegistry' | 'clickHouse' | 'postgresUrl' | 'secret'>
 
-const nothingShared: SharedSettings = { kafka: null, schemaRegistry: null, clickHouse: null, postgresUrl: null, secret: null }
+const noSharedSettings: SharedSettings = { kafka: null, schemaRegistry: null, clickHouse: null, postgresUrl: null, secret: null }
 
 /**
  * Read the words of the command line: `--roles a,b`, `--help`.
  * Throws `ConfigError` for unknown words, unknown roles, and for a subset of roles on embedded parts, which one process must hold alone, or
  * without a secret that all processes share.
  */
-export function readRoles(words: readonly string[], config: SharedSettings = nothingShared): readonly Role[] {
-  const at = words.findIndex(word => word === '--roles' || word.startsWith('--roles='))
-  if (at === -1 && words.length === 0) return roles
-  const [flag = '', next] = words.slice(at)
+export function readRoles(args: readonly string[], config: SharedSettings = noSharedSettings): readonly Role[] {
+  const at = args.findIndex(argument => argument === '--roles' || argument.startsWith('--roles='))
+  if (at === -1 && args.length === 0) return roles
+  const [flag = '', next] = args.slice(at)
   const list = flag.startsWith('--roles=') ? flag.slice('--roles='.length) : next
-  if (at !== 0 || list === undefined || words.length > (flag.includes('=') ? 1 : 2)) {
-    throw new ConfigError(`cannot read "${words.join(' ')}"; use --help, or --roles with some of ${roles.join(', ')}`)
+  if (at !== 0 || list === undefined || args.length > (flag.includes('=') ? 1 : 2)) {
+    throw new ConfigError(`cannot read "${args.join(' ')}"; use --help, or --roles with some of ${roles.join(', ')}`)
   }
-  const chosen = list.split(',').map(word => {
-    const role = roles.find(known => known === word.trim())
-    if (role === undefined) throw new ConfigError(`--roles: "${word.trim()}" is no role; the roles are ${roles.join(', ')}`)
+  const chosenRoles = list.split(',').map(argument => {
+    const role = roles.find(known => known === argument.trim())
+    if (role === undefined) throw new ConfigError(`--roles: "${argument.trim()}" is no role; the roles are ${roles.join(', ')}`)
     return role
   })
-  if (new Set(chosen).size === roles.length) return roles
-  const missing = [...embeddedParts(config), ...(config.secret === null ? ['WATTLEDGER_SECRET'] : [])]
+  if (new Set(chosenRoles).size === roles.length) return roles
+  const missing = [...embeddedStores(config), ...(config.secret === null ? ['WATTLEDGER_SECRET'] : [])]
   if (missing.length > 0) {
     const reason = 'the embedded parts belong to one process, so it must run every role'
     throw new ConfigError(`--roles: ${reason}: leave --roles out, or set ${missing.join(', ')}`)
   }
-  return chosen
+  return chosenRoles
 }

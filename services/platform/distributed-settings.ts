@@ -62,7 +62,7 @@ const kafkaSettings = (value: DistributedVariables): KafkaSettings | null => {
     tls: value.WATTLEDGER_KAFKA_TLS === 'on',
     caFile: value.WATTLEDGER_KAFKA_CA_FILE ?? null,
     sasl: mechanism === undefined ? null : { mechanism, username, password },
-    sessionMs: value.WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS,
+    sessionTimeoutMs: value.WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS,
   }
 }
 
@@ -85,11 +85,11 @@ const clickHouseSettings = (value: DistributedVariables): ClickHouseSettings | n
       }
 
 /** Name what keeps several processes from sharing the work: the parts that live in one process; empty where all are outside. */
-export const embeddedParts = (settings: DistributedSettings & { readonly postgresUrl: string | null }): readonly string[] => {
-  const parts: readonly (readonly [string, unknown])[] = [
+export const embeddedStores = (settings: DistributedSettings & { readonly postgresUrl: string | null }): readonly string[] => {
+  const stores: readonly (readonly [string, unknown])[] = [
     ['WATTLEDGER_KAFKA_BROKERS', settings.kafka],
     ['WATTLEDGER_POSTGRES_URL', settings.postgresUrl],
     ['WATTLEDGER_CLICKHOUSE_URL', settings.clickHouse],
   ]
-  return parts.filter(([, part]) => part === null).map(([name]) => name)
+  return stores.filter(([, store]) => store === null).map(([name]) => name)
 }

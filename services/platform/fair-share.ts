@@ -4,11 +4,11 @@
  * are places has one place, and none while that account has anything under way or waiting. `now`: the present instant in ms of any clock.
  */
 export type ShareLimits = {
-  readonly atOnce: number
-  readonly ofAccount: number
-  readonly waiting: number
-  readonly unbounded?: string
-  readonly crowdedMs?: number
+  readonly maxConcurrent: number
+  readonly maxConcurrentPerAccount: number
+  readonly maxWaitingPerAccount: number
+  readonly unboundedAccount?: string
+  readonly contentionMs?: number
   readonly now?: () => number
 }
 
@@ -18,26 +18,26 @@ export type FairShare = {
    * Wait for a place, and give what leaves it. Null at once where too many of the account wait already. Rejects when the signal is aborted
    * while it waits.
    */
-  readonly enter: (account: string, signal: AbortSignal) => Promise<(() => void) | null>
+  readonly acquire: (account: string, signal: AbortSignal) => Promise<(() => void) | null>
 }
 
 type Waiter = { readonly start: () => void }
 
 /** Place that an account holds, since an instant in ms. */
-type Held = { readonly since: number }
+type AcquiredSlot = { readonly since: number }
 
 /** What an account has under way and waiting; `usedMs`: the time for which it held places that it has left, as it counted at `usedAt`. */
-type Queue = { readonly running: Set<Held>; readonly waiting: Waiter[]; usedMs: number; usedAt: number; servedAt: number }
+type Queue = { readonly running: Set<AcquiredSlot>; readonly waiting: Waiter[]; usedMs: number; usedAt: number; servedAt: number }
 
 /** Time in which the use of a place comes to count half. */
 const halfLifeMs = 500
 /** Age from which on what an idle account has used is forgotten. */
-const forgottenMs = 8 * halfLifeMs
+const idleRetentionMs = 8 * halfLifeMs
 
 /** Pause before an account that waits for another one looks again: use grows while places are held. */
-const lookAgainMs = 50
+const recheckMs = 50
 
-const usedBy = ({ running, usedMs, usedAt }: Queue, at: number): number => {
+const usedMsOf = ({ running, usedMs, usedAt }: Queue, at: number): number => {
   let used = usedMs * 0.5 ** ((at - usedAt) / halfLifeMs)
   for (const { since } of running) used += at - since
   return used
@@ -50,42 +50,49 @@ const isIdle = ({ running, waiting }: Queue): boolean => running.size === 0 && w
  * waits longest. So an account that asks for much, or for what takes long, waits behind itself. Source: docs/promises.md #s6.
  */
 export const fairShare = (limits: ShareLimits): FairShare => {
-  const { atOnce, ofAccount, waiting, unbounded, crowdedMs = 0, now = () => performance.now() } = limits
+  const {
+    maxConcurrent,
+    maxConcurrentPerAccount,
+    maxWaitingPerAccount: waiting,
+    unboundedAccount,
+    contentionMs = 0,
+    now = () => performance.now(),
+  } = limits
   /** Accounts in the order in which they were served last. */
   const queues = new Map<string, Queue>()
   let running = 0
 
-  let lookAgain: NodeJS.Timeout | undefined
+  let recheckTimer: NodeJS.Timeout | undefined
 
   /** Return how many places an account has beside those that use less. */
-  const placesOf = (queue: Queue, at: number): number => {
-    if (queue.waiting.length <= atOnce) return ofAccount
-    const used = usedBy(queue, at)
-    let places = ofAccount
+  const limitOf = (queue: Queue, at: number): number => {
+    if (queue.waiting.length <= maxConcurrent) return maxConcurrentPerAccount
+    const used = usedMsOf(queue, at)
+    let limit = maxConcurrentPerAccount
     for (const other of queues.values()) {
-      if (other === queue || usedBy(other, at) >= used) continue
+      if (other === queue || usedMsOf(other, at) >= used) continue
       if (!isIdle(other)) return 0
-      if (at - other.servedAt < crowdedMs) places = 1
+      if (at - other.servedAt < contentionMs) limit = 1
     }
-    return places
+    return limit
   }
 
-  const isFull = (account: string, queue: Queue, at: number): boolean =>
-    account !== unbounded && queue.running.size >= (crowdedMs === 0 ? ofAccount : placesOf(queue, at))
+  const isAtLimit = (account: string, queue: Queue, at: number): boolean =>
+    account !== unboundedAccount && queue.running.size >= (contentionMs === 0 ? maxConcurrentPerAccount : limitOf(queue, at))
 
   const nextAccount = (at: number): string | null => {
-    let [next, least]: [string | null, number] = [null, Number.POSITIVE_INFINITY]
+    let [next, minUsedMs]: [string | null, number] = [null, Number.POSITIVE_INFINITY]
     for (const [account, queue] of queues) {
       if (queue.waiting.length === 0) continue
-      const used = usedBy(queue, at)
-      if (used < least && !isFull(account, queue, at)) [next, least] = [account, used]
+      const used = usedMsOf(queue, at)
+      if (used < minUsedMs && !isAtLimit(account, queue, at)) [next, minUsedMs] = [account, used]
     }
     return next
   }
 
   const forgetIdle = (at: number): void => {
     for (const [account, queue] of queues) {
-      if (at - queue.servedAt < forgottenMs) return
+      if (at - queue.servedAt < idleRetentionMs) return
       if (isIdle(queue)) queues.delete(account)
     }
   }
@@ -97,7 +104,7 @@ export const fairShare = (limits: ShareLimits): FairShare => {
 
   const serve = (): void => {
     const at = now()
-    while (running < atOnce) {
+    while (running < maxConcurrent) {
       const account = nextAccount(at)
       const queue = account === null ? undefined : queues.get(account)
       const waiter = queue?.waiting.shift()
@@ -109,22 +116,22 @@ export const fairShare = (limits: ShareLimits): FairShare => {
       waiter.start()
     }
     forgetIdle(at)
-    if (crowdedMs > 0 && running < atOnce && lookAgain === undefined && isAnyWaiting()) {
-      lookAgain = setTimeout(() => {
-        lookAgain = undefined
+    if (contentionMs > 0 && running < maxConcurrent && recheckTimer === undefined && isAnyWaiting()) {
+      recheckTimer = setTimeout(() => {
+        recheckTimer = undefined
         serve()
-      }, lookAgainMs)
+      }, recheckMs)
     }
   }
 
-  const leaver = (queue: Queue): (() => void) => {
-    const held: Held = { since: now() }
-    queue.running.add(held)
+  const createRelease = (queue: Queue): (() => void) => {
+    const slot: AcquiredSlot = { since: now() }
+    queue.running.add(slot)
     return () => {
-      if (!queue.running.has(held)) return
+      if (!queue.running.has(slot)) return
       const at = now()
-      queue.running.delete(held)
-      queue.usedMs = queue.usedMs * 0.5 ** ((at - queue.usedAt) / halfLifeMs) + at - held.since
+      queue.running.delete(slot)
+      queue.usedMs = queue.usedMs * 0.5 ** ((at - queue.usedAt) / halfLifeMs) + at - slot.since
       queue.usedAt = at
       running -= 1
       serve()
@@ -133,29 +140,29 @@ export const fairShare = (limits: ShareLimits): FairShare => {
 
   const queueOf = (account: string): Queue => {
     const at = now()
-    const queue = queues.get(account) ?? { running: new Set<Held>(), waiting: [], usedMs: 0, usedAt: at, servedAt: at }
+    const queue = queues.get(account) ?? { running: new Set<AcquiredSlot>(), waiting: [], usedMs: 0, usedAt: at, servedAt: at }
     queues.set(account, queue)
     return queue
   }
 
   return {
-    enter: (account, signal) =>
+    acquire: (account, signal) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason)
         const queue = queueOf(account)
-        const mustWait = running >= atOnce || isFull(account, queue, now())
-        if (mustWait && queue.waiting.length >= waiting && account !== unbounded) return resolve(null)
+        const mustWait = running >= maxConcurrent || isAtLimit(account, queue, now())
+        if (mustWait && queue.waiting.length >= waiting && account !== unboundedAccount) return resolve(null)
         const waiter: Waiter = {
           start: () => {
-            signal.removeEventListener('abort', giveUp)
-            resolve(leaver(queue))
+            signal.removeEventListener('abort', abandon)
+            resolve(createRelease(queue))
           },
         }
-        const giveUp = (): void => {
+        const abandon = (): void => {
           queue.waiting.splice(queue.waiting.indexOf(waiter), 1)
           reject(signal.reason)
         }
-        signal.addEventListener('abort', giveUp, { once: true })
+        signal.addEventListener('abort', abandon, { once: true })
         queue.waiting.push(waiter)
         serve()
       }),

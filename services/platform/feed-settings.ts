@@ -1,9 +1,9 @@
 import { ConfigError } from './config-error.ts'
-import type { FeedChoice } from './market-feeds/feed-choice.ts'
+import type { FeedConfig } from './market-feeds/feed-choice.ts'
 
 /** The variables of market feeds, read. */
 export type FeedVariables = {
-  readonly WATTLEDGER_MARKET_FEEDS?: FeedChoice['chosen'] | undefined
+  readonly WATTLEDGER_MARKET_FEEDS?: FeedConfig['enabled'] | undefined
   readonly WATTLEDGER_ENTSOE_TOKEN?: string | undefined
   readonly WATTLEDGER_OCTOPUS_PRODUCT: string
   readonly WATTLEDGER_OCTOPUS_VAT: 'included' | 'excluded'
@@ -11,10 +11,10 @@ export type FeedVariables = {
 }
 
 /** Put the choice of market feeds together. Throws `ConfigError` for a feed without its token. */
-export const feedSettings = (value: FeedVariables): FeedChoice => {
-  const chosen = value.WATTLEDGER_MARKET_FEEDS ?? []
+export const readFeedConfig = (value: FeedVariables): FeedConfig => {
+  const enabled = value.WATTLEDGER_MARKET_FEEDS ?? []
   const entsoeToken = value.WATTLEDGER_ENTSOE_TOKEN ?? null
-  if (entsoeToken === null && chosen.some(({ name }) => name === 'entsoe')) {
+  if (entsoeToken === null && enabled.some(({ name }) => name === 'entsoe')) {
     throw new ConfigError('WATTLEDGER_MARKET_FEEDS: the feed entsoe needs WATTLEDGER_ENTSOE_TOKEN')
   }
   const octopus = {
@@ -22,5 +22,5 @@ export const feedSettings = (value: FeedVariables): FeedChoice => {
     isVatIncluded: value.WATTLEDGER_OCTOPUS_VAT === 'included',
     region: value.WATTLEDGER_OCTOPUS_REGION ?? null,
   }
-  return { chosen, entsoeToken, octopus }
+  return { enabled, entsoeToken, octopus }
 }

@@ -1,6 +1,6 @@
-import { layoutFromHeader, versionOf } from '../contract/layout.ts'
+import { apiVersionDates, readApiVersionHeader } from '../contract/layout.ts'
 import type { IdempotencyClaim } from '../contract/operation.ts'
-import type { IdempotencyStore, KeptAnswer } from './http/binding.ts'
+import type { IdempotencyStore, SavedAnswer } from './http/binding.ts'
 import type { Database } from './postgres/database.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from './postgres/idempotency.ts'
 import { type Tenant, type TenantTransaction, withTenant } from './postgres/transaction.ts'
@@ -12,7 +12,7 @@ export type IdempotencyKeys = IdempotencyStore & {
    * Keep the answer in the transaction of the change, so that a crash between the two cannot make a repeat do it twice.
    * False when another process has taken the attempt over: then the change must be undone.
    */
-  readonly finishWithin: (transaction: TenantTransaction, claim: IdempotencyClaim, answer: KeptAnswer) => Promise<boolean>
+  readonly finishWithin: (transaction: TenantTransaction, claim: IdempotencyClaim, answer: SavedAnswer) => Promise<boolean>
 }
 
 type StoredAnswer = Parameters<typeof finishIdempotent>[2]
@@ -22,16 +22,16 @@ const showsSecret = (body: string): boolean => body.includes('"whsec_') || body.
 
 const ownerOf = ({ accountId, liveMode, key }: IdempotencyClaim): string => `${accountId} ${liveMode} ${key}`
 
-const toStored = ({ status, layout, body }: KeptAnswer, claim: IdempotencyClaim, seal: Seal | null): StoredAnswer => {
-  const headers = { 'Api-Version': versionOf[layout] }
+const toStored = ({ status, apiVersion, body }: SavedAnswer, claim: IdempotencyClaim, seal: Seal | null): StoredAnswer => {
+  const headers = { 'Api-Version': apiVersionDates[apiVersion] }
   if (seal === null || !showsSecret(body)) return { status, headers, body }
   return { status, headers: { ...headers, Sealed: 'body' }, body: seal.seal(body, ownerOf(claim)) }
 }
 
-const fromStored = ({ status, headers, body }: StoredAnswer, claim: IdempotencyClaim, seal: Seal | null): KeptAnswer => {
-  const layout = layoutFromHeader(headers['Api-Version'])
+const fromStored = ({ status, headers, body }: StoredAnswer, claim: IdempotencyClaim, seal: Seal | null): SavedAnswer => {
+  const apiVersion = readApiVersionHeader(headers['Api-Version'])
   const opened = headers['Sealed'] === undefined || seal === null ? body : seal.open(body, ownerOf(claim))
-  return { status, layout: (layout.ok ? layout.value : null) ?? 'current', body: opened }
+  return { status, apiVersion: (apiVersion.ok ? apiVersion.value : null) ?? 'current', body: opened }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { orderedServer } from './http/in-order.ts'
-import { watchTurns } from './longest-turn.ts'
+import { watchEventLoop } from './longest-turn.ts'
 
 /** Every figure that the system tells of itself. Lanes are partitions of `meter.records.v1`. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -15,7 +15,7 @@ export const createMetrics = () => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'wattledger_' })
   const registers = [registry]
-  measureTurns(registry)
+  measureEventLoop(registry)
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name: `wattledger_${name}`, help, labelNames: [...labelNames], registers })
   const histogram = <Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: readonly number[]) =>
@@ -61,18 +61,18 @@ export const createMetrics = () => {
 }
 
 /** Measure the event loop of this process for as long as it runs. */
-const measureTurns = (registry: Registry): void => {
-  const turns = watchTurns()
+const measureEventLoop = (registry: Registry): void => {
+  const eventLoop = watchEventLoop()
   const gauge: Gauge = new Gauge({
     name: 'wattledger_event_loop_longest_turn_seconds',
     help: 'Longest turn of the event loop in the last 60 s: nothing else was served meanwhile',
     registers: [registry],
-    collect: () => gauge.set(turns.longestMs() / 1_000),
+    collect: () => gauge.set(eventLoop.longestTurnMs() / 1_000),
   })
 }
 
 /** Ask how many messages of each lane are not yet committed whenever the metrics are read; without an answer there is no value. */
-export const measureUnread = ({ registry }: Metrics, lanes: number, unreadOf: (lane: number) => Promise<number>): void => {
+export const measureUnread = ({ registry }: Metrics, partitions: number, unreadOf: (partition: number) => Promise<number>): void => {
   const unread = new Gauge({
     name: 'wattledger_lane_unread_messages',
     help: 'Messages not yet committed',
@@ -80,8 +80,9 @@ export const measureUnread = ({ registry }: Metrics, lanes: number, unreadOf: (l
     registers: [registry],
     collect: async () => {
       unread.reset()
-      const asked = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => unreadOf(lane)))
-      for (const [lane, answer] of asked.entries()) if (answer.status === 'fulfilled') unread.set({ lane: String(lane) }, answer.value)
+      const results = await Promise.allSettled(Array.from({ length: partitions }, (_, partition) => unreadOf(partition)))
+      for (const [partition, answer] of results.entries())
+        if (answer.status === 'fulfilled') unread.set({ lane: String(partition) }, answer.value)
     },
   })
 }

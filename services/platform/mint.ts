@@ -1,20 +1,20 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { formatId, formatTimeOrderedId, type IdKind } from '../domain/identifier.ts'
-import { type Secret, textsOf } from './secrets.ts'
+import { type Secret, secretTexts } from './secrets.ts'
 
-const tailSpan = 2 ** 48
+const tailLimit = 2 ** 48
 
 // Random bytes cost as much to ask for as thousands of them.
 let pool = Buffer.alloc(0)
-let used = 0
-const chance = (size: number): number => {
-  if (used + size > pool.length) {
+let usedBytes = 0
+const randomInteger = (size: number): number => {
+  if (usedBytes + size > pool.length) {
     pool = randomBytes(6_000)
-    used = 0
+    usedBytes = 0
   }
-  used += size
-  return pool.readUIntBE(used - size, size)
+  usedBytes += size
+  return pool.readUIntBE(usedBytes - size, size)
 }
 
 let lastAt = 0
@@ -25,13 +25,13 @@ let lastTail = 0
  * Within one process each id sorts after the one before it, also where time stands still or steps back.
  * Not a secret: who knows one id can guess near ones. Source: docs/rules/identifiers-and-lists.md #time-order.
  */
-export const mint = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number): string => {
-  const stepped = lastTail + 1 + chance(1)
-  if (at > lastAt || stepped >= tailSpan) {
+export const newId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number): string => {
+  const nextTail = lastTail + 1 + randomInteger(1)
+  if (at > lastAt || nextTail >= tailLimit) {
     lastAt = Math.max(at, lastAt + 1)
-    lastTail = Math.floor(chance(6) / 2)
+    lastTail = Math.floor(randomInteger(6) / 2)
   } else {
-    lastTail = stepped
+    lastTail = nextTail
   }
   const tail = Buffer.alloc(6)
   tail.writeUIntBE(lastTail, 0, 6)
@@ -42,14 +42,14 @@ export const mint = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at
  * Give the id of a thing that may be written again, the same each time: `at` (ms), then 48 bits of a hash over what names it.
  * Good for some thousand things of one `at`.
  */
-export const repeatableId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number, name: readonly string[]): string =>
+export const deterministicId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number, name: readonly string[]): string =>
   formatTimeOrderedId(kind, at, createHash('sha256').update(JSON.stringify(name)).digest())
 
 /** Mint a Connect token: 128 random bits, none of them time, because whoever holds it may act on the session. */
-export const mintConnectToken = (): string => formatId('connectSession', randomBytes(16))
+export const newConnectToken = (): string => formatId('connectSession', randomBytes(16))
 
 /** Mint an API key: `sk_live_` or `sk_test_`, 160 random bits in hex, and 8 digits of checksum that show typing errors without a look-up. */
-export const mintApiKey = (liveMode: boolean): string => {
+export const newApiKey = (liveMode: boolean): string => {
   const body = `${liveMode ? 'sk_live_' : 'sk_test_'}${randomBytes(20).toString('hex')}`
   return body + checksum(body)
 }
@@ -63,11 +63,11 @@ export const apiKeyMode = (key: string): { readonly liveMode: boolean } | null =
 const checksum = (text: string): string => crc32(text).toString(16).padStart(8, '0')
 
 /** Hash a secret of our own making for storage and look-up: HMAC-SHA-256 under the server's secret, in hex. */
-export const hashSecret = (serverSecret: Secret, secret: string): string => hashesOf(serverSecret, secret)[0]
+export const hashSecret = (serverSecret: Secret, secret: string): string => secretHashes(serverSecret, secret)[0]
 
 /** The hashes under which such a secret may be kept: that under the server's present secret, then those under its former ones. */
-export const hashesOf = (serverSecret: Secret, secret: string): readonly [string, ...string[]] => {
-  const [present, ...former] = textsOf(serverSecret)
+export const secretHashes = (serverSecret: Secret, secret: string): readonly [string, ...string[]] => {
+  const [present, ...former] = secretTexts(serverSecret)
   const hashed = (text: string): string => createHmac('sha256', text).update(secret).digest('hex')
   return [hashed(present), ...former.map(hashed)]
 }

@@ -1,16 +1,16 @@
 import { Failure } from './failure.ts'
 
-const afterMs = async <T>(ms: number, work: Promise<T>, late: () => T): Promise<T> => {
-  const passed = Promise.withResolvers<T>()
+const raceTimeout = async <T>(ms: number, work: Promise<T>, onTimeout: () => T): Promise<T> => {
+  const timeout = Promise.withResolvers<T>()
   const timer = setTimeout(() => {
     try {
-      passed.resolve(late())
+      timeout.resolve(onTimeout())
     } catch (error) {
-      passed.reject(error)
+      timeout.reject(error)
     }
   }, ms)
   try {
-    return await Promise.race([work, passed.promise])
+    return await Promise.race([work, timeout.promise])
   } finally {
     clearTimeout(timer)
   }
@@ -20,15 +20,15 @@ const afterMs = async <T>(ms: number, work: Promise<T>, late: () => T): Promise<
  * Ask a store, and take an answer that has not come after `limitMs` for a failure; what comes later is ignored.
  * Rejects with `store_silent` (retriable) then, else with what asking threw.
  */
-export const answerWithin = async <T>(limitMs: number, ask: () => Promise<T>): Promise<T> =>
-  afterMs(limitMs, ask(), () => {
+export const withTimeout = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> =>
+  raceTimeout(limitMs, work(), () => {
     throw new Failure('store_silent', 'A store does not answer.', { retriable: true })
   })
 
 /** Wait for a piece of work for up to `patienceMs`; tells whether it is done. The work goes on; rejects with what it threw until then. */
-export const isDoneWithin = async (patienceMs: number, work: Promise<unknown>): Promise<boolean> =>
-  afterMs(
-    patienceMs,
+export const isDoneWithin = async (limitMs: number, work: Promise<unknown>): Promise<boolean> =>
+  raceTimeout(
+    limitMs,
     work.then(() => true),
     () => false,
   )

@@ -1,12 +1,11 @@
 import type { TimeZone } from '../domain/civil-time.ts'
 import { provisionalSeries } from '../domain/forecast/provisional-series.ts'
-import { pricingPool } from '../domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { MarketSeries } from '../domain/tariff/tariff.ts'
 import { schedulesOf } from '../domain/tariff/tariff-version.ts'
-import { inTurns } from './event-loop-turn.ts'
 import { Failure } from './failure.ts'
-import { answerWithin } from './patience.ts'
+import { withTimeout } from './patience.ts'
 import type { Database } from './postgres/database.ts'
 import {
   type LocationKey,
@@ -17,9 +16,10 @@ import {
   type SourcePrices,
   type SourceRevision,
 } from './postgres/pricing-input.ts'
+import { runInTimeSlices } from './time-slices.ts'
 
 /** What prices a location, and the revisions it was made from. Source ids are null where no market tariff uses them. */
-export type HeldPricing = {
+export type CachedPricing = {
   readonly snapshot: PricingSnapshot
   readonly accountId: string
   readonly revision: number
@@ -29,44 +29,44 @@ export type HeldPricing = {
 }
 
 /** A location, and the earliest instant whose prices are asked for. */
-export type PricingAsk = LocationKey & { readonly from: number }
+export type PricingRequest = LocationKey & { readonly from: number }
 
 /**
  * Snapshots of locations, kept until an order names a higher revision than the one they were made from. Market prices are kept once
  * per source. Both are read in a few statements for any number of locations. Throws `Failure` while the store is away.
  */
-export type PricingBook = {
+export type PricingCache = {
   /** Tell why a location that was asked for last has no prices; undefined: it does not exist. */
   readonly faultOf: (locationId: string) => string | undefined
   /** Give what is held of a location, good for times from `from` on; undefined: it must be gathered. */
-  readonly held: (locationId: string, from: number) => HeldPricing | undefined
+  readonly cached: (locationId: string, from: number) => CachedPricing | undefined
   /** Give the pricing of locations, each from its own instant on; locations that do not exist are left out, deleted ones are not. */
-  readonly gather: (asks: readonly PricingAsk[]) => Promise<ReadonlyMap<string, HeldPricing>>
+  readonly gather: (requests: readonly PricingRequest[]) => Promise<ReadonlyMap<string, CachedPricing>>
   /** The same, of at least the revisions that the store holds by now. */
-  readonly gatherNewest: (asks: readonly PricingAsk[]) => Promise<ReadonlyMap<string, HeldPricing>>
+  readonly gatherNewest: (requests: readonly PricingRequest[]) => Promise<ReadonlyMap<string, CachedPricing>>
   /** A location's prices changed: what is older than `revision` is dropped. */
-  readonly raiseLocation: (locationId: string, revision: number) => void
+  readonly invalidateLocation: (locationId: string, revision: number) => void
   /** A source's prices changed: what was made from older ones is dropped. */
-  readonly raiseSource: (sourceId: string, revision: number) => void
+  readonly invalidateSource: (sourceId: string, revision: number) => void
   /** Forget all: orders that name higher revisions may have gone to others. */
-  readonly drop: () => void
+  readonly clear: () => void
 }
 
-type HeldSeries = { readonly series: MarketSeries; readonly revision: number; readonly from: number }
+type CachedSeries = { readonly series: MarketSeries; readonly revision: number; readonly from: number }
 
-type Entry = HeldPricing & { readonly sources: readonly HeldSeries[] }
+type CacheEntry = CachedPricing & { readonly sources: readonly CachedSeries[] }
 
 const day = 86_400_000
 /** Prices are read from some weeks before the oldest instant asked for, so that records in order of time read them once. */
 const leadMs = 35 * day
 const endOfTime = 4_102_444_800_000
 /** How often series are read again because they changed while they were read. */
-const mostRounds = 20
+const maxRounds = 20
 /** Whoever asks for the newest prices waits for them; a store that has not told the revisions by then is away. */
-const answerMs = 5_000
+const revisionTimeoutMs = 5_000
 
 const seriesOf = ({ sourceId, published, forecast }: SourcePrices): Promise<MarketSeries> =>
-  inTurns(provisionalSeries(sourceId, published, forecast))
+  runInTimeSlices(provisionalSeries(sourceId, published, forecast))
 
 /** The sources that a location's market tariffs use. */
 const usedSources = ({ tariffs, importSource, exportSource }: LocationPricing) => {
@@ -75,18 +75,18 @@ const usedSources = ({ tariffs, importSource, exportSource }: LocationPricing) =
 }
 
 /** Make an empty book; above `most` locations the ones gathered longest ago are dropped. */
-export const pricingBook = (database: Database, timeZone: (name: string) => TimeZone | null, most = 200_000): PricingBook => {
-  const pool = pricingPool()
-  const entries = new Map<string, Entry>()
-  const series = new Map<string, HeldSeries>()
+export const pricingCache = (database: Database, timeZone: (name: string) => TimeZone | null, maxLocations = 200_000): PricingCache => {
+  const pool = createPricingPool()
+  const entries = new Map<string, CacheEntry>()
+  const series = new Map<string, CachedSeries>()
   const faults = new Map<string, string>()
 
-  const isGood = (entry: Entry, from: number): boolean =>
+  const isCurrent = (entry: CacheEntry, from: number): boolean =>
     entry.sources.every(source => source.from <= from && series.get(source.series.sourceId) === source)
 
-  const held = (locationId: string, from: number): HeldPricing | undefined => {
+  const cached = (locationId: string, from: number): CachedPricing | undefined => {
     const entry = entries.get(locationId)
-    return entry !== undefined && isGood(entry, from) ? entry : undefined
+    return entry !== undefined && isCurrent(entry, from) ? entry : undefined
   }
 
   /** The sources whose prices are not held as new, or from as early, as these locations need; with the earliest instant of each. */
@@ -107,24 +107,24 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
 
   const loadSeries = async (sources: ReadonlyMap<string, number>): Promise<void> => {
     if (sources.size === 0) return
-    const spans = [...sources].map(([sourceId, from]) => ({ sourceId, from, to: endOfTime }))
-    for (const prices of await loadSourcePrices(database.operator, spans)) {
+    const intervals = [...sources].map(([sourceId, from]) => ({ sourceId, from, to: endOfTime }))
+    for (const prices of await loadSourcePrices(database.operator, intervals)) {
       const from = sources.get(prices.sourceId) ?? endOfTime
       series.set(prices.sourceId, { series: await seriesOf(prices), revision: prices.revision, from })
     }
   }
 
-  const compile = (location: LocationPricing): Entry => {
+  const compile = (location: LocationPricing): CacheEntry => {
     const zone = timeZone(location.timezone)
     if (zone === null) throw new RangeError(`location ${location.locationId} lies in the unknown zone ${location.timezone}`)
     const used = usedSources(location)
-    const heldSeries = (source: SourceRevision | null): HeldSeries | null => {
+    const cachedSeries = (source: SourceRevision | null): CachedSeries | null => {
       if (source === null) return null
       const known = series.get(source.sourceId)
       if (known === undefined) throw new Error(`the prices of ${source.sourceId} are not held`)
       return known
     }
-    const [importSeries, exportSeries] = [heldSeries(used.importSource), heldSeries(used.exportSource)]
+    const [importSeries, exportSeries] = [cachedSeries(used.importSource), cachedSeries(used.exportSource)]
     const sources = [importSeries, exportSeries].filter(source => source !== null)
     return {
       snapshot: compileSnapshot(
@@ -148,7 +148,7 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
   }
 
   /** What cannot be compiled is a fault of that location alone. */
-  const tryCompile = (location: LocationPricing): Entry | null => {
+  const tryCompile = (location: LocationPricing): CacheEntry | null => {
     try {
       return compile(location)
     } catch (error) {
@@ -159,7 +159,7 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
 
   const forgetOldest = (): void => {
     for (const locationId of entries.keys()) {
-      if (entries.size <= most) return
+      if (entries.size <= maxLocations) return
       entries.delete(locationId)
     }
   }
@@ -168,9 +168,9 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
    * Make all series be held that some locations need. What others drop or replace while one is read is read again, so that nothing is
    * missing when this returns.
    */
-  const holdSeries = async (locations: readonly LocationPricing[], asks: readonly PricingAsk[]): Promise<void> => {
-    const fromOf = new Map(asks.map(({ locationId, from }) => [locationId, from]))
-    for (let round = 0; round < mostRounds; round += 1) {
+  const ensureSeries = async (locations: readonly LocationPricing[], requests: readonly PricingRequest[]): Promise<void> => {
+    const fromOf = new Map(requests.map(({ locationId, from }) => [locationId, from]))
+    for (let round = 0; round < maxRounds; round += 1) {
       const missing = missingSources(locations, fromOf)
       if (missing.size === 0) return
       await loadSeries(missing)
@@ -184,13 +184,13 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
         for (const { schedule } of schedulesOf(tariff)) yield* pool.prepare({ schedule, marketRates })
   }
 
-  const load = async (asks: readonly PricingAsk[]): Promise<ReadonlyMap<string, Entry>> => {
-    const locations = await loadLocationPricing(database.operator, asks)
-    await inTurns(prepareTerms(locations))
-    await holdSeries(locations, asks)
+  const load = async (requests: readonly PricingRequest[]): Promise<ReadonlyMap<string, CacheEntry>> => {
+    const locations = await loadLocationPricing(database.operator, requests)
+    await runInTimeSlices(prepareTerms(locations))
+    await ensureSeries(locations, requests)
     // Nothing is waited for from here on: what is held now is what the snapshots are made of.
-    const loaded = new Map<string, Entry>()
-    for (const { locationId } of asks) faults.delete(locationId)
+    const loaded = new Map<string, CacheEntry>()
+    for (const { locationId } of requests) faults.delete(locationId)
     for (const location of locations) {
       const entry = tryCompile(location)
       if (entry === null) continue
@@ -202,43 +202,43 @@ export const pricingBook = (database: Database, timeZone: (name: string) => Time
     return loaded
   }
 
-  const gather: PricingBook['gather'] = async asks => {
-    const found = new Map<string, HeldPricing>()
-    const missing: PricingAsk[] = []
-    for (const ask of asks) {
-      const known = held(ask.locationId, ask.from)
-      if (known === undefined) missing.push(ask)
-      else found.set(ask.locationId, known)
+  const gather: PricingCache['gather'] = async requests => {
+    const found = new Map<string, CachedPricing>()
+    const missing: PricingRequest[] = []
+    for (const request of requests) {
+      const known = cached(request.locationId, request.from)
+      if (known === undefined) missing.push(request)
+      else found.set(request.locationId, known)
     }
     if (missing.length > 0) for (const [locationId, entry] of await load(missing)) found.set(locationId, entry)
     return found
   }
 
-  const raiseLocation: PricingBook['raiseLocation'] = (locationId, revision) => {
+  const invalidateLocation: PricingCache['invalidateLocation'] = (locationId, revision) => {
     const entry = entries.get(locationId)
     if (entry !== undefined && entry.revision < revision) entries.delete(locationId)
   }
 
-  const raiseSource: PricingBook['raiseSource'] = (sourceId, revision) => {
+  const invalidateSource: PricingCache['invalidateSource'] = (sourceId, revision) => {
     const known = series.get(sourceId)
     if (known !== undefined && known.revision < revision) series.delete(sourceId)
   }
 
   return {
     faultOf: locationId => faults.get(locationId),
-    held,
+    cached,
     gather,
-    gatherNewest: async asks => {
-      const revisions = await answerWithin(answerMs, () => readPricingRevisions(database.operator, asks))
+    gatherNewest: async requests => {
+      const revisions = await withTimeout(revisionTimeoutMs, () => readPricingRevisions(database.operator, requests))
       for (const { locationId, revision, importSource, exportSource } of revisions) {
-        raiseLocation(locationId, revision)
-        for (const source of [importSource, exportSource]) if (source !== null) raiseSource(source.sourceId, source.revision)
+        invalidateLocation(locationId, revision)
+        for (const source of [importSource, exportSource]) if (source !== null) invalidateSource(source.sourceId, source.revision)
       }
-      return gather(asks)
+      return gather(requests)
     },
-    raiseLocation,
-    raiseSource,
-    drop: () => {
+    invalidateLocation,
+    invalidateSource,
+    clear: () => {
       entries.clear()
       series.clear()
     },

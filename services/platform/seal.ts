@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
-import { type Secret, textsOf } from './secrets.ts'
+import { type Secret, secretTexts } from './secrets.ts'
 
 const cipher = 'aes-256-gcm'
 const nonceBytes = 12
@@ -18,7 +18,7 @@ export type Seal = {
  * opens as well.
  */
 export const sealWith = (key: Secret, purpose: string): Seal => {
-  const [present, ...former] = textsOf(key)
+  const [present, ...former] = secretTexts(key)
   const { seal, open } = sealUnder(present, purpose)
   const openers = [open, ...former.map(text => sealUnder(text, purpose).open)]
   return { seal, open: (sealed, owner) => openWithAny(openers, sealed, owner) }
@@ -29,15 +29,15 @@ export type Reseal = (sealed: string, owner: string) => string | null
 
 /** Make what seals anew, for a key that was changed. */
 export const resealWith = (key: Secret, purpose: string): Reseal => {
-  const [present, ...former] = textsOf(key).map(text => sealUnder(text, purpose))
+  const [present, ...former] = secretTexts(key).map(text => sealUnder(text, purpose))
   return (sealed, owner) => {
-    if (present === undefined || opened(present, sealed, owner) !== null) return null
-    const text = former.map(one => opened(one, sealed, owner)).find(found => found !== null)
+    if (present === undefined || openOrNull(present, sealed, owner) !== null) return null
+    const text = former.map(one => openOrNull(one, sealed, owner)).find(found => found !== null)
     return text === undefined ? null : present.seal(text, owner)
   }
 }
 
-const opened = ({ open }: Seal, sealed: string, owner: string): string | null => {
+const openOrNull = ({ open }: Seal, sealed: string, owner: string): string | null => {
   try {
     return open(sealed, owner)
   } catch {

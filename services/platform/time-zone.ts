@@ -2,7 +2,7 @@ import type { TimeZone } from '../domain/civil-time.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
-const first = Date.UTC(1999, 0, 1)
+const firstInstant = Date.UTC(1999, 0, 1)
 const horizon = Date.UTC(2102, 0, 1)
 /**
  * Two changes of a zone are at least 6 days and 23 hours apart (Brazil in October 2000, Gaza in 2040), so a fine step sees each.
@@ -11,8 +11,8 @@ const horizon = Date.UTC(2102, 0, 1)
  */
 const fineMs = 6 * dayMs
 const wideMs = 27 * dayMs
-const settled = Date.UTC(2038, 0, 1)
-const settling = Date.UTC(2028, 0, 1)
+const yearlyRulesFrom = Date.UTC(2038, 0, 1)
+const yearlyRulesObservedFrom = Date.UTC(2028, 0, 1)
 
 /**
  * Give the offsets of an IANA time zone as plain data, or null if no zone has that name.
@@ -22,7 +22,7 @@ const settling = Date.UTC(2028, 0, 1)
  * Source: https://www.iana.org/time-zones.
  */
 export function timeZone(name: string): TimeZone | null {
-  const spelled = spelling().get(name.toLowerCase())
+  const spelled = spellingByName().get(name.toLowerCase())
   if (spelled === undefined) return null
   const known = zones.get(spelled)
   if (known !== undefined) return known
@@ -63,16 +63,16 @@ function offsetsOf(canonical: string): Offsets {
 }
 
 function findChanges(offsetAt: (at: number) => number): Offsets {
-  let before = offsetAt(first)
+  let before = offsetAt(firstInstant)
   let isYearly = true
   const changes: number[] = []
   const offsets = [before]
-  for (let from = first, to: number; from < horizon; from = to) {
-    to = Math.min(from + (from >= settled && isYearly ? wideMs : fineMs), horizon)
+  for (let from = firstInstant, to: number; from < horizon; from = to) {
+    to = Math.min(from + (from >= yearlyRulesFrom && isYearly ? wideMs : fineMs), horizon)
     const after = offsetAt(to)
     if (after === before) continue
     const expected = yearAfter(changes.at(-2), at => at > from && at <= to && offsetAt(at - minuteMs) === before && offsetAt(at) === after)
-    if (expected === undefined && from >= settling) isYearly = false
+    if (expected === undefined && from >= yearlyRulesObservedFrom) isYearly = false
     changes.push(expected ?? changeBetween(from, to, at => offsetAt(at) === before))
     offsets.push(after)
     before = after
@@ -113,13 +113,13 @@ const digits = (text: string, at: number): number => text.charCodeAt(at) * 10 + 
 
 let spellings: ReadonlyMap<string, string> | undefined
 
-function spelling(): ReadonlyMap<string, string> {
-  spellings ??= new Map([...Intl.supportedValuesOf('timeZone'), ...furtherNames].map(name => [name.toLowerCase(), name]))
+function spellingByName(): ReadonlyMap<string, string> {
+  spellings ??= new Map([...Intl.supportedValuesOf('timeZone'), ...additionalNames].map(name => [name.toLowerCase(), name]))
   return spellings
 }
 
 /** The zones and links of the IANA table that `Intl.supportedValuesOf` leaves out. */
-const furtherNames = `
+const additionalNames = `
 Africa/Asmara Africa/Timbuktu America/Argentina/Buenos_Aires America/Argentina/Catamarca America/Argentina/ComodRivadavia
 America/Argentina/Cordoba America/Argentina/Jujuy America/Argentina/Mendoza America/Atikokan America/Atka America/Ensenada
 America/Fort_Wayne America/Indiana/Indianapolis America/Kentucky/Louisville America/Knox_IN America/Montreal America/Nipigon

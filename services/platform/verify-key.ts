@@ -3,16 +3,16 @@ import { type Result, refused } from '../domain/refusal.ts'
 import type { TokenSubject } from './bearer-token.ts'
 import { Failure } from './failure.ts'
 import {
-  askKeyStore,
+  addToCache,
   type CachedKeyState,
   cacheKeyState,
   callerOfKey,
-  freshen,
   type KeyState,
+  queryKeyStore,
   type ReadKeyState,
-  remember,
+  refreshIfStale,
 } from './key-state.ts'
-import { apiKeyMode, hashesOf } from './mint.ts'
+import { apiKeyMode, secretHashes } from './mint.ts'
 import type { Secret } from './secrets.ts'
 
 /** An API key as a request sends it; `accountId` is null if the request names no account. */
@@ -37,7 +37,7 @@ export type KeyStore = {
 }
 
 /** How long a verified key stays valid while the store is away, in ms: for metering, and for everything else. */
-const awayMs = { metering: 3_600_000, other: 60_000 } as const
+const unavailableGraceMs = { metering: 3_600_000, other: 60_000 } as const
 
 /** Hashes of one query, and queries at the same time: a flood of wrong keys takes no more of the store than this. */
 const maxHashes = 500
@@ -49,7 +49,7 @@ const maxQueries = 2
  */
 export const wrongKey = refused('bad_credentials', 'The account id or the API key is wrong.')
 
-const away = (): Failure => new Failure('store_silent', 'The store of keys does not answer.', { retriable: true })
+const keyStoreUnavailable = (): Failure => new Failure('store_silent', 'The store of keys does not answer.', { retriable: true })
 
 /**
  * Make the check of API keys. A key with a wrong checksum costs no query, and concurrent look-ups share queries. A verified key is cached and
@@ -61,21 +61,21 @@ export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {
   const find = groupLookUps(store.find)
 
   const lookUp = async (hashes: readonly [string, ...string[]], at: number): Promise<CachedKeyState | null> => {
-    const found = await askKeyStore(() => Promise.all(hashes.map(find)))
+    const found = await queryKeyStore(() => Promise.all(hashes.map(find)))
     const key = found.find(one => one !== null)
     if (key === undefined || key === null) return null
-    if (found[0] === null) await askKeyStore(() => store.rehash(hashes))
+    if (found[0] === null) await queryKeyStore(() => store.rehash(hashes))
     const entry = cacheKeyState(key.subject, key.state, at)
-    remember(cache, hashes[0], entry)
+    addToCache(cache, hashes[0], entry)
     return entry
   }
 
   return async ({ accountId, apiKey }, { at, use }) => {
     if (apiKeyMode(apiKey) === null) return wrongKey
-    const hashes = hashesOf(secret, apiKey)
+    const hashes = secretHashes(secret, apiKey)
     if (use === 'login') cache.delete(hashes[0])
     const known = cache.get(hashes[0])
-    if (known !== undefined) await freshen(known, store.readState, at)
+    if (known !== undefined) await refreshIfStale(known, store.readState, at)
     const entry = known ?? (await lookUp(hashes, at))
     if (entry === null) return wrongKey
     if (entry.state === null) {
@@ -83,18 +83,22 @@ export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {
       return wrongKey
     }
     if (accountId !== null && accountId !== entry.subject.accountId) return wrongKey
-    if (at - entry.readAt >= (use === 'metering' ? awayMs.metering : awayMs.other)) throw away()
+    if (at - entry.readAt >= (use === 'metering' ? unavailableGraceMs.metering : unavailableGraceMs.other)) throw keyStoreUnavailable()
     return callerOfKey(entry.subject, entry.state)
   }
 }
 
-type Waiting = { readonly hash: string; readonly resolve: (found: FoundKey | null) => void; readonly reject: (error: unknown) => void }
+type WaitingLookUp = {
+  readonly hash: string
+  readonly resolve: (found: FoundKey | null) => void
+  readonly reject: (error: unknown) => void
+}
 
 /** Give look-ups that arrive while queries are under way to one query together. */
 const groupLookUps = (findKeys: KeyStore['find']): ((hash: string) => Promise<FoundKey | null>) => {
-  const waiting: Waiting[] = []
+  const waiting: WaitingLookUp[] = []
   let queries = 0
-  const run = async (group: readonly Waiting[]): Promise<void> => {
+  const run = async (group: readonly WaitingLookUp[]): Promise<void> => {
     try {
       const found = await findKeys([...new Set(group.map(({ hash }) => hash))])
       for (const { hash, resolve } of group) resolve(found.get(hash) ?? null)

@@ -1,12 +1,12 @@
-import { answerInLayout } from '../contract/exchange.ts'
+import { answerInApiVersion } from '../contract/exchange.ts'
 import type { Operation, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { inTurns } from '../platform/event-loop-turn.ts'
 import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
 import { changeTenant, type Tenant, type TenantTransaction } from '../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../platform/time-slices.ts'
 import { writeJson } from '../platform/write-json.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 
@@ -20,16 +20,16 @@ export type Change<T> = {
   readonly bytes?: Buffer
   readonly events: readonly EventDraft[]
   readonly audit?: readonly AuditNote[]
-  readonly orders?: readonly (OutboxMessage | null)[]
+  readonly recostRequests?: readonly (OutboxMessage | null)[]
   /** The source whose prices it changed. */
-  readonly priced?: SourceRevision | null
+  readonly changedPrices?: SourceRevision | null
 }
 
 /** Events of changes after which an own reference may name another object, or none. */
 const changesReference = /^(location|device|customer)\.(update|delete)$/
 
 /** How long an answer waits for its orders to stand in their lanes, in ms. */
-const orderPatienceMs = 1_000
+const recostTimeoutMs = 1_000
 
 export const tenantOf = ({ caller }: Pick<RequestOf<Operation>, 'caller'>): Tenant => ({
   accountId: caller.accountId,
@@ -47,19 +47,19 @@ export const change = async <T>(
   request: RequestOf<Operation>,
   work: (transaction: TenantTransaction) => Promise<Result<Change<T>>>,
 ): Promise<Result<T>> => {
-  const made = await changeTenant(dependencies.database, tenantOf(request), async transaction => {
+  const outcome = await changeTenant(dependencies.database, tenantOf(request), async transaction => {
     const result = await work(transaction)
     if (!result.ok) return result
     await writeEvents(transaction, result.value.events, request.at)
     await writeAudit(transaction.query, request, result.value)
-    return (await keepAnswer(dependencies, operation, request, transaction, result.value)) ? result : takenOver
+    return (await saveAnswer(dependencies, operation, request, transaction, result.value)) ? result : takenOver
   })
-  if (made.ok) {
-    if (made.value.events.some(({ type }) => changesReference.test(type))) dependencies.referencesChanged(tenantOf(request))
-    await publishSoon(dependencies, made.value)
-    return accepted(made.value.value)
+  if (outcome.ok) {
+    if (outcome.value.events.some(({ type }) => changesReference.test(type))) dependencies.onReferencesChanged(tenantOf(request))
+    await publishRecosts(dependencies, outcome.value)
+    return accepted(outcome.value.value)
   }
-  return made
+  return outcome
 }
 
 /** Write what auditors read of a change into its transaction. */
@@ -74,30 +74,34 @@ export const writeAudit = async (
 const takenOver = refused('idempotency_in_progress', 'A request with this Idempotency-Key is under way; send it again in a moment')
 
 /** Keep the answer of a request that has an Idempotency-Key with its change; false where the request is another process's by now. */
-const keepAnswer = async (
+const saveAnswer = async (
   { idempotency }: QueryServiceDependencies,
   operation: Operation,
-  { idempotency: claim, layout }: RequestOf<Operation>,
+  { idempotency: claim, apiVersion }: RequestOf<Operation>,
   transaction: TenantTransaction,
   { value, bytes }: Pick<Change<unknown>, 'value' | 'bytes'>,
 ): Promise<boolean> => {
   if (claim === null) return true
-  const body = bytes?.toString() ?? (await inTurns(writeJson(answerInLayout(operation, value, layout)), transaction.accountId))
-  return idempotency.finishWithin(transaction, claim, { status: operation.status, layout, body })
+  const body =
+    bytes?.toString() ?? (await runInTimeSlices(writeJson(answerInApiVersion(operation, value, apiVersion)), transaction.accountId))
+  return idempotency.finishWithin(transaction, claim, { status: operation.status, apiVersion, body })
 }
 
 /** Put orders into their lanes; what takes longer than patience lasts goes on by itself, or is the relay's. */
-export const publishSoon = async (
-  { publishOrders, announcePrices }: QueryServiceDependencies,
-  { orders = [], priced = null }: Pick<Change<unknown>, 'orders' | 'priced'>,
+export const publishRecosts = async (
+  { publishRecosts: publishOrders, announcePrices }: QueryServiceDependencies,
+  { recostRequests = [], changedPrices = null }: Pick<Change<unknown>, 'recostRequests' | 'changedPrices'>,
 ): Promise<void> => {
-  const owed = orders.filter(order => order !== null)
-  const ways = [...(owed.length === 0 ? [] : [publishOrders(owed)]), ...(priced === null ? [] : [announcePrices(priced)])]
-  if (ways.length === 0) return
+  const pending = recostRequests.filter(recostRequest => recostRequest !== null)
+  const publications = [
+    ...(pending.length === 0 ? [] : [publishOrders(pending)]),
+    ...(changedPrices === null ? [] : [announcePrices(changedPrices)]),
+  ]
+  if (publications.length === 0) return
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, orderPatienceMs)
+  const timer = setTimeout(resolve, recostTimeoutMs)
   try {
-    await Promise.race([Promise.all(ways), promise])
+    await Promise.race([Promise.all(publications), promise])
   } finally {
     clearTimeout(timer)
   }

@@ -3,7 +3,7 @@ import type { Result } from '../domain/refusal.ts'
 import type { BearerTokens } from '../platform/bearer-token.ts'
 import type { DevicePage } from '../platform/clickhouse/meter-object-reads.ts'
 import type { IdempotencyKeys } from '../platform/idempotency-store.ts'
-import type { Place, PostalAddress } from '../platform/place/place.ts'
+import type { GeoPlace, PostalAddress } from '../platform/place/place.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import type { OutboxMessage } from '../platform/postgres/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing-input.ts'
@@ -33,7 +33,7 @@ export type QueryServiceDependencies = {
   /** Find suppliers by their ids; unknown ones are left out. */
   readonly providersOf: (ids: readonly string[]) => Promise<readonly Provider[]>
   /** Place an address offline; refuses what cannot be placed. */
-  readonly placeOf: (address: PostalAddress) => Result<Place>
+  readonly geocode: (address: PostalAddress) => Result<GeoPlace>
   /** All market areas that an address may belong to, the likeliest first. */
   readonly areasOf: (address: PostalAddress) => readonly string[]
   /** Tell whether a code is that of a currency in use. */
@@ -41,13 +41,13 @@ export type QueryServiceDependencies = {
   /** Find a zone by its IANA name; null when none has it. */
   readonly timeZone: (name: string) => TimeZone | null
   /** Put the orders of a committed change into their lanes. Never rejects: what cannot be put stays in the outbox, for the relay. */
-  readonly publishOrders: (orders: readonly OutboxMessage[]) => Promise<void>
+  readonly publishRecosts: (orders: readonly OutboxMessage[]) => Promise<void>
   /** Tell the lanes of a committed change of a source's prices. Never rejects. */
   readonly announcePrices: (change: SourceRevision) => Promise<void>
   /** Tell what this process has in memory of own references that a tenant's may have changed; after the commit, before the answer. */
-  readonly referencesChanged: (tenant: Tenant) => void
+  readonly onReferencesChanged: (tenant: Tenant) => void
   /** Judge the address of a webhook endpoint; gives it in its plain form, or refuses `webhook_url_refused`. */
-  readonly judgeWebhookUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
+  readonly validateWebhookUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
   /** Does what takes long. */
   readonly thread: Pick<WorkThread, 'begin'>
   readonly bearerTokens: BearerTokens

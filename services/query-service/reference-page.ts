@@ -1,7 +1,7 @@
-import { type Layout, layouts, versionOf } from '../contract/layout.ts'
+import { type ApiVersion, apiVersionDates, apiVersions } from '../contract/layout.ts'
 import type { Operation } from '../contract/operation.ts'
-import type { Page, PageContent } from '../platform/http/binding.ts'
-import { lazyPage } from '../platform/http/pages.ts'
+import type { StaticContent, StaticRoute } from '../platform/http/binding.ts'
+import { lazyRoute } from '../platform/http/pages.ts'
 import { type Group, type Reference, referenceOf } from './reference/document.ts'
 import { brand, pageContent } from './reference/frame.ts'
 import { type Chapter, guide } from './reference/guide.ts'
@@ -9,21 +9,21 @@ import { type Html, html } from './reference/html.ts'
 import { landingPage } from './reference/landing.ts'
 import { operationSection } from './reference/operation-section.ts'
 
-const addressOf: Readonly<Record<Layout, string>> = { current: '/docs', earlier: '/docs/earlier' }
-const nameOf: Readonly<Record<Layout, string>> = { current: 'Current', earlier: 'Earlier' }
+const pathOf: Readonly<Record<ApiVersion, string>> = { current: '/docs', earlier: '/docs/earlier' }
+const labelOf: Readonly<Record<ApiVersion, string>> = { current: 'Current', earlier: 'Earlier' }
 
-const layoutSwitch = (chosen: Layout): Html =>
-  html`<div class="layouts" role="group" aria-label="Layout of the interface">${layouts.map(
-    layout =>
-      html`<a href="${addressOf[layout]}"${layout === chosen ? html` aria-current="page"` : null}>${nameOf[layout]}<small>${versionOf[layout]}</small></a>`,
+const apiVersionSwitch = (current: ApiVersion): Html =>
+  html`<div class="layouts" role="group" aria-label="Layout of the interface">${apiVersions.map(
+    apiVersion =>
+      html`<a href="${pathOf[apiVersion]}"${apiVersion === current ? html` aria-current="page"` : null}>${labelOf[apiVersion]}<small>${apiVersionDates[apiVersion]}</small></a>`,
   )}</div>`
 
-const entry = (id: string, words: string, content: Html): Html =>
-  html`<li><a href="#${id}" data-words="${words.toLowerCase()}">${content}</a></li>`
+const navigationEntry = (id: string, searchText: string, content: Html): Html =>
+  html`<li><a href="#${id}" data-words="${searchText.toLowerCase()}">${content}</a></li>`
 
 const groupEntries = ({ name, operations }: Group): Html =>
   html`<section><h2>${name}</h2><ul>${operations.map(({ id, method, path, summary }) =>
-    entry(
+    navigationEntry(
       id,
       `${name} ${summary} ${method} ${path} ${id}`,
       html`<span>${summary}</span><span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span>`,
@@ -31,11 +31,11 @@ const groupEntries = ({ name, operations }: Group): Html =>
   )}</ul></section>`
 
 const sideNavigation = (reference: Reference, chapters: readonly Chapter[]): Html => html`<div id="side">
-${layoutSwitch(reference.layout)}
+${apiVersionSwitch(reference.apiVersion)}
 <div class="search"><input id="filter" type="search" placeholder="Filter" aria-label="Filter the contents" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div>
 <p id="found" role="status"></p>
 <nav class="contents" aria-label="Contents">
-<section><h2>Guide</h2><ul>${chapters.map(({ id, title }) => entry(id, `guide ${title}`, html`<span>${title === 'Wattledger API' ? 'Overview' : title}</span>`))}</ul></section>
+<section><h2>Guide</h2><ul>${chapters.map(({ id, title }) => navigationEntry(id, `guide ${title}`, html`<span>${title === 'Wattledger API' ? 'Overview' : title}</span>`))}</ul></section>
 ${reference.groups.map(groupEntries)}
 </nav>
 </div>`
@@ -58,8 +58,8 @@ function* groupSection(group: Group, reference: Reference): Generator<void, Html
 ${sections}`
 }
 
-function* render(operations: readonly Operation[], layout: Layout): Generator<void, PageContent> {
-  const reference = yield* referenceOf(operations, layout)
+function* render(operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, StaticContent> {
+  const reference = yield* referenceOf(operations, apiVersion)
   const chapters = guide(reference)
   yield
   const groups: Html[] = []
@@ -75,7 +75,7 @@ ${sideNavigation(reference, chapters)}
   )
 }
 
-function* landing(): Generator<void, PageContent> {
+function* landing(): Generator<void, StaticContent> {
   yield
   return landingPage()
 }
@@ -84,7 +84,7 @@ function* landing(): Generator<void, PageContent> {
  * Give the pages that people read: what runs here (`/`), and the reference of each layout, drawn from its OpenAPI document
  * (`/docs` the current one, `/docs/earlier`).
  */
-export const referencePages = (operations: readonly Operation[]): readonly Page[] => [
-  lazyPage('/', landing),
-  ...layouts.map(layout => lazyPage(addressOf[layout], () => render(operations, layout))),
+export const referencePages = (operations: readonly Operation[]): readonly StaticRoute[] => [
+  lazyRoute('/', landing),
+  ...apiVersions.map(apiVersion => lazyRoute(pathOf[apiVersion], () => render(operations, apiVersion))),
 ]

@@ -1,6 +1,6 @@
 import { failedEventData } from '../contract/event.ts'
 import { readReference, referenceKinds } from '../domain/reference.ts'
-import type { Refused } from '../platform/http/binding.ts'
+import type { RefusedRequest } from '../platform/http/binding.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { writeEvents } from '../platform/postgres/events.ts'
 import { withTenant } from '../platform/postgres/transaction.ts'
@@ -11,7 +11,7 @@ import { tenantOf } from './change.ts'
 export const maxRefusalEvents = 100
 
 const windowMs = 60_000
-const maxNamed = 10
+const maxLoggedKeys = 10
 
 const failingChange = /^(customer|location|device)_(create|update|delete)$/
 
@@ -51,17 +51,17 @@ const refusalCount = (report: (leftOut: ReadonlyMap<string, number>) => void): (
  * to write cannot fill the store. Only valid keys are counted, so memory is bounded by the keys in use.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
-export const refusalEvents = (database: Database, log: Pick<Logger, 'warn'>): ((told: Refused) => Promise<void>) => {
-  const mayWrite = refusalCount(leftOut => {
+export const refusalEvents = (database: Database, logger: Pick<Logger, 'warn'>): ((refusedRequest: RefusedRequest) => Promise<void>) => {
+  const isWithinLimit = refusalCount(leftOut => {
     const total = [...leftOut.values()].reduce((sum, count) => sum + count, 0)
-    log.warn({ left_out: total, key_ids: [...leftOut.keys()].slice(0, maxNamed) }, 'events of refused changes were left out')
+    logger.warn({ left_out: total, key_ids: [...leftOut.keys()].slice(0, maxLoggedKeys) }, 'events of refused changes were left out')
   })
-  return async told => {
-    const { operation, refusal, caller, body, requestId, at } = told
+  return async refusedRequest => {
+    const { operation, refusal, caller, body, requestId, at } = refusedRequest
     const [, kind, verb] = failingChange.exec(operation.id) ?? []
-    if (kind === undefined || refusal.code === 'idempotency_in_progress' || !mayWrite(caller.keyId)) return
-    const about = objectOf(told.id, referenceIn(body))
-    const event = { type: `${kind}.${verb}.failed`, objectId: about.id, data: failedEventData(about, refusal, requestId) }
+    if (kind === undefined || refusal.code === 'idempotency_in_progress' || !isWithinLimit(caller.keyId)) return
+    const namedObject = objectOf(refusedRequest.id, referenceIn(body))
+    const event = { type: `${kind}.${verb}.failed`, objectId: namedObject.id, data: failedEventData(namedObject, refusal, requestId) }
     await withTenant(database, tenantOf({ caller }), transaction => writeEvents(transaction, [event], at))
   }
 }

@@ -8,9 +8,9 @@ export const attemptCounter = ({ webhookAttempts, webhookLag }: Pick<Metrics, 'w
     RETRY: webhookAttempts.labels('retry'),
     EXHAUSTED: webhookAttempts.labels('exhausted'),
     GONE: webhookAttempts.labels('gone'),
-  } as const satisfies Record<Attempt['judgement'], unknown>
-  return ({ claim, outcome, judgement }: Attempt): void => {
-    counters[judgement].inc()
+  } as const satisfies Record<Attempt['decision'], unknown>
+  return ({ claim, outcome, decision }: Attempt): void => {
+    counters[decision].inc()
     const isFirst = claim.attempts === 0 && claim.round === 1
     if (isFirst && claim.eventCreatedAt !== null) webhookLag.observe(Math.max(0, outcome.at - claim.eventCreatedAt) / 1000)
   }

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../platform/postgres/database.ts'
-import { type Claim, claimDeliveries, closeDeliveries, readDueEndpoints } from '../platform/postgres/webhook-queue.ts'
+import { claimDeliveries, closeDeliveries, type DeliveryClaim, readDueEndpoints } from '../platform/postgres/webhook-queue.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import { type Attempt, type AttemptOptions, attempt } from './attempt.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
-import { type Asked, openSubscribers } from './subscribers.ts'
+import { type EndpointCapacity, openSubscribers } from './subscribers.ts'
 
 export type DispatcherOptions = AttemptOptions & {
   readonly database: Pick<Database, 'operator'>
   readonly logger: Pick<Logger, 'error'>
   readonly writer: Pick<OutcomeWriter, 'put' | 'waiting' | 'isStuck'>
   /** Told of each attempt as it ends. */
-  readonly attempted: (attempt: Attempt) => void
+  readonly onAttempt: (attempt: Attempt) => void
 }
 
 /** Sends what is due. */
@@ -21,22 +21,22 @@ export type Dispatcher = AsyncDisposable & {
   /** Look again: there is room. */
   readonly wake: () => void
   /** When it last looked, in ms of the process's own clock. */
-  readonly lookedAt: () => number
+  readonly lastPollAt: () => number
 }
 
 /** Deliveries of this process that are under way or wait to be kept. */
-const mostHeld = 1_024
-const mostHeldBytes = 64 * 1_048_576
+const maxInFlight = 1_024
+const maxInFlightBytes = 64 * 1_048_576
 /** Longer than any attempt takes. */
 const leaseMs = 25_000
-const lookEveryMs = 250
-const mostBackoffMs = 5_000
+const pollMs = 250
+const maxBackoffMs = 5_000
 /** How long attempts under way are waited for at the end; those that take longer are made again by the next process. */
 const graceMs = 5_000
-const closedAtOnce = 5_000
+const maxClosedPerStatement = 5_000
 
 /** A rest that can be ended from outside; an end that comes before it begins counts for it. */
-const openRest = () => {
+const openPause = () => {
   let isOver = false
   let end: (() => void) | null = null
   return {
@@ -68,66 +68,70 @@ export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
   const stopping = new AbortController()
   const subscribers = openSubscribers()
   const sending = new Set<Promise<void>>()
-  const rest = openRest()
-  let heldBytes = 0
-  let lookAt = 0
-  let lookedAt = performance.now()
-  let isAbandoned = false
+  const pause = openPause()
+  let inFlightBytes = 0
+  let nextPollAt = 0
+  let lastPollAt = performance.now()
+  let isDisposed = false
 
-  const send = async (claim: Claim): Promise<void> => {
+  const send = async (claim: DeliveryClaim): Promise<void> => {
     subscribers.begin(claim.endpointId, claim.failingSince !== null)
-    heldBytes += claim.bytes
-    let succeeded = false
+    inFlightBytes += claim.bytes
+    let isDelivered = false
     try {
-      const made = await attempt(claim, options)
-      if (isAbandoned) return
+      const result = await attempt(claim, options)
+      if (isDisposed) return
       // An answer that is cut costs a connection: an endpoint with such answers gets no more of them at once.
-      succeeded = made.outcome.status === 'DELIVERED' && !made.isCut
-      writer.put(made)
-      options.attempted(made)
+      isDelivered = result.outcome.status === 'DELIVERED' && !result.isCut
+      writer.put(result)
+      options.onAttempt(result)
     } catch (error) {
       // Nothing was decided: the delivery comes again when its lease has run out.
       logger.error({ err: error, delivery: claim.id, endpoint: claim.endpointId }, 'a delivery could not be attempted')
     } finally {
-      heldBytes -= claim.bytes
-      subscribers.end(claim.endpointId, succeeded)
-      rest.end()
+      inFlightBytes -= claim.bytes
+      subscribers.end(claim.endpointId, isDelivered)
+      pause.end()
     }
   }
 
-  const begin = (claims: readonly Claim[]): void => {
+  const begin = (claims: readonly DeliveryClaim[]): void => {
     for (const claim of claims) {
       const task = send(claim).finally(() => sending.delete(task))
       sending.add(task)
     }
   }
 
-  const claim = async (asked: readonly Asked[]): Promise<void> => {
+  const claim = async (capacities: readonly EndpointCapacity[]): Promise<void> => {
     const now = at()
-    const claims = await claimDeliveries(database.operator, asked, {
+    const claims = await claimDeliveries(database.operator, capacities, {
       at: now,
       leaseUntil: now + leaseMs,
-      bytes: Math.max(0, mostHeldBytes - heldBytes),
+      bytes: Math.max(0, maxInFlightBytes - inFlightBytes),
     })
-    const taken = Map.groupBy(claims, ({ endpointId }) => endpointId)
-    subscribers.note(asked.filter(({ endpointId, room }) => (taken.get(endpointId)?.length ?? 0) >= room).map(one => one.endpointId))
+    const claimsByEndpoint = Map.groupBy(claims, ({ endpointId }) => endpointId)
+    subscribers.note(
+      capacities
+        .filter(({ endpointId, capacity }) => (claimsByEndpoint.get(endpointId)?.length ?? 0) >= capacity)
+        .map(one => one.endpointId),
+    )
     begin(claims.filter(({ isClosed }) => !isClosed))
     const closed = new Set(claims.filter(({ isClosed }) => isClosed).map(({ endpointId }) => endpointId))
-    if (closed.size > 0) await closeDeliveries(database.operator, [...closed], closedAtOnce)
+    if (closed.size > 0) await closeDeliveries(database.operator, [...closed], maxClosedPerStatement)
   }
 
   /** Work a turn; false where there was nothing to claim. */
   const turn = async (): Promise<boolean> => {
-    lookedAt = performance.now()
-    if (lookedAt >= lookAt) {
+    lastPollAt = performance.now()
+    if (lastPollAt >= nextPollAt) {
       subscribers.note(await readDueEndpoints(database.operator, at()))
       // Where many endpoints wait for a later attempt, looking takes longer: it shall not be all that is done.
-      lookAt = performance.now() + Math.max(lookEveryMs, 10 * (performance.now() - lookedAt))
+      nextPollAt = performance.now() + Math.max(pollMs, 10 * (performance.now() - lastPollAt))
     }
-    const room = writer.isStuck() ? 0 : mostHeld - subscribers.underWay() - writer.waiting()
-    const asked = room > 0 && heldBytes < mostHeldBytes ? subscribers.choose(room) : []
-    if (asked.length === 0) return false
-    await claim(asked)
+    const capacity = writer.isStuck() ? 0 : maxInFlight - subscribers.inFlight() - writer.waiting()
+    const capacities = capacity > 0 && inFlightBytes < maxInFlightBytes ? subscribers.choose(capacity) : []
+    if (capacities.length === 0) return false
+    await claim(capacities)
     return true
   }
 
@@ -137,9 +141,9 @@ export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
       try {
         const hasWorked = await turn()
         backoffMs = 0
-        if (!hasWorked) await rest.begin(Math.max(1, lookAt - performance.now()))
+        if (!hasWorked) await pause.begin(Math.max(1, nextPollAt - performance.now()))
       } catch (error) {
-        backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
+        backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
         logger.error({ err: error, again_in_ms: backoffMs }, 'webhooks wait to be sent')
         await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       }
@@ -149,16 +153,16 @@ export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
   return {
     note: endpointIds => {
       subscribers.note(endpointIds)
-      rest.end()
+      pause.end()
     },
-    wake: rest.end,
-    lookedAt: () => lookedAt,
+    wake: pause.end,
+    lastPollAt: () => lastPollAt,
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
-      rest.end()
+      pause.end()
       await running
       await Promise.race([Promise.all(sending), sleep(graceMs, undefined, { ref: false })])
-      isAbandoned = true
+      isDisposed = true
     },
   }
 }

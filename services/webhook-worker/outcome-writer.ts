@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mustDisable } from '../domain/webhook/retry.ts'
+import { isDisableDue } from '../domain/webhook/retry.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
-import { disableEndpoint, type Fared, recordHealth, recordOutcomes } from '../platform/postgres/webhook-outcomes.ts'
+import { disableEndpoint, type EndpointHealth, recordHealth, recordOutcomes } from '../platform/postgres/webhook-outcomes.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import type { Attempt } from './attempt.ts'
 
@@ -22,21 +22,21 @@ export type OutcomeWriterOptions = {
   readonly database: Database
   readonly logger: Pick<Logger, 'error' | 'warn'>
   /** Called after each write: there is room again. */
-  readonly written: () => void
+  readonly onWritten: () => void
 }
 
-const mostInStatement = 500
-const mostBackoffMs = 5_000
+const maxPerStatement = 500
+const maxBackoffMs = 5_000
 
 /** How endpoints fared in attempts that ended in this order. */
-const faredIn = (attempts: readonly Attempt[]): readonly Fared[] => {
-  const fared = new Map<string, Fared>()
+const healthOf = (attempts: readonly Attempt[]): readonly EndpointHealth[] => {
+  const health = new Map<string, EndpointHealth>()
   for (const { outcome, claim } of attempts) {
     const { accountId, liveMode, endpointId, status, at } = outcome
-    const before = fared.get(endpointId)
+    const before = health.get(endpointId)
     if (outcome.error === 'event_expired') continue
     const succeeded = status === 'DELIVERED'
-    fared.set(endpointId, {
+    health.set(endpointId, {
       accountId,
       liveMode,
       endpointId,
@@ -45,22 +45,22 @@ const faredIn = (attempts: readonly Attempt[]): readonly Fared[] => {
       failedAt: succeeded ? null : (before?.failedAt ?? at),
     })
   }
-  return [...fared.values()]
+  return [...health.values()]
 }
 
 /** The last attempt of each endpoint that asks for its end: by 410, or after days of nothing but failure. */
-const endings = (attempts: readonly Attempt[]): readonly Attempt[] => {
-  const ends = attempts.filter(({ claim, judgement, outcome }) => {
+const attemptsThatDisable = (attempts: readonly Attempt[]): readonly Attempt[] => {
+  const disabling = attempts.filter(({ claim, decision: judgement, outcome }) => {
     if (judgement === 'GONE') return true
-    return outcome.status !== 'DELIVERED' && claim.failingSince !== null && mustDisable(claim.failingSince, outcome.at)
+    return outcome.status !== 'DELIVERED' && claim.failingSince !== null && isDisableDue(claim.failingSince, outcome.at)
   })
-  return [...new Map(ends.map(one => [one.claim.endpointId, one])).values()]
+  return [...new Map(disabling.map(one => [one.claim.endpointId, one])).values()]
 }
 
 /** Attempts are kept last: what comes before changes nothing when it is done again. */
-const write = async ({ database, logger }: OutcomeWriterOptions, attempts: readonly Attempt[]): Promise<void> => {
-  await recordHealth(database.operator, faredIn(attempts))
-  for (const { claim, judgement, outcome } of endings(attempts)) {
+const writeOutcomes = async ({ database, logger }: OutcomeWriterOptions, attempts: readonly Attempt[]): Promise<void> => {
+  await recordHealth(database.operator, healthOf(attempts))
+  for (const { claim, decision: judgement, outcome } of attemptsThatDisable(attempts)) {
     const reason = judgement === 'GONE' ? 'GONE' : 'FAILING'
     const why = { reason, failingSince: claim.failingSince } as const
     const isNew = await withOperator(database, transaction => disableEndpoint(transaction, claim, why, outcome.at))
@@ -85,18 +85,18 @@ export const outcomeWriter = (options: OutcomeWriterOptions): OutcomeWriter => {
   const run = async (): Promise<void> => {
     let backoffMs = 0
     while (waiting.length > 0) {
-      const taken = waiting.slice(0, mostInStatement)
+      const batch = waiting.slice(0, maxPerStatement)
       try {
-        await write(options, taken)
-        waiting = waiting.slice(taken.length)
+        await writeOutcomes(options, batch)
+        waiting = waiting.slice(batch.length)
         backoffMs = 0
         isStuck = false
-        options.written()
+        options.onWritten()
       } catch (error) {
         isStuck = true
         options.logger.error({ err: error, waiting: waiting.length }, 'outcomes of webhooks wait to be kept')
         if (isClosing) break
-        backoffMs = Math.min(mostBackoffMs, Math.max(100, backoffMs * 2))
+        backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
         await sleep(backoffMs)
       }
     }

@@ -1,14 +1,14 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 const prefix = 'whsec_'
-const mostKeys = 1_000
+const maxKeys = 1_000
 const keys = new Map<string, KeyObject>()
 
 /** The key of a secret; kept, because making one takes four times as long as signing with it. */
 const keyOf = (secret: string): KeyObject => {
   const known = keys.get(secret)
   if (known !== undefined) return known
-  if (keys.size >= mostKeys) keys.clear()
+  if (keys.size >= maxKeys) keys.clear()
   const key = createSecretKey(secret.slice(prefix.length), 'base64')
   keys.set(secret, key)
   return key

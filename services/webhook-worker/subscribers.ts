@@ -1,7 +1,7 @@
-import { firstPace, paceAfter } from '../domain/webhook/pace.ts'
+import { concurrencyAfter, initialConcurrency } from '../domain/webhook/pace.ts'
 
 /** How many deliveries may be claimed of an endpoint. */
-export type Asked = { readonly endpointId: string; readonly room: number }
+export type EndpointCapacity = { readonly endpointId: string; readonly capacity: number }
 
 /**
  * What is known of endpoints while this process runs: which may have deliveries due, and how many are under way to each. None takes more
@@ -11,35 +11,35 @@ export type Subscribers = {
   /** Note that endpoints may have deliveries due. */
   readonly note: (endpointIds: readonly string[]) => void
   /** Choose of which endpoints to claim, `most` deliveries in all, those that waited longest first. Until noted again they are not chosen. */
-  readonly choose: (most: number) => readonly Asked[]
+  readonly choose: (maxDeliveries: number) => readonly EndpointCapacity[]
   /** A delivery begins; an endpoint that has been failing begins slowly. */
   readonly begin: (endpointId: string, isFailing: boolean) => void
-  readonly end: (endpointId: string, succeeded: boolean) => void
-  readonly underWay: () => number
+  readonly end: (endpointId: string, isDelivered: boolean) => void
+  readonly inFlight: () => number
 }
 
-type Place = { pace: number; underWay: number }
+type EndpointLoad = { pace: number; inFlight: number }
 
-const mostPlaces = 10_000
+const maxEndpoints = 10_000
 
 export const openSubscribers = (): Subscribers => {
   const ready = new Set<string>()
-  const places = new Map<string, Place>()
-  let underWay = 0
+  const loads = new Map<string, EndpointLoad>()
+  let inFlight = 0
 
-  const placeOf = (endpointId: string): Place => {
-    const known = places.get(endpointId)
+  const loadOf = (endpointId: string): EndpointLoad => {
+    const known = loads.get(endpointId)
     if (known !== undefined) return known
-    const place = { pace: firstPace, underWay: 0 }
-    places.set(endpointId, place)
-    return place
+    const load = { pace: initialConcurrency, inFlight: 0 }
+    loads.set(endpointId, load)
+    return load
   }
 
   /** Forget endpoints at rest, oldest first, so that the table stays bounded. */
   const forget = (): void => {
-    for (const [endpointId, place] of places) {
-      if (places.size <= mostPlaces) return
-      if (place.underWay === 0) places.delete(endpointId)
+    for (const [endpointId, load] of loads) {
+      if (loads.size <= maxEndpoints) return
+      if (load.inFlight === 0) loads.delete(endpointId)
     }
   }
 
@@ -47,37 +47,37 @@ export const openSubscribers = (): Subscribers => {
     note: endpointIds => {
       for (const endpointId of endpointIds) ready.add(endpointId)
     },
-    choose: most => {
-      const asked: Asked[] = []
-      let left = most
+    choose: maxDeliveries => {
+      const capacities: EndpointCapacity[] = []
+      let remaining = maxDeliveries
       for (const endpointId of ready) {
-        if (left <= 0) break
-        const place = places.get(endpointId)
-        const pace = place?.pace ?? firstPace
-        const free = pace - (place?.underWay ?? 0)
+        if (remaining <= 0) break
+        const load = loads.get(endpointId)
+        const pace = load?.pace ?? initialConcurrency
+        const free = pace - (load?.inFlight ?? 0)
         // Claims cost a statement each, so those of a quick endpoint are gathered.
         if (free < Math.max(1, Math.floor(pace / 4))) continue
-        const room = Math.min(left, free)
-        asked.push({ endpointId, room })
+        const capacity = Math.min(remaining, free)
+        capacities.push({ endpointId, capacity })
         ready.delete(endpointId)
-        left -= room
+        remaining -= capacity
       }
-      return asked
+      return capacities
     },
     begin: (endpointId, isFailing) => {
-      const isNew = !places.has(endpointId)
-      const place = placeOf(endpointId)
-      if (isNew && isFailing) place.pace = 1
-      place.underWay += 1
-      underWay += 1
+      const isNew = !loads.has(endpointId)
+      const load = loadOf(endpointId)
+      if (isNew && isFailing) load.pace = 1
+      load.inFlight += 1
+      inFlight += 1
       if (isNew) forget()
     },
-    end: (endpointId, succeeded) => {
-      const place = placeOf(endpointId)
-      place.pace = paceAfter(place.pace, succeeded)
-      place.underWay -= 1
-      underWay -= 1
+    end: (endpointId, isDelivered) => {
+      const load = loadOf(endpointId)
+      load.pace = concurrencyAfter(load.pace, isDelivered)
+      load.inFlight -= 1
+      inFlight -= 1
     },
-    underWay: () => underWay,
+    inFlight: () => inFlight,
   }
 }

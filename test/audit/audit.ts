@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { print, whole } from '../demo/terminal.ts'
 import { missingTool } from '../support/kafka/artefacts.ts'
 import { type BulkAudit, openBulk } from './bulk/run-bulk.ts'
-import { type AuditOptions, help, OptionError, readOptions } from './options.ts'
+import { type AuditOptions, help, OptionError, parseOptions } from './options.ts'
 import { isClean, observer, reportBulk, reportVerdict } from './report.ts'
 import { type Audit, openAudit } from './run-audit.ts'
 
@@ -27,14 +27,14 @@ const runBulk = async (options: AuditOptions): Promise<boolean> => {
   let opened: BulkAudit | null = null
   await using audit = await openBulk(
     options,
-    observer(() => opened?.progress.harms ?? []),
+    observer(() => opened?.progress.faults ?? []),
   )
   opened = closedOnSignals(audit)
   await audit.load()
-  const verdict = await audit.judge()
+  const verdict = await audit.verify()
   reportBulk(verdict, audit.progress)
-  if (!isClean(verdict)) audit.keep()
-  if (options.isKept || !isClean(verdict)) print(`  data in ${audit.folder}`)
+  if (!isClean(verdict)) audit.keepData()
+  if (options.isDataRetained || !isClean(verdict)) print(`  data in ${audit.folder}`)
   return isClean(verdict)
 }
 
@@ -42,27 +42,27 @@ const run = async (options: AuditOptions): Promise<boolean> => {
   let opened: Audit | null = null
   await using audit = await openAudit(
     options,
-    observer(() => opened?.progress.harms ?? []),
+    observer(() => opened?.progress.faults ?? []),
   )
   opened = closedOnSignals(audit)
-  const tellWhere = (): void => print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
-  if (options.isKept) tellWhere()
+  const logFolders = (): void => print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
+  if (options.isDataRetained) logFolders()
   await audit.load()
-  let verdict = await audit.judge()
+  let verdict = await audit.verify()
   if (options.isAltered && isClean(verdict)) {
     print(`\n  ${await audit.alter()} is altered by hand\n`)
-    verdict = await audit.judge()
+    verdict = await audit.verify()
   }
   reportVerdict(verdict, audit.progress)
-  if (!isClean(verdict) && !options.isAltered && !options.isKept) {
-    audit.keep()
-    tellWhere()
+  if (!isClean(verdict) && !options.isAltered && !options.isDataRetained) {
+    audit.keepData()
+    logFolders()
   }
   return isClean(verdict)
 }
 
 try {
-  const options = readOptions(process.argv.slice(2))
+  const options = parseOptions(process.argv.slice(2))
   if (options === null) print(help)
   else {
     begin(options)

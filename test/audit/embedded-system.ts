@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../support/client.ts'
 import { launchSystem, type RunningSystem, startSystem } from '../support/running-system.ts'
-import { type AuditedSystem, type Caller, lastingClient } from './audited-system.ts'
+import { type AuditedSystem, type Caller, renewingClient } from './audited-system.ts'
 
 /** Make the system of one process on a folder, not started; its harm is kill -9. */
 export const embeddedSystem = (folder: string): AuditedSystem => {
@@ -18,9 +18,9 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
   const start = async (): Promise<Client> => {
     const started = await startSystem(folder)
     system = started
-    const client = await lastingClient(() => started.sandbox)
-    const life = { isOver: () => system !== started }
-    caller = () => ({ client: client(), lives: () => [life] })
+    const client = await renewingClient(() => started.sandbox)
+    const lifetime = { isOver: () => system !== started }
+    caller = () => ({ client: client(), lifetimes: () => [lifetime] })
     return client()
   }
 
@@ -42,7 +42,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
     caller: () => caller?.() ?? null,
     start,
     sandbox: () => running().sandbox,
-    harm: async random => {
+    injectFault: async random => {
       caller = null
       const postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
       const { process: child, output, kill } = running()

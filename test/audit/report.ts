@@ -1,6 +1,6 @@
 import { heading, paint, print, printTable, showProgress, whole } from '../demo/terminal.ts'
 import type { BulkVerdict } from './bulk/judge-bulk.ts'
-import type { Bulk } from './bulk/run-bulk.ts'
+import type { BulkCounts } from './bulk/run-bulk.ts'
 import { type Difference, differenceKinds, type Verdict } from './judge/verdict.ts'
 import type { Audit, Observer } from './run-audit.ts'
 
@@ -12,15 +12,16 @@ const titles = {
 } as const
 
 /** Show each phase as it gets on, and the kills of it. */
-export const observer = (harms: () => readonly string[]): Observer => {
+export const observer = (faults: () => readonly string[]): Observer => {
   let shown: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null = null
-  let told = 0
+  let reportedAt = 0
   return (phase, done, total) => {
     const [title, unit] = titles[phase]
     if (shown === null || shown.phase !== phase || (shown.isEnded && done < total)) {
       shown = { phase, progress: showProgress(title, total, unit), isEnded: false }
     }
-    for (const harm of harms().slice(told)) print(`  ${title.padEnd(12)} ${++told} ${harm}: survived at ${whole(done)} ${unit}`)
+    for (const fault of faults().slice(reportedAt))
+      print(`  ${title.padEnd(12)} ${++reportedAt} ${fault}: survived at ${whole(done)} ${unit}`)
     if (shown.isEnded) return
     shown.progress.update(done)
     shown.isEnded = done >= total
@@ -41,14 +42,14 @@ const kindNames: Readonly<Record<Difference['kind'], string>> = {
   stop: 'stops that failed',
 }
 
-const mostShown = 5
+const maxShown = 5
 
 /** Print the table of an audit, and of each kind of difference the first ones. */
-export const reportVerdict = (verdict: Awaited<ReturnType<Audit['judge']>>, { harms, changes, leftOut }: Audit['progress']): void => {
-  const { operations, attempts } = verdict.books.book
+export const reportVerdict = (verdict: Awaited<ReturnType<Audit['verify']>>, { faults, changes, leftOut }: Audit['progress']): void => {
+  const { operations, attempts } = verdict.summaries.recordSummary
   report({
     differences: verdict.differences,
-    harms,
+    faults,
     rows: [
       ['operations ok', whole(operations.ok)],
       ['operations failed', whole(operations.failed)],
@@ -69,10 +70,10 @@ export const reportVerdict = (verdict: Awaited<ReturnType<Audit['judge']>>, { ha
 }
 
 /** Print the table of an audit in bulk. */
-export const reportBulk = ({ differences, ...verdict }: BulkVerdict, { harms, visits, ...sent }: Bulk): void =>
+export const reportBulk = ({ differences, ...verdict }: BulkVerdict, { faults, workerChanges: visits, ...sent }: BulkCounts): void =>
   report({
     differences,
-    harms,
+    faults,
     rows: [
       ['workers that joined', whole(visits.joins)],
       ['workers that left', whole(visits.stops)],
@@ -92,21 +93,21 @@ export const reportBulk = ({ differences, ...verdict }: BulkVerdict, { harms, vi
 
 /** What an audit comes to: the harm that was done, what was looked at, and where it differs. */
 type Report = {
-  readonly harms: readonly string[]
+  readonly faults: readonly string[]
   readonly rows: readonly (readonly [string, string] | null)[]
   readonly differences: readonly Difference[]
 }
 
 /** Print a report, of each kind of difference the first ones. */
-const report = ({ harms, rows, differences }: Report): void => {
+const report = ({ faults, rows, differences }: Report): void => {
   const by = Map.groupBy(differences, ({ kind }) => kind)
   const count = (kind: Difference['kind']): readonly [string, string] => [kindNames[kind], whole(by.get(kind)?.length ?? 0)]
   heading('Audit', differences.length === 0 ? 'every promise of the ledger is kept' : 'the service and the books differ')
-  const kills = [...Map.groupBy(harms, harm => harm)].sort().map(([harm, all]) => [`  ${harm}`, whole(all.length)] as const)
-  printTable(['', 'count'], [['kills', whole(harms.length)], ...kills, ...rows, null, ...differenceKinds.map(count)])
+  const kills = [...Map.groupBy(faults, fault => fault)].sort().map(([fault, all]) => [`  ${fault}`, whole(all.length)] as const)
+  printTable(['', 'count'], [['kills', whole(faults.length)], ...kills, ...rows, null, ...differenceKinds.map(count)])
   for (const [kind, differences] of by) {
-    heading(kindNames[kind], `the first ${Math.min(mostShown, differences.length)} of ${whole(differences.length)}`)
-    for (const { subject, expected, found } of differences.slice(0, mostShown)) {
+    heading(kindNames[kind], `the first ${Math.min(maxShown, differences.length)} of ${whole(differences.length)}`)
+    for (const { subject, expected, found } of differences.slice(0, maxShown)) {
       print(`  ${paint('red', '✗')} ${subject}`)
       print(`    expected  ${expected}`)
       print(`    found     ${found}`)

@@ -5,14 +5,14 @@ import type { Client } from '../support/client.ts'
 import { openJournal } from '../support/ledger/journal.ts'
 import { type Random, seeded } from '../support/ledger/random.ts'
 import { dataFolder, removeData } from '../support/running-system.ts'
-import { type AuditedSystem, deadLettersOf } from './audited-system.ts'
+import { type AuditedSystem, listDeadLetters } from './audited-system.ts'
 import { distributedSystem } from './distributed/distributed-system.ts'
 import { embeddedSystem } from './embedded-system.ts'
-import { placeWorld } from './history/place-world.ts'
+import { createFixture } from './history/place-world.ts'
 import { planSteps } from './history/plan-steps.ts'
-import { planWorld } from './history/plan-world.ts'
-import { deleteDoomed, type Judged, judge } from './judge/judge.ts'
-import { type AuditOptions, type Kind, spreadMs } from './options.ts'
+import { planFixture } from './history/plan-world.ts'
+import { type AuditVerdict, deleteSomeLocations, verify } from './judge/judge.ts'
+import { type AuditOptions, type Kind, minMsPerFault } from './options.ts'
 import { type AuditEntry, type Progress, sizeOf } from './send/entries.ts'
 import { sendSteps } from './send/send-steps.ts'
 
@@ -20,25 +20,25 @@ import { sendSteps } from './send/send-steps.ts'
 export type Observer = (phase: 'world' | 'load' | 'receipts' | 'records', done: number, total: number) => void
 
 /** How far the sending is, and the kinds of harm done so far. */
-export type HarmedProgress = Progress & { readonly harms: readonly string[] }
+export type FaultProgress = Progress & { readonly faults: readonly string[] }
 
 /** An audit under way: send everything once, then judge as often as wanted. */
 export type Audit = AsyncDisposable & {
   readonly folder: string
   readonly journalFile: string
-  readonly progress: HarmedProgress
+  readonly progress: FaultProgress
   readonly load: () => Promise<void>
-  readonly judge: () => Promise<Judged>
+  readonly verify: () => Promise<AuditVerdict>
   /** Alter one stored row by hand while the system is stopped; gives the record's id. */
   readonly alter: () => Promise<string>
   /** Leave data and journal where they are when the audit is closed. */
-  readonly keep: () => void
+  readonly keepData: () => void
 }
 
-type Killing = {
+type FaultInjection = {
   readonly system: AuditedSystem
   readonly random: Random
-  readonly progress: Pick<Progress, 'records'> & { readonly harms: string[] }
+  readonly progress: Pick<Progress, 'records'> & { readonly faults: string[] }
   readonly kills: number
   /** Records that will be sent. */
   readonly total: number
@@ -47,14 +47,14 @@ type Killing = {
 }
 
 /** Harm the system each time another share of the records is sent, give or take; what is left of the kills when all is sent, then. */
-export const harmWhileSending = async ({ system, random, progress, kills, total, signal }: Killing): Promise<void> => {
+export const injectFaultsWhileSending = async ({ system, random, progress, kills, total, signal }: FaultInjection): Promise<void> => {
   for (let kill = 0; kill < kills; kill += 1) {
     const at = (total * (kill + 0.2 + random.whole(600) / 1_000)) / kills
     const delayMs = random.whole(300)
     while (progress.records < at && !signal.aborted) await sleep(10)
     await sleep(delayMs)
     if (signal.reason instanceof Error) return
-    progress.harms.push(await system.harm(random))
+    progress.faults.push(await system.injectFault(random))
   }
 }
 
@@ -75,7 +75,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
   const folder = dataFolder()
   const journalFile = join(folder, '..', 'ledger.ndjson')
   const { isDistributed, kills, connections, records, locations, seed, without } = options
-  let { isKept } = options
+  let { isDataRetained: isKept } = options
   const has = (kind: Kind): boolean => !without.has(kind)
   const hasRepricing = has('repricing')
   await using opening = new AsyncDisposableStack()
@@ -84,49 +84,52 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
   })
   const system = opening.use(isDistributed ? await distributedSystem(folder) : embeddedSystem(folder))
   const random = seeded(seed)
-  const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], harms: [] as string[] }
-  const planned = planWorld(random, locations, { hasLatePrices: hasRepricing })
-  const world = await placeWorld(await system.start(), planned, done => observe('world', done, locations))
+  const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], faults: [] as string[] }
+  const planned = planFixture(random, locations, { hasLatePrices: hasRepricing })
+  const fixture = await createFixture(await system.start(), planned, done => observe('world', done, locations))
 
   const load = async (): Promise<void> => {
     await using journal = await openJournal<AuditEntry>(journalFile)
-    const steps = planSteps(random, world, { records, hasRepricing, hasEstimates: has('estimates'), hasRegisters: has('registers') })
+    const steps = planSteps(random, fixture, { records, hasRepricing, hasEstimates: has('estimates'), hasRegisters: has('registers') })
     const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
     const sent = new AbortController()
-    const telling = setInterval(() => observe('load', progress.records, total), 200)
+    const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
     const failed = (error: unknown): never => {
       sent.abort(error)
       throw error
     }
-    const killing = harmWhileSending({ system, random, progress, kills, total, signal: sent.signal }).catch(failed)
-    const wholeMs = isDistributed ? kills * spreadMs : 0
-    const isAhead = (): boolean => isDistributed && kills > 0 && progress.records > (total * (progress.harms.length + 1)) / kills
+    const killing = injectFaultsWhileSending({ system, random, progress, kills, total, signal: sent.signal }).catch(failed)
+    const wholeMs = isDistributed ? kills * minMsPerFault : 0
+    const isAhead = (): boolean => isDistributed && kills > 0 && progress.records > (total * (progress.faults.length + 1)) / kills
     const turn = async (size: number): Promise<void> => {
       await sleep((connections * wholeMs * size) / total)
       while (isAhead() && !sent.signal.aborted) await sleep(20)
     }
-    const sending = sendSteps({ system, journal, connections, progress, turn }, steps).then(() => sent.abort('all is sent'), failed)
-    await Promise.all([sending, killing]).finally(() => clearInterval(telling))
+    const sending = sendSteps({ system, journal, connections, progress, waitForTurn: turn }, steps).then(
+      () => sent.abort('all is sent'),
+      failed,
+    )
+    await Promise.all([sending, killing]).finally(() => clearInterval(progressTimer))
     observe('load', progress.records, total)
     // A deleted location is never priced again: where changes alter costs, these must have settled before.
-    if (!hasRepricing) await deleteDoomed(clientOf(system), world)
+    if (!hasRepricing) await deleteSomeLocations(clientOf(system), fixture)
   }
 
   const open = opening.move()
   return {
     ...{ folder, journalFile, progress, load },
-    judge: () =>
-      judge({
+    verify: () =>
+      verify({
         client: clientOf(system),
-        deadLetters: () => deadLettersOf(system.sandbox()),
+        deadLetters: () => listDeadLetters(system.sandbox()),
         failedStops: system.failedStops(),
-        world,
+        fixture,
         journalFile,
         hasRepricing,
         refused: progress.refused,
         observe,
       }),
-    keep: () => {
+    keepData: () => {
       isKept = true
     },
     alter: async () => {

@@ -49,9 +49,9 @@ export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBod
 }
 
 /** What was seen of a system while a load ran: the backlog once a second, and what was counted while its processes were new. */
-type Watched = { readonly backlog: readonly number[]; readonly whileNew: Samples }
+type LoadObservation = { readonly backlog: readonly number[]; readonly whileNew: Samples }
 
-const watch = async (system: BenchSystem, running: Promise<unknown>, newSeconds: number): Promise<Watched> => {
+const watch = async (system: BenchSystem, running: Promise<unknown>, newSeconds: number): Promise<LoadObservation> => {
   const backlog: number[] = []
   let whileNew: Samples = new Map()
   let isDone = false

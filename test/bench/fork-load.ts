@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { LoadPlan, LoadResult } from './load.ts'
 
 /** A load that runs in a process of its own; `tellStored` lets one that waits for storage go on. */
-export type RunningLoad = { readonly done: Promise<LoadResult>; readonly tellStored: (records: number) => void }
+export type RunningLoad = { readonly done: Promise<LoadResult>; readonly reportStored: (records: number) => void }
 
 /** Begin a load in a process of its own. */
 export const startLoad = (plan: LoadPlan): RunningLoad => {
@@ -11,7 +11,7 @@ export const startLoad = (plan: LoadPlan): RunningLoad => {
   child.send(plan)
   return {
     done: answerOf<LoadResult>(child),
-    tellStored: records => {
+    reportStored: records => {
       if (child.connected) child.send({ stored: records }, () => undefined)
     },
   }

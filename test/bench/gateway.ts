@@ -1,13 +1,13 @@
 import type { meterIntervalSubmit } from '../../services/contract/meter-batch.ts'
 import type { RequestOf } from '../../services/contract/operation.ts'
-import { noReferences } from '../../services/domain/reference.ts'
+import { noReferenceIds } from '../../services/domain/reference.ts'
 import { chunkWriter } from '../../services/ingest-gateway/chunk-writer.ts'
 import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
 import { knownReferences } from '../../services/ingest-gateway/known-references.ts'
 import { submitInterval } from '../../services/ingest-gateway/submit-interval.ts'
 import { batchIds } from '../../services/platform/batch-id.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { ordinaryBody } from '../support/meter-body.ts'
 
@@ -26,7 +26,7 @@ const caller = {
   liveMode: true,
   keyId: 'key_0198c0ffee00112233445566',
   scope: 'metering',
-  defaultLayout: 'current',
+  defaultApiVersion: 'current',
 } as const
 
 /** Everything that the gateway does but for the log and PostgreSQL: appends are answered at once, all objects are known. */
@@ -34,21 +34,21 @@ const gateway = async () => {
   const partitions = 8
   const known = knownObjects(
     async (_, ids) => new Set([...ids.locations, ...ids.devices]),
-    (accountId, locationId) => partitionOf(laneKey(accountId, locationId), partitions),
+    (accountId, locationId) => partitionOf(partitionKey(accountId, locationId), partitions),
   )
   const codec = await openCodec(localSchemaIds())
-  const log = { partitions: () => partitions, append: async () => 0, gatherMs: 0 }
+  const log = { partitions: () => partitions, append: async () => 0, lingerMs: 0 }
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
-  const writer = chunkWriter({ log, codec, generation: () => 0, takes: () => true, appended: counts.accepted })
+  const writer = chunkWriter({ log, codec, generation: () => 0, accepts: () => true, onAppended: counts.accepted })
   const submit = submitInterval({
     known,
-    references: knownReferences(async () => noReferences),
+    references: knownReferences(async () => noReferenceIds),
     writer,
     batchIds: batchIds('a secret of the installation'),
     counts,
   })
   return async (bytes: Uint8Array): Promise<void> => {
-    const request = { caller, at, layout: 'current', body: { bytes, mediaType: 'application/json' } }
+    const request = { caller, at, apiVersion: 'current', body: { bytes, mediaType: 'application/json' } }
     const outcome = await submit(request as RequestOf<typeof meterIntervalSubmit>)
     if (!outcome.ok || outcome.value?.records_accepted !== records) throw new Error('the benchmark expects every record to be accepted')
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import { judge } from './clients/judge.ts'
+import { verifyLog } from './clients/judge.ts'
 import { limitRate, openEmbeddedLimit } from './limit/limit.ts'
 import { medianOf, swingOf } from './quiet.ts'
 import { quantileOf, samplesSince, sumOf } from './samples.ts'
@@ -16,12 +16,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe('the judges of the benches', () => {
   it('find what a log lost, repeated and put out of order', async () => {
     const log = await openLmdbLog({ folder, now: () => 0 })
-    const told = { acknowledged: [[0, 0, 4]] as const, rejected: 0, longestPauseMs: 0, stuck: 0 }
+    const report = { acknowledged: [[0, 0, 4]] as const, rejected: 0, longestPauseMs: 0, stuck: 0 }
     const write = (text: string) => log.append('meter.records.v1', 1, { key: '', value: Buffer.from(`${text}   `), headers: {} })
     for (const number of [0, 1, 2, 3]) await write(`0 ${number}`)
-    expect(await judge(log, told)).toEqual({ acknowledged: 4, lost: 0, repeated: 0, disordered: 0 })
+    expect(await verifyLog(log, report)).toEqual({ acknowledged: 4, lost: 0, repeated: 0, disordered: 0 })
     await write('0 1')
-    expect(await judge(log, { ...told, acknowledged: [[0, 0, 6]] })).toEqual({ acknowledged: 6, lost: 2, repeated: 1, disordered: 1 })
+    expect(await verifyLog(log, { ...report, acknowledged: [[0, 0, 6]] })).toEqual({ acknowledged: 6, lost: 2, repeated: 1, disordered: 1 })
     await log.close()
   })
 

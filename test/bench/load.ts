@@ -19,7 +19,7 @@ export type LoadPlan = {
   /** Records a second, or null for as fast as the answers come. */
   readonly rate: number | null
   /** Records that may be accepted and not yet stored; more wait. Absent: any number. */
-  readonly mostAhead?: number
+  readonly maxAhead?: number
   readonly firstSlot: number
   readonly slotMs: number
 }
@@ -42,10 +42,10 @@ export const endMark = '@end@@@@@@@@@@@@@@@@'
 
 type Template = { readonly bytes: Buffer; readonly starts: readonly number[]; readonly ends: readonly number[] }
 
-const placesOf = (text: string, mark: string): readonly number[] => {
-  const places: number[] = []
-  for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) places.push(at)
-  return places
+const offsetsOf = (text: string, mark: string): readonly number[] => {
+  const offsets: number[] = []
+  for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) offsets.push(at)
+  return offsets
 }
 
 const requestHead = (plan: LoadPlan, length: number): string =>
@@ -61,15 +61,15 @@ const requestHead = (plan: LoadPlan, length: number): string =>
 
 const templateOf = (plan: LoadPlan, body: string): Template => {
   const text = requestHead(plan, Buffer.byteLength(body)) + body
-  return { bytes: Buffer.from(text, 'latin1'), starts: placesOf(text, startMark), ends: placesOf(text, endMark) }
+  return { bytes: Buffer.from(text, 'latin1'), starts: offsetsOf(text, startMark), ends: offsetsOf(text, endMark) }
 }
 
 const stamp = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
 
 const patch = ({ bytes, starts, ends }: Template, from: number, to: number): void => {
   const [start, end] = [Buffer.from(stamp(from)), Buffer.from(stamp(to))]
-  for (const place of starts) start.copy(bytes, place)
-  for (const place of ends) end.copy(bytes, place)
+  for (const offset of starts) start.copy(bytes, offset)
+  for (const offset of ends) end.copy(bytes, offset)
 }
 
 /** Send one request and wait for the whole answer; gives its status. */
@@ -104,7 +104,7 @@ const percentile = (sorted: readonly number[], share: number): number =>
 type Turn = { readonly body: number; readonly slot: number; readonly due: number }
 
 /** A load under way: what is sent next, and what came of what was sent. */
-type Sending = {
+type LoadState = {
   readonly plan: LoadPlan
   /** When it ends. */
   readonly until: number
@@ -127,7 +127,7 @@ const connected = async ({ host, port }: LoadPlan): Promise<Socket> => {
   return socket.on('error', () => undefined)
 }
 
-const send = async (sending: Sending, socket: Socket, bytes: Buffer): Promise<void> => {
+const send = async (sending: LoadState, socket: Socket, bytes: Buffer): Promise<void> => {
   const at = performance.now()
   const status = await exchange(socket, bytes)
   sending.latencies.push(performance.now() - at)
@@ -136,7 +136,7 @@ const send = async (sending: Sending, socket: Socket, bytes: Buffer): Promise<vo
 }
 
 /** Wait until a turn is due and lay it out; the next one of the same body overwrites the bytes. */
-const prepared = async ({ plan }: Sending, templates: readonly Template[], { body, slot, due }: Turn): Promise<Buffer> => {
+const prepared = async ({ plan }: LoadState, templates: readonly Template[], { body, slot, due }: Turn): Promise<Buffer> => {
   const wait = due - performance.now()
   if (wait > 1) await pause(wait)
   const template = templates[body] as Template
@@ -145,7 +145,7 @@ const prepared = async ({ plan }: Sending, templates: readonly Template[], { bod
 }
 
 /** Send over one connection, one request after the other. */
-const sendInTurn = async (sending: Sending): Promise<void> => {
+const sendInTurn = async (sending: LoadState): Promise<void> => {
   const { plan, until, isAhead, nextTurn } = sending
   const templates = plan.bodies.map(body => templateOf(plan, body))
   const socket = await connected(plan)
@@ -162,7 +162,7 @@ const sendInTurn = async (sending: Sending): Promise<void> => {
 }
 
 /** Send each request when it is due, over a connection that is idle or a new one. */
-const sendWhenDue = async (sending: Sending): Promise<void> => {
+const sendWhenDue = async (sending: LoadState): Promise<void> => {
   const { plan, until, nextTurn } = sending
   const templates = plan.bodies.map(body => templateOf(plan, body))
   const idle: Socket[] = []
@@ -186,11 +186,11 @@ const sendWhenDue = async (sending: Sending): Promise<void> => {
       sending.unanswered += 1
       sending.latencies.push(performance.now() - begun)
     }
-    const kept = one.catch(broke).finally(() => {
-      underWay.delete(kept)
+    const exchanged = one.catch(broke).finally(() => {
+      underWay.delete(exchanged)
       ended.resolve()
     })
-    underWay.add(kept)
+    underWay.add(exchanged)
   }
   await Promise.all(underWay)
   for (const socket of idle) socket.destroy()
@@ -199,9 +199,9 @@ const sendWhenDue = async (sending: Sending): Promise<void> => {
 /** Run the load; each body is sent once per slot of time, so that no record comes twice. `stored` tells how many records are stored. */
 const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult> => {
   const startedAt = performance.now()
-  const sending: Sending = {
+  const sending: LoadState = {
     ...{ plan, until: startedAt + plan.seconds * 1000, latencies: [], acceptedAt: [], sent: 0, failed: 0, unanswered: 0 },
-    isAhead: () => sending.sent * plan.recordsPerBody - stored() > (plan.mostAhead ?? Number.POSITIVE_INFINITY),
+    isAhead: () => sending.sent * plan.recordsPerBody - stored() > (plan.maxAhead ?? Number.POSITIVE_INFINITY),
     nextTurn: () => {
       const turn = sending.sent++
       const due = plan.rate === null ? 0 : startedAt + (turn * plan.recordsPerBody * 1000) / plan.rate

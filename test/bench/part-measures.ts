@@ -3,7 +3,7 @@ import { insertRates } from './insert.ts'
 import { type Line, lineBeside, lineOf, type Measures } from './line.ts'
 import { priceFigures } from './prices.ts'
 import { pricingFigures } from './pricing.ts'
-import { rePriceFigures } from './re-price.ts'
+import { recostFigures } from './re-price.ts'
 import { planFigures } from './schedules.ts'
 import { startTimes } from './single.ts'
 
@@ -15,8 +15,8 @@ const insertLines = async (): Promise<readonly Line[]> => {
   ]
 }
 
-const rePriceLines = async (): Promise<readonly Line[]> => {
-  const { oneLocationSeconds, marketRows, marketRowsPerSecond } = await rePriceFigures()
+const recostLines = async (): Promise<readonly Line[]> => {
+  const { oneLocationSeconds, marketRows, marketRowsPerSecond } = await recostFigures()
   return [
     lineOf('D5', '10,000 rows follow a tariff', oneLocationSeconds, 's', '≤ 10'),
     lineOf('D5', `${marketRows.toLocaleString('en')} rows follow a price`, marketRowsPerSecond, 'rows/s', ''),
@@ -44,7 +44,7 @@ export const partMeasures: Measures = {
     ),
   P5: insertLines,
   P8: async () => priceFigures().map(({ name, ms }) => lineOf('P8', name, ms, 'ms CPU', name.startsWith('audit') ? '≤ 25' : '≤ 15')),
-  D5: rePriceLines,
+  D5: recostLines,
   P9: async () =>
     planFigures().map(({ name, ms }) => lineOf('P9', `plan, ${name}`, ms, 'ms', name.startsWith('1000 ') ? '≤ 1,000' : '≤ 50')),
   P10: startLines,

@@ -1,11 +1,11 @@
-import { answerInLayout } from '../../services/contract/exchange.ts'
-import type { Layout } from '../../services/contract/layout.ts'
+import { answerInApiVersion } from '../../services/contract/exchange.ts'
+import type { ApiVersion } from '../../services/contract/layout.ts'
 import type { Operation } from '../../services/contract/operation.ts'
 import { priceRetrieve, priceToWire } from '../../services/contract/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../services/contract/price-audit.ts'
 import { answerOffset } from '../../services/domain/answer-offset.ts'
 import { priceAudit, priceSeries } from '../../services/domain/price/price-series.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, PricingInput, Rate, Tariff, TariffType } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
@@ -57,20 +57,20 @@ const request = { direction: 'IMPORT', start, end } as const
 const head = {
   ...{ id: 'prs_0198c0ffee00112233445566', accountId: 'acc_0198c0ffee00112233445566', liveMode: true, timezone: 'Europe/Berlin' },
   ...{ locationId: input.locationId, currencyCode: 'EUR', lastUpdated: start, createdAt: start },
-  span: { ...request, startOffset: 0, endOffset: 120 },
+  interval: { ...request, startOffset: 0, endOffset: 120 },
   offsetOf: answerOffset(input.timeZone, 120),
 }
 
 const earlierPrice = { includeTariff: true, includeCarbon: false, nextUpdate: end }
 
-const answers = (layout: Layout) => ({
+const answers = (apiVersion: ApiVersion) => ({
   prices: (snapshot: ReturnType<typeof compileSnapshot>): [Operation, unknown, number] => {
     const { elements } = priceSeries(snapshot, request)
-    return [priceRetrieve, priceToWire({ ...head, elements, earlier: layout === 'current' ? null : earlierPrice }), elements.length]
+    return [priceRetrieve, priceToWire({ ...head, elements, earlier: apiVersion === 'current' ? null : earlierPrice }), elements.length]
   },
   audits: (snapshot: ReturnType<typeof compileSnapshot>): [Operation, unknown, number] => {
     const { elements, marketSourceIds } = priceAudit(snapshot, request)
-    return [priceAuditRetrieve, priceAuditToWire({ ...head, layout, elements, marketSourceIds }), elements.length]
+    return [priceAuditRetrieve, priceAuditToWire({ ...head, apiVersion, elements, marketSourceIds }), elements.length]
   },
 })
 
@@ -81,11 +81,11 @@ const cpuMs = (work: () => void): number => {
   return (user + system) / 1000
 }
 
-const measure = (name: string, layout: Layout, kind: 'prices' | 'audits', rounds: number): PriceFigure => {
-  const snapshot = compileSnapshot(input, pricingPool())
+const measure = (name: string, apiVersion: ApiVersion, kind: 'prices' | 'audits', rounds: number): PriceFigure => {
+  const snapshot = compileSnapshot(input, createPricingPool())
   const answer = (): void => {
-    const [operation, wire, elements] = answers(layout)[kind](snapshot)
-    const bytes = Buffer.from(JSON.stringify(answerInLayout(operation, wire, layout)))
+    const [operation, wire, elements] = answers(apiVersion)[kind](snapshot)
+    const bytes = Buffer.from(JSON.stringify(answerInApiVersion(operation, wire, apiVersion)))
     if (elements !== days * 96 || bytes.length < elements * 100) throw new Error('the answer is not whole')
   }
   const firstMs = cpuMs(answer)

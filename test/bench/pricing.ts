@@ -1,9 +1,9 @@
 import { costRecord } from '../../services/domain/cost/cost-record.ts'
 import type { MeterRecord } from '../../services/domain/record/record.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../services/domain/tariff/snapshot.ts'
-import type { Hours, MarketSeries, PricingInput, Rate, Tariff } from '../../services/domain/tariff/tariff.ts'
-import { countMoves } from '../support/count-moves.ts'
+import type { MarketSeries, PricingInput, Rate, Tariff, TimeBand } from '../../services/domain/tariff/tariff.ts'
+import { countChanges } from '../support/count-moves.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
 /** Records per second on one core, and how many bytes a location's snapshot takes. */
@@ -20,7 +20,7 @@ const rate = (fixed: bigint, to: bigint | null = null): Rate => ({
   surchargePercentage: 190_000_000n,
 })
 
-const band = (fromHour: number, toHour: number, rates: readonly Rate[]): Hours => ({
+const band = (fromHour: number, toHour: number, rates: readonly Rate[]): TimeBand => ({
   validFrom: fromHour * 3600,
   validTo: toHour * 3600,
   rate: rates,
@@ -109,7 +109,7 @@ const recordsPerSecond = (snapshots: ReadonlyMap<string, PricingSnapshot>, recor
       const counted = counts.get(record.locationId) ?? new Map<number, bigint>()
       counts.set(record.locationId, counted)
       const costed = costRecord(snapshot, record, counted)
-      countMoves(counted, costed.moves)
+      countChanges(counted, costed.accumulatorChanges)
       sum += costed.cost ?? 0n
     }
     const { user, system } = process.cpuUsage(began)
@@ -125,7 +125,7 @@ const measure = (kind: Kind, variants: number, locations: number, count: number)
   const inputs = Array.from({ length: locations }, (_, location) => inputOf(location, kind, variants, market))
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
-  const pool = pricingPool()
+  const pool = createPricingPool()
   const snapshots = new Map(inputs.map(input => [input.locationId, compileSnapshot(input, pool)]))
   globalThis.gc?.()
   const bytes = (process.memoryUsage().heapUsed - before) / locations

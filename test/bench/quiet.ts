@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const quietShare = 0.05
 const sampleMs = 2_000
-const mostWaitMs = 60_000
+const maxWaitMs = 60_000
 
 /** Ticks of all cores since the machine started. */
 const ticks = (): { readonly busy: number; readonly all: number } => {
@@ -15,7 +15,7 @@ const ticks = (): { readonly busy: number; readonly all: number } => {
 
 /** Resolve with the share of all cores that was busy during the last two seconds, once it is small, or after a minute. */
 export const untilQuiet = async (): Promise<number> => {
-  for (const end = performance.now() + mostWaitMs; ; ) {
+  for (const end = performance.now() + maxWaitMs; ; ) {
     const before = ticks()
     await sleep(sampleMs)
     const after = ticks()

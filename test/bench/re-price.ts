@@ -6,7 +6,7 @@ import { removeAfterRun } from './kept-data.ts'
 import { endMark, startMark } from './load.ts'
 
 /** `oneLocation`: seconds until 10,000 stored records of a location follow a new tariff (promise D5); `market`: rows a second that follow a price. */
-export type RePriceFigures = { readonly oneLocationSeconds: number; readonly marketRowsPerSecond: number; readonly marketRows: number }
+export type RecostFigures = { readonly oneLocationSeconds: number; readonly marketRowsPerSecond: number; readonly marketRows: number }
 
 const from = Date.parse('2025-03-01T00:00:00Z')
 const slotMs = 900_000
@@ -37,7 +37,7 @@ const schedule = (fixed: number) => [
   { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed }] }] }] },
 ]
 
-const rePriceLocation = async (client: Client): Promise<number> => {
+const recostLocation = async (client: Client): Promise<number> => {
   const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as { id: string }
   const records = Array.from({ length: 10_000 }, (_, slot) => ({
     ...{ location_id: id, units: 'WH', value: 1000 },
@@ -60,7 +60,7 @@ const fill = async (client: Client, fleet: Fleet): Promise<number> => {
   return slots * bodies.length * 500
 }
 
-const rePriceSource = async (client: Client, account: string): Promise<{ readonly rows: number; readonly took: number }> => {
+const recostMarketSource = async (client: Client, account: string): Promise<{ readonly rows: number; readonly took: number }> => {
   const { id } = (await client.ask('POST', '/markets', { display_name: 'Exchange', currency_code: 'EUR' })) as { id: string }
   const put = (value: number) => client.ask('PUT', `/markets/${id}/prices`, [{ start_time: time(0), end_time: time(slots), value }])
   await put(0.2)
@@ -75,12 +75,12 @@ const rePriceSource = async (client: Client, account: string): Promise<{ readonl
 }
 
 /** Measure how soon stored costs follow a changed tariff and a changed market price. */
-export const rePriceFigures = async (): Promise<RePriceFigures> => {
+export const recostFigures = async (): Promise<RecostFigures> => {
   const folder = dataFolder()
   const system = await startSystem(folder)
   try {
-    const market = await rePriceSource(await login(system.sandbox), system.sandbox.account_id)
-    const oneLocationSeconds = await rePriceLocation(await login(system.sandbox, 'live'))
+    const market = await recostMarketSource(await login(system.sandbox), system.sandbox.account_id)
+    const oneLocationSeconds = await recostLocation(await login(system.sandbox, 'live'))
     return { oneLocationSeconds, marketRowsPerSecond: market.rows / market.took, marketRows: market.rows }
   } finally {
     await system.stop()
@@ -88,4 +88,4 @@ export const rePriceFigures = async (): Promise<RePriceFigures> => {
   }
 }
 
-if (import.meta.main) process.stdout.write(`${JSON.stringify(await rePriceFigures())}\n`)
+if (import.meta.main) process.stdout.write(`${JSON.stringify(await recostFigures())}\n`)

@@ -63,9 +63,9 @@ const loadSeconds = 44
 /** Of each kind of read beside the load: all four are done while it lasts. */
 const besideMs = 9_000
 
-const p99 = async (times: number, mostMs: number, ask: (turn: number) => Promise<unknown>): Promise<number> => {
+const p99 = async (times: number, maxMs: number, ask: (turn: number) => Promise<unknown>): Promise<number> => {
   const took: number[] = []
-  const endsAt = performance.now() + mostMs
+  const endsAt = performance.now() + maxMs
   for (let turn = -3; turn < times && performance.now() < endsAt; turn += 1) {
     const startedAt = performance.now()
     await ask(turn)
@@ -76,7 +76,7 @@ const p99 = async (times: number, mostMs: number, ask: (turn: number) => Promise
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-const measure = async (client: Client, account: string, fleet: Fleet, months: number, mostMs: number): Promise<ReadFigures> => {
+const measure = async (client: Client, account: string, fleet: Fleet, months: number, maxMs: number): Promise<ReadFigures> => {
   const monthAt = (turn: number): number => firstMonth + ((turn + months) % months) * slotsPerMonth * slotMs
   const device = (turn: number): string => fleet.devices[(turn + 17) % devices] ?? ''
   const cost = (object: string, start: number, ms: number, query = '') =>
@@ -84,12 +84,12 @@ const measure = async (client: Client, account: string, fleet: Fleet, months: nu
   const day = 86_400_000
   const sessions = Math.floor((months * slotsPerMonth) / 16)
   return {
-    day: await p99(200, mostMs, turn => cost(device(turn), monthAt(turn) + 5 * day, day)),
-    month: await p99(200, mostMs, turn => cost(device(turn), monthAt(turn), slotsPerMonth * slotMs, '?aggregation=DAY')),
-    session: await p99(200, mostMs, turn =>
+    day: await p99(200, maxMs, turn => cost(device(turn), monthAt(turn) + 5 * day, day)),
+    month: await p99(200, maxMs, turn => cost(device(turn), monthAt(turn), slotsPerMonth * slotMs, '?aggregation=DAY')),
+    session: await p99(200, maxMs, turn =>
       client.ask('POST', `/costs/session/session-${(turn + 17) % devices}-${(turn * 7 + 50) % sessions}`),
     ),
-    account: await p99(30, mostMs, turn => cost(account, monthAt(turn), slotsPerMonth * slotMs, '?currency_code=EUR')),
+    account: await p99(30, maxMs, turn => cost(account, monthAt(turn), slotsPerMonth * slotMs, '?currency_code=EUR')),
   }
 }
 

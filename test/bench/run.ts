@@ -4,7 +4,7 @@ import { missingTool } from '../support/kafka/artefacts.ts'
 import { openEmbedded } from './bench-system.ts'
 import { clientsTable } from './clients/run-clients.ts'
 import { distributedOn } from './distributed/distributed-system.ts'
-import { openSharedParts } from './distributed/shared-parts.ts'
+import { openSharedStores } from './distributed/shared-parts.ts'
 import { closeOnSignals } from './interrupted.ts'
 import { distributedLimitOn, openEmbeddedLimit } from './limit/limit.ts'
 import { type Line, type Measures, tableHead, tableLine } from './line.ts'
@@ -70,13 +70,13 @@ else if (process.argv.includes('--clients')) {
   process.stdout.write(await clientsTable(kills))
 } else if (isOfShapes) {
   needBroker()
-  await using shared = await openSharedParts()
+  await using shared = await openSharedStores()
   process.stdout.write(
     await shapesTable(shared, { seconds, kills, locations: Number(argument('--locations') ?? 1_000), only: argument('--only') ?? '' }),
   )
 } else if (isDistributed) {
   needBroker()
-  await using shared = await openSharedParts(Number(argument('--brokers') ?? 1))
+  await using shared = await openSharedStores(Number(argument('--brokers') ?? 1))
   const parts = { open: distributedOn(shared), openLimit: distributedLimitOn(shared) }
   await run(wholeMeasures({ name: 'distributed', ...parts, seconds, locations }), 'distributed')
 } else {

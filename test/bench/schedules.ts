@@ -1,6 +1,6 @@
-import { type AmountMarket, type AmountPlan, planAmount } from '../../services/domain/schedule/amount.ts'
-import type { AmountDevice, AmountRequest } from '../../services/domain/schedule/amount-request.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { type AmountPlan, type AmountPricing, planAmount } from '../../services/domain/schedule/amount.ts'
+import type { AmountRequest, PlannedDevice } from '../../services/domain/schedule/amount-request.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { Rate } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
@@ -24,7 +24,7 @@ const sequence = (): (() => number) => {
 /** Windows on the quarter hours of prices, or each with ends of its own to the millisecond. */
 type Windows = 'on the grid' | 'off the grid'
 
-const fleet = (count: number, windows: Windows): AmountDevice[] => {
+const fleet = (count: number, windows: Windows): PlannedDevice[] => {
   const next = sequence()
   const shift = sequence()
   const within = (): number => (windows === 'on the grid' ? 0 : Math.floor(shift() * (quarterMs - 1000)))
@@ -44,7 +44,7 @@ const fleet = (count: number, windows: Windows): AmountDevice[] => {
   })
 }
 
-const quarterPrices = (): AmountMarket => {
+const quarterPrices = (): AmountPricing => {
   const next = sequence()
   const starts = Array.from({ length: slots }, (_, index) => start + index * quarterMs)
   const rate: Rate = { fixed: 0n, to: null, surchargeFixed: 120_000_000n, surchargePercentage: 190_000_000n }
@@ -74,13 +74,13 @@ const quarterPrices = (): AmountMarket => {
         },
         exportMarket: null,
       },
-      pricingPool(),
+      createPricingPool(),
     ),
   }
 }
 
 /** A cap that leaves little room: `share` of the mean power that all devices need is added to it. */
-const capOf = (devices: readonly AmountDevice[], share: number): bigint => {
+const capOf = (devices: readonly PlannedDevice[], share: number): bigint => {
   const wattHours = devices.reduce((sum, { energy }) => sum + Number(energy) / 1e6, 0)
   return BigInt(Math.ceil((wattHours / (slots / 4)) * (1 + share))) * 1_000_000n
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { type Client, login, type Reply } from '../support/client.ts'
 import { openReceiver } from '../webhook-worker/support/receiver.ts'
 import type { OpenBench } from './bench-system.ts'
@@ -45,8 +45,8 @@ export const webhookFigures = async (open: OpenBench, seconds: number, deliverie
   await using system = await open({ WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   await using receiver = await openReceiver()
   const client = await login(system.sandbox())
-  for (let place = 0; place < endpoints; place += 1) await client.ask('POST', '/webhooks', { url: `${receiver.url}/${place}` })
-  const measuredFrom = presentInstant() + newSeconds * 1_000
+  for (let index = 0; index < endpoints; index += 1) await client.ask('POST', '/webhooks', { url: `${receiver.url}/${index}` })
+  const measuredFrom = currentInstant() + newSeconds * 1_000
   const startedAt = performance.now()
   const expected = endpoints * (await createAtRate(client, deliveriesPerSecond / endpoints, newSeconds + seconds))
   for (let waitedMs = 0; receiver.received.length < expected && waitedMs < 10_000; waitedMs += 20) await sleep(20)

@@ -23,7 +23,7 @@ const rounds = 3
 const readGoals = { day: '≤ 30', month: '≤ 60', session: '≤ 60', account: '≤ 600' }
 const kinds = Object.keys(readGoals) as readonly (keyof ReadFigures)[]
 
-const mostOf = (runs: readonly EndToEnd[], of: (run: EndToEnd) => number): number => Math.max(...runs.map(of))
+const maxOf = (runs: readonly EndToEnd[], of: (run: EndToEnd) => number): number => Math.max(...runs.map(of))
 
 /** The product and its limit run in turns, so that both meet the same machine; the figure is the ratio of their medians. */
 const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
@@ -50,7 +50,7 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
     lineOf(
       'P1',
       'backlog at the end',
-      mostOf(
+      maxOf(
         runs,
         behind(backlog => backlog.at(-1)),
       ),
@@ -60,7 +60,7 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
     lineOf(
       'P1',
       'backlog at half time',
-      mostOf(
+      maxOf(
         runs,
         behind(backlog => backlog[backlog.length >> 1]),
       ),
@@ -70,7 +70,7 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
     lineOf(
       'P1',
       'lost',
-      mostOf(runs, ({ lost }) => lost),
+      maxOf(runs, ({ lost }) => lost),
       'records',
       '0',
     ),
@@ -80,7 +80,7 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
     lineOf(
       'P10',
       'memory at P1',
-      mostOf(runs, ({ rssMb }) => rssMb),
+      maxOf(runs, ({ rssMb }) => rssMb),
       'MB',
       name === 'embedded' ? '≤ 900' : '',
     ),

@@ -20,8 +20,8 @@ describe('a table as CSV', () => {
 
 it('a table of records has the names and words of its layout', () => {
   const list = meterRecordList.examples?.answer as Parameters<typeof storedRecordsToCsv>[0]
-  const cellsOf = (layout: 'current' | 'earlier') => {
-    const [names = [], values = []] = storedRecordsToCsv(list, layout)
+  const cellsOf = (apiVersion: 'current' | 'earlier') => {
+    const [names = [], values = []] = storedRecordsToCsv(list, apiVersion)
       .split('\r\n')
       .map(line => line.split(','))
     return { names: names.slice(3, 5), values: values.slice(3, 5), all: [names.length, values.length] }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { answerToEarlier, type Rename, refusalToEarlier, requestFromLayout } from '../../services/contract/earlier.ts'
+import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionRename } from '../../services/contract/earlier.ts'
 import { readRequest } from '../../services/contract/exchange.ts'
 import { fields, optional, scaledDecimal, text, word } from '../../services/contract/field.ts'
-import type { Layout } from '../../services/contract/layout.ts'
+import type { ApiVersion } from '../../services/contract/layout.ts'
 import { defineOperation } from '../../services/contract/operation.ts'
 import { flag, parameters } from '../../services/contract/parameter.ts'
-import { atOnce } from '../../services/contract/slices.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 
-const recordRenames: readonly Rename[] = [
+const recordRenames: readonly VersionRename[] = [
   { current: 'energy_flow_direction', earlier: 'direction', values: { INBOUND: 'IMPORT', OUTBOUND: 'EXPORT' } },
   { current: 'tariff_direction', earlier: 'tariff_rate' },
 ]
@@ -21,7 +21,7 @@ describe('an answer in the earlier layout', () => {
 
   it('moves members up, out of lists too, twice under two names, and leaves no empty object behind', () => {
     const answer = { data: [{ tariff: { cost: { value: 2, confidence: 1 } }, price: { average: 3, confidence: 0.5 } }] }
-    const renames: readonly Rename[] = [
+    const renames: readonly VersionRename[] = [
       { current: 'data.tariff.cost', earlier: 'data.cost' },
       { current: 'data.price.average', earlier: 'data.tariff.rate_avg_' },
       { current: 'data.price.average', earlier: 'data.tariff.rate_avg' },
@@ -38,7 +38,7 @@ describe('an answer in the earlier layout', () => {
   })
 
   it('lets names change places, adds constants, drops what it never had, and renames prefixes', () => {
-    const renames: readonly Rename[] = [
+    const renames: readonly VersionRename[] = [
       { current: 'a', earlier: 'b' },
       { current: 'b', earlier: 'a' },
       { earlier: 'data.units', constant: 'gCO2eq' },
@@ -79,10 +79,10 @@ const submit = defineOperation({
   renames: { query: [{ current: 'include', earlier: 'include_data' }], body: recordRenames },
 })
 
-const read = (layout: Layout, body: unknown, route = submit.routes[layout][0], search = '') => {
+const read = (apiVersion: ApiVersion, body: unknown, route = submit.routes[apiVersion][0], search = '') => {
   if (route === undefined) throw new Error('no route')
   const bytes = new TextEncoder().encode(JSON.stringify(body))
-  return atOnce(readRequest(submit, { route, layout, parameters: {}, search, body: { bytes, mediaType: 'application/json' } }))
+  return runToEnd(readRequest(submit, { route, apiVersion, parameters: {}, search, body: { bytes, mediaType: 'application/json' } }))
 }
 
 describe('a request', () => {
@@ -107,7 +107,7 @@ describe('a request', () => {
     })
   })
 
-  it.each<readonly [Layout, unknown, string, string, string]>([
+  it.each<readonly [ApiVersion, unknown, string, string, string]>([
     [
       'current',
       { direction: 'IMPORT' },
@@ -149,19 +149,19 @@ describe('a request', () => {
     ['current', { value: 1, sesion: 'x' }, 'unknown_field', 'sesion', '"sesion" is not known here; did you mean session?'],
     ['current', {}, 'field_required', 'value', 'value is required'],
     ['current', { value: null }, 'field_invalid', 'value', 'value must be a number'],
-  ])('in the %s layout with %j is refused as %s in its own words', (layout, body, code, field, message) => {
-    expect(read(layout, body)).toEqual({ ok: false, refusal: { code, message, field } })
+  ])('in the %s layout with %j is refused as %s in its own words', (apiVersion, body, code, field, message) => {
+    expect(read(apiVersion, body)).toEqual({ ok: false, refusal: { code, message, field } })
   })
 
   it('names the place inside lists', () => {
-    const refused = requestFromLayout([{}, { direction: 'IMPORT' }], recordRenames, 'current')
+    const refused = requestFromApiVersion([{}, { direction: 'IMPORT' }], recordRenames, 'current')
     expect(refused).toMatchObject({ ok: false, refusal: { field: '[1].direction' } })
   })
 
   it('may have members that only earlier callers send', () => {
-    const renames: readonly Rename[] = [{ earlier: 'include_carbon', inRequest: true }]
-    expect(requestFromLayout({ include_carbon: '1' }, renames, 'earlier')).toEqual({ ok: true, value: { include_carbon: '1' } })
-    expect(requestFromLayout({ include_carbon: '1' }, renames, 'current')).toMatchObject({
+    const renames: readonly VersionRename[] = [{ earlier: 'include_carbon', inRequest: true }]
+    expect(requestFromApiVersion({ include_carbon: '1' }, renames, 'earlier')).toEqual({ ok: true, value: { include_carbon: '1' } })
+    expect(requestFromApiVersion({ include_carbon: '1' }, renames, 'current')).toMatchObject({
       refusal: { message: 'include_carbon belongs to Api-Version 2024-08-24; with 2025-09-14 leave it out' },
     })
   })
@@ -182,7 +182,7 @@ describe('a refusal in the earlier layout', () => {
   })
 
   it('keeps the indexes of a path that moves', () => {
-    const renames: readonly Rename[] = [{ current: 'data.max.value', earlier: 'data.power' }]
+    const renames: readonly VersionRename[] = [{ current: 'data.max.value', earlier: 'data.power' }]
     const refusal = { code: 'field_invalid', message: 'x', field: 'data[12].max.value' } as const
     expect(refusalToEarlier(refusal, renames).field).toBe('data[12].power')
   })

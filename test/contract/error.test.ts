@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { errorObject, statusOf } from '../../services/contract/error.ts'
-import { chooseLayout, layoutFromHeader } from '../../services/contract/layout.ts'
+import { chooseApiVersion, readApiVersionHeader } from '../../services/contract/layout.ts'
 import { type RefusalCode, refusalCodes } from '../../services/domain/refusal.ts'
 
-const occasion = { context: 'api.customer_create', requestId: 'req_1', at: 1_757_844_000_123, layout: 'current' } as const
+const occasion = { context: 'api.customer_create', requestId: 'req_1', at: 1_757_844_000_123, apiVersion: 'current' } as const
 
 describe('the status of a refusal', () => {
   it.each<readonly [RefusalCode, number, number]>([
@@ -68,17 +68,17 @@ describe('the error object', () => {
 
 describe('the layout of a request', () => {
   it('is that of the header, else of a path in one layout, else of the account', () => {
-    expect(layoutFromHeader('2025-09-14')).toEqual({ ok: true, value: 'current' })
-    expect(layoutFromHeader(' 2024-08-24 ')).toEqual({ ok: true, value: 'earlier' })
-    expect(layoutFromHeader(undefined)).toEqual({ ok: true, value: null })
-    expect(chooseLayout('earlier', ['current', 'earlier'], 'current')).toBe('earlier')
-    expect(chooseLayout(null, ['earlier'], 'current')).toBe('earlier')
-    expect(chooseLayout(null, ['current', 'earlier'], 'earlier')).toBe('earlier')
+    expect(readApiVersionHeader('2025-09-14')).toEqual({ ok: true, value: 'current' })
+    expect(readApiVersionHeader(' 2024-08-24 ')).toEqual({ ok: true, value: 'earlier' })
+    expect(readApiVersionHeader(undefined)).toEqual({ ok: true, value: null })
+    expect(chooseApiVersion('earlier', ['current', 'earlier'], 'current')).toBe('earlier')
+    expect(chooseApiVersion(null, ['earlier'], 'current')).toBe('earlier')
+    expect(chooseApiVersion(null, ['current', 'earlier'], 'earlier')).toBe('earlier')
   })
 
   it('cannot be an unknown version; the refusal names both', () => {
     for (const version of ['2025-09-15', 'current', 'latest']) {
-      const refused = layoutFromHeader(version)
+      const refused = readApiVersionHeader(version)
       expect(refused).toMatchObject({
         refusal: { code: 'api_version_not_supported', message: expect.stringMatching(/2025-09-14.*2024-08-24/) },
       })

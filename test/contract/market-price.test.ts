@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { marketCreate, marketRetrieve } from '../../services/contract/market.ts'
-import { firstOverlap, marketPriceList, marketPricePut, marketPrices } from '../../services/contract/market-price.ts'
+import { findOverlap, marketPriceList, marketPricePut, marketPrices } from '../../services/contract/market-price.ts'
 import { readShape } from '../../services/contract/read-shape.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
 
@@ -41,7 +41,7 @@ describe('a body of prices', () => {
     fc.assert(
       fc.property(intervals, prices => {
         const share = prices.some((a, i) => prices.some((b, j) => i < j && a.start < b.end && b.start < a.end))
-        const found = firstOverlap(prices)
+        const found = findOverlap(prices)
         expect(found !== null).toBe(share)
         if (found === null) return
         const [a, b] = [prices[found.index], prices[found.other]]

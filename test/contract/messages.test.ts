@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Layout } from '../../services/contract/layout.ts'
+import type { ApiVersion } from '../../services/contract/layout.ts'
 import type { Operation } from '../../services/contract/operation.ts'
 import { operations } from '../../services/contract/operations.ts'
 import { reachedMessages } from '../support/reached-messages.ts'
@@ -33,8 +33,8 @@ const currentNames = ({ renames }: Operation): ReadonlySet<string> => {
   return new Set(all.map(one => last(one.current)).filter(name => name.includes('_') && !earlier.has(name)))
 }
 
-const namesForeignMember = (operation: Operation, layout: Layout, message: string): boolean => {
-  if (layout === 'current' || message.includes('belongs to Api-Version')) return false
+const namesForeignMember = (operation: Operation, apiVersion: ApiVersion, message: string): boolean => {
+  if (apiVersion === 'current' || message.includes('belongs to Api-Version')) return false
   const names = currentNames(operation)
   return (message.match(/[a-z][a-z0-9_]*/g) ?? []).some(word => names.has(word))
 }
@@ -49,10 +49,10 @@ describe('the messages of refusals', () => {
 
   it('are sentences of at most 25 words about what the caller knows, wherever the sources write one', () => {
     expect(written.length).toBeGreaterThan(250)
-    const faults = written.flatMap(({ place, text, isClause }) => {
+    const faults = written.flatMap(({ position, text, isClause }) => {
       const isWhole = isClause && /^[A-Z]/.test(text)
       const found = faultsOf(text, isClause && !isWhole && !text.startsWith('…'))
-      return found.length === 0 ? [] : [`${place} ${text}: ${found.join(', ')}`]
+      return found.length === 0 ? [] : [`${position} ${text}: ${found.join(', ')}`]
     })
     expect(faults).toEqual([])
   })
@@ -60,14 +60,14 @@ describe('the messages of refusals', () => {
   it('are such sentences too, with a full stop and in the words of the version, wherever a changed example reaches one', () => {
     const messages = new Set<string>()
     const faults = new Set<string>()
-    for (const { operation, layout, change, message } of reachedMessages(operations)) {
+    for (const { operation, apiVersion, change, message } of reachedMessages(operations)) {
       messages.add(message.replace(/column \d+/, 'column 1'))
       const found = [
         ...faultsOf(message, false),
         ...(/[.?!]$/.test(message) ? [] : ['full stop']),
-        ...(namesForeignMember(operation, layout, message) ? ['name of the other version'] : []),
+        ...(namesForeignMember(operation, apiVersion, message) ? ['name of the other version'] : []),
       ]
-      if (found.length > 0) faults.add(`${operation.id} ${layout} ${change}: ${message} ${found.join(', ')}`)
+      if (found.length > 0) faults.add(`${operation.id} ${apiVersion} ${change}: ${message} ${found.join(', ')}`)
     }
     expect([...faults]).toEqual([])
     expect(messages.size).toBeGreaterThan(180)

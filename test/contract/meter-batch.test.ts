@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { meterBatchToWire, parseSubmission } from '../../services/contract/meter-batch.ts'
-import { atOnce } from '../../services/contract/slices.ts'
-import { type Capacity, splitSubmission } from '../../services/contract/split-submission.ts'
+import { type SubmissionLimits, splitSubmission } from '../../services/contract/split-submission.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
-const surplusOf = (bytes: Uint8Array, inLines: boolean, most: Capacity) => atOnce(splitSubmission(bytes, inLines, most)).surplus
-const any = { elements: 100, valuesEach: 0, valuesBeyond: 1_000_000 }
+const surplusOf = (bytes: Uint8Array, inLines: boolean, maxElements: SubmissionLimits) =>
+  runToEnd(splitSubmission(bytes, inLines, maxElements)).excess
+const any = { elements: 100, valuesPerElement: 0, excessValues: 1_000_000 }
 
 /** Objects, lists and the commas in them: what a value takes to parse, found by parsing. */
 const valuesOf = (value: unknown): number => {
@@ -43,14 +44,14 @@ describe('the text of a failed record', () => {
 describe('what a submission holds', () => {
   it('is counted without parsing as it is by parsing, elements and their values', () => {
     fc.assert(
-      fc.property(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.nat(9), fc.constantFrom(0, 2), (elements, most, indent) => {
+      fc.property(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.nat(9), fc.constantFrom(0, 2), (elements, maxElements, indent) => {
         const list = bytesOf(JSON.stringify(elements, null, indent))
         const lines = bytesOf(elements.map(element => JSON.stringify(element)).join('\n \r\n'))
-        expect(surplusOf(list, false, { ...any, elements: most })).toBe(elements.length > most ? 'elements' : null)
-        expect(surplusOf(lines, true, { ...any, elements: most })).toBe(elements.length > most ? 'elements' : null)
+        expect(surplusOf(list, false, { ...any, elements: maxElements })).toBe(elements.length > maxElements ? 'elements' : null)
+        expect(surplusOf(lines, true, { ...any, elements: maxElements })).toBe(elements.length > maxElements ? 'elements' : null)
         const values = elements.reduce((sum: number, element) => sum + valuesOf(element), 0)
-        expect(surplusOf(lines, true, { ...any, valuesBeyond: values })).toBeNull()
-        if (values > 0) expect(surplusOf(lines, true, { ...any, valuesBeyond: values - 1 })).toBe('values')
+        expect(surplusOf(lines, true, { ...any, excessValues: values })).toBeNull()
+        if (values > 0) expect(surplusOf(lines, true, { ...any, excessValues: values - 1 })).toBe('values')
       }),
     )
   })

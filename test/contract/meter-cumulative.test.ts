@@ -1,16 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Layout } from '../../services/contract/layout.ts'
+import type { ApiVersion } from '../../services/contract/layout.ts'
 import { readCumulative, readReading } from '../../services/contract/meter-cumulative.ts'
-import { atOnce } from '../../services/contract/slices.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
 
 const at = Date.UTC(2026, 2, 1)
 const seconds = at / 1000
 const base = { location_id: 'loc_0198c0ffee00112233445566', units: 'WH', data: [{ time: seconds, value: 100 }] }
 
-const parse = (members: unknown, layout: Layout = 'current') => atOnce(readCumulative(Buffer.from(JSON.stringify(members)), layout))
+const parse = (members: unknown, apiVersion: ApiVersion = 'current') =>
+  runToEnd(readCumulative(Buffer.from(JSON.stringify(members)), apiVersion))
 
 const acceptedOf = <T>(result: Result<T>): T => {
   if (!result.ok) throw new Error(`${result.refusal.code}: ${result.refusal.message}`)

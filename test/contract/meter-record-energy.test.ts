@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readEnergy } from '../../services/domain/quantity.ts'
-import { plainEnergy } from '../../services/domain/record/plain-energy.ts'
+import { exactEnergyOf } from '../../services/domain/record/plain-energy.ts'
 import { base, read, readText, recordOf, span, withNumber } from '../support/read-record.ts'
 
 describe('energy', () => {
@@ -33,12 +33,12 @@ describe('energy', () => {
     )
     fc.assert(
       fc.property(numbers, fc.constantFrom('WH' as const, 'KWH' as const), (value, units) => {
-        const plain = plainEnergy(value, units)
+        const plain = exactEnergyOf(value, units)
         if (plain !== undefined) expect(readEnergy(String(value), units, 0)).toEqual({ ok: true, value: plain })
       }),
     )
-    expect(plainEnergy(1234.5, 'WH')).toBe(1_234_500_000n)
-    expect(plainEnergy(1, 'KW')).toBeUndefined()
+    expect(exactEnergyOf(1234.5, 'WH')).toBe(1_234_500_000n)
+    expect(exactEnergyOf(1, 'KW')).toBeUndefined()
   })
 })
 

@@ -8,7 +8,7 @@ import { at, base } from '../support/read-record.ts'
 
 describe('the documented shape', () => {
   /** Judge by the shape of the reference page and the domain's rules, apart from the reader. */
-  const judge = (element: unknown): boolean => {
+  const isValid = (element: unknown): boolean => {
     const shaped = meterRecordShape.safeParse(element)
     if (!shaped.success) return false
     const { energy_flow_direction: flow = 'INBOUND', tariff_direction, units, value, confidence, start_time, end_time } = shaped.data
@@ -61,7 +61,7 @@ describe('the documented shape', () => {
         const element: unknown = JSON.parse(JSON.stringify(generated))
         const isAccepted = readMeterRecord(element, 'current', at).ok
         seen[isAccepted ? 'accepted' : 'refused'] += 1
-        expect(isAccepted).toBe(judge(element))
+        expect(isAccepted).toBe(isValid(element))
       }),
       { numRuns: 1500 },
     )

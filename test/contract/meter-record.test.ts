@@ -74,8 +74,8 @@ describe('a member that is not known', () => {
     ['current', 'strat_time', 'did you mean start_time?'],
     ['earlier', 'tarif_rate', 'did you mean tariff_rate?'],
     ['current', 'zzzzzzzzzz', 'leave it out'],
-  ] as const)('%s: %s names %s', (layout, name, advice) => {
-    const [code, field, message] = faultOf(read({ ...base, [name]: 'IMPORT' }, layout))
+  ] as const)('%s: %s names %s', (apiVersion, name, advice) => {
+    const [code, field, message] = faultOf(read({ ...base, [name]: 'IMPORT' }, apiVersion))
     expect([code, field]).toEqual(['unknown_field', name])
     expect(message).toContain(advice)
   })

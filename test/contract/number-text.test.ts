@@ -7,9 +7,9 @@ import { parseSubmission } from '../../services/contract/meter-batch.ts'
 import { readReading } from '../../services/contract/meter-cumulative.ts'
 import { readMeterRecord } from '../../services/contract/meter-record.ts'
 import { readShape } from '../../services/contract/read-shape.ts'
-import { atOnce } from '../../services/contract/slices.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
 import { scheduleFrame } from '../../services/contract/tariff-schedule.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import { readCost } from '../../services/domain/connect/read-page.ts'
 import { readTariffTerms } from '../../services/domain/tariff/validate-schedule.ts'
 import { cpuGrowth } from '../support/cpu-growth.ts'
@@ -59,7 +59,7 @@ const ways: readonly (readonly [string, (text: string) => boolean])[] = [
   [
     'a cost in Connect',
     text => {
-      const { call } = atOnce(readConnectCall(bytesOf(`{"data":{"cost":${text}}}`)))
+      const { call } = runToEnd(readConnectCall(bytesOf(`{"data":{"cost":${text}}}`)))
       return readCost(call.data ?? {}).ok
     },
   ],

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { eventTypes } from '../../services/contract/event-type.ts'
-import { layouts, versionOf } from '../../services/contract/layout.ts'
+import { apiVersionDates, apiVersions } from '../../services/contract/layout.ts'
 import { openApiDocument } from '../../services/contract/openapi.ts'
 import { operations } from '../../services/contract/operations.ts'
 import { nameObject } from '../../services/contract/schema-name.ts'
 
 type Json = { readonly [name: string]: Json } & { readonly length?: number }
 
-const documentOf = (layout: (typeof layouts)[number]) => openApiDocument(operations, layout, '/') as unknown as Json
+const documentOf = (apiVersion: (typeof apiVersions)[number]) => openApiDocument(operations, apiVersion, '/') as unknown as Json
 
 /** Every object within a value, with its path. */
 const objectsIn = (value: unknown, path = '$'): readonly (readonly [string, Json])[] => {
@@ -19,11 +19,11 @@ const objectsIn = (value: unknown, path = '$'): readonly (readonly [string, Json
 const requests = (document: Json): readonly Json[] =>
   ['paths', 'webhooks'].flatMap(part => Object.values(document[part] ?? {}).flatMap(methods => Object.values(methods)))
 
-describe.each(layouts)('the OpenAPI document of the %s version', layout => {
-  const document = documentOf(layout)
+describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion => {
+  const document = documentOf(apiVersion)
 
   it('allows its own Api-Version only, in requests and answers', () => {
-    const constant = { const: versionOf[layout] }
+    const constant = { const: apiVersionDates[apiVersion] }
     expect(document['components']?.['parameters']?.['ApiVersion']).toMatchObject({ schema: constant })
     expect(document['components']?.['headers']?.['ApiVersion']).toMatchObject({ schema: constant })
   })
@@ -88,7 +88,7 @@ describe.each(layouts)('the OpenAPI document of the %s version', layout => {
     const metadata = objectsIn(schemas['CustomerCreateRequest']).find(([path]) => path.endsWith('.propertyNames'))
     expect(metadata?.[1]).toMatchObject({ minLength: 1, maxLength: 255 })
     expect(schemas['WebhookCreateRequest']).toMatchObject({ properties: { url: { format: 'uri' } } })
-    const isCurrent = layout === 'current'
+    const isCurrent = apiVersion === 'current'
     if (isCurrent)
       expect(schemas['ScheduleLimitRetrieveRequest']).toMatchObject({ anyOf: [{ required: ['absolute'] }, { required: ['relative'] }] })
   })

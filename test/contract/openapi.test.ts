@@ -65,10 +65,11 @@ type Document = {
   readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>
 }
 
-const describeLayout = (layout: 'current' | 'earlier') => openApiDocument(operations, layout, 'http://localhost:8080') as Document
+const describeApiVersion = (apiVersion: 'current' | 'earlier') =>
+  openApiDocument(operations, apiVersion, 'http://localhost:8080') as Document
 
-describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s layout', layout => {
-  const document = describeLayout(layout)
+describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s layout', apiVersion => {
+  const document = describeApiVersion(apiVersion)
 
   it('has every reference and each operation id once', () => {
     const text = JSON.stringify(document)
@@ -85,7 +86,7 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s l
       for (const operation of Object.values(methods)) {
         for (const [, name] of path.matchAll(/\{(\w+)\}/g))
           expect(operation.parameters).toContainEqual(expect.objectContaining({ in: 'path', name }))
-        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining([layout === 'current' ? '400' : '409', '401', '503']))
+        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining([apiVersion === 'current' ? '400' : '409', '401', '503']))
       }
     }
   })
@@ -93,7 +94,7 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s l
 
 describe('the documents', () => {
   it('name paths, fields and words of their own layout', () => {
-    const [current, earlier] = [describeLayout('current'), describeLayout('earlier')]
+    const [current, earlier] = [describeApiVersion('current'), describeApiVersion('earlier')]
     expect(inlined(current.paths['/prices/{id}']?.['post']?.requestBody, current)).toMatchObject({
       content: { 'application/json': { schema: { properties: { tariff_direction: {}, end_time: {} }, required: ['end_time'] } } },
     })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readPriceSpan, refuseLongSpan } from '../../services/contract/price-request.ts'
+import { readPriceInterval, refuseLongInterval } from '../../services/contract/price-request.ts'
 import { priceWriter } from '../../services/contract/price-writer.ts'
 import { answerOffset } from '../../services/domain/answer-offset.ts'
 import { offsetAt } from '../../services/domain/civil-time.ts'
@@ -8,7 +8,7 @@ import { writeInstant } from '../../services/domain/instant.ts'
 import { formatDecimal } from '../../services/domain/quantity.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
-const day = 86_400_000
+const dayMs = 86_400_000
 const at = Date.parse('2026-03-01T12:00:00.250Z')
 const instant = (of: number, offsetMinutes = 0) => ({ at: of, offsetMinutes })
 
@@ -70,9 +70,9 @@ describe('a series', () => {
 
 describe('the span of a request', () => {
   it('begins with the present where nothing else is said, and is priced as IMPORT', () => {
-    expect(readPriceSpan({ end_time: instant(at + day, 60) }, 'current', at)).toEqual({
+    expect(readPriceInterval({ end_time: instant(at + dayMs, 60) }, 'current', at)).toEqual({
       ok: true,
-      value: { start: at, end: at + day, startOffset: 60, endOffset: 60, direction: 'IMPORT' },
+      value: { start: at, end: at + dayMs, startOffset: 60, endOffset: 60, direction: 'IMPORT' },
     })
   })
 
@@ -81,20 +81,20 @@ describe('the span of a request', () => {
     ['current', 0, 0, false],
     ['earlier', 0, 749, false],
     ['earlier', 0, 750, true],
-  ] as const)('in the %s layout from %i to %i ms later is accepted: %s', (layout, from, to, isAccepted) => {
+  ] as const)('in the %s layout from %i to %i ms later is accepted: %s', (apiVersion, from, to, isAccepted) => {
     const body = { start_time: instant(at + from), end_time: instant(at + to) }
-    expect(readPriceSpan(body, layout, at).ok).toBe(isAccepted)
+    expect(readPriceInterval(body, apiVersion, at).ok).toBe(isAccepted)
   })
 
   it.each([
-    ['current', 90 * day, true],
-    ['current', 90 * day + 1, false],
+    ['current', 90 * dayMs, true],
+    ['current', 90 * dayMs + 1, false],
     // Both ends are cut to whole seconds first: from 12:00:00 to 12:00:00
-    ['earlier', 90 * day + 749, true],
-    ['earlier', 90 * day + 750, false],
-  ] as const)('in the %s layout %i ms are 90 days at most: %s', (layout, length, isShort) => {
-    const span = readPriceSpan({ start_time: instant(at), end_time: instant(at + length) }, layout, at)
-    expect(span.ok && refuseLongSpan(span.value, zoneOf('UTC'), 90)?.code).toBe(isShort ? undefined : 'interval_too_long')
+    ['earlier', 90 * dayMs + 749, true],
+    ['earlier', 90 * dayMs + 750, false],
+  ] as const)('in the %s layout %i ms are 90 days at most: %s', (apiVersion, length, isShort) => {
+    const span = readPriceInterval({ start_time: instant(at), end_time: instant(at + length) }, apiVersion, at)
+    expect(span.ok && refuseLongInterval(span.value, zoneOf('UTC'), 90)?.code).toBe(isShort ? undefined : 'interval_too_long')
   })
 
   it.each([
@@ -109,7 +109,7 @@ describe('the span of a request', () => {
     ['Australia/Lord_Howe', '2026-04-04T00:00:00+11:00', '2026-04-07T00:00:00.001+10:30', false],
   ] as const)('in %s from %s to %s is three days at most: %s', (zone, from, to, isShort) => {
     const body = { start_time: instant(Date.parse(from)), end_time: instant(Date.parse(to)) }
-    const span = readPriceSpan(body, 'current', at)
-    expect(span.ok && refuseLongSpan(span.value, zoneOf(zone), 3)?.code).toBe(isShort ? undefined : 'interval_too_long')
+    const span = readPriceInterval(body, 'current', at)
+    expect(span.ok && refuseLongInterval(span.value, zoneOf(zone), 3)?.code).toBe(isShort ? undefined : 'interval_too_long')
   })
 })

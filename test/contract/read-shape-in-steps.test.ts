@@ -4,7 +4,7 @@ import { readShape } from '../../services/contract/read-shape.ts'
 import { readShapeInSteps } from '../../services/contract/read-shape-in-steps.ts'
 import { tariffCreation } from '../../services/contract/tariff-draft.ts'
 import { scheduleFrame } from '../../services/contract/tariff-schedule.ts'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 
 const rate = fc.record(
   {
@@ -37,9 +37,9 @@ describe('a value that is read by its shape in steps', () => {
   it('is what it is when read at once, and is refused alike', () => {
     fc.assert(
       fc.property(posted(schedule), sent => {
-        expect(atOnce(readShapeInSteps(scheduleFrame, sent, 'body'))).toEqual(readShape(scheduleFrame, sent, 'body'))
+        expect(runToEnd(readShapeInSteps(scheduleFrame, sent, 'body'))).toEqual(readShape(scheduleFrame, sent, 'body'))
         const body = { location_id: 'loc_1', direction: 'IMPORT', type: 'COMMODITY', schedule: sent }
-        expect(atOnce(readShapeInSteps(tariffCreation, body, 'body'))).toEqual(readShape(tariffCreation, body, 'body'))
+        expect(runToEnd(readShapeInSteps(tariffCreation, body, 'body'))).toEqual(readShape(tariffCreation, body, 'body'))
       }),
       { numRuns: 40 },
     )
@@ -56,7 +56,7 @@ describe('a value that is read by its shape in steps', () => {
 
   it('refuses a list in which all is wrong by its first element', () => {
     const wrong = Array.from({ length: 19_000 }, () => ({ days_and_hours: [{}, {}] }))
-    expect(atOnce(readShapeInSteps(scheduleFrame, wrong, 'body'))).toEqual({
+    expect(runToEnd(readShapeInSteps(scheduleFrame, wrong, 'body'))).toEqual({
       ok: false,
       refusal: { code: 'field_required', message: 'hours is required', field: '[0].days_and_hours[0].hours' },
     })

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { schemaInLayout, schemaOf } from '../../services/contract/schema-document.ts'
+import { schemaInApiVersion, schemaOf } from '../../services/contract/schema-document.ts'
 
 it('a renamed member is required where it is there in every value, and not where something above it may be left out', () => {
   const requiredOf = (shape: z.ZodType) =>
-    schemaInLayout(schemaOf(shape), [{ current: 'tariff.cost', earlier: 'tariff' }], 'earlier')['required']
+    schemaInApiVersion(schemaOf(shape), [{ current: 'tariff.cost', earlier: 'tariff' }], 'earlier')['required']
   const tariff = z.object({ cost: z.number() })
   expect(requiredOf(z.object({ id: z.string(), tariff }))).toEqual(['id', 'tariff'])
   expect(requiredOf(z.object({ id: z.string(), tariff: tariff.optional() }))).toEqual(['id'])

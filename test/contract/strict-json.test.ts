@@ -2,19 +2,20 @@ import fc from 'fast-check'
 import { describe, expect, it, test as property } from 'vitest'
 import { parseExactJson } from '../../services/contract/exact-json.ts'
 import { exactNumber, isExactNumber, isJsonNumber, numberText, scaledNumber } from '../../services/contract/exact-number.ts'
-import { atOnce, inSlices } from '../../services/contract/slices.ts'
 import { parseJson, readJson, readSubmission, type Submission } from '../../services/contract/strict-json.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
+import { runInTimeSlices } from '../../services/platform/time-slices.ts'
 import { cpuGrowth } from '../support/cpu-growth.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytesOf(text))
-const capacity = { elements: 1_000, valuesEach: 16, valuesBeyond: 1_000 }
+const capacity = { elements: 1_000, valuesPerElement: 16, excessValues: 1_000 }
 const readAll =
   (inLines: boolean) =>
   (bytes: Uint8Array, limit: number): Result<Submission> => {
-    const read = atOnce(readSubmission(bytes, inLines, capacity, limit))
-    if (!read.ok && 'surplus' in read) throw new Error(`too many ${read.surplus}`)
+    const read = runToEnd(readSubmission(bytes, inLines, capacity, limit))
+    if (!read.ok && 'excess' in read) throw new Error(`too many ${read.excess}`)
     return read
   }
 const parseArray = readAll(false)
@@ -199,9 +200,9 @@ describe('a body', () => {
       'of more than 100 members',
     ],
     ['32 levels', (count: number) => '['.repeat(count) + ']'.repeat(count), 32, 'deeper than 32 levels'],
-  ] as const)('holds %s at most', (_, write, most, message) => {
-    expect(parse(write(most)).ok).toBe(true)
-    expect(parse(write(most + 1))).toMatchObject({ refusal: { code: 'body_invalid', message: expect.stringContaining(message) } })
+  ] as const)('holds %s at most', (_, write, maxAccepted, message) => {
+    expect(parse(write(maxAccepted)).ok).toBe(true)
+    expect(parse(write(maxAccepted + 1))).toMatchObject({ refusal: { code: 'body_invalid', message: expect.stringContaining(message) } })
   })
 
   it('must be UTF-8; a byte order mark is passed over', () => {
@@ -254,7 +255,7 @@ const longestStep = (work: Generator<void, unknown>): number => {
   return longest
 }
 
-const mebi = 2 ** 20
+const mebibyte = 2 ** 20
 const list = (count: number, write: (at: number) => string) => Array.from({ length: Math.floor(count) }, (_, at) => write(at)).join(',')
 
 /** Bodies that took long, each of about so many bytes. */
@@ -274,35 +275,35 @@ const hostile: readonly (readonly [string, (bytes: number) => string])[] = [
 
 describe('a hostile body', () => {
   it.each(hostile)('of %s costs CPU time in proportion to its length', async (_, write) => {
-    const bodies = new Map([mebi / 8, mebi / 4].map(bytes => [bytes, bytesOf(write(bytes))]))
-    expect(await cpuGrowth(mebi / 8, bytes => parseJson(bodies.get(bytes) ?? bytesOf('')))).toBeLessThan(3.5)
+    const bodies = new Map([mebibyte / 8, mebibyte / 4].map(bytes => [bytes, bytesOf(write(bytes))]))
+    expect(await cpuGrowth(mebibyte / 8, bytes => parseJson(bodies.get(bytes) ?? bytesOf('')))).toBeLessThan(3.5)
   })
 
   it.each(hostile)('of %s is read in short steps', (_, write) => {
-    const bytes = bytesOf(write(mebi))
-    for (let round = 0; round < 2; round += 1) atOnce(readJson(bytes))
+    const bytes = bytesOf(write(mebibyte))
+    for (let round = 0; round < 2; round += 1) runToEnd(readJson(bytes))
     expect(longestStep(readJson(bytes))).toBeLessThan(30)
   })
 
   it.each(hostile)('of %s is read in short steps as a submission, in a list and in lines', (_, write) => {
     for (const [bytes, inLines] of [
-      [bytesOf(`[${write(4 * mebi)}]`), false],
-      [bytesOf(write(4 * mebi)), true],
+      [bytesOf(`[${write(4 * mebibyte)}]`), false],
+      [bytesOf(write(4 * mebibyte)), true],
     ] as const) {
-      atOnce(readSubmission(bytes, inLines, capacity, 8_192))
+      runToEnd(readSubmission(bytes, inLines, capacity, 8_192))
       expect(longestStep(readSubmission(bytes, inLines, capacity, 8_192))).toBeLessThan(60)
     }
   })
 
   it('lets others have turns while it is read', async () => {
-    let turns = 0
+    let eventLoopTurns = 0
     const counting = setInterval(() => {
-      turns += 1
+      eventLoopTurns += 1
     }, 1)
-    const { ok } = await inSlices(readJson(bytesOf(`[${list(18_000, at => `{"n\\u00${10 + (at % 80)}":"${'\\t'.repeat(20)}"}`)}]`)))
+    const { ok } = await runInTimeSlices(readJson(bytesOf(`[${list(18_000, at => `{"n\\u00${10 + (at % 80)}":"${'\\t'.repeat(20)}"}`)}]`)))
     clearInterval(counting)
     expect(ok).toBe(true)
-    expect(turns).toBeGreaterThan(1)
+    expect(eventLoopTurns).toBeGreaterThan(1)
   })
 })
 

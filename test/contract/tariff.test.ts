@@ -5,7 +5,7 @@ import { readShape } from '../../services/contract/read-shape.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
 import { tariffCreate, tariffDelete, tariffToWire, tariffUpdate } from '../../services/contract/tariff.ts'
 import { readTariffDraft, tariffCreation } from '../../services/contract/tariff-draft.ts'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
 
 const allDay = (rate: unknown) => [
@@ -16,15 +16,15 @@ const body = { location_id: 'loc_1', direction: 'IMPORT', type: 'COMMODITY', sch
 /** Read a body as it comes from the wire, so that numbers keep their text. */
 const read = (text: string) => {
   const parsed: Result<unknown> = parseJson(new TextEncoder().encode(text))
-  return parsed.ok ? judge(parsed.value) : parsed
+  return parsed.ok ? verify(parsed.value) : parsed
 }
 
-const judge = (sent: unknown) => {
+const verify = (sent: unknown) => {
   const shaped = readShape(tariffCreation, sent, 'body')
-  return shaped.ok ? atOnce(readTariffDraft(shaped.value)) : shaped
+  return shaped.ok ? runToEnd(readTariffDraft(shaped.value)) : shaped
 }
 
-const written = (...tariff: Parameters<typeof tariffToWire>) => atOnce(tariffToWire(...tariff))
+const written = (...tariff: Parameters<typeof tariffToWire>) => runToEnd(tariffToWire(...tariff))
 
 describe('the body that creates a tariff', () => {
   it('reads prices from their text, to the ninth decimal and without a float', () => {
@@ -115,7 +115,7 @@ describe('the body that creates a tariff', () => {
     ],
     ['no schedule', { schedule: [] }, 'schedule_invalid', 'schedule'],
   ])('refuses %s', (_, change, code, field) => {
-    expect(judge({ ...body, ...change })).toMatchObject({ ok: false, refusal: { code, field } })
+    expect(verify({ ...body, ...change })).toMatchObject({ ok: false, refusal: { code, field } })
   })
 })
 

@@ -1,43 +1,43 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { judgeFailing, type LaneOutcome, laneOutcomes, slideWindow } from '../../services/cost-worker/failing-share.ts'
+import { decideOnFailures, type PartitionOutcome, partitionOutcomes, slideWindow } from '../../services/cost-worker/failing-share.ts'
 import { hexId } from '../suites/cost-rows.ts'
 
-const step = (seen: readonly string[], ...failing: readonly string[]): LaneOutcome => ({ seen, failing: new Set(failing) })
-const places = (count: number, prefix = 'l'): readonly string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
-const half = { share: 0.5, least: 3 }
+const step = (seen: readonly string[], ...failing: readonly string[]): PartitionOutcome => ({ seen, failing: new Set(failing) })
+const locationIds = (count: number, prefix = 'l'): readonly string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
+const half = { share: 0.5, minLocations: 3 }
 
 describe('the share of failing locations', () => {
   it('stops a lane above the share, and tells how many fail', () => {
-    const window = [step(places(7), ...places(4))]
-    expect(judgeFailing(window, half)).toMatchObject({
+    const window = [step(locationIds(7), ...locationIds(4))]
+    expect(decideOnFailures(window, half)).toMatchObject({
       kind: 'stop',
       failing: 4,
       seen: 7,
       reason: expect.stringContaining('4 of the last 7'),
     })
-    expect(judgeFailing([step(places(8), ...places(4))], half)).toEqual({ kind: 'go on' })
+    expect(decideOnFailures([step(locationIds(8), ...locationIds(4))], half)).toEqual({ kind: 'go on' })
   })
 
   it('lets few locations fail, whatever share they are', () => {
-    expect(judgeFailing([step(places(2), ...places(2))], half)).toEqual({ kind: 'go on' })
-    expect(judgeFailing([step(places(3), ...places(3))], half)).toMatchObject({ kind: 'stop' })
-    expect(judgeFailing([], { share: 0, least: 0 })).toEqual({ kind: 'go on' })
+    expect(decideOnFailures([step(locationIds(2), ...locationIds(2))], half)).toEqual({ kind: 'go on' })
+    expect(decideOnFailures([step(locationIds(3), ...locationIds(3))], half)).toMatchObject({ kind: 'stop' })
+    expect(decideOnFailures([], { share: 0, minLocations: 0 })).toEqual({ kind: 'go on' })
   })
 
   it('counts a location once, however often it fails, and as well once it is well again', () => {
     const often = Array.from({ length: 50 }, () => step(['bad'], 'bad'))
-    expect(judgeFailing(often, half)).toEqual({ kind: 'go on' })
-    const healed = [step(places(4), ...places(4)), step(['l0', 'l1'])]
-    expect(judgeFailing(healed, half)).toEqual({ kind: 'go on' })
-    expect(judgeFailing(healed.toReversed(), half)).toMatchObject({ kind: 'stop', failing: 4 })
+    expect(decideOnFailures(often, half)).toEqual({ kind: 'go on' })
+    const healed = [step(locationIds(4), ...locationIds(4)), step(['l0', 'l1'])]
+    expect(decideOnFailures(healed, half)).toEqual({ kind: 'go on' })
+    expect(decideOnFailures(healed.toReversed(), half)).toMatchObject({ kind: 'stop', failing: 4 })
   })
 
   it('forgets what lies behind the window', () => {
-    let window = [step(places(4), ...places(4))] as readonly LaneOutcome[]
+    let window = [step(locationIds(4), ...locationIds(4))] as readonly PartitionOutcome[]
     for (let i = 0; i < 3; i += 1) window = slideWindow(window, step([`later${i}`]), { steps: 3 })
     expect(window).toHaveLength(3)
-    expect(judgeFailing(window, half)).toEqual({ kind: 'go on' })
+    expect(decideOnFailures(window, half)).toEqual({ kind: 'go on' })
   })
 
   it('never stops at a share of 1, and never below the least number', () => {
@@ -47,8 +47,8 @@ describe('the share of failing locations', () => {
     })
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 8 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(10), (window, share, least) => {
-        expect(judgeFailing(window, { share: 1, least })).toEqual({ kind: 'go on' })
-        const verdict = judgeFailing(window, { share, least })
+        expect(decideOnFailures(window, { share: 1, minLocations: least })).toEqual({ kind: 'go on' })
+        const verdict = decideOnFailures(window, { share, minLocations: least })
         const last = new Map(window.flatMap(({ seen, failing }) => seen.map(id => [id, failing.has(id)] as const)))
         const failing = [...last.values()].filter(fails => fails).length
         expect(verdict.kind === 'stop').toBe(failing > 0 && failing >= least && failing > share * last.size)
@@ -62,7 +62,7 @@ describe('what a step met', () => {
   const entry = (locationId: string, partition: number) => ({
     record: { locationId },
     origin: {
-      lane: { topic: 'meter.records.v1' as const, partition },
+      assignment: { topic: 'meter.records.v1' as const, partition },
       message: { offset: 0, timestamp: 0, key: '', headers: {}, value: Buffer.alloc(0) },
     },
   })
@@ -72,7 +72,7 @@ describe('what a step met', () => {
   ])
 
   it('is told lane by lane; a location fails where none of its records is settled', () => {
-    const met = laneOutcomes(records, [{ entry: entry(one, 0) }, { entry: entry(two, 1) }], [])
+    const met = partitionOutcomes(records, [{ entry: entry(one, 0) }, { entry: entry(two, 1) }], [])
     expect(met).toEqual(
       new Map([
         [0, step([one])],
@@ -80,7 +80,7 @@ describe('what a step met', () => {
       ]),
     )
     expect(
-      laneOutcomes(
+      partitionOutcomes(
         records,
         [one, one].map(id => ({ entry: entry(id, 0) })),
         [],
@@ -95,8 +95,8 @@ describe('what a step met', () => {
       { ...chunk, key: hexId('bat_', 1) },
       { ...chunk, position: 4 },
     ]
-    expect(laneOutcomes(new Map(), [], [chunk, chunk, ...others])).toEqual(new Map([[0, step([three], three)]]))
-    expect(laneOutcomes(new Map(), [], others)).toEqual(new Map())
-    expect(laneOutcomes(records, [], [{ ...chunk, key: `${hexId('acc_', 1)}/${one}` }]).get(0)).toEqual(step([one]))
+    expect(partitionOutcomes(new Map(), [], [chunk, chunk, ...others])).toEqual(new Map([[0, step([three], three)]]))
+    expect(partitionOutcomes(new Map(), [], others)).toEqual(new Map())
+    expect(partitionOutcomes(records, [], [{ ...chunk, key: `${hexId('acc_', 1)}/${one}` }]).get(0)).toEqual(step([one]))
   })
 })

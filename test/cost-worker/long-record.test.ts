@@ -1,33 +1,33 @@
 import { describe, expect, it } from 'vitest'
-import { rowOf, settleInTurns } from '../../services/cost-worker/settle.ts'
+import { costInSteps, rowOf } from '../../services/cost-worker/settle.ts'
 import { costRecord } from '../../services/domain/cost/cost-record.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
-import type { Hours } from '../../services/domain/tariff/tariff.ts'
+import type { TimeBand } from '../../services/domain/tariff/tariff.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
-import { inTurns } from '../../services/platform/event-loop-turn.ts'
-import type { HeldPricing } from '../../services/platform/pricing-book.ts'
+import type { CachedPricing } from '../../services/platform/pricing-book.ts'
+import { runInTimeSlices } from '../../services/platform/time-slices.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
-import { cpuTime } from '../support/cpu-time.ts'
+import { cpuTimeMs } from '../support/cpu-time.ts'
 import { pricing, tariff } from '../support/oracle/tables.ts'
 
-const day = 86_400_000
+const dayMs = 86_400_000
 const start = Date.UTC(2024, 0, 1)
 
 /** So many bands a day; no two neighbours cost the same. */
-const bandsOf = (count: number): Hours[] =>
+const bandsOf = (count: number): TimeBand[] =>
   Array.from({ length: count }, (_, index) => ({
     validFrom: (index * 86_400) / count,
     validTo: ((index + 1) * 86_400) / count,
     rate: [{ fixed: BigInt(index + 1) * 1_000n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }],
   }))
 
-const heldOf = (bands: number): HeldPricing => {
+const cachedPricingOf = (bands: number): CachedPricing => {
   const of = tariff([], {
     id: hexId('trf_', 7),
     schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours: bandsOf(bands) }] }],
   })
-  const snapshot = compileSnapshot(pricing('UTC', [of]), pricingPool())
+  const snapshot = compileSnapshot(pricing('UTC', [of]), createPricingPool())
   return { snapshot, accountId: hexId('acc_', 1), revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null }
 }
 
@@ -36,7 +36,7 @@ const entryOf = (days: number) => {
   return {
     record: {
       ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const, recordId },
-      ...{ start, end: start + days * day, energy: 123_456_789_012_345n, confidence: 1_000_000 },
+      ...{ start, end: start + days * dayMs, energy: 123_456_789_012_345n, confidence: 1_000_000 },
       ...{ sessionReferenceId: null, recordReferenceId: null },
     },
     part: { accountId, liveMode, batchId, receivedAt },
@@ -45,15 +45,15 @@ const entryOf = (days: number) => {
 }
 
 describe('a long record', () => {
-  const held = heldOf(288)
+  const cachedPricing = cachedPricingOf(288)
 
   it('is stored as one that is costed at once, byte for byte, among rows of few pieces', async () => {
     const entry = entryOf(30)
-    const whole = rowOf(entry, costRecord(held.snapshot, entry.record), held)
-    const { row } = await inTurns(settleInTurns(entry, held))
+    const whole = rowOf(entry, costRecord(cachedPricing.snapshot, entry.record), cachedPricing)
+    const { row } = await runInTimeSlices(costInSteps(entry, cachedPricing))
     expect(whole.pieces.length).toBe(30 * 288)
     expect([row.pieces.length, row.packed?.count]).toEqual([0, 30 * 288])
-    const small = rowOf(entryOf(1), costRecord(held.snapshot, entryOf(1).record), held)
+    const small = rowOf(entryOf(1), costRecord(cachedPricing.snapshot, entryOf(1).record), cachedPricing)
     for (const others of [[], [small], [costRow(), small]]) {
       const block = meterCostBlock([...others, row, ...others, row])
       expect(block).toEqual(meterCostBlock([...others, whole, ...others, whole]))
@@ -62,17 +62,17 @@ describe('a long record', () => {
 
   it('may be interrupted after each of its days', () => {
     let stops = 0
-    const work = settleInTurns(entryOf(30), held)
+    const work = costInSteps(entryOf(30), cachedPricing)
     for (let step = work.next(); step.done !== true; step = work.next()) stops += 1
     expect(stops).toBe(30)
   })
 
   it('holds the thread for some milliseconds at a time', () => {
-    const work = settleInTurns(entryOf(120), heldOf(1_440))
+    const work = costInSteps(entryOf(120), cachedPricingOf(1_440))
     const times: number[] = []
     for (let isDone = false; !isDone; ) {
       times.push(
-        cpuTime(() => {
+        cpuTimeMs(() => {
           isDone = work.next().done === true
         }),
       )
@@ -83,12 +83,12 @@ describe('a long record', () => {
   })
 
   it('takes time in proportion to its pieces, of which a year of minutes has the most', () => {
-    const large = heldOf(1_440)
+    const large = cachedPricingOf(1_440)
     const timeOf = (days: number): number =>
       Math.min(
         ...[0, 1, 2].map(() =>
-          cpuTime(() => {
-            const work = settleInTurns(entryOf(days), large)
+          cpuTimeMs(() => {
+            const work = costInSteps(entryOf(days), large)
             for (let step = work.next(); step.done !== true; step = work.next());
           }),
         ),

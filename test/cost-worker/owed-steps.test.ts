@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest'
-import { endPortion, type OwedStep, owedStep, owedSteps } from '../../services/cost-worker/owed-steps.ts'
-import type { StepAccount } from '../../services/cost-worker/step.ts'
+import { finishSlowTask, type PendingStep, pendingStep, pendingSteps } from '../../services/cost-worker/owed-steps.ts'
+import type { StepSummary } from '../../services/cost-worker/step.ts'
 import type { ChunkHeaders } from '../../services/platform/log/chunk-headers.ts'
-import type { Lane } from '../../services/platform/log/log.ts'
+import type { Assignment } from '../../services/platform/log/log.ts'
 
-const lane = (partition: number): Lane => ({ topic: 'meter.records.v1', partition }) as Lane
+const lane = (partition: number): Assignment => ({ topic: 'meter.records.v1', partition }) as Assignment
 const chunk = (chunkId: string): ChunkHeaders => ({ generation: 1, chunkId, batches: [] })
-const account = (chunkId: string): StepAccount => ({
-  ...{ lanes: new Map(), submissions: [], chunks: [chunk(chunkId)], unreadable: [], poison: [] },
+const account = (chunkId: string): StepSummary => ({
+  ...{ partitionCounts: new Map(), submissions: [], chunks: [chunk(chunkId)], unreadableChunks: [], poison: [] },
 })
 
 const openSteps = () => {
-  const steps = owedSteps()
+  const steps = pendingSteps()
   /** A step that read the lanes up to `next`; `slow`: of these accounts one portion each is under way, in a lane. */
-  const add = (id: string, next: Readonly<Record<number, number>>, slow: Readonly<Record<string, number>> = {}): OwedStep => {
-    const reached = Object.entries(next).map(([partition, offset]) => ({ lane: lane(Number(partition)), next: offset }))
-    const step = owedStep(account(id), reached)
+  const add = (id: string, next: Readonly<Record<number, number>>, slow: Readonly<Record<string, number>> = {}): PendingStep => {
+    const reached = Object.entries(next).map(([partition, offset]) => ({ assignment: lane(Number(partition)), nextOffset: offset }))
+    const step = pendingStep(account(id), reached)
     for (const [accountId, partition] of Object.entries(slow)) {
-      step.slow.set(accountId, { left: 1, chunks: [chunk(`${id}/${accountId}`)], poison: [] })
-      step.slowLanes.set(partition, (step.slowLanes.get(partition) ?? 0) + 1)
+      step.slowByAccount.set(accountId, { remaining: 1, chunks: [chunk(`${id}/${accountId}`)], poison: [] })
+      step.slowTasksByPartition.set(partition, (step.slowTasksByPartition.get(partition) ?? 0) + 1)
     }
     steps.add(step)
     return step
   }
   /** What is told and committed now. */
   const settle = () => {
-    const { receipts, reached } = steps.due()
-    steps.receipted(receipts)
-    const ends = new Map(reached.map(({ lane: { partition }, next }) => [partition, next]))
-    for (const [partition, next] of ends) steps.committed(partition, next)
-    return [receipts.flatMap(({ step }) => step.chunks.map(({ chunkId }) => chunkId)), Object.fromEntries(ends)]
+    const { receipts, commitPoints: reached } = steps.findDue()
+    steps.markReceipted(receipts)
+    const ends = new Map(reached.map(({ assignment: { partition }, nextOffset: next }) => [partition, next]))
+    for (const [partition, next] of ends) steps.markCommitted(partition, next)
+    return [receipts.flatMap(({ summary: step }) => step.chunks.map(({ chunkId }) => chunkId)), Object.fromEntries(ends)]
   }
   return { steps, add, settle }
 }
@@ -53,9 +53,9 @@ describe('steps that are stored', () => {
     a.isStored = true
     b.isStored = true
     expect(settle()).toEqual([['a', 'b'], { 1: 8 }])
-    endPortion(a, 'y', 0)
+    finishSlowTask(a, 'y', 0)
     expect(settle()).toEqual([['a/y'], {}])
-    endPortion(a, 'x', 0)
+    finishSlowTask(a, 'x', 0)
     expect(settle()).toEqual([['a/x'], { 0: 9 }])
     expect(steps.isEmpty()).toBe(true)
   })
@@ -63,7 +63,7 @@ describe('steps that are stored', () => {
   it('tell of no slow work before the rest of its step is stored, for a batch may have both', () => {
     const { add, settle } = openSteps()
     const a = add('a', { 0: 5 }, { x: 0 })
-    endPortion(a, 'x', 0)
+    finishSlowTask(a, 'x', 0)
     expect(settle()).toEqual([[], {}])
     a.isStored = true
     expect(settle()).toEqual([['a', 'a/x'], { 0: 5 }])
@@ -73,9 +73,9 @@ describe('steps that are stored', () => {
     const { steps, add } = openSteps()
     const a = add('a', { 0: 5, 1: 3 })
     a.isStored = true
-    const { ended } = steps.due()
+    const { endedSteps: ended } = steps.findDue()
     steps.clear()
-    steps.committed(1, 3)
+    steps.markCommitted(1, 3)
     expect([...ended]).toEqual([0, 1].map(partition => [partition, [a]]))
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rowHold } from '../../services/cost-worker/row-hold.ts'
+import { rowBuffer } from '../../services/cost-worker/row-hold.ts'
 import type { CostPiece, MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import { costRow } from '../suites/cost-rows.ts'
 
@@ -12,40 +12,40 @@ const rowOf = (number: number, pieces: number): MeterCostRow => ({
 })
 const numbers = (rows: readonly MeterCostRow[]): readonly number[] => rows.map(({ priceRevision }) => Number(priceRevision))
 
-const open = (most: number) => {
+const open = (maxRows: number) => {
   const stored: (readonly number[])[] = []
-  const hold = rowHold(async rows => void stored.push(numbers(rows)), most)
-  return { stored, hold }
+  const buffer = rowBuffer(async rows => void stored.push(numbers(rows)), maxRows)
+  return { stored, hold: buffer }
 }
 
 describe('what a step has costed', () => {
   it('is stored in order as soon as its pieces are too many, and the rest is held', async () => {
-    const { stored, hold } = open(10)
-    expect(await hold.take([4, 5, 1, 30, 2].map((pieces, index) => rowOf(index, pieces)))).toBe(null)
+    const { stored, hold: buffer } = open(10)
+    expect(await buffer.addAll([4, 5, 1, 30, 2].map((pieces, index) => rowOf(index, pieces)))).toBe(null)
     expect(stored).toEqual([[0, 1, 2], [3]])
-    expect(numbers(hold.rows())).toEqual([4])
-    expect(hold.added()).toEqual({ rows: 5, pieces: 42 })
-    await hold.store()
-    await hold.store()
+    expect(numbers(buffer.rows())).toEqual([4])
+    expect(buffer.totals()).toEqual({ rows: 5, pieces: 42 })
+    await buffer.store()
+    await buffer.store()
     expect(stored).toEqual([[0, 1, 2], [3], [4]])
   })
 
   it('is let go where costing throws, but for what is stored and what came before', async () => {
-    const { stored, hold } = open(10)
-    expect(hold.add(rowOf(0, 1))).toBe(false)
+    const { stored, hold: buffer } = open(10)
+    expect(buffer.add(rowOf(0, 1))).toBe(false)
     function* failing(count: number) {
       for (let number = 1; number <= count; number += 1) yield rowOf(number, 4)
       throw new TypeError('broken')
     }
-    expect(await hold.take(failing(2))).toContain('broken')
-    expect(numbers(hold.rows())).toEqual([0])
-    expect(await hold.take(failing(4))).toContain('broken')
+    expect(await buffer.addAll(failing(2))).toContain('broken')
+    expect(numbers(buffer.rows())).toEqual([0])
+    expect(await buffer.addAll(failing(4))).toContain('broken')
     expect(stored).toEqual([[0, 1, 2, 3]])
-    expect(hold.rows()).toEqual([])
+    expect(buffer.rows()).toEqual([])
   })
 
   it('ends the step where the store is away', async () => {
-    const hold = rowHold(() => Promise.reject(new Error('away')), 1)
-    await expect(hold.take([rowOf(0, 1)])).rejects.toThrow('away')
+    const buffer = rowBuffer(() => Promise.reject(new Error('away')), 1)
+    await expect(buffer.addAll([rowOf(0, 1)])).rejects.toThrow('away')
   })
 })

@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { owedStep } from '../../services/cost-worker/owed-steps.ts'
-import type { LaneOrder } from '../../services/cost-worker/plan-orders.ts'
-import type { LaneRecord } from '../../services/cost-worker/settle.ts'
+import { pendingStep } from '../../services/cost-worker/owed-steps.ts'
+import type { ReceivedRequest } from '../../services/cost-worker/plan-orders.ts'
+import type { RecordToCost } from '../../services/cost-worker/settle.ts'
 import { type SlowBatch, slowWork } from '../../services/cost-worker/slow-work.ts'
-import { type Portion, splitStep } from '../../services/cost-worker/split-step.ts'
+import { type SlowTask, splitStep } from '../../services/cost-worker/split-step.ts'
 import type { Step } from '../../services/cost-worker/step.ts'
-import type { HeldPricing } from '../../services/platform/pricing-book.ts'
+import type { CachedPricing } from '../../services/platform/pricing-book.ts'
 import { hexId } from '../suites/cost-rows.ts'
 
-const day = 86_400_000
+const dayMs = 86_400_000
 const accounts = { a: hexId('acc_', 1), b: hexId('acc_', 2) }
 
 /** A record of some days at a location, told by its reference. */
-const recordOf = (accountId: string, locationId: string, days: number, reference: string): LaneRecord => ({
+const recordOf = (accountId: string, locationId: string, days: number, reference: string): RecordToCost => ({
   record: {
-    ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', start: 0, end: days * day, energy: 1n },
+    ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', start: 0, end: days * dayMs, energy: 1n },
     ...{ confidence: 1_000_000, sessionReferenceId: null, recordReferenceId: reference, recordId: reference },
   },
   part: { accountId, liveMode: true, batchId: `batch of ${reference}`, receivedAt: 0 },
   ...{ version: 1n, sourceVersion: 1n },
   origin: {
-    lane: { topic: 'meter.records.v1', partition: 3 },
+    assignment: { topic: 'meter.records.v1', partition: 3 },
     message: { offset: 0, timestamp: 0, key: '', value: Buffer.of(), headers: { chunk: 'c' } },
   },
 })
 
-const stepOf = (records: readonly LaneRecord[]): Step => ({
+const stepOf = (records: readonly RecordToCost[]): Step => ({
   records: Map.groupBy(records, ({ record }) => record.locationId),
   chunks: [
     {
@@ -35,10 +35,10 @@ const stepOf = (records: readonly LaneRecord[]): Step => ({
       })),
     },
   ],
-  ...{ lanes: new Map(), submissions: [], unreadable: [], readings: [], orders: [], poison: [] },
+  ...{ partitionCounts: new Map(), submissions: [], unreadableChunks: [], readings: [], requests: [], poison: [] },
 })
 
-const referencesOf = (records: ReadonlyMap<string, readonly LaneRecord[]>): readonly (string | null)[] =>
+const referencesOf = (records: ReadonlyMap<string, readonly RecordToCost[]>): readonly (string | null)[] =>
   [...records.values()].flat().map(({ record }) => record.recordReferenceId)
 
 describe('a step with work that takes long', () => {
@@ -47,7 +47,7 @@ describe('a step with work that takes long', () => {
   const other = recordOf(accounts.b, 'y', 1, 'other')
 
   it('leaves all that concerns its location to it, and the receipts of these records', () => {
-    const { fast, portions, slowChunks } = splitStep(stepOf([short, other, long]), () => false, new Set(['x']))
+    const { fast, slowTasks: portions, slowChunks } = splitStep(stepOf([short, other, long]), () => false, new Set(['x']))
     expect(referencesOf(fast.records)).toEqual(['other'])
     expect(portions.map(({ locationId, partition, records }) => [locationId, partition, records.length])).toEqual([['x', 3, 2]])
     expect(fast.chunks.flatMap(({ batches }) => batches.map(({ batchId }) => batchId))).toEqual(['batch of other'])
@@ -63,17 +63,17 @@ describe('a step with work that takes long', () => {
 })
 
 describe('slow work', () => {
-  const portionOf = (accountId: string, locationId: string, records: readonly LaneRecord[]): Portion => ({
-    ...{ accountId, locationId, partition: 0, records, readings: [], orders: [] },
+  const slowTaskOf = (accountId: string, locationId: string, records: readonly RecordToCost[]): SlowTask => ({
+    ...{ accountId, locationId, partition: 0, records, readings: [], requests: [] },
   })
-  const open = (held: () => HeldPricing | undefined = () => undefined) => {
-    const work = slowWork({ held })
-    const add = (...portions: readonly Portion[]): void =>
-      work.add({ portions, slowChunks: new Map() }, owedStep({ ...stepOf([]), chunks: [] }, []), Promise.resolve())
+  const open = (held: () => CachedPricing | undefined = () => undefined) => {
+    const work = slowWork({ cached: held })
+    const add = (...portions: readonly SlowTask[]): void =>
+      work.add({ slowTasks: portions, slowChunks: new Map() }, pendingStep({ ...stepOf([]), chunks: [] }, []), Promise.resolve())
     const take = (): readonly (string | null)[] | null => {
       const batch: SlowBatch | null = work.next()
       if (batch !== null) work.end(batch)
-      return batch === null ? null : referencesOf(batch.arrived.records)
+      return batch === null ? null : referencesOf(batch.input.records)
     }
     return { work, add, take }
   }
@@ -83,10 +83,10 @@ describe('slow work', () => {
     const records = (name: string, count: number) =>
       Array.from({ length: count }, (_, index) => recordOf(accounts.a, 'x', 9, `${name}${index}`))
     // Of unknown prices a record counts as 1,001 pieces: fifty are a batch.
-    add(portionOf(accounts.a, 'x', records('x', 120)))
-    add(portionOf(accounts.a, 'x', records('later', 1)), portionOf(accounts.a, 'z', [recordOf(accounts.a, 'z', 9, 'z')]))
+    add(slowTaskOf(accounts.a, 'x', records('x', 120)))
+    add(slowTaskOf(accounts.a, 'x', records('later', 1)), slowTaskOf(accounts.a, 'z', [recordOf(accounts.a, 'z', 9, 'z')]))
     expect(take()).toEqual(Array.from({ length: 50 }, (_, index) => `x${index}`))
-    add(portionOf(accounts.b, 'y', [recordOf(accounts.b, 'y', 9, 'y')]))
+    add(slowTaskOf(accounts.b, 'y', [recordOf(accounts.b, 'y', 9, 'y')]))
     const second = take()
     expect(second?.slice(0, 2)).toEqual(['z', 'y'])
     expect(second?.slice(2)).toEqual(Array.from({ length: 48 }, (_, index) => `x${index + 50}`))
@@ -97,14 +97,14 @@ describe('slow work', () => {
 
   it('takes three times as much as before of a location with tiers, for each batch may cause all before it to be costed again', () => {
     const plan = { commodity: { bandCount: 24 }, nonCommodity: null, market: null }
-    const eras = [{ from: 0, to: 365 * day, plan }]
+    const eras = [{ from: 0, to: 365 * dayMs, plan }]
     const heldWith = (tiered: boolean) => () =>
-      ({ snapshot: { directions: { IMPORT: { tiered: { COMMODITY: tiered, NON_COMMODITY: false }, eras } } } }) as unknown as HeldPricing
+      ({ snapshot: { directions: { IMPORT: { tiered: { COMMODITY: tiered, NON_COMMODITY: false }, eras } } } }) as unknown as CachedPricing
     // A record of 9 days counts as 9 × 24 + 1 = 217 pieces: 231 are a batch of 50,000.
     const sizesOf = (isTiered: boolean): readonly number[] => {
       const { add, take } = open(heldWith(isTiered))
       add(
-        portionOf(
+        slowTaskOf(
           accounts.a,
           'x',
           Array.from({ length: 1_000 }, (_, index) => recordOf(accounts.a, 'x', 9, `x${index}`)),
@@ -120,28 +120,28 @@ describe('slow work', () => {
 
   it('takes what steps brought of a location together, so that its orders become one', () => {
     const { work, add } = open()
-    const order = (id: string) => ({ order: { orderId: id } }) as LaneOrder
-    for (const id of ['one', 'two', 'three']) add({ ...portionOf(accounts.a, 'x', []), orders: [order(id)] })
-    expect(work.next()?.arrived.orders.map(one => one.order.orderId)).toEqual(['one', 'two', 'three'])
+    const order = (id: string) => ({ request: { orderId: id } }) as ReceivedRequest
+    for (const id of ['one', 'two', 'three']) add({ ...slowTaskOf(accounts.a, 'x', []), requests: [order(id)] })
+    expect(work.next()?.input.requests.map(one => one.request.orderId)).toEqual(['one', 'two', 'three'])
     expect(work.next()).toBeNull()
   })
 
   it('takes each identity once', () => {
     const { add, take } = open()
-    for (const _ of [1, 2]) add(portionOf(accounts.a, 'x', [recordOf(accounts.a, 'x', 9, 'same')]))
+    for (const _ of [1, 2]) add(slowTaskOf(accounts.a, 'x', [recordOf(accounts.a, 'x', 9, 'same')]))
     expect([take(), take(), take()]).toEqual([['same'], ['same'], null])
   })
 
   it.each([
-    ['records', { records: 1_000, ofAccount: 3, piecesOfAccount: 1_000 }],
-    ['pieces of records', { records: 1_000, ofAccount: 1_000, piecesOfAccount: 3 }],
+    ['records', { maxRecords: 1_000, maxRecordsPerAccount: 3, maxPiecesPerAccount: 1_000 }],
+    ['pieces of records', { maxRecords: 1_000, maxRecordsPerAccount: 1_000, maxPiecesPerAccount: 3 }],
   ])('tells which account has too many %s, until they are stored', (_, bounds) => {
-    const work = slowWork({ held: () => undefined }, bounds)
+    const work = slowWork({ cached: () => undefined }, bounds)
     const add = (accountId: string, count: number): void => {
       const records = Array.from({ length: count }, (_, index) => recordOf(accountId, 'x', 9, `${accountId}${index}`))
       work.add(
-        { portions: [portionOf(accountId, `x of ${accountId}`, records)], slowChunks: new Map() },
-        owedStep({ ...stepOf([]), chunks: [] }, []),
+        { slowTasks: [slowTaskOf(accountId, `x of ${accountId}`, records)], slowChunks: new Map() },
+        pendingStep({ ...stepOf([]), chunks: [] }, []),
         Promise.resolve(),
       )
     }

@@ -1,23 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Cluster, clustersOf, type LaneGroup } from '../../services/cost-worker/lane-group.ts'
+import { type ChangeSet, type RecostGroup, recostGroupsOf } from '../../services/cost-worker/lane-group.ts'
 import { recost } from '../../services/cost-worker/recost.ts'
-import type { LaneRecord } from '../../services/cost-worker/settle.ts'
-import { countAfter, isNear, settleNear, type TailCount } from '../../services/cost-worker/tail-count.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import type { RecordToCost } from '../../services/cost-worker/settle.ts'
+import { type AccumulatorTail, costNearTail, isNearTail, tailAfter } from '../../services/cost-worker/tail-count.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import { allDay, kwh, pricing, rate, tariff } from '../support/oracle/tables.ts'
 
 const tenant = { accountId: `acc_${'0'.repeat(23)}1`, liveMode: true }
-const held = {
-  snapshot: compileSnapshot(pricing('Europe/Berlin', [tariff(allDay([rate(0.1, 20), rate(0.3, 45), rate(0.7)]))]), pricingPool()),
+const cachedPricing = {
+  snapshot: compileSnapshot(pricing('Europe/Berlin', [tariff(allDay([rate(0.1, 20), rate(0.3, 45), rate(0.7)]))]), createPricingPool()),
   ...{ accountId: tenant.accountId, revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null },
 }
 const base = Date.parse('2026-03-10T00:00:00Z')
 
 /** A quarter hour of a device; `slot` counts from the base. */
-const recordOf = (slot: number, device: number, energy: bigint, version: bigint, confidence = 1_000_000): LaneRecord => ({
+const recordOf = (slot: number, device: number, energy: bigint, version: bigint, confidence = 1_000_000): RecordToCost => ({
   record: {
     ...{ locationId: 'loc_1', deviceId: `dev_${device}`, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
     ...{ start: base + slot * 900_000, end: base + (slot + 1) * 900_000, energy, confidence },
@@ -29,47 +29,47 @@ const recordOf = (slot: number, device: number, energy: bigint, version: bigint,
   origin: null,
 })
 
-const groupOf = (records: readonly LaneRecord[]): LaneGroup => ({
-  ...{ tenant, locationId: 'loc_1', direction: 'IMPORT', held, records, causes: [], hasEstimates: false },
+const groupOf = (records: readonly RecordToCost[]): ChangeSet => ({
+  ...{ tenant, locationId: 'loc_1', direction: 'IMPORT', cachedPricing, records, triggers: [], hasEstimates: false },
 })
 
 /** What is stored of a location, and what is held of it: the way of a worker with all its reads at hand. */
 const worker = () => {
   const stored = new Map<string, MeterCostRow>()
-  let count: TailCount | null = null
+  let count: AccumulatorTail | null = null
   const estimated = new Set<string | null>()
   const keep = (rows: readonly MeterCostRow[]): void => {
     for (const row of rows) if ((stored.get(row.recordId)?.version ?? 0n) <= row.version) stored.set(row.recordId, row)
   }
   /** Settle as far as so many rows; broken off, nothing else is kept. */
-  const settle = (records: readonly LaneRecord[], most = Number.POSITIVE_INFINITY): 'near' | 'far' | 'broken' => {
+  const settle = (records: readonly RecordToCost[], maxSteps = Number.POSITIVE_INFINITY): 'near' | 'far' | 'broken' => {
     for (const { record } of records) if (record.confidence < 1_000_000) estimated.add(record.deviceId)
     const hasEstimates = records.some(({ record }) => estimated.has(record.deviceId))
     const group = { ...groupOf(records), hasEstimates }
-    let left = most
+    let left = maxSteps
     const isBroken = (row: MeterCostRow): boolean => {
       left -= 1
       if (left >= 0) keep([row])
       else count = null
       return left < 0
     }
-    if (count !== null && !hasEstimates && isNear(count, records)) {
-      const rows = settleNear(group, records, count)
+    if (count !== null && !hasEstimates && isNearTail(count, records)) {
+      const rows = costNearTail(group, records, count)
       let next = rows.next()
       for (; next.done !== true; next = rows.next()) if (next.value !== null && isBroken(next.value)) return 'broken'
       count = next.value
       return 'near'
     }
-    const [cluster] = clustersOf(group) as [Cluster]
+    const [recostGroup] = recostGroupsOf(group) as [RecostGroup]
     const work = recost(
-      cluster,
+      recostGroup,
       [...stored.values()].filter(({ isDeleted }) => !isDeleted),
     )
     let step = work.next()
     while (step.done !== true) step = work.next()
     const recosted = step.value
     for (const row of recosted.rows) if (row !== null && isBroken(row)) return 'broken'
-    count = countAfter(group, cluster.span, recosted)
+    count = tailAfter(group, recostGroup.interval, recosted)
     return 'far'
   }
   const restart = (): void => {
@@ -84,14 +84,14 @@ const costsOf = (stored: ReadonlyMap<string, MeterCostRow>) =>
     .map(({ recordId, energy, cost }) => [recordId, energy, cost])
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 
-const arrivals = (slots: number, devices: number, most: { readonly records: number; readonly steps: number }) =>
+const arrivals = (slots: number, devices: number, maxSteps: { readonly records: number; readonly steps: number }) =>
   fc.array(
     fc.uniqueArray(fc.record({ slot: fc.nat(slots - 1), device: fc.nat(devices - 1), energy: fc.integer({ min: 0, max: 5_000 }) }), {
       selector: ({ slot, device }) => `${slot}/${device}`,
       minLength: 1,
-      maxLength: most.records,
+      maxLength: maxSteps.records,
     }),
-    { minLength: 2, maxLength: most.steps },
+    { minLength: 2, maxLength: maxSteps.steps },
   )
 
 /** Intervals of registers, each known by its start, in steps of which so many rows are stored at first. */
@@ -119,7 +119,7 @@ describe('records near the end of an accumulator', () => {
     fc.assert(
       fc.property(anySteps, steps => {
         const { settle, stored } = worker()
-        const last = new Map<string, LaneRecord>()
+        const last = new Map<string, RecordToCost>()
         let version = 0n
         for (const step of steps) {
           const records = step.map(({ slot, device, energy }) => recordOf(slot, device, kwh(energy / 1000), ++version))
@@ -140,11 +140,11 @@ describe('records near the end of an accumulator', () => {
     fc.assert(
       fc.property(shown, steps => {
         const { settle, restart, stored } = worker()
-        const last = new Map<string, LaneRecord>()
+        const last = new Map<string, RecordToCost>()
         let version = 0n
         for (const { intervals, most, isRestarted } of steps) {
           if (isRestarted) restart()
-          const records = intervals.map(({ slot, device, energy, length, isWithdrawn }): LaneRecord => {
+          const records = intervals.map(({ slot, device, energy, length, isWithdrawn }): RecordToCost => {
             const entry = recordOf(slot, device, isWithdrawn ? 0n : kwh(energy / 1000), ++version)
             const end = entry.record.start + (isWithdrawn ? 3 : length) * 900_000
             return { ...entry, record: { ...entry.record, end }, isWithdrawn }
@@ -156,8 +156,8 @@ describe('records near the end of an accumulator', () => {
           }
         }
         const inOrder = worker()
-        const living = [...last.values()].filter(({ isWithdrawn }) => isWithdrawn !== true)
-        if (living.length > 0) inOrder.settle(living)
+        const activeRecords = [...last.values()].filter(({ isWithdrawn }) => isWithdrawn !== true)
+        if (activeRecords.length > 0) inOrder.settle(activeRecords)
         expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
       }),
       { numRuns: 500 },
@@ -177,7 +177,7 @@ describe('records near the end of an accumulator', () => {
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 3, maxLength: 12 }), steps => {
         const { settle, stored } = worker()
-        const last = new Map<string, LaneRecord>()
+        const last = new Map<string, RecordToCost>()
         for (const [index, { device, slot, length, kilowattHours, isEstimate }] of steps.entries()) {
           // The third device has no estimates, so that its records are costed from the tail.
           const confidence = isEstimate && device < 2 ? 500_000 : 1_000_000
@@ -203,7 +203,7 @@ describe('records near the end of an accumulator', () => {
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 4, maxLength: 12 }), steps => {
         const { settle, stored } = worker()
-        const last = new Map<string, LaneRecord>()
+        const last = new Map<string, RecordToCost>()
         for (const [index, { device, slot, length, energy }] of steps.entries()) {
           const { record, ...entry } = recordOf(slot, device, kwh(energy), BigInt(index + 1))
           const start = monthEnd + slot * 900_000

@@ -1,5 +1,5 @@
 /** A source of chance that gives the same numbers for the same seed. */
-export type Chance = {
+export type Random = {
   /** At least 0 and below 1. */
   readonly fraction: () => number
   readonly between: (low: number, high: number) => number
@@ -14,7 +14,7 @@ const mix = (text: string): number => {
 }
 
 /** Make the chance of one thing: things of one seed do not share their numbers, so adding one leaves the others as they were. */
-export const chanceOf = (seed: number, thing: string): Chance => {
+export const seededRandom = (seed: number, thing: string): Random => {
   let state = mix(`${seed} ${thing}`)
   // mulberry32: one multiplication deep, even enough for load curves.
   const fraction = (): number => {

@@ -1,4 +1,4 @@
-import { chanceOf } from './chance.ts'
+import { seededRandom } from './chance.ts'
 import type { Site } from './fleet.ts'
 import { dayMs, hourMs, minuteMs, type Period, type Reading } from './reading.ts'
 
@@ -36,12 +36,12 @@ const powers = [22_000, 50_000, 150_000] as const
 export function* chargingReadings(site: Site, period: Period, seed: number): Iterable<Reading> {
   for (let charger = 1; charger <= site.chargers; charger += 1) {
     const device = `charger-${charger}`
-    const chance = chanceOf(seed, `${site.name} ${device}`)
+    const random = seededRandom(seed, `${site.name} ${device}`)
     const powerW = powers[(charger - 1) % powers.length] ?? powers[0]
     const end = period.start + period.days * dayMs
-    let at = period.start + chance.whole(0, 240) * minuteMs
+    let at = period.start + random.whole(0, 240) * minuteMs
     for (let number = 1; at < end; number += 1) {
-      const energyWh = Math.round(chance.between(0.12, 0.6) * (powerW > 22_000 ? 75_000 : 45_000))
+      const energyWh = Math.round(random.between(0.12, 0.6) * (powerW > 22_000 ? 75_000 : 45_000))
       const session = `${site.name}-c${charger}-s${number}`
       let last = at
       for (const reading of chargingSession({ device, session, start: at, energyWh, powerW, stepMs: 5 * minuteMs })) {
@@ -49,7 +49,7 @@ export function* chargingReadings(site: Site, period: Period, seed: number): Ite
         last = reading.end
       }
       const hour = ((last - period.start) % dayMs) / hourMs
-      at = last + Math.round(chance.between(10, hour < 6 || hour > 21 ? 300 : 90)) * minuteMs
+      at = last + Math.round(random.between(10, hour < 6 || hour > 21 ? 300 : 90)) * minuteMs
     }
   }
 }

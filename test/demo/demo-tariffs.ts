@@ -1,4 +1,4 @@
-import { chanceOf } from './chance.ts'
+import { seededRandom } from './chance.ts'
 import type { SiteKind } from './fleet.ts'
 import { bell, hourMs, type Period } from './reading.ts'
 
@@ -64,11 +64,11 @@ export type MarketPrice = { readonly start: number; readonly end: number; readon
 
 /** Simulate a market of long summer days: a morning and an evening peak, and an afternoon in which the sun pushes prices below zero. */
 export const marketPrices = (period: Period, seed: number): readonly MarketPrice[] => {
-  const chance = chanceOf(seed, 'market')
+  const random = seededRandom(seed, 'market')
   return Array.from({ length: period.days * 24 }, (_, index) => {
     const hour = index % 24
     const value =
-      0.082 + 0.035 * bell(hour, 8, 1.6) + 0.078 * bell(hour, 20, 2.1) - 0.094 * bell(hour, 13.5, 3) + chance.between(-0.006, 0.006)
+      0.082 + 0.035 * bell(hour, 8, 1.6) + 0.078 * bell(hour, 20, 2.1) - 0.094 * bell(hour, 13.5, 3) + random.between(-0.006, 0.006)
     const start = period.start + index * hourMs
     return { start, end: start + hourMs, value: Math.round(value * 1e5) / 1e5 }
   })

@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util'
 import { CommandError, UsageError } from '../../services/command-line/command.ts'
 import { CallError, logIn, type ServiceClient } from '../../services/command-line/service-client.ts'
 import { readTarget } from '../../services/command-line/target.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { ConfigError } from '../../services/platform/config.ts'
-import { fewestLocations, planFleet } from './fleet.ts'
-import { type MadeFleet, makeFleet } from './make-fleet.ts'
+import { minLocations, planFleet } from './fleet.ts'
+import { type CreatedFleet, makeFleet } from './make-fleet.ts'
 import type { Period } from './reading.ts'
 import { reportBought, reportDearestSession, reportFactory, reportMarket, reportSolar } from './report.ts'
 import { planSubmissions, sendAll } from './send-readings.ts'
@@ -15,7 +15,7 @@ const help = `Simulates a fleet of homes, charging sites and factories against a
 
   npm run demo -- [--locations N] [--days N] [--seed N]
 
-  --locations N     Sites of the fleet, ${fewestLocations} to 10000 (100).
+  --locations N     Sites of the fleet, ${minLocations} to 10000 (100).
   --days N          Days of readings, 1 to 31 (1).
   --seed N          Another number gives other readings; the same one the same readings and costs (1).
   --base-url URL    Where the system answers; else as sandbox.json in the data folder says.
@@ -31,16 +31,16 @@ type Options = { readonly locations: number; readonly days: number; readonly see
 /** Midnight of Monday, 16 June 2025, in Central European summer time. */
 const firstDay = Date.UTC(2025, 5, 15, 22)
 
-const readNumber = (name: string, text: string, least: number, most: number): number => {
+const parseNumber = (name: string, text: string, min: number, max: number): number => {
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value < least || value > most)
-    throw new UsageError(`--${name} is a whole number from ${least} to ${most}, not "${text}"`)
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw new UsageError(`--${name} is a whole number from ${min} to ${max}, not "${text}"`)
   return value
 }
 
 const text = { type: 'string' } as const
 
-const readWords = (words: readonly string[]) => {
+const parseArguments = (args: readonly string[]) => {
   const options = {
     locations: text,
     days: text,
@@ -51,7 +51,7 @@ const readWords = (words: readonly string[]) => {
     help: { type: 'boolean', short: 'h' },
   } as const
   try {
-    return parseArgs({ args: [...words], options }).values
+    return parseArgs({ args: [...args], options }).values
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
   }
@@ -68,7 +68,7 @@ const connect = async (baseUrl: string, account: string, key: string): Promise<S
   }
 }
 
-const deliver = async (client: ServiceClient, fleet: MadeFleet, period: Period, seed: number, run: string) => {
+const deliver = async (client: ServiceClient, fleet: CreatedFleet, period: Period, seed: number, run: string) => {
   const plan = planSubmissions(fleet.sites, period, seed, run)
   const sending = showProgress('Sending', plan.records, 'records')
   let storing = sending
@@ -85,7 +85,7 @@ const deliver = async (client: ServiceClient, fleet: MadeFleet, period: Period, 
 }
 
 const simulate = async (client: ServiceClient, { locations, days, seed }: Options): Promise<void> => {
-  const run = `demo-${presentInstant().toString(36)}`
+  const run = `demo-${currentInstant().toString(36)}`
   const period: Period = { start: firstDay, days }
   print()
   print(
@@ -111,12 +111,12 @@ const simulate = async (client: ServiceClient, { locations, days, seed }: Option
 }
 
 const run = async (): Promise<void> => {
-  const given = readWords(process.argv.slice(2))
+  const given = parseArguments(process.argv.slice(2))
   if (given.help === true) return print(help)
   const options = {
-    locations: readNumber('locations', given.locations ?? '100', fewestLocations, 10_000),
-    days: readNumber('days', given.days ?? '1', 1, 31),
-    seed: readNumber('seed', given.seed ?? '1', 0, 2 ** 31),
+    locations: parseNumber('locations', given.locations ?? '100', minLocations, 10_000),
+    days: parseNumber('days', given.days ?? '1', 1, 31),
+    seed: parseNumber('seed', given.seed ?? '1', 0, 2 ** 31),
   }
   const target = readTarget({ options: { 'base-url': given['base-url'], account: given.account, key: given.key }, variables: process.env })
   await simulate(await connect(target.baseUrl, target.account, target.key), options)
@@ -126,8 +126,8 @@ try {
   await run()
 } catch (error) {
   const isUsage = error instanceof UsageError || error instanceof ConfigError
-  const isTold = isUsage || error instanceof CommandError || error instanceof CallError
-  const reason = error instanceof Error ? (isTold ? error.message : (error.stack ?? error.message)) : String(error)
+  const isExpectedError = isUsage || error instanceof CommandError || error instanceof CallError
+  const reason = error instanceof Error ? (isExpectedError ? error.message : (error.stack ?? error.message)) : String(error)
   process.stderr.write(`\ndemo: ${reason}\n`)
   process.exitCode = isUsage ? 2 : 1
 }

@@ -23,7 +23,7 @@ const chargersOf = (kind: SiteKind, place: number): number => {
   return kind === 'household' && place % 3 !== 0 ? 1 : 0
 }
 
-export const fewestLocations = siteKinds.length
+export const minLocations = siteKinds.length
 
 /** Plan a fleet of `locations` sites, at least one of each kind; the same number gives the same fleet. */
 export const planFleet = (locations: number): readonly Site[] => {

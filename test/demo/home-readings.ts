@@ -1,21 +1,21 @@
-import { type Chance, chanceOf } from './chance.ts'
+import { type Random, seededRandom } from './chance.ts'
 import { chargingSession } from './charging-readings.ts'
 import type { Site } from './fleet.ts'
 import { bell, dayMs, hourMs, type Period, purchase, quarters, type Reading } from './reading.ts'
 
 /** What a home draws in a quarter of an hour: a base, breakfast, dinner, and chance. */
-const homeDraw = (hour: number, size: number, chance: Chance): number =>
-  Math.round(size * (60 + 180 * bell(hour, 7.5, 1.2) + 330 * bell(hour, 19, 2) + 40 * chance.fraction()))
+const homeDraw = (hour: number, size: number, random: Random): number =>
+  Math.round(size * (60 + 180 * bell(hour, 7.5, 1.2) + 330 * bell(hour, 19, 2) + 40 * random.fraction()))
 
 /** A home's meter, and its car: on market prices it charges when the sun keeps prices low, else in the evening. */
 export function* homeReadings(site: Site, period: Period, seed: number): Iterable<Reading> {
-  const chance = chanceOf(seed, site.name)
-  const size = chance.between(0.6, 1.7)
-  for (const { at, hour } of quarters(period)) yield purchase(homeDraw(hour, size, chance), at)
+  const random = seededRandom(seed, site.name)
+  const size = random.between(0.6, 1.7)
+  for (const { at, hour } of quarters(period)) yield purchase(homeDraw(hour, size, random), at)
   if (site.chargers === 0) return
   for (let day = 0; day < period.days; day += 1) {
-    const hour = site.kind === 'market' ? chance.between(11.5, 13.5) : chance.between(17, 20.5)
-    const energyWh = Math.round(chance.between(6_000, 32_000))
+    const hour = site.kind === 'market' ? random.between(11.5, 13.5) : random.between(17, 20.5)
+    const energyWh = Math.round(random.between(6_000, 32_000))
     const start = period.start + day * dayMs + Math.round(hour * 60) * (hourMs / 60)
     yield* chargingSession({
       device: 'charger-1',
@@ -41,14 +41,14 @@ const solarYield = (hour: number, peakWp: number, cloud: number): number => {
  * The site's meter tells what is bought, used from the roof and sold; the battery tells what goes into it and out of it.
  */
 export function* solarReadings(site: Site, period: Period, seed: number): Iterable<Reading> {
-  const chance = chanceOf(seed, site.name)
-  const size = chance.between(0.8, 1.9)
-  const peakWp = chance.between(5_000, 12_000)
-  const battery: Battery = { capacityWh: chance.whole(5, 13) * 1_000, quarterWh: 1_250, chargeWh: 1_000 }
-  let cloud = chance.between(0.5, 1)
+  const random = seededRandom(seed, site.name)
+  const size = random.between(0.8, 1.9)
+  const peakWp = random.between(5_000, 12_000)
+  const battery: Battery = { capacityWh: random.whole(5, 13) * 1_000, quarterWh: 1_250, chargeWh: 1_000 }
+  let cloud = random.between(0.5, 1)
   for (const { at, hour } of quarters(period)) {
-    cloud = Math.min(1, Math.max(0.25, cloud + chance.between(-0.08, 0.08)))
-    yield* solarQuarter(at, homeDraw(hour, size, chance), solarYield(hour, peakWp, cloud), battery)
+    cloud = Math.min(1, Math.max(0.25, cloud + random.between(-0.08, 0.08)))
+    yield* solarQuarter(at, homeDraw(hour, size, random), solarYield(hour, peakWp, cloud), battery)
   }
 }
 

@@ -2,31 +2,34 @@ import type { ServiceClient } from '../../services/command-line/service-client.t
 import { writeInstant } from '../../services/domain/instant.ts'
 import { marketPrices, tariffsOf } from './demo-tariffs.ts'
 import { type Site, type SiteKind, siteKinds } from './fleet.ts'
-import { askPatiently, inParallel } from './patience.ts'
+import { inParallel, requestWithRetries } from './patience.ts'
 import type { Period } from './reading.ts'
 
-type Made = { readonly id: string }
+type CreatedObject = { readonly id: string }
 
 /** A site with the ids that the service gave it; devices by their name at the site. */
-export type MadeSite = Site & { readonly locationId: string; readonly deviceIds: ReadonlyMap<string, string> }
+export type CreatedSite = Site & { readonly locationId: string; readonly deviceIds: ReadonlyMap<string, string> }
 
 /** A fleet in the service: one customer for each kind of site. */
-export type MadeFleet = { readonly customers: Readonly<Record<SiteKind, string>>; readonly sites: readonly MadeSite[] }
+export type CreatedFleet = { readonly customers: Readonly<Record<SiteKind, string>>; readonly sites: readonly CreatedSite[] }
 
-type Making = { readonly client: ServiceClient; readonly run: string; readonly period: Period; readonly seed: number }
+type FleetInput = { readonly client: ServiceClient; readonly run: string; readonly period: Period; readonly seed: number }
 
 const width = 12
-const mostPrices = 10_000
+const maxPrices = 10_000
 
-const makeMarket = async ({ client, run, period, seed }: Making): Promise<string> => {
-  const { id } = await askPatiently<Made>(client, 'POST', '/markets', { display_name: `Demo market ${run}`, currency_code: 'EUR' })
+const makeMarket = async ({ client, run, period, seed }: FleetInput): Promise<string> => {
+  const { id } = await requestWithRetries<CreatedObject>(client, 'POST', '/markets', {
+    display_name: `Demo market ${run}`,
+    currency_code: 'EUR',
+  })
   const prices = marketPrices(period, seed).map(({ start, end, value }) => ({
     start_time: writeInstant(start),
     end_time: writeInstant(end),
     value,
   }))
-  for (let from = 0; from < prices.length; from += mostPrices) {
-    await askPatiently(client, 'PUT', `/markets/${id}/prices`, prices.slice(from, from + mostPrices))
+  for (let from = 0; from < prices.length; from += maxPrices) {
+    await requestWithRetries(client, 'PUT', `/markets/${id}/prices`, prices.slice(from, from + maxPrices))
   }
   return id
 }
@@ -36,8 +39,8 @@ const devicesOf = ({ kind, chargers }: Site): readonly string[] => [
   ...Array.from({ length: chargers }, (_, place) => `charger-${place + 1}`),
 ]
 
-const makeSite = async ({ client, run, period }: Making, site: Site, customerId: string, marketId: string): Promise<MadeSite> => {
-  const location = await askPatiently<Made>(client, 'POST', '/locations', {
+const makeSite = async ({ client, run, period }: FleetInput, site: Site, customerId: string, marketId: string): Promise<CreatedSite> => {
+  const location = await requestWithRetries<CreatedObject>(client, 'POST', '/locations', {
     reference_id: `${run}-${site.name}`,
     customer_id: customerId,
     postal_address: site.address,
@@ -45,30 +48,30 @@ const makeSite = async ({ client, run, period }: Making, site: Site, customerId:
   })
   for (const tariff of tariffsOf[site.kind]) {
     const contract = { location_id: location.id, contract_start_date: writeInstant(period.start) }
-    await askPatiently<Made>(client, 'POST', '/tariffs', { ...tariff, ...contract })
+    await requestWithRetries<CreatedObject>(client, 'POST', '/tariffs', { ...tariff, ...contract })
   }
   const deviceIds = new Map<string, string>()
   for (const name of devicesOf(site)) {
-    const device = await askPatiently<Made>(client, 'POST', '/devices', { reference_id: `${run}-${site.name}-${name}` })
+    const device = await requestWithRetries<CreatedObject>(client, 'POST', '/devices', { reference_id: `${run}-${site.name}-${name}` })
     deviceIds.set(name, device.id)
   }
   return { ...site, locationId: location.id, deviceIds }
 }
 
 /** Make a planned fleet in the service: a market with prices, customers, locations at their addresses, tariffs, devices. */
-export const makeFleet = async (making: Making, sites: readonly Site[], onMade: (count: number) => void): Promise<MadeFleet> => {
-  const { client, run } = making
-  const marketId = await makeMarket(making)
+export const makeFleet = async (input: FleetInput, sites: readonly Site[], onCreated: (count: number) => void): Promise<CreatedFleet> => {
+  const { client, run } = input
+  const marketId = await makeMarket(input)
   const ids = await inParallel(siteKinds, width, kind =>
-    askPatiently<Made>(client, 'POST', '/customers', { reference_id: `${run}-${kind}` }),
+    requestWithRetries<CreatedObject>(client, 'POST', '/customers', { reference_id: `${run}-${kind}` }),
   )
   const customers = Object.fromEntries(siteKinds.map((kind, place) => [kind, ids[place]?.id ?? ''])) as Record<SiteKind, string>
   let count = 0
-  const made = await inParallel(sites, width, async site => {
-    const one = await makeSite(making, site, customers[site.kind], marketId)
+  const create = await inParallel(sites, width, async site => {
+    const one = await makeSite(input, site, customers[site.kind], marketId)
     count += 1
-    onMade(count)
+    onCreated(count)
     return one
   })
-  return { customers, sites: made }
+  return { customers, sites: create }
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refusalOf, type ServiceClient } from '../../services/command-line/service-client.ts'
 
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 /** Call for a success, and call again for up to a minute while the service asks for patience (429, 503). Throws `CallError`. */
-export const askPatiently = async <T>(client: ServiceClient, method: string, path: string, body?: unknown): Promise<T> => {
-  for (const deadline = performance.now() + patienceMs; ; ) {
+export const requestWithRetries = async <T>(client: ServiceClient, method: string, path: string, body?: unknown): Promise<T> => {
+  for (const deadline = performance.now() + timeoutMs; ; ) {
     const answer = await client.call<T>(method, path, body)
     if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body
     const isBusy = answer.status === 429 || answer.status === 503
@@ -15,29 +15,29 @@ export const askPatiently = async <T>(client: ServiceClient, method: string, pat
 }
 
 /** Do a piece of work for each item, at most `width` at a time, and give the results in the order of the items. Throws the first error. */
-export const inParallel = async <Item, Made>(
+export const inParallel = async <Item, Result>(
   items: Iterable<Item>,
   width: number,
-  work: (item: Item) => Promise<Made>,
-): Promise<readonly Made[]> => {
-  const made: Made[] = []
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> => {
+  const results: Result[] = []
   const queue = items[Symbol.iterator]()
   let next = 0
   let failed = false
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (;;) {
-      const place = next
+      const index = next
       const { done, value } = queue.next()
       if (done || failed) return
       next += 1
       try {
-        made[place] = await work(value)
+        results[index] = await work(value)
       } catch (error) {
         failed = true
         throw error
       }
     }
   }
-  await Promise.all(Array.from({ length: width }, lane))
-  return made
+  await Promise.all(Array.from({ length: width }, worker))
+  return results
 }

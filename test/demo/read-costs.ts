@@ -1,8 +1,8 @@
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
 import { dearestPrice } from './demo-tariffs.ts'
-import type { MadeFleet, MadeSite } from './make-fleet.ts'
-import { askPatiently, inParallel } from './patience.ts'
+import type { CreatedFleet, CreatedSite } from './make-fleet.ts'
+import { inParallel, requestWithRetries } from './patience.ts'
 import { dayMs, type Period } from './reading.ts'
 import type { SentSession } from './send-readings.ts'
 
@@ -31,7 +31,7 @@ const spanOf = ({ start, days }: Period) => ({ start_time: writeInstant(start), 
 
 /** Read what an object's energy of one kind cost in the period. */
 export const readCost = async (client: ServiceClient, objectId: string, flow: keyof typeof flows, period: Period): Promise<Cost> => {
-  const { data } = await askPatiently<EnergyCost>(client, 'POST', `/costs/interval/${objectId}?${flows[flow]}`, spanOf(period))
+  const { data } = await requestWithRetries<EnergyCost>(client, 'POST', `/costs/interval/${objectId}?${flows[flow]}`, spanOf(period))
   const [element] = data
   return {
     energyWh: element?.energy.value ?? 0,
@@ -41,7 +41,7 @@ export const readCost = async (client: ServiceClient, objectId: string, flow: ke
 }
 
 /** Read what each kind of site bought. */
-export const readBought = async (client: ServiceClient, { customers }: MadeFleet, period: Period) => {
+export const readBought = async (client: ServiceClient, { customers }: CreatedFleet, period: Period) => {
   const kinds = Object.entries(customers)
   const costs = await inParallel(kinds, kinds.length, ([, id]) => readCost(client, id, 'bought', period))
   return new Map(kinds.map(([kind], place) => [kind, costs[place] ?? { energyWh: 0, cost: 0, unpricedRecords: 0 }]))
@@ -50,7 +50,7 @@ export const readBought = async (client: ServiceClient, { customers }: MadeFleet
 export type CostedSession = SentSession & { readonly cost: number; readonly start: string; readonly end: string }
 
 const readSession = async (client: ServiceClient, session: SentSession): Promise<CostedSession> => {
-  const { data } = await askPatiently<EnergyCost>(client, 'POST', `/costs/session/${session.reference}`)
+  const { data } = await requestWithRetries<EnergyCost>(client, 'POST', `/costs/session/${session.reference}`)
   const [element] = data
   if (element === undefined) throw new Error(`session ${session.reference} has no cost`)
   return { ...session, cost: element.tariff.cost.value, start: element.start_time, end: element.end_time }
@@ -79,10 +79,10 @@ export const dearestSession = async (client: ServiceClient, sessions: readonly S
 export type TierPart = { readonly hour: number; readonly price: number; readonly energyWh: number; readonly cost: number }
 
 /** Read why the first day of a site cost what it cost: one part for each hour and tier, in the order of time. */
-export const readTiers = async (client: ServiceClient, { locationId }: MadeSite, { start }: Period): Promise<readonly TierPart[]> => {
+export const readTiers = async (client: ServiceClient, { locationId }: CreatedSite, { start }: Period): Promise<readonly TierPart[]> => {
   const { start_time: from, end_time: to } = spanOf({ start, days: 1 })
   const path = `/meters/records?location_id=${locationId}&start_time=${from}&end_time=${to}&limit=100`
-  const { data } = await askPatiently<RecordList>(client, 'GET', path)
+  const { data } = await requestWithRetries<RecordList>(client, 'GET', path)
   const parts = new Map<string, TierPart>()
   for (const piece of data.flatMap(({ pieces }) => pieces)) {
     const hour = Math.floor((Date.parse(piece.start_time) - start) / 3_600_000)

@@ -1,7 +1,7 @@
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import { factoryTiers, marketPrices } from './demo-tariffs.ts'
 import { type SiteKind, siteKinds } from './fleet.ts'
-import type { MadeFleet } from './make-fleet.ts'
+import type { CreatedFleet } from './make-fleet.ts'
 import { type Cost, dearestSession, readBought, readCost, readTiers, type TierPart } from './read-costs.ts'
 import type { Period } from './reading.ts'
 import type { SentSession } from './send-readings.ts'
@@ -18,7 +18,7 @@ const titles: Readonly<Record<SiteKind, string>> = {
 const nothing: Cost = { energyWh: 0, cost: 0, unpricedRecords: 0 }
 
 /** What each kind of site bought, and all of them together. */
-export const reportBought = async (client: ServiceClient, fleet: MadeFleet, period: Period): Promise<void> => {
+export const reportBought = async (client: ServiceClient, fleet: CreatedFleet, period: Period): Promise<void> => {
   const costs = await readBought(client, fleet, period)
   const rows = siteKinds.map(kind => {
     const { energyWh, cost } = costs.get(kind) ?? nothing
@@ -38,7 +38,7 @@ export const reportBought = async (client: ServiceClient, fleet: MadeFleet, peri
 }
 
 /** What the roofs were worth: used at home, sold, and kept in batteries for the evening. */
-export const reportSolar = async (client: ServiceClient, { customers }: MadeFleet, period: Period): Promise<void> => {
+export const reportSolar = async (client: ServiceClient, { customers }: CreatedFleet, period: Period): Promise<void> => {
   const [sold, ownRoof, fromBattery, bought] = await Promise.all([
     readCost(client, customers.solar, 'sold', period),
     readCost(client, customers.solar, 'ownRoof', period),
@@ -80,7 +80,7 @@ export const reportDearestSession = async (client: ServiceClient, sessions: read
   )
 }
 
-const tierLooks = [
+const tierStyles = [
   { colour: 'cyan', full: '█' },
   { colour: 'green', full: '▓' },
   { colour: 'yellow', full: '░' },
@@ -89,15 +89,15 @@ const tierLooks = [
 const chartWidth = 40
 
 /** The first factory's first day by the hour, and how its price falls as the tiers fill. */
-export const reportFactory = async (client: ServiceClient, { sites }: MadeFleet, period: Period): Promise<void> => {
+export const reportFactory = async (client: ServiceClient, { sites }: CreatedFleet, period: Period): Promise<void> => {
   const factory = sites.find(({ kind }) => kind === 'factory')
   if (factory === undefined) return
   const parts = await readTiers(client, factory, period)
   heading('A factory by the hour', `${factory.address.city}, first day; the pieces of GET /meters/records`)
   const hours = Array.from({ length: 24 }, (_, hour) => parts.filter(part => part.hour === hour))
-  const mostWh = Math.max(...hours.map(energyOf))
+  const maxWh = Math.max(...hours.map(energyOf))
   for (const [hour, ofHour] of hours.entries()) {
-    const lengths = ofHour.map(({ energyWh }) => Math.round((energyWh / mostWh) * chartWidth))
+    const lengths = ofHour.map(({ energyWh }) => Math.round((energyWh / maxWh) * chartWidth))
     const bars = ofHour.map(({ price }, place) => tierBar(price, lengths[place] ?? 0)).join('')
     const gap = ' '.repeat(Math.max(0, chartWidth + 1 - lengths.reduce((sum, length) => sum + length, 0)))
     const cost = ofHour.reduce((sum, part) => sum + part.cost, 0)
@@ -111,7 +111,7 @@ export const reportFactory = async (client: ServiceClient, { sites }: MadeFleet,
       const ofTier = parts.filter(({ price }) => price === fixed)
       const cost = ofTier.reduce((sum, part) => sum + part.cost, 0)
       const bound = to === undefined ? 'above' : `up to ${whole(to)} kWh`
-      return [`${tierLooks[place]?.full ?? ''} ${bound}`, `${(fixed * 100).toFixed(1)} ct`, energyText(energyOf(ofTier)), money(cost)]
+      return [`${tierStyles[place]?.full ?? ''} ${bound}`, `${(fixed * 100).toFixed(1)} ct`, energyText(energyOf(ofTier)), money(cost)]
     }),
   )
 }
@@ -119,6 +119,6 @@ export const reportFactory = async (client: ServiceClient, { sites }: MadeFleet,
 const energyOf = (parts: readonly TierPart[]): number => parts.reduce((sum, part) => sum + part.energyWh, 0)
 
 const tierBar = (price: number, length: number): string => {
-  const look = tierLooks[factoryTiers.findIndex(({ fixed }) => fixed === price)] ?? tierLooks[0]
-  return paint(look.colour, look.full.repeat(length))
+  const style = tierStyles[factoryTiers.findIndex(({ fixed }) => fixed === price)] ?? tierStyles[0]
+  return paint(style.colour, style.full.repeat(length))
 }

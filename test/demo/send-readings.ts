@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import type { MeterBatchWire } from '../../services/contract/meter-batch.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
-import type { MadeSite } from './make-fleet.ts'
-import { askPatiently, inParallel } from './patience.ts'
+import type { CreatedSite } from './make-fleet.ts'
+import { inParallel, requestWithRetries } from './patience.ts'
 import type { Period, Reading } from './reading.ts'
 import { siteReadings } from './site-readings.ts'
 
-const recordsASubmission = 500
+const recordsPerSubmission = 500
 const width = 8
 const pollMs = 40
-const storedWithinMs = 120_000
+const storeTimeoutMs = 120_000
 
 /** What became of the readings; times in ms from the first submission. */
 export type Delivery = { readonly records: number; readonly acceptedMs: number; readonly storedMs: number }
 
 /** A session as it was sent. */
-export type SentSession = { readonly reference: string; readonly site: MadeSite; readonly device: string; readonly energyWh: number }
+export type SentSession = { readonly reference: string; readonly site: CreatedSite; readonly device: string; readonly energyWh: number }
 
 export type Plan = { readonly submissions: readonly string[]; readonly records: number; readonly sessions: readonly SentSession[] }
 
 /** Write a reading as the record that is sent. */
-export const recordOf = (reading: Reading, site: Pick<MadeSite, 'locationId' | 'deviceIds'>, run: string) => ({
+export const recordOf = (reading: Reading, site: Pick<CreatedSite, 'locationId' | 'deviceIds'>, run: string) => ({
   location_id: site.locationId,
   ...(reading.device === null ? {} : { device_id: site.deviceIds.get(reading.device) }),
   ...(reading.session === null ? {} : { session_reference_id: `${run}-${reading.session}` }),
@@ -34,7 +34,7 @@ export const recordOf = (reading: Reading, site: Pick<MadeSite, 'locationId' | '
 })
 
 /** Simulate the fleet and write its submissions before the first is sent, so that the rate is that of the service. */
-export const planSubmissions = (sites: readonly MadeSite[], period: Period, seed: number, run: string): Plan => {
+export const planSubmissions = (sites: readonly CreatedSite[], period: Period, seed: number, run: string): Plan => {
   const submissions: string[] = []
   const sessions = new Map<string, SentSession>()
   let records = 0
@@ -47,7 +47,7 @@ export const planSubmissions = (sites: readonly MadeSite[], period: Period, seed
     for (const reading of siteReadings(site, period, seed)) {
       waiting.push(JSON.stringify(recordOf(reading, site, run)))
       records += 1
-      if (waiting.length === recordsASubmission) flush()
+      if (waiting.length === recordsPerSubmission) flush()
       if (reading.session === null) continue
       const reference = `${run}-${reading.session}`
       const energyWh = (sessions.get(reference)?.energyWh ?? 0) + reading.energyWh
@@ -59,15 +59,15 @@ export const planSubmissions = (sites: readonly MadeSite[], period: Period, seed
 }
 
 const submit = async (client: ServiceClient, submission: string): Promise<MeterBatchWire> => {
-  const batch = await askPatiently<MeterBatchWire>(client, 'PUT', '/meters/interval', submission)
+  const batch = await requestWithRetries<MeterBatchWire>(client, 'PUT', '/meters/interval', submission)
   const [failed] = batch.failed_records
   if (failed !== undefined) throw new Error(`record ${failed.record_num} of ${batch.id} was refused: ${failed.error}`)
   return batch
 }
 
 const awaitStored = async (client: ServiceClient, batch: MeterBatchWire): Promise<void> => {
-  for (const deadline = performance.now() + storedWithinMs; ; await sleep(pollMs)) {
-    const { records_processed: stored, failed_records: failed } = await askPatiently<MeterBatchWire>(
+  for (const deadline = performance.now() + storeTimeoutMs; ; await sleep(pollMs)) {
+    const { records_processed: stored, failed_records: failed } = await requestWithRetries<MeterBatchWire>(
       client,
       'GET',
       `/meters/batch?batch_id=${batch.id}`,

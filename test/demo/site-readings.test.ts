@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readMeterRecord } from '../../services/contract/meter-record.ts'
 import { recordIdentityText } from '../../services/domain/identifier.ts'
 import { marketPrices } from './demo-tariffs.ts'
-import { fewestLocations, planFleet, siteKinds } from './fleet.ts'
+import { minLocations, planFleet, siteKinds } from './fleet.ts'
 import { dayMs, type Period, type Reading } from './reading.ts'
 import { recordOf } from './send-readings.ts'
 import { siteReadings } from './site-readings.ts'
@@ -20,7 +20,7 @@ const groupedBy = (list: readonly Reading[], keyOf: (reading: Reading) => unknow
 describe('the simulated fleet', () => {
   it('has as many sites as asked for, of every kind, each with a name of its own', () => {
     fc.assert(
-      fc.property(fc.integer({ min: fewestLocations, max: 500 }), locations => {
+      fc.property(fc.integer({ min: minLocations, max: 500 }), locations => {
         const sites = planFleet(locations)
         expect(sites).toHaveLength(locations)
         expect(new Set(sites.map(({ name }) => name)).size).toBe(locations)
@@ -38,15 +38,15 @@ describe('the simulated fleet', () => {
   it('sends records that are all taken, none of them twice', () => {
     const identities = new Set<string>()
     let count = 0
-    for (const [place, list] of readings.entries()) {
-      const hex = (kind: string, number: number) => `${kind}_${String(place * 10 + number).padStart(24, '0')}`
+    for (const [index, list] of readings.entries()) {
+      const hex = (kind: string, number: number) => `${kind}_${String(index * 10 + number).padStart(24, '0')}`
       const deviceIds = new Map(
         ['battery', 'charger-1', 'charger-2', 'charger-3', 'charger-4'].map((name, number) => [name, hex('dev', number)]),
       )
       const site = { locationId: hex('loc', 0), deviceIds }
       for (const reading of list) {
         const read = readMeterRecord(recordOf(reading, site, 'demo-1'), 'current', period.start + 30 * dayMs)
-        if (!read.ok) throw new Error(`${fleet[place]?.name}: ${read.refusal.message}`)
+        if (!read.ok) throw new Error(`${fleet[index]?.name}: ${read.refusal.message}`)
         identities.add(recordIdentityText({ ...read.value, accountId: 'acc_1', liveMode: false }))
         count += 1
       }
@@ -62,8 +62,8 @@ describe('the simulated fleet', () => {
         list.filter(({ session }) => session !== null),
         ({ device }) => device,
       )) {
-        for (const [place, reading] of ofCharger.entries()) {
-          if (reading.end <= reading.start || reading.start < (ofCharger[place - 1]?.end ?? period.start)) overlaps.push(reading)
+        for (const [index, reading] of ofCharger.entries()) {
+          if (reading.end <= reading.start || reading.start < (ofCharger[index - 1]?.end ?? period.start)) overlaps.push(reading)
         }
       }
     }
@@ -72,8 +72,8 @@ describe('the simulated fleet', () => {
 
   it('never buys and sells at once under a solar roof, and takes no more from a battery than it holds', () => {
     const wrong: unknown[] = []
-    for (const [place, list] of readings.entries()) {
-      if (fleet[place]?.kind !== 'solar') continue
+    for (const [index, list] of readings.entries()) {
+      if (fleet[index]?.kind !== 'solar') continue
       let chargeWh = 1_000
       for (const ofQuarter of groupedBy(list, ({ start }) => start)) {
         const bought = ofQuarter.some(({ tariff, device }) => tariff === 'IMPORT' && device === null)

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { operations } from '../../services/contract/operations.ts'
 import { environment, roles } from '../../services/platform/config.ts'
 import { artefacts } from '../support/kafka/artefacts.ts'
-import { startWords } from '../support/running-system.ts'
+import { startArgs } from '../support/running-system.ts'
 import { drainSeconds, packageFile, read, readCompose, type Service } from './deploy-files.ts'
 import { gatewayOperations, pathsOf } from './gateway-paths.ts'
 
@@ -104,7 +104,7 @@ describe('the image', () => {
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)?.[1]).not.toBe('0')
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)).not.toBe(null)
     const words: readonly string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? '[]')
-    expect(words).toEqual(['node', ...startWords().map(word => word.replace('services/', '/app/services/'))])
+    expect(words).toEqual(['node', ...startArgs().map(word => word.replace('services/', '/app/services/'))])
     expect(dockerfile).toMatch(/^HEALTHCHECK .* CMD \["node", "\/app\/deploy\/healthcheck\.mjs"\]$/m)
   })
 
@@ -127,15 +127,15 @@ describe('the image', () => {
     ['is well where the service is live', 200, 0],
     ['is not where it is not', 503, 1],
   ])('%s', async (_, status, code) => {
-    const asked: string[] = []
+    const requestedPaths: string[] = []
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      requestedPaths.push(request.url ?? '')
       response.writeHead(status).end('{}')
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
     const { port } = server.address() as AddressInfo
     expect(await healthOf(port)).toBe(code)
-    expect(asked).toEqual(['/health/live'])
+    expect(requestedPaths).toEqual(['/health/live'])
     server.closeAllConnections()
     await new Promise(resolve => server.close(resolve))
     expect(await healthOf(port)).toBe(1)

@@ -8,9 +8,9 @@ import { freePorts } from '../support/kafka/java-process.ts'
 
 const run = promisify(execFile)
 
-const isThere = (...words: readonly string[]): boolean => {
+const isAvailable = (...args: readonly string[]): boolean => {
   try {
-    execFileSync('docker', words, { stdio: 'ignore', timeout: 20_000 })
+    execFileSync('docker', args, { stdio: 'ignore', timeout: 20_000 })
     return true
   } catch {
     return false
@@ -19,9 +19,9 @@ const isThere = (...words: readonly string[]): boolean => {
 
 /** Why a test with Docker is left out, said once for each need; null where it runs. */
 export const skippedWithoutDocker = (needed: 'compose' | 'engine'): string | null => {
-  const missing = !isThere('compose', 'version')
+  const missing = !isAvailable('compose', 'version')
     ? 'there is no Docker Compose on this machine'
-    : needed === 'engine' && !isThere('info')
+    : needed === 'engine' && !isAvailable('info')
       ? 'no Docker engine answers on this machine'
       : null
   if (missing !== null) process.stderr.write(`skipped: tests with Docker (${needed}): ${missing}\n`)
@@ -40,8 +40,8 @@ export const openProject = async () => {
     ...['FRONT_PORT', 'PROMETHEUS_PORT', 'GRAFANA_PORT'].map((port, index) => `${port}=${ports[index]}`),
   ]
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
-  const compose = async (...words: readonly string[]): Promise<string> => {
-    const all = ['compose', '-f', 'deploy/compose.yaml', '-p', name, '--env-file', file, ...words]
+  const compose = async (...args: readonly string[]): Promise<string> => {
+    const all = ['compose', '-f', 'deploy/compose.yaml', '-p', name, '--env-file', file, ...args]
     return (await run('docker', all, { maxBuffer: 64 * 1_048_576 })).stdout
   }
   return {

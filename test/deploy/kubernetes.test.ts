@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml'
 import { topicsCommand } from '../../services/command-line/topics-command.ts'
 import { operations } from '../../services/contract/operations.ts'
 import { environment, roles } from '../../services/platform/config.ts'
-import { healthPages } from '../../services/platform/http/pages.ts'
+import { healthRoutes } from '../../services/platform/http/pages.ts'
 import { topics } from '../../services/platform/log/log.ts'
 import { drainSeconds, type Labels, type Manifest, type ProbeName, packageFile, readManifests } from './deploy-files.ts'
 import { gatewayOperations, pathsOf } from './gateway-paths.ts'
@@ -37,9 +37,9 @@ describe('the manifests', () => {
 
   it.each(deployments.map(one => [one.metadata.name, one] as const))('%s: is probed and scraped where it answers', (_, one) => {
     const container = containerOf(one)
-    const paths = healthPages([], []).map(({ path }) => path)
-    const asked = probes.map(name => container[name]?.httpGet)
-    expect(asked.filter(probe => probe === undefined || !paths.includes(probe.path) || probe.port !== 'http')).toEqual([])
+    const paths = healthRoutes([], []).map(({ path }) => path)
+    const requests = probes.map(name => container[name]?.httpGet)
+    expect(requests.filter(probe => probe === undefined || !paths.includes(probe.path) || probe.port !== 'http')).toEqual([])
     expect(container.livenessProbe?.httpGet.path).toBe('/health/live')
     const { WATTLEDGER_PORT: port, WATTLEDGER_METRICS_PORT: metricsPort } = environment.parse({})
     expect(container.ports).toEqual([
@@ -76,12 +76,12 @@ describe('the manifests', () => {
     expect(budgets.map(({ metadata, spec }) => [metadata.name, selectedBy(spec.selector.matchLabels)]).sort()).toEqual(
       [...roles].sort().map(role => [role, [role]]),
     )
-    const leastOf = (role: string): number => {
+    const minReplicasOf = (role: string): number => {
       const scaler = ofKind('HorizontalPodAutoscaler').find(({ spec }) => spec.scaleTargetRef.name === role)
       return scaler?.spec.minReplicas ?? deployments.find(({ metadata }) => metadata.name === role)?.spec.replicas ?? 1
     }
     for (const { metadata, spec } of budgets) {
-      expect(leastOf(metadata.name), metadata.name).toBeGreaterThan(spec.minAvailable ?? 1)
+      expect(minReplicasOf(metadata.name), metadata.name).toBeGreaterThan(spec.minAvailable ?? 1)
       expect(spec.maxUnavailable ?? 1).toBe(1)
     }
   })
@@ -107,7 +107,7 @@ describe('the manifests', () => {
     const [scaler] = ofKind('ScaledObject')
     const [trigger] = scaler?.spec.triggers ?? []
     expect(trigger?.metadata['topic']).toBe('meter.records.v1')
-    expect(topics['meter.records.v1'].keptFor).toContain(trigger?.metadata['consumerGroup'])
+    expect(topics['meter.records.v1'].retainedForGroups).toContain(trigger?.metadata['consumerGroup'])
     const words = jobs.flatMap(one => containerOf(one).command ?? [])
     expect(scaler?.spec.maxReplicaCount).toBe(Number(words[words.indexOf('--partitions') + 1]))
     const config = ofKind('ConfigMap')[0]?.data

@@ -23,10 +23,10 @@ const withoutText = (expr: string): string => expr.replaceAll(/"(?:[^"\\]|\\.)*"
 /** Tell which bracket of an expression is not closed, or closes nothing; null where all do. */
 export const unbalanced = (expr: string): string | null => {
   const open: string[] = []
-  for (const [place, character] of [...withoutText(expr)].entries()) {
+  for (const [index, character] of [...withoutText(expr)].entries()) {
     const end = closing[character]
     if (end !== undefined) open.push(end)
-    else if (Object.values(closing).includes(character) && open.pop() !== character) return `${character} at ${place} closes nothing`
+    else if (Object.values(closing).includes(character) && open.pop() !== character) return `${character} at ${index} closes nothing`
   }
   return open.length === 0 ? null : `${open.at(-1)} is missing`
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openBulk } from '../audit/bulk/run-bulk.ts'
-import { OptionError, readOptions } from '../audit/options.ts'
+import { OptionError, parseOptions } from '../audit/options.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
 
 const limitMs = 240_000
@@ -9,19 +9,19 @@ describe.skipIf(skippedWithout('own broker') !== null)('records that are sent on
   it('are there once, with the right energy and cost, while workers come and go and a gateway is killed', {
     timeout: limitMs,
   }, async () => {
-    const options = readOptions(['--bulk', '--records', '12000', '--kills', '1', '--locations', '5', '--connections', '2', '--seed', '12'])
+    const options = parseOptions(['--bulk', '--records', '12000', '--kills', '1', '--locations', '5', '--connections', '2', '--seed', '12'])
     if (options === null) throw new OptionError('asks for help')
     await using audit = await openBulk(options, () => undefined)
     await audit.load()
-    const { differences, expected, found, receipts, days } = await audit.judge()
-    const { harms, visits, sent, uncertain, records, repeated, seconds } = audit.progress
+    const { differences, expected, found, receipts, days } = await audit.verify()
+    const { faults, workerChanges: visits, sent, uncertain, records, repeated, seconds } = audit.progress
     process.stdout.write(
-      `${records} records and ${repeated} again in ${Math.round(seconds)} s: ${JSON.stringify({ harms, visits, sent, uncertain })}\n`,
+      `${records} records and ${repeated} again in ${Math.round(seconds)} s: ${JSON.stringify({ harms: faults, visits, sent, uncertain })}\n`,
     )
     expect(differences).toEqual([])
     expect(expected).toBeGreaterThanOrEqual(12_000)
     expect(found).toBe(expected)
-    expect(harms).toEqual(['gateway killed'])
+    expect(faults).toEqual(['gateway killed'])
     expect(visits.stops + visits.kills).toBe(visits.joins)
     expect(visits.joins).toBeGreaterThan(1)
     expect(repeated).toBeGreaterThan(records)

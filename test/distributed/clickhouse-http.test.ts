@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { openClickHouseHttp } from '../../services/platform/clickhouse/clickhouse-http.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
-import { rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import { rowsInInterval } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
 import { type ClickHouseFront, openClickHouseFront } from '../support/clickhouse-front.ts'
@@ -19,7 +19,7 @@ let db: ClickHouse
 beforeAll(async () => {
   front = await openClickHouseFront()
   const access = { user: 'ledger', password: 'pass word', database: 'default', ca: null, isReplicated: false }
-  db = openClickHouseHttp({ url: front.url, ...access, requestMs: 2_000 })
+  db = openClickHouseHttp({ url: front.url, ...access, requestTimeoutMs: 2_000 })
 })
 afterAll(async () => {
   await db.close()
@@ -49,12 +49,12 @@ describe('the engine over HTTP', () => {
     const rows = [costRow(), costRow({ recordId: hexId('', 2), start: 1_790_003_600_000 })]
     await db.insert(meterCostBlock(rows))
     const tenant = { accountId: hexId('acc_', 1), liveMode: true }
-    const read = await Array.fromAsync(rowsOfSpan(db, tenant, { locationIds: [hexId('loc_', 1)] }, { from: 0, to: 4_000_000_000_000 }))
+    const read = await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [hexId('loc_', 1)] }, { from: 0, to: 4_000_000_000_000 }))
     expect(read.flat()).toEqual(rows)
   })
 
   it('sends the settings of inserts in their statement', () => {
-    const insert = front.asked.find(sql => sql.startsWith('INSERT INTO meter_cost '))
+    const insert = front.statements.find(sql => sql.startsWith('INSERT INTO meter_cost '))
     expect(insert).toMatch(/SETTINGS .*insert_deduplicate=0.* FORMAT Native$/)
   })
 
@@ -62,38 +62,38 @@ describe('the engine over HTTP', () => {
     ['refuses for want of memory', 'refuse', 'clickhouse_busy'],
     ['does not answer', 'hang', 'clickhouse_away'],
     ['cuts the connection', 'cut', 'clickhouse_away'],
-  ] as const)('fails retriable where the server %s, and goes on afterwards', async (_, mood, code) => {
-    front.mood = mood
+  ] as const)('fails retriable where the server %s, and goes on afterwards', async (_, fault, code) => {
+    front.fault = fault
     await expect(db.rows('SELECT 1')).rejects.toMatchObject({ code, retriable: true })
     await expect(db.insert(meterCostBlock([costRow()]))).rejects.toMatchObject({ code, retriable: true })
-    front.mood = 'well'
+    front.fault = 'well'
     expect(await db.rows('SELECT 1')).toEqual([[1]])
   })
 
   it('closes within seconds while an insert hangs, which fails then', async () => {
     const other = openClickHouseHttp({ url: front.url, user: 'ledger', password: '', database: 'default', ca: null, isReplicated: false })
-    front.mood = 'hang'
+    front.fault = 'hang'
     const inserted = other.insert(meterCostBlock([costRow()]))
     const failed = expect(inserted).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
-    const askedAt = performance.now()
+    const startedAt = performance.now()
     await other.close()
     await failed
-    expect(performance.now() - askedAt).toBeLessThan(6_000)
-    front.mood = 'well'
+    expect(performance.now() - startedAt).toBeLessThan(6_000)
+    front.fault = 'well'
   })
 
   it('waits for a slow server', async () => {
-    front.mood = 'slow'
+    front.fault = 'slow'
     expect(await db.rows('SELECT 2')).toEqual([[2]])
-    front.mood = 'well'
+    front.fault = 'well'
   })
 
   it('may have stored what was cut off after the work: the same rows again change nothing', async () => {
     const rows = meterCostBlock([costRow({ recordId: hexId('', 3), start: 1_710_000_000_000 })])
     const before = await stored()
-    front.mood = 'cut after'
+    front.fault = 'cut after'
     await expect(db.insert(rows)).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
-    front.mood = 'well'
+    front.fault = 'well'
     expect(await stored()).toBe(before + 1)
     await db.insert(rows)
     expect(await stored()).toBe(before + 1)
@@ -104,15 +104,15 @@ describe('the engine over HTTP', () => {
   })
 })
 
-type Asked = { readonly sql: string; readonly settings: URLSearchParams }
+type ReceivedStatement = { readonly sql: string; readonly settings: URLSearchParams }
 
 /** A server of a cluster, as far as its protocol goes: it notes what it is asked, and answers lines, or an error of the engine by its number. */
 const openReplica = async (answer: { lines?: string; errorNumber?: number }) => {
-  const asked: Asked[] = []
+  const statements: ReceivedStatement[] = []
   const server = createServer(async (request, response) => {
     const settings = new URL(request.url ?? '/', 'http://replica').searchParams
     const body = await buffer(request)
-    asked.push({ sql: settings.get('query') ?? body.toString(), settings })
+    statements.push({ sql: settings.get('query') ?? body.toString(), settings })
     if (answer.errorNumber === undefined) return void response.end(answer.lines ?? '')
     response.writeHead(500, { 'x-clickhouse-exception-code': `${answer.errorNumber}` })
     response.end(`Code: ${answer.errorNumber}. DB::Exception: it is so. (SOME_ERROR) (version 0)`)
@@ -125,7 +125,7 @@ const openReplica = async (answer: { lines?: string; errorNumber?: number }) => 
     server.closeAllConnections()
     server.close()
   }
-  return { asked, replicated, [Symbol.asyncDispose]: stop }
+  return { asked: statements, replicated, [Symbol.asyncDispose]: stop }
 }
 
 // What copies do with these settings only a cluster can show: the engine in process makes no replicated tables.

@@ -45,14 +45,14 @@ describe.skipIf(skippedWithout('registry') !== null)('a real registry', { timeou
 describe('a registry that is away', () => {
   /** A registry that answers with `status`, and counts. */
   const answering = async (status: number, body: unknown) => {
-    const asked: IncomingMessage[] = []
+    const requests: IncomingMessage[] = []
     const server = createServer((request, response) => {
-      asked.push(request)
+      requests.push(request)
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    return { url, asked, [Symbol.asyncDispose]: async () => void server.close() }
+    return { url, asked: requests, [Symbol.asyncDispose]: async () => void server.close() }
   }
 
   it('pauses its callers, retriable, and is asked again', async () => {

@@ -25,8 +25,8 @@ let cluster: Cluster
 describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a login', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     const key = join(folder, 'key.pem')
-    const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-days', '2']
-    execFileSync('openssl', [...words, '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'], { stdio: 'ignore' })
+    const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-days', '2']
+    execFileSync('openssl', [...args, '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'], { stdio: 'ignore' })
     writeFileSync(pair, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'))
     const stores = {
       'ssl.keystore.type': 'PEM',
@@ -55,20 +55,20 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
 
   const addressWith = (password: string, caFile: string | null, mechanism: SaslMechanism = 'PLAIN'): KafkaAddress =>
     kafkaAddress({
-      ...{ brokers: cluster.brokers, prefix: '', tls: true, caFile, sessionMs: 3_000 },
+      ...{ brokers: cluster.brokers, prefix: '', tls: true, caFile, sessionTimeoutMs: 3_000 },
       sasl: { mechanism, username: 'app', password },
     })
 
   /** Append words and read the newest ones back by a group of their own. */
-  const throughLog = async (address: KafkaAddress, words: string): Promise<readonly string[]> => {
+  const throughLog = async (address: KafkaAddress, args: string): Promise<readonly string[]> => {
     await ensureTopics(address, plan)
     const log = await openKafkaLog({ address, now: () => Date.now() })
-    const offset = await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from(words), headers: {} })
+    const offset = await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from(args), headers: {} })
     const { promise, resolve } = Promise.withResolvers<readonly StoredMessage[]>()
     await log.subscribe(
       'meter.records.v1',
-      words.replaceAll(' ', '-'),
-      lane => void lane.read({ maxMessages: offset + 1, maxBytes: 1_000 }).then(resolve),
+      args.replaceAll(' ', '-'),
+      assignment => void assignment.read({ maxMessages: offset + 1, maxBytes: 1_000 }).then(resolve),
     )
     const read = (await promise).map(({ value }) => value.toString())
     await log.close()
@@ -96,8 +96,8 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
     'are written to and read from by %s, and refuse a wrong password',
     async mechanism => {
       await enrol(mechanism, 'salted')
-      const words = `words by ${mechanism}`
-      expect(await throughLog(addressWith('salted', certificate, mechanism), words)).toEqual([words])
+      const args = `words by ${mechanism}`
+      expect(await throughLog(addressWith('salted', certificate, mechanism), args)).toEqual([args])
       await expect(ensureTopics(addressWith('secret', certificate, mechanism), plan)).rejects.toMatchObject({ code: 'log_away' })
     },
   )

@@ -10,7 +10,7 @@ describe('appends that no broker takes', () => {
   /** An appender where nothing listens. */
   const open = async () => {
     const [port] = await freePorts(1)
-    const options = { appendMs: 100, sendMs: 900, mostWaitingBytes: 1_000 }
+    const options = { appendTimeoutMs: 100, sendTimeoutMs: 900, maxWaitingBytes: 1_000 }
     const appender = openAppender({ address: plainAddress([`127.0.0.1:${port}`]), ...options })
     return {
       append: (bytes: number, partition = 0) =>
@@ -21,11 +21,11 @@ describe('appends that no broker takes', () => {
 
   it('are answered at their limit, hold their room while they are tried, and are given up after all', async () => {
     const { append, close } = await open()
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     await expect(append(600)).rejects.toMatchObject(away)
-    expect(performance.now() - askedAt).toBeLessThan(800)
+    expect(performance.now() - requestedAt).toBeLessThan(800)
     await expect(append(600)).rejects.toMatchObject({ code: 'log_full', retriable: true })
-    await sleep(askedAt + 1_500 - performance.now())
+    await sleep(requestedAt + 1_500 - performance.now())
     await expect(append(600)).rejects.toMatchObject(away)
     await close()
   })
@@ -33,9 +33,9 @@ describe('appends that no broker takes', () => {
   it('keep no other of their partition waiting: it is refused at once until their fate is known', async () => {
     const { append, close } = await open()
     const took = async (bytes: number, partition?: number): Promise<number> => {
-      const askedAt = performance.now()
+      const requestedAt = performance.now()
       await expect(append(bytes, partition)).rejects.toMatchObject(away)
-      return performance.now() - askedAt
+      return performance.now() - requestedAt
     }
     const startedAt = performance.now()
     expect(await took(100)).toBeGreaterThan(90)

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Lane, Log } from '../../services/platform/log/log.ts'
+import type { Assignment, Log } from '../../services/platform/log/log.ts'
 import { startCluster } from '../support/kafka/cluster.ts'
-import { judgeLog, writeUntil } from '../support/kafka/log-ledger.ts'
+import { verifyLog, writeUntil } from '../support/kafka/log-ledger.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { makeTopics } from '../support/kafka/test-log.ts'
-import { partitions, rounds, tellLedger, writeThrough } from '../support/kafka/write-through.ts'
+import { partitions, printLedger, rounds, writeDuring } from '../support/kafka/write-through.ts'
 
 const records = 'meter.records.v1'
 const none = { lost: [], doubled: [], disordered: [] }
@@ -22,20 +22,20 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
     const [node] = cluster.nodes
     const { open } = await makeTopics(cluster.brokers)
     const log = await open()
-    const ledger = await writeThrough(log, async () => {
+    const ledger = await writeDuring(log, async () => {
       node?.kill('SIGKILL')
       await node?.exited()
       await sleep(300)
       await node?.start()
       await sleep(1_500)
     })
-    tellLedger('one broker killed', ledger)
+    printLedger('one broker killed', ledger)
     expect(ledger.acknowledged.size).toBeGreaterThan(20)
     expect(ledger.longestPauseMs).toBeGreaterThan(300)
-    expect(await judgeLog(log, partitions, ledger)).toEqual(none)
+    expect(await verifyLog(log, partitions, ledger)).toEqual(none)
     const [[text, offset] = ['', 0]] = ledger.acknowledged
     const wrong = new Map([...ledger.acknowledged, ['0 0 9999999', 0], [text, offset + 1]] as const)
-    expect((await judgeLog(log, partitions, { ...ledger, acknowledged: wrong })).lost).toEqual([text, '0 0 9999999'])
+    expect((await verifyLog(log, partitions, { ...ledger, acknowledged: wrong })).lost).toEqual([text, '0 0 9999999'])
     await log.close()
   })
 
@@ -45,22 +45,22 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
     await using cluster = await startCluster({ nodes: 1 })
     const [node] = cluster.nodes
     const { open } = await makeTopics(cluster.brokers)
-    const log = await open({ appendMs: 1_000 })
-    const ledger = await writeThrough(log, async () => {
+    const log = await open({ appendTimeoutMs: 1_000 })
+    const ledger = await writeDuring(log, async () => {
       node?.kill('SIGSTOP')
       await sleep(2_500)
-      const asked = performance.now()
+      const requestedAt = performance.now()
       await expect(log.append(records, 7, { key: '', value: Buffer.from('7 0 0'), headers: {} })).rejects.toMatchObject({
         code: 'log_away',
       })
-      expect(performance.now() - asked).toBeLessThan(2_000)
+      expect(performance.now() - requestedAt).toBeLessThan(2_000)
       node?.kill('SIGCONT')
       await sleep(3_000)
     })
-    tellLedger('one broker frozen', ledger)
+    printLedger('one broker frozen', ledger)
     expect(ledger.refused).toBeGreaterThan(0)
     expect(ledger.longestPauseMs).toBeGreaterThan(2_000)
-    expect(await judgeLog(log, partitions, ledger)).toEqual(none)
+    expect(await verifyLog(log, partitions, ledger)).toEqual(none)
     await log.close()
   })
 })
@@ -68,16 +68,16 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
 describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () => {
   /** Read and commit in small steps whatever lanes come; `seen` counts each message. */
   const consume = async (log: Log, seen: Map<string, number>) => {
-    const follow = async (lane: Lane): Promise<void> => {
-      while (!lane.lost.aborted) {
-        const messages = await lane.read({ maxMessages: 20, maxBytes: 1_000_000 })
+    const follow = async (assignment: Assignment): Promise<void> => {
+      while (!assignment.lost.aborted) {
+        const messages = await assignment.read({ maxMessages: 20, maxBytes: 1_000_000 })
         await sleep(1)
         for (const { value } of messages) seen.set(value.toString(), (seen.get(value.toString()) ?? 0) + 1)
         const last = messages.at(-1)
-        if (last !== undefined) await lane.commit(last.offset + 1)
+        if (last !== undefined) await assignment.commit(last.offset + 1)
       }
     }
-    return await log.subscribe(records, 'members', lane => void follow(lane).catch(() => undefined))
+    return await log.subscribe(records, 'members', assignment => void follow(assignment).catch(() => undefined))
   }
 
   it.concurrent('miss nothing while members join and leave', { timeout: limitMs }, async () => {
@@ -115,16 +115,16 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     const { prefix, open } = await makeTopics(brokers)
     const log = await open()
     for (let count = 0; count < 10; count += 1) await log.append(records, 0, { key: 'k', value: Buffer.from(`m ${count}`), headers: {} })
-    const words = [join(import.meta.dirname, 'kafka-reader-process.ts'), brokers.join(','), prefix, 'sleepers']
-    const sleeper = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] })
+    const args = [join(import.meta.dirname, 'kafka-reader-process.ts'), brokers.join(','), prefix, 'sleepers']
+    const sleeper = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     const lines = createInterface({ input: sleeper.stdout })
     expect((await once(lines, 'line'))[0]).toBe('read 0')
     sleeper.kill('SIGSTOP')
-    const { promise: taken, resolve } = Promise.withResolvers<Lane>()
-    const reading = await log.subscribe(records, 'sleepers', lane => lane.partition === 0 && resolve(lane))
-    const lane = await taken
-    expect((await lane.read({ maxMessages: 100, maxBytes: 1_000_000 })).map(({ offset }) => offset)[0]).toBe(0)
-    await lane.commit(10)
+    const { promise: taken, resolve } = Promise.withResolvers<Assignment>()
+    const reading = await log.subscribe(records, 'sleepers', assignment => assignment.partition === 0 && resolve(assignment))
+    const assignment = await taken
+    expect((await assignment.read({ maxMessages: 100, maxBytes: 1_000_000 })).map(({ offset }) => offset)[0]).toBe(0)
+    await assignment.commit(10)
     sleeper.kill('SIGCONT')
     sleeper.stdin.write('commit\n')
     expect((await once(lines, 'line'))[0]).toBe('lane_lost')
@@ -137,7 +137,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
   it.concurrent('are asked for again by a reader whose joining took longer than its session', { timeout: limitMs }, async () => {
     const { address, open } = await makeTopics(await sharedBrokers())
     const told: string[] = []
-    const log = await open({ address: { ...address, sessionMs: 25 }, told: text => told.push(text) })
+    const log = await open({ address: { ...address, sessionTimeoutMs: 25 }, log: text => told.push(text) })
     const reading = await log.subscribe(records, 'hasty', () => undefined)
     await expect.poll(() => told.length, { timeout: 20_000 }).toBeGreaterThan(3)
     await reading.close()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { laneCommits } from '../../services/platform/log/kafka/kafka-commits.ts'
-import { openKafkaLane, type Place } from '../../services/platform/log/kafka/kafka-lane.ts'
+import { offsetCommitter } from '../../services/platform/log/kafka/kafka-commits.ts'
+import { type OffsetCommit, openKafkaAssignment } from '../../services/platform/log/kafka/kafka-lane.ts'
 import type { StoredMessage } from '../../services/platform/log/log.ts'
 
 const bounds = { maxMessages: 100, maxBytes: 1_000_000 }
@@ -14,8 +14,8 @@ const fetched = (from: number, next: number) => ({
   next,
 })
 
-const openLane = (commit: (place: Place) => Promise<void> = async () => undefined) =>
-  openKafkaLane({ topic: 'meter.records.v1', partition: 3, group: 'readers', committed: 10, commit, wantsMore: () => undefined })
+const openAssignment = (commit: (position: OffsetCommit) => Promise<void> = async () => undefined) =>
+  openKafkaAssignment({ topic: 'meter.records.v1', partition: 3, group: 'readers', committed: 10, commit, requestMore: () => undefined })
 
 const offsetsOf = (messages: readonly StoredMessage[]): readonly number[] => messages.map(({ offset }) => offset)
 
@@ -25,7 +25,7 @@ describe('a lane of the brokers', () => {
       [14, 12],
       [12, 14],
     ] as const) {
-      const { lane, wanted, give } = openLane()
+      const { assignment: lane, nextFetchOffset: wanted, deliver: give } = openAssignment()
       expect(wanted()).toBe(10)
       give(fetched(10, first), 10)
       give(fetched(10, second), 10)
@@ -36,7 +36,7 @@ describe('a lane of the brokers', () => {
   })
 
   it('drops what was asked for before it was rewound', async () => {
-    const { lane, wanted, give, moveTo } = openLane()
+    const { assignment: lane, nextFetchOffset: wanted, deliver: give, moveTo } = openAssignment()
     give(fetched(10, 12), 10)
     await lane.read(bounds)
     await lane.rewind()
@@ -48,7 +48,7 @@ describe('a lane of the brokers', () => {
   })
 
   it('goes on where the brokers still have messages once those it asks for are gone', () => {
-    const { wanted, moveTo } = openLane()
+    const { nextFetchOffset: wanted, moveTo } = openAssignment()
     moveTo(40, 10)
     expect(wanted()).toBe(40)
   })
@@ -56,10 +56,10 @@ describe('a lane of the brokers', () => {
 
 describe('commits of lanes', () => {
   /** Commits whose requests are answered by `answer`. */
-  const held = () => {
+  const delayedCommits = () => {
     const sent: number[][] = []
     const answers: PromiseWithResolvers<void>[] = []
-    const commit = laneCommits('a topic', async places => {
+    const commit = offsetCommitter('a topic', async places => {
       sent.push(places.map(({ next }) => next))
       const answer = Promise.withResolvers<void>()
       answers.push(answer)
@@ -69,10 +69,10 @@ describe('commits of lanes', () => {
   }
 
   it('leave out a lane that is lost while its commit waits for another, and tell it', async () => {
-    const { sent, answers, commit } = held()
-    const [lost, kept] = [openLane(commit), openLane(commit)]
-    const first = kept.lane.commit(11)
-    const waiting = [lost.lane.commit(12), kept.lane.commit(13)]
+    const { sent, answers, commit } = delayedCommits()
+    const [lost, retained] = [openAssignment(commit), openAssignment(commit)]
+    const first = retained.assignment.commit(11)
+    const waiting = [lost.assignment.commit(12), retained.assignment.commit(13)]
     lost.lose()
     answers[0]?.resolve()
     await first
@@ -84,10 +84,10 @@ describe('commits of lanes', () => {
   })
 
   it('are not sent for lost lanes alone', async () => {
-    const { sent, answers, commit } = held()
-    const [lost, kept] = [openLane(commit), openLane(commit)]
-    const first = kept.lane.commit(11)
-    const late = lost.lane.commit(12)
+    const { sent, answers, commit } = delayedCommits()
+    const [lost, retained] = [openAssignment(commit), openAssignment(commit)]
+    const first = retained.assignment.commit(11)
+    const late = lost.assignment.commit(12)
     lost.lose()
     answers[0]?.resolve()
     await first
@@ -96,8 +96,8 @@ describe('commits of lanes', () => {
   })
 
   it('tell every lane of a request that was refused', async () => {
-    const { answers, commit } = held()
-    const committed = openLane(commit).lane.commit(11)
+    const { answers, commit } = delayedCommits()
+    const committed = openAssignment(commit).assignment.commit(11)
     answers[0]?.reject(new Error('fenced'))
     await expect(committed).rejects.toMatchObject({ code: 'lane_lost' })
   })

@@ -1,23 +1,23 @@
 import { createInterface } from 'node:readline'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
-import type { Lane } from '../../services/platform/log/log.ts'
+import type { Assignment } from '../../services/platform/log/log.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 
 const [brokers = '', prefix = '', group = ''] = process.argv.slice(2)
 const log = await openKafkaLog({ address: plainAddress(brokers.split(',')), prefix, now: () => Date.now() })
-const lanes: Lane[] = []
-await log.subscribe('meter.records.v1', group, lane => {
-  lanes.push(lane)
-  if (lane.partition === 0) void readFirst(lane)
+const assignments: Assignment[] = []
+await log.subscribe('meter.records.v1', group, assignment => {
+  assignments.push(assignment)
+  if (assignment.partition === 0) void readFirst(assignment)
 })
 
 /** Read a message, say so, and commit it when told to. */
-const readFirst = async (lane: Lane): Promise<void> => {
-  const [first] = await lane.read({ maxMessages: 1, maxBytes: 1 })
+const readFirst = async (assignment: Assignment): Promise<void> => {
+  const [first] = await assignment.read({ maxMessages: 1, maxBytes: 1 })
   if (first === undefined) return
   process.stdout.write(`read ${first.offset}\n`)
   for await (const _line of createInterface({ input: process.stdin })) {
-    const outcome = await lane.commit(first.offset + 1).then(
+    const outcome = await assignment.commit(first.offset + 1).then(
       () => 'committed',
       error => String(error.code),
     )

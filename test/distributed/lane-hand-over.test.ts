@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, expect, it } from 'vitest'
 import { login } from '../support/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
-import { postOf } from '../support/kafka/post.ts'
+import { roleInstance } from '../support/kafka/post.ts'
 import { openProcesses, openProxy } from '../support/kafka/processes.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { recordsOf } from '../support/settled.ts'
@@ -14,9 +14,9 @@ afterAll(() => stack.disposeAsync())
 const hour = (index: number) => [`2025-06-02T${10 + index}:00:00Z`, `2025-06-02T${11 + index}:00:00Z`] as const
 
 /** Start one of each role, and make a post for a second worker. */
-const openWorld = async () => {
+const openFixture = async () => {
   const processes = stack.use(await openProcesses(await sharedBrokers(), `test-${randomUUID()}.`))
-  const post = (role: 'query-service' | 'ingest-gateway' | 'cost-worker') => postOf([role], of => processes.start(...of))
+  const post = (role: 'query-service' | 'ingest-gateway' | 'cost-worker') => roleInstance([role], of => processes.start(...of))
   const [query, gateway, first, second] = [post('query-service'), post('ingest-gateway'), post('cost-worker'), post('cost-worker')]
   await query.start()
   await Promise.all([gateway.start(), first.start()])
@@ -34,7 +34,7 @@ it.skipIf(skippedWithout('any broker') !== null)(
     timeout: 240_000,
   },
   async () => {
-    const { client, second } = await openWorld()
+    const { client, second } = await openFixture()
     const homes = await Promise.all(Array.from({ length: 16 }, () => makeHome(client, { import: 0.2 })))
     const submit = (index: number) => client.submit(homes.map(home => bought(home, 1, ...hour(index))))
     const costs = async (): Promise<readonly (number | null)[]> =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
 import { bought, makeHome } from '../support/home.ts'
 import { betweenMs, type ManyProcesses, openManyProcesses } from '../support/kafka/many-processes.ts'
-import { outlastStops } from '../support/kafka/outlast-stops.ts'
+import { verifyRollingStop } from '../support/kafka/outlast-stops.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 import { faultsOf } from '../support/ledger/audit.ts'
@@ -14,14 +14,14 @@ const topic = 'meter.records.v1'
 
 describe.skipIf(skippedWithout('any broker') !== null)('several processes on shared parts', () => {
   const stack = new AsyncDisposableStack()
-  let world: ManyProcesses
+  let fixture: ManyProcesses
   beforeAll(async () => {
-    world = stack.use(await openManyProcesses(await sharedBrokers(), { replicas: 1, queries: 1 }))
+    fixture = stack.use(await openManyProcesses(await sharedBrokers(), { replicas: 1, queries: 1 }))
   }, limitMs)
   afterAll(() => stack.disposeAsync())
 
   it('lose and double nothing while gateways and workers are killed and started', { timeout: limitMs }, async () => {
-    const { gateways, workers, sendThrough } = world
+    const { gateways, workers, sendThrough } = fixture
     const { verdict } = await sendThrough(3, async () => {
       await workers[0].kill()
       await sleep(betweenMs)
@@ -35,31 +35,34 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
   it('answer every request while one of each role in its turn is asked to stop, and stop in time with nothing lost', {
     timeout: limitMs,
   }, async () => {
-    const { gateways, workers, queries } = world
-    const { verdict } = await outlastStops(world, 4, async stopped => {
+    const { gateways, workers, queries } = fixture
+    const { verdict } = await verifyRollingStop(fixture, 4, async stopped => {
       for (const [post] of [gateways, workers, queries]) stopped.push(await post.replace())
     })
     expect(verdict.seen.attempts).toMatchObject({ unknown: 0 })
   })
 
   it('put what cannot be read aside in every lane, and store what comes behind it within 5 seconds', { timeout: limitMs }, async () => {
-    const { processes, client } = world
+    const { processes, client } = fixture
     const { WATTLEDGER_KAFKA_BROKERS: brokers, WATTLEDGER_KAFKA_PREFIX: prefix } = processes.variables
     const home = await makeHome(client, { import: 0.3 })
     const log = await openKafkaLog({ address: plainAddress(brokers.split(',')), prefix, now: () => Date.now() })
-    const lanes = Array.from({ length: log.partitions(topic) }, (_, lane) => lane)
-    await Promise.all(lanes.map(lane => log.append(topic, lane, { key: 'poison', value: Buffer.from('no chunk'), headers: {} })))
+    const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
+    await Promise.all(
+      partitions.map(partition => log.append(topic, partition, { key: 'poison', value: Buffer.from('no chunk'), headers: {} })),
+    )
     await log.close()
-    const laidAt = performance.now()
+    const appendedAt = performance.now()
     await client.submit([bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
-    const storedMs = performance.now() - laidAt
+    const storedMs = performance.now() - appendedAt
     process.stdout.write(`behind poison: stored after ${Math.round(storedMs)} ms\n`)
     expect(storedMs).toBeLessThan(5_000)
     const key = { 'X-Operator-Key': processes.sandbox().operator_key }
-    const aside = async () =>
-      ((await client.ask('GET', '/operator/dead-letters?limit=100', undefined, key)) as { data: { lane: number; reason: string }[] }).data
-    const letters = await until(aside, ({ length }) => length === lanes.length)
-    expect(letters.map(({ lane }) => lane).sort((a, b) => a - b)).toEqual(lanes)
-    for (const { reason } of letters) expect(reason).not.toBe('')
+    const deadLettered = async () =>
+      ((await client.ask('GET', '/operator/dead-letters?limit=100', undefined, key)) as { data: { partition: number; reason: string }[] })
+        .data
+    const deadLetters = await until(deadLettered, ({ length }) => length === partitions.length)
+    expect(deadLetters.map(({ partition }) => partition).sort((a, b) => a - b)).toEqual(partitions)
+    for (const { reason } of deadLetters) expect(reason).not.toBe('')
   })
 })

@@ -11,7 +11,9 @@ const outside = {
 describe('the settings of the distributed parts', () => {
   it('let a process run some roles once all parts are outside', () => {
     expect(readRoles(['--roles', 'cost-worker'], readConfig(outside))).toEqual(['cost-worker'])
-    expect(readConfig(outside)).toMatchObject({ kafka: { brokers: ['one:9092', 'two:9092'], sasl: null, tls: false, sessionMs: 45_000 } })
+    expect(readConfig(outside)).toMatchObject({
+      kafka: { brokers: ['one:9092', 'two:9092'], sasl: null, tls: false, sessionTimeoutMs: 45_000 },
+    })
   })
 
   it.each(Object.keys(outside))('refuse it without %s, which they name', name => {

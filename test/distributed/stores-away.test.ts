@@ -4,7 +4,7 @@ import { type Role, roles } from '../../services/platform/config.ts'
 import { login } from '../support/client.ts'
 import { bought, makeHome } from '../support/home.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
-import { healthOf, outlastLog } from '../support/kafka/outlast-log.ts'
+import { healthOf, verifyLogOutage } from '../support/kafka/outlast-log.ts'
 import { openProcesses, openProxy, type RoleProcess } from '../support/kafka/processes.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
 import { until } from '../support/until.ts'
@@ -13,7 +13,7 @@ const stack = new AsyncDisposableStack()
 let cluster: Cluster
 
 /** One process of each role on a broker that may go away alone. */
-const openWorld = async () => {
+const openFixture = async () => {
   cluster = stack.use(await startCluster({ nodes: 1 }))
   const parts = stack.use(await openProcesses(cluster.brokers, `test-${randomUUID()}.`))
   const query = await parts.start('query-service')
@@ -37,33 +37,33 @@ const openWorld = async () => {
 }
 
 describe.skipIf(skippedWithout('own broker') !== null)('processes of one role each', () => {
-  let world: Awaited<ReturnType<typeof openWorld>>
+  let fixture: Awaited<ReturnType<typeof openFixture>>
   beforeAll(async () => {
-    world = await openWorld()
+    fixture = await openFixture()
   })
   afterAll(() => stack.disposeAsync())
 
   /** The roles that are ready, once all have told; all are live. */
   const ready = async (): Promise<readonly Role[]> => {
-    const told = await Promise.all(
-      world.processes.map(async one => {
+    const health = await Promise.all(
+      fixture.processes.map(async one => {
         expect(await healthOf(one, 'live')).toMatchObject({ status: 200 })
         const { status, checks } = await healthOf(one, 'ready')
         expect(status).toBe(Object.values(checks).every(Boolean) ? 200 : 503)
         return status === 200 ? one.roles : []
       }),
     )
-    return told.flat().sort()
+    return health.flat().sort()
   }
   const allReady = () => until(ready, ({ length }) => length === roles.length)
 
   it('without ClickHouse: only the cost worker is not ready, records are taken, and reads of costs are refused', async () => {
-    const { client, sandbox, parts } = world
+    const { client, sandbox, parts } = fixture
     const home = await makeHome(client, { import: 0.3 })
     await client.submit([bought(home, 2, '2025-06-02T09:00:00Z', '2025-06-02T10:00:00Z')])
-    parts.front.mood = 'hang'
+    parts.front.fault = 'hang'
     expect(await ready()).toEqual(['ingest-gateway', 'query-service', 'webhook-worker'])
-    parts.front.mood = 'refuse'
+    parts.front.fault = 'refuse'
     const fresh = await login(sandbox)
     const { id } = await fresh.ask('PUT', '/meters/interval', [bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
     expect(await fresh.send('GET', `/meters/records?location_id=${home}`)).toMatchObject({ status: 503 })
@@ -71,7 +71,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     const { id: device }: { id: string } = await fresh.ask('POST', '/devices', { reference_id: 'a charger' })
     expect(await fresh.send('POST', `/costs/interval/${device}`, day)).toMatchObject({ status: 503 })
     expect(await fresh.send('POST', `/costs/interval/dev_${'0'.repeat(24)}`, day)).toMatchObject({ status: 404 })
-    parts.front.mood = 'well'
+    parts.front.fault = 'well'
     await until(
       (): Promise<{ records_processed: number }> => client.ask('GET', `/meters/batch?batch_id=${id}`),
       receipt => receipt.records_processed === 1,
@@ -80,21 +80,21 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
   })
 
   it('without ClickHouse: all but the cost worker start, and take records', async () => {
-    const { client, parts, gateways } = world
+    const { client, parts, gateways } = fixture
     const home = await makeHome(client, { import: 0.3 })
-    parts.front.mood = 'refuse'
+    parts.front.fault = 'refuse'
     const all = await parts.start('ingest-gateway', 'query-service', 'webhook-worker')
     expect(await healthOf(all, 'ready')).toEqual({ status: 200, checks: { postgres: true, log: true } })
     await expect(parts.start('cost-worker')).rejects.toThrow('memory limit')
     const [first] = gateways.splice(0, 1, all)
     await client.ask('PUT', '/meters/interval', [bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
     if (first !== undefined) gateways.splice(0, 1, first)
-    parts.front.mood = 'well'
+    parts.front.fault = 'well'
     expect(await all.end('SIGTERM')).toBe(0)
   })
 
   it('without PostgreSQL: the gateway alone is ready, and takes records for locations that it knows', async () => {
-    const { client, parts } = world
+    const { client, parts } = fixture
     const home = await makeHome(client, { import: 0.3 })
     await client.submit([bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
     parts.postgres.inflict({ kind: 'refuse' })
@@ -105,14 +105,14 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
   })
 
   it('without the log: the query service alone is ready, 503 in time, and all goes on when the broker is back', async () => {
-    const { client, processes } = world
+    const { client, processes } = fixture
     const [node] = cluster.nodes
-    const told = await outlastLog({ client, processes }, async () => {
+    const health = await verifyLogOutage({ client, processes }, async () => {
       node?.kill('SIGKILL')
       await node?.exited()
       expect(await ready()).toEqual(['query-service'])
       return async () => node?.start()
     })
-    process.stdout.write(`the only broker gone: ${told}\n`)
+    process.stdout.write(`the only broker gone: ${health}\n`)
   })
 })

@@ -3,15 +3,15 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
-import { judgeLog } from '../support/kafka/log-ledger.ts'
+import { verifyLog } from '../support/kafka/log-ledger.ts'
 import { type ManyProcesses, openManyProcesses } from '../support/kafka/many-processes.ts'
-import { outlastLog } from '../support/kafka/outlast-log.ts'
-import { outlastStops } from '../support/kafka/outlast-stops.ts'
+import { verifyLogOutage } from '../support/kafka/outlast-log.ts'
+import { verifyRollingStop } from '../support/kafka/outlast-stops.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
 import { makeTopics } from '../support/kafka/test-log.ts'
-import { partitions, rounds, tellLedger, writeThrough } from '../support/kafka/write-through.ts'
+import { partitions, printLedger, rounds, writeDuring } from '../support/kafka/write-through.ts'
 import { recordsOf } from '../support/settled.ts'
-import { unhurried } from '../support/unhurried.ts'
+import { measureCpuTime } from '../support/unhurried.ts'
 import { until } from '../support/until.ts'
 
 type Receipt = {
@@ -47,19 +47,19 @@ const hourOf = (index: number): readonly [string, string] => {
 }
 
 describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each message on two of them at least', () => {
-  let world: ManyProcesses
+  let fixture: ManyProcesses
   beforeAll(async () => {
     cluster = stack.use(await startCluster({ nodes: 3 }))
     // Topics of three copies, two of them in sync.
-    world = stack.use(await openManyProcesses(cluster.brokers, { replicas: 3, queries: 2 }))
+    fixture = stack.use(await openManyProcesses(cluster.brokers, { replicas: 3, queries: 2 }))
   })
   afterAll(() => stack.disposeAsync())
 
   /** Submit records and wait until each is stored or named as failed; gives the receipt and how long that took. */
   const follow = async (records: readonly object[]): Promise<{ readonly value: Receipt; readonly ms: number }> => {
-    const { client } = world
+    const { client } = fixture
     const { id } = (await client.ask('PUT', '/meters/interval', records)) as { id: string }
-    return unhurried(() =>
+    return measureCpuTime(() =>
       until(
         (): Promise<Receipt> => client.ask('GET', `/meters/batch?batch_id=${id}`),
         receipt => receipt.records_processed + receipt.failed_records.length === receipt.records_accepted,
@@ -70,9 +70,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
   it('one record of ten thousand that cannot be stored delays no other, is put aside with its reason, and is stored by a replay', {
     timeout: limitMs,
   }, async () => {
-    const { client, processes, gateways } = world
+    const { client, processes, gateways } = fixture
     const { operator } = processes.database
-    const living = await Promise.all(Array.from({ length: homes }, () => makeHome(client, { import: 0.3 })))
+    const homeIds = await Promise.all(Array.from({ length: homes }, () => makeHome(client, { import: 0.3 })))
     const lost = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
     // Each gateway, asked in turn, knows the location when PostgreSQL is put back to a time before it was made.
     for (const _ of gateways)
@@ -81,7 +81,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
     await sql`update locations set id = ${away} where id = ${lost}`.execute(operator)
 
     const all = Array.from({ length: submissions * ofEach }, (_, index) =>
-      bought(living[index % homes] ?? '', 1, ...hourOf(Math.floor(index / homes))),
+      bought(homeIds[index % homes] ?? '', 1, ...hourOf(Math.floor(index / homes))),
     )
     const poisoned = 1_234
     all[poisoned] = bought(lost, 2, ...hourOf(0))
@@ -118,7 +118,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
     const { open } = await makeTopics(cluster.brokers, { replicas: 3, minInSync: 2 })
     const log = await open()
     let next = 0
-    const ledger = await writeThrough(log, async () => {
+    const ledger = await writeDuring(log, async () => {
       const node = cluster.nodes[next++ % cluster.nodes.length]
       node?.kill('SIGKILL')
       await node?.exited()
@@ -126,17 +126,17 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
       await node?.start()
       await sleep(2_000)
     })
-    tellLedger('one of three brokers killed', ledger)
+    printLedger('one of three brokers killed', ledger)
     expect(ledger.refused).toBe(0)
-    expect(await judgeLog(log, partitions, ledger)).toEqual({ lost: [], doubled: [], disordered: [] })
+    expect(await verifyLog(log, partitions, ledger)).toEqual({ lost: [], doubled: [], disordered: [] })
     await log.close()
   })
 
   it('let each request be answered while each process is asked to stop in its turn, and each broker meanwhile, and nothing is lost', {
     timeout: limitMs,
   }, async () => {
-    const { gateways, workers, queries } = world
-    await outlastStops(world, 5, async stopped => {
+    const { gateways, workers, queries } = fixture
+    await verifyRollingStop(fixture, 5, async stopped => {
       const rolling = restartInTurn(cluster)
       for (const post of [...gateways, ...workers, ...queries]) stopped.push(await post.replace())
       await rolling
@@ -144,14 +144,14 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
   })
 
   it('that all hang let nothing be acknowledged: 503 in time, and all goes on when they answer again', { timeout: limitMs }, async () => {
-    const { client, gateways, workers, queries } = world
+    const { client, gateways, workers, queries } = fixture
     const processes = [...gateways, ...workers, ...queries].map(post => post.process()).filter(one => one !== null)
-    const told = await outlastLog({ client, processes }, async () => {
+    const outage = await verifyLogOutage({ client, processes }, async () => {
       for (const node of cluster.nodes) node.kill('SIGSTOP')
       return async () => {
         for (const node of cluster.nodes) node.kill('SIGCONT')
       }
     })
-    process.stdout.write(`three brokers hang: ${told}\n`)
+    process.stdout.write(`three brokers hang: ${outage}\n`)
   })
 })

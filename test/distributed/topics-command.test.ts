@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
-import { readLaneGeneration } from '../../services/platform/postgres/lane-generation.ts'
+import { readTopicGeneration } from '../../services/platform/postgres/lane-generation.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 import { openTestDatabase } from '../support/postgres.ts'
@@ -17,8 +17,8 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     const postgres = `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`
     const variables = { WATTLEDGER_KAFKA_BROKERS: brokers.join(','), WATTLEDGER_KAFKA_PREFIX: prefix, WATTLEDGER_POSTGRES_URL: postgres }
     return {
-      run: (...words: readonly string[]) => runCommand(['topics', '--replicas', '1', ...words], variables),
-      generation: () => readLaneGeneration(database.operator, records),
+      run: (...args: readonly string[]) => runCommand(['topics', '--replicas', '1', ...args], variables),
+      generation: () => readTopicGeneration(database.operator, records),
       openLog: () => openKafkaLog({ address: plainAddress(brokers), prefix, now: () => Date.now() }),
       prefix,
       [Symbol.asyncDispose]: rest[Symbol.asyncDispose],
@@ -26,43 +26,43 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
   }
 
   it('creates the topics once, with generation 0, and finds nothing to do the next time', async () => {
-    await using world = await open()
-    const first = await world.run()
+    await using fixture = await open()
+    const first = await fixture.run()
     expect([first.code, first.err]).toEqual([0, ''])
-    expect(first.out).toContain(`created ${world.prefix}${records}`)
-    expect(await world.generation()).toEqual({ generation: 0, partitions: 8 })
-    const second = await world.run()
+    expect(first.out).toContain(`created ${fixture.prefix}${records}`)
+    expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
+    const second = await fixture.run()
     expect([second.code, second.out]).toEqual([0, 'The topics are as planned.\n'])
-    expect(await world.generation()).toEqual({ generation: 0, partitions: 8 })
+    expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
   })
 
   it('refuses drift with a table, and changes nothing', async () => {
-    await using world = await open()
-    await world.run()
-    const { code, out } = await world.run('--partitions', '12', '--json')
+    await using fixture = await open()
+    await fixture.run()
+    const { code, out } = await fixture.run('--partitions', '12', '--json')
     expect(code).toBe(1)
-    const found = { topic: world.prefix + records, setting: 'partitions', planned: '12', found: '8' }
+    const found = { topic: fixture.prefix + records, setting: 'partitions', planned: '12', found: '8' }
     expect(JSON.parse(out)).toMatchObject({ created: [], drift: expect.arrayContaining([found]), generation: null })
-    expect((await world.run('--partitions', '12')).out).toMatch(/TOPIC +SETTING +PLANNED +FOUND/)
-    expect(await world.generation()).toEqual({ generation: 0, partitions: 8 })
+    expect((await fixture.run('--partitions', '12')).out).toMatch(/TOPIC +SETTING +PLANNED +FOUND/)
+    expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
   })
 
   it('adds partitions and raises the lane generation, but not while something is unread', async () => {
-    await using world = await open()
-    await world.run()
-    const log = await world.openLog()
+    await using fixture = await open()
+    await fixture.run()
+    const log = await fixture.openLog()
     await log.append(records, 3, { key: 'k', value: Buffer.from('unread'), headers: {} })
-    const refused = await world.run('--partitions', '9', '--add-partitions')
+    const refused = await fixture.run('--partitions', '9', '--add-partitions')
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('cost-worker has 1 messages')])
     const { promise, resolve } = Promise.withResolvers<void>()
-    const reading = await log.subscribe(records, 'cost-worker', lane => {
-      if (lane.partition === 3) void lane.commit(1).then(resolve)
+    const reading = await log.subscribe(records, 'cost-worker', assignment => {
+      if (assignment.partition === 3) void assignment.commit(1).then(resolve)
     })
     await promise
     await reading.close()
     await log.close()
-    expect(await world.run('--partitions', '9', '--add-partitions')).toMatchObject({ code: 0, err: '' })
-    expect(await world.generation()).toEqual({ generation: 1, partitions: 9 })
+    expect(await fixture.run('--partitions', '9', '--add-partitions')).toMatchObject({ code: 0, err: '' })
+    expect(await fixture.generation()).toEqual({ generation: 1, partitions: 9 })
   })
 
   it('says what to set where there are no brokers', async () => {

@@ -9,9 +9,9 @@ import {
   nextLocalMidnight,
   nextLocalMonth,
   offsetAt,
-  offsetSegments,
   startOfLocalDay,
   startOfLocalMonth,
+  utcOffsetPeriods,
 } from '../../services/domain/civil-time.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
 import { bucketEdges } from '../support/oracle/buckets.ts'
@@ -20,7 +20,7 @@ import { zoneNames, zoneOf } from '../support/oracle/zone.ts'
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const at = (text: string): number => Date.parse(text)
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 const anywhere = fc.integer({ min: Date.UTC(2000, 0, 1) / 60_000, max: Date.UTC(2035, 11, 31) / 60_000 }).map(minutes => minutes * 60_000)
 const zoneAndInstant = fc.constantFrom(...zoneNames).chain(name => {
@@ -73,7 +73,7 @@ describe('the wall clock', () => {
         const found = instantsAt(zone, local)
         expect(found).toContain(instant)
         for (const one of found) expect(one + offsetAt(zone, one)).toBe(local)
-        const skipped = local + 2 * hour
+        const skipped = local + 2 * hourMs
         const [first = 0, ...others] = instantsAt(zone, skipped)
         if (first + offsetAt(zone, first) === skipped) return
         expect(zone.changes).toContain(first)
@@ -146,8 +146,8 @@ describe('days and months', () => {
     const zone = zoneOf(name)
     const noon = instantsAt(zone, at(`${date}T12:00:00Z`))[0] as number
     const [day] = localDays(zone, noon, noon + 1)
-    expect(((day?.end ?? 0) - (day?.start ?? 0)) / hour).toBe(hours)
-    expect(day?.segments.reduce((sum, segment) => sum + segment.end - segment.start, 0)).toBe(hours * hour)
+    expect(((day?.end ?? 0) - (day?.start ?? 0)) / hourMs).toBe(hours)
+    expect(day?.offsetPeriods.reduce((sum, segment) => sum + segment.end - segment.start, 0)).toBe(hours * hourMs)
     expect(`${day?.year}-${String(day?.month).padStart(2, '0')}-${String(day?.date).padStart(2, '0')}`).toBe(date)
   })
 
@@ -169,15 +169,15 @@ describe('days and months', () => {
       '2026-04-04T16:30:00Z',
       '2026-04-04T16:45:00Z',
     ])
-    expect(calendarEdges(zoneOf('UTC'), 0, 100 * hour, 'HOUR', 10).length).toBeGreaterThan(11)
+    expect(calendarEdges(zoneOf('UTC'), 0, 100 * hourMs, 'HOUR', 10).length).toBeGreaterThan(11)
   })
 
   it('are made of the spans of equal offset', () => {
     const zone = zoneOf('Europe/Berlin')
     const from = at('2026-03-28T23:00:00Z')
-    expect(offsetSegments(zone, from, from + 5 * hour)).toEqual([
-      { start: from, end: from + 2 * hour, offset: hour },
-      { start: from + 2 * hour, end: from + 5 * hour, offset: 2 * hour },
+    expect(utcOffsetPeriods(zone, from, from + 5 * hourMs)).toEqual([
+      { start: from, end: from + 2 * hourMs, offset: hourMs },
+      { start: from + 2 * hourMs, end: from + 5 * hourMs, offset: 2 * hourMs },
     ])
   })
 })

@@ -4,32 +4,32 @@ import { costRecord, type RecordCost } from '../../services/domain/cost/cost-rec
 import { energyCost, type StoredPiece } from '../../services/domain/cost/energy-cost.ts'
 import type { Energy } from '../../services/domain/quantity.ts'
 import { evaluate } from '../../services/domain/tariff/evaluate.ts'
-import { judgeCoverage } from '../../services/domain/tariff/judge-coverage.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { validateCoverage } from '../../services/domain/tariff/judge-coverage.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../services/domain/tariff/snapshot.ts'
-import { compareInCount, tierKey } from '../../services/domain/tariff/tier-count.ts'
+import { accumulatorKey, compareSortKeys } from '../../services/domain/tariff/tier-count.ts'
 import { bucketsOf, type OracleBucket } from '../support/oracle/buckets.ts'
 import { costRecords, type IdentifiedRecord, type OracleCost } from '../support/oracle/cost.ts'
 import { isRounded } from '../support/oracle/exact.ts'
 import { type Scenario, scenarios } from '../support/oracle/generate.ts'
 import { priceAt } from '../support/oracle/price-at.ts'
 
-const placeOf = ({ id, record }: IdentifiedRecord) => ({ start: record.start, end: record.end, recordId: id })
+const sortKeyOf = ({ id, record }: IdentifiedRecord) => ({ start: record.start, end: record.end, recordId: id })
 
 /** Cost every record with what the records before it have counted, in the order of each accumulator it stands in. */
 const costAll = (snapshot: PricingSnapshot, records: readonly IdentifiedRecord[]): RecordCost[] => {
   const first = records.map(({ record, covered }) => costRecord(snapshot, record, undefined, covered))
   return records.map((own, index) => {
     const counts = new Map<number, Energy>()
-    for (const { type, direction, countingStart } of first[index]?.moves ?? []) {
+    for (const { type, direction, countingStart } of first[index]?.accumulatorChanges ?? []) {
       let counted = 0n
-      for (const [other, { moves }] of first.entries()) {
-        const move = moves.find(found => found.type === type && found.direction === direction && found.countingStart === countingStart)
-        const place = records[other]
-        if (move === undefined || place === undefined || other === index) continue
-        if (compareInCount(placeOf(place), placeOf(own), countingStart) < 0) counted += move.after - move.before
+      for (const [other, { accumulatorChanges: changes }] of first.entries()) {
+        const change = changes.find(found => found.type === type && found.direction === direction && found.countingStart === countingStart)
+        const otherRecord = records[other]
+        if (change === undefined || otherRecord === undefined || other === index) continue
+        if (compareSortKeys(sortKeyOf(otherRecord), sortKeyOf(own), countingStart) < 0) counted += change.after - change.before
       }
-      counts.set(tierKey(type, direction, countingStart), counted)
+      counts.set(accumulatorKey(type, direction, countingStart), counted)
     }
     return costRecord(snapshot, own.record, counts, own.covered)
   })
@@ -59,7 +59,7 @@ const sameBuckets = ({ input, records }: Scenario, found: readonly RecordCost[],
     end: 0,
     recordConfidence: 0,
     ...rowOf(records[index]),
-    pieces: keptOf(cost),
+    pieces: storedPiecesOf(cost),
   }))
   for (const aggregation of ['DAY', 'MONTH'] as const) {
     const elements = energyCost({ start, end, timeZone: input.timeZone, aggregation }, rows)
@@ -75,7 +75,7 @@ const rowOf = (identified: IdentifiedRecord | undefined) =>
   identified && { start: identified.record.start, end: identified.record.end, recordConfidence: identified.record.confidence }
 
 /** The pieces that a row keeps: those of an UNPRICED one tell where actuals leave its energy. */
-const keptOf = ({ status, pieces, cuts }: RecordCost): readonly StoredPiece[] =>
+const storedPiecesOf = ({ status, pieces, cuts }: RecordCost): readonly StoredPiece[] =>
   status === 'UNPRICED' ? cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 })) : pieces
 
 const minuteMs = 60_000
@@ -113,7 +113,7 @@ describe('the evaluator agrees with an oracle that shares no code with it', () =
 
   it('on the price of every minute', { timeout: timeoutMs }, () => {
     fc.assert(
-      fc.property(scenarios({ mostRecords: 1 }), scenario => samePrices(scenario, compileSnapshot(scenario.input, pricingPool()))),
+      fc.property(scenarios({ maxRecords: 1 }), scenario => samePrices(scenario, compileSnapshot(scenario.input, createPricingPool()))),
       { numRuns: Math.ceil(runs / 3), ...seeded },
     )
   })
@@ -121,9 +121,9 @@ describe('the evaluator agrees with an oracle that shares no code with it', () =
   it('on pieces, cost, tiers and confidence of records, and on their days and months', { timeout: timeoutMs }, () => {
     fc.assert(
       fc.property(scenarios(), scenario => {
-        for (const { schedule } of scenario.input.tariffs) expect(judgeCoverage(schedule)).toBeUndefined()
+        for (const { schedule } of scenario.input.tariffs) expect(validateCoverage(schedule)).toBeUndefined()
         const expected = costRecords(scenario.input, scenario.records)
-        const found = costAll(compileSnapshot(scenario.input, pricingPool()), scenario.records)
+        const found = costAll(compileSnapshot(scenario.input, createPricingPool()), scenario.records)
         for (const [index, cost] of expected.entries()) sameCost(found[index], cost)
         sameBuckets(scenario, found, expected)
       }),

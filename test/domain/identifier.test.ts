@@ -4,7 +4,7 @@ import {
   formatId,
   formatTimeOrderedId,
   type IdKind,
-  idBytes,
+  idByteCount,
   idKindOf,
   idPrefixes,
   isId,
@@ -32,7 +32,7 @@ describe('identifiers', () => {
 
   it('have prefixes that tell the kinds apart', () => {
     expect(new Set(Object.values(idPrefixes)).size).toBe(kinds.length)
-    expect(kinds.filter(kind => idBytes(kind) === 16)).toEqual(['connectSession'])
+    expect(kinds.filter(kind => idByteCount(kind) === 16)).toEqual(['connectSession'])
   })
 
   it('ascend with time where an object is stored', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import { sortInSteps } from '../../services/domain/sort-in-steps.ts'
 import { countInOrderInSteps } from '../../services/domain/tariff/count-order.ts'
 
@@ -10,7 +10,7 @@ describe('items that are sorted in steps', () => {
     fc.assert(
       fc.property(fc.array(item, { maxLength: 5_000, size: 'max' }), items => {
         const compare = (a: readonly number[], b: readonly number[]): number => (a[0] ?? 0) - (b[0] ?? 0)
-        expect(atOnce(sortInSteps(items, compare))).toEqual(items.toSorted(compare))
+        expect(runToEnd(sortInSteps(items, compare))).toEqual(items.toSorted(compare))
       }),
       { numRuns: 30 },
     )
@@ -19,10 +19,10 @@ describe('items that are sorted in steps', () => {
 
 describe('records that are counted', () => {
   it('can be interrupted at least every 1,024 records', () => {
-    const moves = [{ type: 'COMMODITY', direction: 'IMPORT', countingStart: 0, before: 0n, after: 5n }] as const
+    const accumulatorChanges = [{ type: 'COMMODITY', direction: 'IMPORT', countingStart: 0, before: 0n, after: 5n }] as const
     const records = Array.from({ length: 20_000 }, (_, at) => {
       const start = (at * 7_919) % 20_000
-      return { place: { start, end: start + 1, recordId: String(at).padStart(24, '0') }, moves }
+      return { sortKey: { start, end: start + 1, recordId: String(at).padStart(24, '0') }, accumulatorChanges }
     })
     expect([...countInOrderInSteps(records)].length).toBeGreaterThan(100)
   })

@@ -22,7 +22,7 @@ beforeEach(async context => {
   isMounted = mountSmallDisk(disk, 500)
   if (!isMounted) return context.skip('a small disk needs the rights to mount')
   told = []
-  db = openChdb({ folder: join(disk, 'data'), told: line => told.push(line) })
+  db = openChdb({ folder: join(disk, 'data'), log: line => told.push(line) })
   await applySchemas(db, schemaFiles())
 })
 afterEach(async () => {

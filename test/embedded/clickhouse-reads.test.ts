@@ -1,29 +1,29 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { inSlices } from '../../services/contract/slices.ts'
 import { pageOfRows } from '../../services/platform/clickhouse/meter-cost-pages.ts'
 import {
   blocksAcrossBuckets,
-  placesOfSession,
+  locationsOfSession,
   type RowFilter,
   rowOfRecord,
-  rowsOfSpan,
+  rowsInInterval,
   type Tenant,
 } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
 import { costSumsOf, readBucketSums } from '../../services/platform/clickhouse/meter-cost-sums.ts'
 import { objectsOfLocations } from '../../services/platform/clickhouse/meter-object-reads.ts'
+import { runInTimeSlices } from '../../services/platform/time-slices.ts'
 import { anyCostRows, costRow, hexId } from '../suites/cost-rows.ts'
 import {
   all,
   always,
   anything,
   base,
-  day,
+  dayMs,
   db,
   decoded,
   firstPage,
-  hour,
+  hourMs,
   insert,
   location,
   nextTenant,
@@ -45,7 +45,7 @@ describe('cost rows', () => {
         const many = Array.from({ length: times }, () => made).flat()
         const rows = many.map((row, i) => ({ ...row, ...mine, recordId: times === 1 ? row.recordId : hexId('', i + 1) }))
         await insert(rows)
-        const read = await all(rowsOfSpan(db, mine, { locationIds: [...new Set(rows.map(row => row.locationId))] }, always))
+        const read = await all(rowsInInterval(db, mine, { locationIds: [...new Set(rows.map(row => row.locationId))] }, always))
         const byId = (a: MeterCostRow, b: MeterCostRow): number => (a.recordId < b.recordId ? -1 : 1)
         expect(read.sort(byId)).toEqual([...rows].sort(byId))
       }),
@@ -59,7 +59,7 @@ describe('cost rows', () => {
     )
     const [low, middle, high] = versions as [MeterCostRow, MeterCostRow, MeterCostRow]
     for (const row of [middle, high, low, high, middle]) await insert([row])
-    const read = await all(rowsOfSpan(db, tenant, { locationIds: [location] }, always))
+    const read = await all(rowsInInterval(db, tenant, { locationIds: [location] }, always))
     expect(read.map(row => row.version)).toEqual([high.version])
     await db.command('OPTIMIZE TABLE meter_cost FINAL')
     expect((await rowOfRecord(db, tenant, low.recordId))?.version).toBe(high.version)
@@ -77,20 +77,20 @@ describe('cost rows', () => {
     await insert([own({ sessionReferenceId: 's', recordReferenceId: 'r' })])
     const strangers = [nextTenant(), { ...tenant, liveMode: false }]
     for (const stranger of strangers) {
-      expect(await all(rowsOfSpan(db, stranger, { locationIds: [location] }, always))).toEqual([])
+      expect(await all(rowsInInterval(db, stranger, { locationIds: [location] }, always))).toEqual([])
       expect(await rowOfRecord(db, stranger, own({}).recordId)).toBeNull()
       expect(await pageOfRows(db, stranger, { ...anything, recordReferenceId: 'r' }, firstPage)).toEqual([])
-      expect(await placesOfSession(db, stranger, 's')).toEqual([])
+      expect(await locationsOfSession(db, stranger, 's')).toEqual([])
       expect(await objectsOfLocations(db, stranger, [location])).toEqual([])
       expect(await sumsOfBuckets(stranger, { locationIds: [location] }, [0, always.to])).toEqual({ sums: [], isCrossed: false })
     }
   })
 })
 
-const lengths = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2 * hour }), fc.integer({ min: 1, max: 40 * day }))
+const lengths = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2 * hourMs }), fc.integer({ min: 1, max: 40 * dayMs }))
 const someRows = fc.array(
   fc.record({
-    start: fc.integer({ min: base, max: base + 20 * day }),
+    start: fc.integer({ min: base, max: base + 20 * dayMs }),
     length: lengths,
     device: fc.nat(2),
     tariffDirection: fc.constantFrom('IMPORT' as const, 'LOCAL' as const),
@@ -118,14 +118,14 @@ const sharesTime = (row: MeterCostRow, from: number, to: number): boolean => row
 
 describe('rows of a span', () => {
   it('are exactly those that share time with it, by start, however long they are', async () => {
-    const span = fc.tuple(fc.integer({ min: base, max: base + 60 * day }), fc.integer({ min: 1, max: 20 * day }))
+    const span = fc.tuple(fc.integer({ min: base, max: base + 60 * dayMs }), fc.integer({ min: 1, max: 20 * dayMs }))
     await fc.assert(
       fc.asyncProperty(someRows, fc.array(span, { minLength: 5, maxLength: 5 }), async (made, spans) => {
         const mine = nextTenant()
         const rows = rowsFor(mine, made)
         await insert(rows)
         for (const [from, length] of spans) {
-          const read = await all(rowsOfSpan(db, mine, { locationIds: [location] }, { from, to: from + length }))
+          const read = await all(rowsInInterval(db, mine, { locationIds: [location] }, { from, to: from + length }))
           expect(recordIds(read)).toEqual(recordIds(rows.filter(row => sharesTime(row, from, from + length))))
           expect(read.map(row => row.start)).toEqual(read.map(row => row.start).sort((a, b) => a - b))
         }
@@ -144,7 +144,7 @@ describe('rows of a span', () => {
       own({ recordId: hexId('', 5), locationId: other }),
     ])
     const found = async (filter: RowFilter): Promise<readonly number[]> =>
-      (await all(rowsOfSpan(db, tenant, filter, always))).map(row => Number(`0x${row.recordId}`)).sort()
+      (await all(rowsInInterval(db, tenant, filter, always))).map(row => Number(`0x${row.recordId}`)).sort()
     expect(await found({ locationIds: [location] })).toEqual([1, 2, 3, 4])
     expect(await found({ locationIds: [location, other], deviceIds: [null], tariffDirection: 'IMPORT' })).toEqual([1, 5])
     expect(await found({ locationIds: [location], deviceIds: [device] })).toEqual([2])
@@ -155,13 +155,13 @@ describe('rows of a span', () => {
 })
 
 const sumsOfBuckets = async (tenant: Tenant, filter: RowFilter, edges: readonly number[]) => {
-  const { lines, crossed } = await readBucketSums(db, tenant, filter, edges)
-  return { sums: await inSlices(costSumsOf(lines, edges)), isCrossed: crossed !== null }
+  const { lines, crossingRows: crossed } = await readBucketSums(db, tenant, filter, edges)
+  return { sums: await runInTimeSlices(costSumsOf(lines, edges)), isCrossed: crossed !== null }
 }
 
 describe('sums of buckets', () => {
   it('and the rows across buckets are together every row that shares time, each once', async () => {
-    const cuts = fc.uniqueArray(fc.integer({ min: base - day, max: base + 40 * day }), { minLength: 2, maxLength: 6 })
+    const cuts = fc.uniqueArray(fc.integer({ min: base - dayMs, max: base + 40 * dayMs }), { minLength: 2, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(someRows, cuts, async (made, unsorted) => {
         const edges = [...unsorted].sort((a, b) => a - b)

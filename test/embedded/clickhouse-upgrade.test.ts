@@ -10,7 +10,7 @@ import { textLiteral } from '../../services/platform/clickhouse/literals.ts'
 import { kindsOfLocations } from '../../services/platform/clickhouse/location-flows.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
 import { pageOfRows } from '../../services/platform/clickhouse/meter-cost-pages.ts'
-import { rowsOfSpan } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import { rowsInInterval } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import { receiptOfBatch } from '../../services/platform/clickhouse/meter-object-reads.ts'
 import { encodeBlock } from '../../services/platform/clickhouse/native-block.ts'
 import { batchFailureColumns } from '../../services/platform/clickhouse/receipts.ts'
@@ -21,7 +21,7 @@ const tenant = { accountId: hexId('acc_', 1), liveMode: true }
 const [home, other] = [hexId('loc_', 1), hexId('loc_', 2)]
 const batchId = hexId('bat_', 1)
 const start = 1_790_000_000_000
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 const folders: string[] = []
 const engines: ClickHouse[] = []
@@ -58,11 +58,11 @@ const makeOldTables = async (db: ClickHouse, files: number): Promise<void> => {
 
 const rows = [
   costRow({ recordReferenceId: 'first' }),
-  costRow({ recordId: hexId('', 2), start: start + hour, deviceId: hexId('dev_', 1), sessionReferenceId: 'session-1' }),
-  costRow({ recordId: hexId('', 3), start: start + 40 * 24 * hour, locationId: other, batchId: hexId('bat_', 2) }),
+  costRow({ recordId: hexId('', 2), start: start + hourMs, deviceId: hexId('dev_', 1), sessionReferenceId: 'session-1' }),
+  costRow({ recordId: hexId('', 3), start: start + 40 * 24 * hourMs, locationId: other, batchId: hexId('bat_', 2) }),
   // Replaced by a later version
-  costRow({ recordId: hexId('', 4), start: start + 2 * hour, pricingRevision: 8, version: 1n }),
-  costRow({ recordId: hexId('', 4), start: start + 2 * hour, pricingRevision: 9, version: 5n, sourceVersion: 5n }),
+  costRow({ recordId: hexId('', 4), start: start + 2 * hourMs, pricingRevision: 8, version: 1n }),
+  costRow({ recordId: hexId('', 4), start: start + 2 * hourMs, pricingRevision: 9, version: 5n, sourceVersion: 5n }),
 ]
 const newest = rows.filter(({ pricingRevision }) => pricingRevision !== 8)
 
@@ -86,8 +86,8 @@ const fillOldTables = async (db: ClickHouse): Promise<void> => {
 
 const byStart = <Row extends { readonly start: number }>(all: readonly Row[]): Row[] => all.toSorted((a, b) => a.start - b.start)
 const storedRows = async (db: ClickHouse) => {
-  const span = { from: start - hour, to: start + 100 * 24 * hour }
-  return byStart((await Array.fromAsync(rowsOfSpan(db, tenant, { locationIds: [home, other] }, span))).flat())
+  const span = { from: start - hourMs, to: start + 100 * 24 * hourMs }
+  return byStart((await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [home, other] }, span))).flat())
 }
 
 const failures = [
@@ -128,8 +128,8 @@ describe.each([3, 4, 5, 6])('a folder of a release with %i schema files', count 
     )
     const flow = { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const
     expect([...(await kindsOfLocations(db, tenant, flow, [home, other]))]).toEqual([
-      [home, { own: true, devices: true }],
-      [other, { own: true, devices: false }],
+      [home, { hasOwnRecords: true, hasDeviceRecords: true }],
+      [other, { hasOwnRecords: true, hasDeviceRecords: false }],
     ])
   })
 })
@@ -148,13 +148,17 @@ describe('a folder of a release with 5 schema files', () => {
       deviceId: null,
     }
     await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, [added]) })
-    await db.insert(meterCostBlock([costRow({ recordId: hexId('', 9), start: start + 5 * hour, locationId: other })]))
+    await db.insert(meterCostBlock([costRow({ recordId: hexId('', 9), start: start + 5 * hourMs, locationId: other })]))
     expect((await receiptOfBatch(db, tenant, batchId))?.failures.map(({ recordNumber }) => recordNumber)).toEqual([3, 5, 6])
     expect(await storedRows(db)).toHaveLength(newest.length + 1)
-    await eraseRows(db, { ...tenant, locationIds: [home], deviceIds: [hexId('dev_', 1)], receiptsBefore: null }, { keepPlaces: false })
+    await eraseRows(
+      db,
+      { ...tenant, locationIds: [home], deviceIds: [hexId('dev_', 1)], receiptsBefore: null },
+      { keepDeviceLocations: false },
+    )
     const left = (await receiptOfBatch(db, tenant, batchId))?.failures ?? []
     expect(left.map(({ recordNumber }) => recordNumber)).toEqual([3, 5, 6])
     expect(JSON.stringify(left)).not.toMatch(/reading-[56]|loc_/)
-    expect((await storedRows(db)).every(({ start: at }) => at === start + 40 * 24 * hour || at === start + 5 * hour)).toBe(true)
+    expect((await storedRows(db)).every(({ start: at }) => at === start + 40 * 24 * hourMs || at === start + 5 * hourMs)).toBe(true)
   })
 })

@@ -172,7 +172,7 @@ describe('schema files', () => {
     await applySchemas(db, files)
     const flow = { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const
     const kinds = await kindsOfLocations(db, { accountId: hexId('acc_', 1), liveMode: true }, flow, [hexId('loc_', 1), hexId('loc_', 2)])
-    expect([...kinds]).toEqual([[hexId('loc_', 1), { own: true, devices: false }]])
+    expect([...kinds]).toEqual([[hexId('loc_', 1), { hasOwnRecords: true, hasDeviceRecords: false }]])
   })
 
   it('give replicated tables of the same text', () => {

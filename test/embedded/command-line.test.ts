@@ -15,7 +15,7 @@ import { makeTestFolder } from '../support/postgres.ts'
 
 type Run = { readonly code: number; readonly out: string; readonly err: string }
 
-const run = async (folder: string, words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Run> => {
+const run = async (folder: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Run> => {
   let out = ''
   let err = ''
   const terminal = {
@@ -26,14 +26,14 @@ const run = async (folder: string, words: readonly string[], more: Readonly<Reco
       err += text
     },
   }
-  const code = await runCommandLine(words, { WATTLEDGER_DATA_DIR: folder, ...more }, terminal)
+  const code = await runCommandLine(args, { WATTLEDGER_DATA_DIR: folder, ...more }, terminal)
   return { code, out, err }
 }
 
-const runProgram = (folder: string, words: readonly string[]): Promise<Run> =>
+const runProgram = (folder: string, args: readonly string[]): Promise<Run> =>
   new Promise((resolve, reject) => {
     const program = join(import.meta.dirname, '../../services/command-line.mjs')
-    const child = spawn(process.execPath, [program, ...words], { env: { PATH: process.env['PATH'], WATTLEDGER_DATA_DIR: folder } })
+    const child = spawn(process.execPath, [program, ...args], { env: { PATH: process.env['PATH'], WATTLEDGER_DATA_DIR: folder } })
     let out = ''
     let err = ''
     child.stdout.setEncoding('utf8').on('data', text => {
@@ -46,9 +46,9 @@ const runProgram = (folder: string, words: readonly string[]): Promise<Run> =>
     child.once('close', code => resolve({ code: code ?? -1, out, err }))
   })
 
-const json = async <T>(folder: string, ...words: readonly string[]): Promise<T> => {
-  const { code, out, err } = await run(folder, [...words, '--json'])
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${err}`)
+const json = async <T>(folder: string, ...args: readonly string[]): Promise<T> => {
+  const { code, out, err } = await run(folder, [...args, '--json'])
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`)
   return JSON.parse(out)
 }
 
@@ -90,8 +90,8 @@ describe('words', () => {
     [['erase', 'loc_1', '--account', 'acc_1', '--mode', 'live'], 'is no id of a customer, location, device or account'],
     [['doctor', '--account', 'acc_1'], '--account and --key go together'],
     [['doctor', '--account', 'acc_1', '--key', 'sk_live_1'], '--key is a test key'],
-  ])('that cannot be read end with 2, touch nothing and say what to write: %j', async (words, hint) => {
-    const { code, out, err } = await run(nowhere, words)
+  ])('that cannot be read end with 2, touch nothing and say what to write: %j', async (args, hint) => {
+    const { code, out, err } = await run(nowhere, args)
     expect({ code, told: `${out}${err}`.includes(hint) }, `${out}${err}`).toEqual({ code: 2, told: true })
   })
 
@@ -202,9 +202,9 @@ describe('beside a running service', () => {
 
   it('a key is not made with a secret that the service does not have', async () => {
     const [account] = await json<readonly Account[]>(folder, 'account', 'list')
-    const words = ['keys', 'create', account?.id ?? '', '--mode', 'live']
+    const args = ['keys', 'create', account?.id ?? '', '--mode', 'live']
     const other = { WATTLEDGER_SECRET: 'another secret of thirty-two characters' }
-    const { code, out, err } = await run(folder, words, other)
+    const { code, out, err } = await run(folder, args, other)
     expect([code, out, err]).toEqual([1, '', expect.stringContaining('set WATTLEDGER_SECRET to the value that the database was used with')])
   })
 

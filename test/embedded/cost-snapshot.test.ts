@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { inSlices } from '../../services/contract/slices.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { decodeMeterCostRows } from '../../services/platform/clickhouse/meter-cost-rows.ts'
 import { costSumsOf } from '../../services/platform/clickhouse/meter-cost-sums.ts'
+import { runInTimeSlices } from '../../services/platform/time-slices.ts'
 import { readCosts } from '../../services/query-service/costs/read-costs.ts'
 import { hexId } from '../suites/cost-rows.ts'
-import { base, db, hour, insert, location, own, tenant, useMeterTables } from '../suites/meter-tables.ts'
+import { base, db, hourMs, insert, location, own, tenant, useMeterTables } from '../suites/meter-tables.ts'
 
 useMeterTables()
 
-const edges = [base, base + hour, base + 2 * hour]
+const edges = [base, base + hourMs, base + 2 * hourMs]
 
 /** Rows of one write: one within a bucket, others across an edge, each with a cost of its write. */
 const written = (version: bigint, cost: bigint, across: number) =>
   Array.from({ length: across + 1 }, (_, index) => {
-    const start = index === 0 ? base : base + hour / 2 + index
-    return own({ recordId: hexId('', index + 1), start, end: start + hour / 2, cost, version, sourceVersion: version })
+    const start = index === 0 ? base : base + hourMs / 2 + index
+    return own({ recordId: hexId('', index + 1), start, end: start + hourMs / 2, cost, version, sourceVersion: version })
   })
 
 /** The engine with something done before its stream of rows, so many times. */
@@ -36,7 +36,7 @@ const interrupted = (times: number, write: (time: number) => Promise<void>): Cli
 /** The different costs that an answer adds up, of rows within buckets and of rows across edges. */
 const costsIn = async (engine: ClickHouse) => {
   const { sums, blocks } = await readCosts(engine, tenant, [{ locationIds: [location] }], edges)
-  const whole = await inSlices(costSumsOf(sums.join('\n'), edges))
+  const whole = await runInTimeSlices(costSumsOf(sums.join('\n'), edges))
   const crossing = blocks.flatMap(block => decodeMeterCostRows(Buffer.from(block)))
   return { whole: whole.map(({ cost }) => cost), crossing: [...new Set(crossing.map(({ cost }) => cost))], records: crossing.length }
 }

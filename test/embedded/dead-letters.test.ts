@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toHeaders } from '../../services/platform/log/chunk-headers.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { fromReplayHeader } from '../../services/platform/log/replay-header.ts'
-import { versionOf } from '../../services/platform/log/version.ts'
+import { rowVersionOf } from '../../services/platform/log/version.ts'
 import {
   append,
   baseUrl,
   chunkOf,
   clickHouse,
   createMissing,
+  type DeadLetter,
   json,
-  type Letter,
   listed,
   log,
   missing,
@@ -57,7 +57,7 @@ describe('what was put aside', () => {
     for (let next: string | null = ''; next !== null; ) {
       const before: string = next === '' ? '' : `&before=${next}`
       const response = await fetch(`${baseUrl}/operator/dead-letters?limit=1${before}`, { headers: { 'X-Operator-Key': operatorKey } })
-      const page = (await response.json()) as { readonly data: readonly Letter[]; readonly next: string | null }
+      const page = (await response.json()) as { readonly data: readonly DeadLetter[]; readonly next: string | null }
       seen.push(...page.data.map(({ id }) => id))
       if (seen.length === 1) {
         await append(Buffer.from('more poison'), {})
@@ -123,9 +123,9 @@ describe('what was put aside', () => {
       code: 0,
       out: '2 of 2 put back into their lanes.\n',
     })
-    const lane = one?.lane ?? 0
+    const partition = one?.lane ?? 0
     await until(
-      () => log.lag(topic, lane, 'cost-worker'),
+      () => log.lag(topic, partition, 'cost-worker'),
       ({ committed, end }) => committed === end,
     )
     expect(await clickHouse.rows('SELECT toUInt32(count()), toUInt32(uniqExact(record_id)) FROM meter_cost FINAL')).toEqual([[2, 2]])
@@ -133,8 +133,8 @@ describe('what was put aside', () => {
   })
 
   it('keeps the standing of its first place: what was sent again since holds', async () => {
-    expect(await rowOf(1)).toMatchObject({ sourceVersion: versionOf(3, 0, 0), energy: 2_000_000_000n })
-    expect(await rowOf(2)).toMatchObject({ sourceVersion: versionOf(3, 0, 1) })
+    expect(await rowOf(1)).toMatchObject({ sourceVersion: rowVersionOf(3, 0, 0), energy: 2_000_000_000n })
+    expect(await rowOf(2)).toMatchObject({ sourceVersion: rowVersionOf(3, 0, 1) })
     const headers = toHeaders({ generation: 3, chunkId: 'sent again', batches: [] })
     const sentAgain = await append(chunkOf({ ...recordAt(missing, 1), energy: 7_000_000_000n }), headers)
     await until(
@@ -142,12 +142,12 @@ describe('what was put aside', () => {
       row => row?.energy === 7_000_000_000n,
     )
     await run('dead-letters', 'replay', '--all', '--code', 'location_unknown', '--base-url', baseUrl)
-    const lane = partitionOf(laneKey(tenant.accountId, missing), log.partitions(topic))
+    const partition = partitionOf(partitionKey(tenant.accountId, missing), log.partitions(topic))
     await until(
-      () => log.lag(topic, lane, 'cost-worker'),
+      () => log.lag(topic, partition, 'cost-worker'),
       ({ committed, end }) => committed === end && end > sentAgain + 1,
     )
-    expect(await rowOf(1)).toMatchObject({ sourceVersion: versionOf(3, sentAgain, 0), energy: 7_000_000_000n })
+    expect(await rowOf(1)).toMatchObject({ sourceVersion: rowVersionOf(3, sentAgain, 0), energy: 7_000_000_000n })
   })
 
   it('is put aside again where its cause is still there, and an id that is none is told', async () => {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { presentInstant } from '../../services/platform/clock.ts'
-import { eraseObjects, objectsToErase, removeErasedLocations } from '../../services/platform/postgres/erase-objects.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
+import { eraseObjects, findObjectsToErase, removeErasedLocations } from '../../services/platform/postgres/erase-objects.ts'
 import { type Tenant, withOperator } from '../../services/platform/postgres/transaction.ts'
 import { makePerson } from '../support/erasure-traces.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 
 /** Tables that name nobody, and why. A table that is neither here nor filled by `makePerson` fails the first test. */
-const namesNobody: Readonly<Record<string, string>> = {
+const tablesWithoutPersons: Readonly<Record<string, string>> = {
   accounts: 'the account itself stays',
   api_keys: 'keys of the account, which stay',
   audit_heads: 'hashes',
@@ -51,26 +51,26 @@ const tables = async (): Promise<readonly string[]> => {
 }
 
 /** Where a text stands, in whatever column of whatever table: `table: row`. Orders on their way to their lanes aside, which are gone in moments. */
-const placesOf = async (text: string): Promise<readonly string[]> => {
-  const places: string[] = []
+const columnsWith = async (text: string): Promise<readonly string[]> => {
+  const columns: string[] = []
   for (const table of await tables()) {
     const isOrder = table === 'outbox' ? "topic = 'meter.records.v1'" : 'false'
     const { rows } = await owner.query<{ row: string }>(
       `select to_jsonb(t)::text as row from ${table} t where strpos(to_jsonb(t)::text, $1) > 0 and not (${isOrder})`,
       [text],
     )
-    places.push(...rows.map(({ row }) => `${table}: ${row}`))
+    columns.push(...rows.map(({ row }) => `${table}: ${row}`))
   }
-  return places
+  return columns
 }
 
-const tablesIn = (places: readonly string[]): readonly string[] => [...new Set(places.map(place => place.split(':')[0] ?? ''))]
+const tablesIn = (columns: readonly string[]): readonly string[] => [...new Set(columns.map(column => column.split(':')[0] ?? ''))]
 
 /** Erase to the end, and again, as the relay does. The audit log keeps the ids, which its chain of hashes covers. */
 const erase = async (tenant: Tenant, objectId: string): Promise<void> => {
-  const at = presentInstant()
+  const at = currentInstant()
   await withOperator(database, async transaction => {
-    const found = await objectsToErase(transaction, tenant, objectId, at)
+    const found = await findObjectsToErase(transaction, tenant, objectId, at)
     if (found === null) throw new Error(`there is no ${objectId}`)
     await eraseObjects(transaction, tenant, found, at)
     await eraseObjects(transaction, tenant, found, at)
@@ -93,8 +93,8 @@ describe('what is known of a person', () => {
     const { live } = await makeTenants(database)
     const person = await makePerson(database, live, 'Ada-of-all')
     const texts = ['Ada-of-all', person.customer, person.location, person.device, person.tariff]
-    const filled = tablesIn((await Array.fromAsync(texts, placesOf)).flat())
-    expect([...filled, ...Object.keys(namesNobody)].toSorted()).toEqual(await tables())
+    const filled = tablesIn((await Array.fromAsync(texts, columnsWith)).flat())
+    expect([...filled, ...Object.keys(tablesWithoutPersons)].toSorted()).toEqual(await tables())
   })
 
   it.each(['customer', 'location', 'device', 'account'] as const)(
@@ -105,16 +105,16 @@ describe('what is known of a person', () => {
       const person = await makePerson(database, live, name)
       const other = kind === 'account' ? test : live
       await makePerson(database, other, neighbour)
-      const before = (await placesOf(neighbour)).toSorted()
+      const before = (await columnsWith(neighbour)).toSorted()
       await erase(live, kind === 'account' ? live.accountId : person[kind])
 
       const { customer, location, tariff, device } = person
       const ids = { customer: [customer, location, tariff], location: [location, tariff], device: [device] }
       const erased = kind === 'account' ? [...ids.customer, device] : ids[kind]
-      for (const id of erased) expect(tablesIn(await placesOf(id)).filter(table => table !== 'audit_log')).toEqual([])
-      if (kind !== 'account') expect(await placesOf(`${kind} ${name}`)).toEqual([])
-      expect(tablesIn(await placesOf(name)).toSorted()).toEqual(left[kind].toSorted())
-      expect((await placesOf(neighbour)).toSorted()).toEqual(before)
+      for (const id of erased) expect(tablesIn(await columnsWith(id)).filter(table => table !== 'audit_log')).toEqual([])
+      if (kind !== 'account') expect(await columnsWith(`${kind} ${name}`)).toEqual([])
+      expect(tablesIn(await columnsWith(name)).toSorted()).toEqual(left[kind].toSorted())
+      expect((await columnsWith(neighbour)).toSorted()).toEqual(before)
     },
   )
 
@@ -129,7 +129,7 @@ describe('what is known of a person', () => {
       [live.accountId, person.location],
     )
     await erase(live, person.location)
-    expect(tablesIn(await placesOf(person.location))).toEqual(['audit_log'])
+    expect(tablesIn(await columnsWith(person.location))).toEqual(['audit_log'])
     const { rows } = await owner.query<{ kept: number }>(
       "select count(*)::int as kept from events where account_id = $1 and type = 'x.update'",
       [live.accountId],

@@ -9,28 +9,28 @@ import { eraseRows } from '../../services/platform/clickhouse/erase-rows.ts'
 import { idLiteral } from '../../services/platform/clickhouse/literals.ts'
 import { encodeBlock } from '../../services/platform/clickhouse/native-block.ts'
 import { batchColumns, batchFailureColumns } from '../../services/platform/clickhouse/receipts.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import type { Order } from '../../services/platform/log/messages.ts'
+import type { StoredRowRequest } from '../../services/platform/log/messages.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { readAudit } from '../../services/platform/postgres/audit-log.ts'
 import { findErasure, loadErasures } from '../../services/platform/postgres/erasures.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
-import { referenceShadow } from '../../services/platform/reference-shadow.ts'
-import { tellErasures } from '../../services/query-service/lanes/erasure-relay.ts'
+import { referencePlaceholderId } from '../../services/platform/reference-shadow.ts'
+import { dispatchErasures } from '../../services/query-service/lanes/erasure-relay.ts'
 import { hexId } from '../suites/cost-rows.ts'
 import { db, insert, own as ownRow, useMeterTables } from '../suites/meter-tables.ts'
-import { makeErasureWorld } from '../support/erasure-world.ts'
+import { createErasureFixture } from '../support/erasure-world.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../support/postgres.ts'
 import { runCommand } from '../support/run-command.ts'
 
 const topic = 'meter.records.v1'
-const day = 86_400_000
+const dayMs = 86_400_000
 const { database, address, ...opened } = await openTestDatabase()
 const folder = makeTestFolder()
 const logFolder = mkdtempSync(join(tmpdir(), 'wattledger-erasure-'))
-const log = await openLmdbLog({ folder: logFolder, now: presentInstant, topics: { [topic]: { partitions: 3 } } })
+const log = await openLmdbLog({ folder: logFolder, now: currentInstant, topics: { [topic]: { partitions: 3 } } })
 const codec = await openCodec(localSchemaIds())
 const url = `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`
 useMeterTables()
@@ -42,10 +42,10 @@ afterAll(async () => {
 })
 
 let tenant: Tenant
-let world: { readonly customer: string; readonly home: string; readonly other: string; readonly device: string }
+let fixture: { readonly customer: string; readonly home: string; readonly other: string; readonly device: string }
 
-const erase = (objectId: string, ...words: readonly string[]) => {
-  const named = words.length > 0 ? words : ['--account', tenant.accountId, '--mode', 'live']
+const erase = (objectId: string, ...args: readonly string[]) => {
+  const named = args.length > 0 ? args : ['--account', tenant.accountId, '--mode', 'live']
   return runCommand(['erase', objectId, ...named], { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_POSTGRES_URL: url })
 }
 
@@ -58,13 +58,13 @@ const start = Date.UTC(2026, 8, 1)
 
 beforeEach(async () => {
   tenant = (await makeTenants(database)).live
-  world = await makeErasureWorld(database, tenant)
-  const { home, other, device } = world
+  fixture = await createErasureFixture(database, tenant)
+  const { home, other, device } = fixture
   await insert([
-    metered(home, null, 1, { start, end: start + 3 * day, recordConfidence: 500_000 }),
-    metered(home, device, 2, { start: start + day }),
+    metered(home, null, 1, { start, end: start + 3 * dayMs, recordConfidence: 500_000 }),
+    metered(home, device, 2, { start: start + dayMs }),
     metered(other, null, 3, { start }),
-    metered(other, device, 4, { start: start + 40 * day }),
+    metered(other, device, 4, { start: start + 40 * dayMs }),
   ])
 })
 
@@ -83,21 +83,21 @@ const rowsOf = async (table: string, of: { readonly location?: string; readonly 
   return row?.[0]
 }
 
-const orderFor = (objectId: string): Order => ({
+const requestFor = (objectId: string): StoredRowRequest => ({
   ...{ kind: 'order', orderId: 'order', orderKind: 'ERASE', ...tenant, objectId, locationIds: [], detail: '' },
   ...{ locationRevision: null, sourceId: null, priceRevision: null, from: null, to: null },
 })
 
 const workerErases = async (objectId: string, costAgain: (lost: readonly LostEnergy[]) => Promise<void> = async () => undefined) => {
-  const eraser = createEraser({ database, clickHouse: db, costAgain })
-  await eraser.learn([orderFor(objectId)])
-  await eraser.erase([orderFor(objectId), orderFor(objectId)])
+  const eraser = createEraser({ database, clickHouse: db, requestRecosts: costAgain })
+  await eraser.loadRequested([requestFor(objectId)])
+  await eraser.erase([requestFor(objectId), requestFor(objectId)])
   return eraser
 }
 
 describe('the command', () => {
   it('makes PostgreSQL forget a customer with its locations, and nothing else', async () => {
-    const { customer, home, other, device } = world
+    const { customer, home, other, device } = fixture
     await erased(customer)
     expect(await idsIn('customers')).toEqual([])
     expect(await idsIn('devices')).toEqual([device])
@@ -114,20 +114,20 @@ describe('the command', () => {
     expect(events.rows.map(row => row.object_id).toSorted()).toEqual([other, device].toSorted())
     const [entry] = await withTenant(database, tenant, transaction => readAudit(transaction, 1))
     expect(entry).toMatchObject({ actor: 'operator', action: 'customer.erase', objectId: customer, detail: { locations: 1, devices: 0 } })
-    const locationIds = [home, referenceShadow(tenant, 'location', 'home')].toSorted()
+    const locationIds = [home, referencePlaceholderId(tenant, 'location', 'home')].toSorted()
     expect(await findErasure(database.operator, tenant, customer)).toMatchObject({ locationIds, deviceIds: [] })
   })
 
   it('can be repeated, and refuses what there is not', async () => {
-    await erased(world.customer)
-    const before = await findErasure(database.operator, tenant, world.customer)
-    await erased(world.customer)
-    expect(await findErasure(database.operator, tenant, world.customer)).toMatchObject({
+    await erased(fixture.customer)
+    const before = await findErasure(database.operator, tenant, fixture.customer)
+    await erased(fixture.customer)
+    expect(await findErasure(database.operator, tenant, fixture.customer)).toMatchObject({
       locationIds: before?.locationIds,
       otherIds: before?.otherIds,
     })
     expect(await erase(hexId('loc_', 9))).toMatchObject({ code: 1, err: expect.stringContaining('has no location') })
-    expect(await erase(world.home, '--account', tenant.accountId, '--mode', 'test')).toMatchObject({ code: 1 })
+    expect(await erase(fixture.home, '--account', tenant.accountId, '--mode', 'test')).toMatchObject({ code: 1 })
     expect(await erase('trf_1')).toMatchObject({ code: 2 })
     expect(await erase(hexId('acc_', 9))).toMatchObject({ code: 2 })
   })
@@ -144,90 +144,90 @@ describe('the relay', () => {
   })
 
   it('tells every lane at once, again each day, and removes the last of a location at the end', async () => {
-    await erased(world.home)
-    const mark = await findErasure(database.operator, tenant, world.home)
+    await erased(fixture.home)
+    const mark = await findErasure(database.operator, tenant, fixture.home)
     const ends = () => Promise.all([0, 1, 2].map(async lane => (await log.peek(topic, lane, 0, { maxMessages: 1, maxBytes: 1 })).end))
-    const tellAll = async (at: number) => {
-      while ((await tellErasures(options(at))) > 0);
+    const dispatchAll = async (at: number) => {
+      while ((await dispatchErasures(options(at))) > 0);
     }
-    await tellAll(presentInstant())
-    const told = await ends()
-    const { messages } = await log.peek(topic, 1, (told[1] ?? 0) - 1, { maxMessages: 1, maxBytes: 1_000_000 })
-    expect(await codec.decodeLane(messages[0]?.value ?? Buffer.alloc(0))).toMatchObject({ orderKind: 'ERASE', ...tenant })
-    await tellAll(presentInstant() + day / 2)
-    expect(await ends()).toEqual(told)
-    await tellAll(presentInstant() + day + 1_000)
-    for (const [lane, end] of (await ends()).entries()) expect(end).toBeGreaterThan(told[lane] ?? 0)
-    expect(await idsIn('locations')).toContain(world.home)
-    await tellAll((mark?.until ?? 0) + 1_000)
-    expect(await idsIn('locations')).toEqual([world.other])
+    await dispatchAll(currentInstant())
+    const dispatched = await ends()
+    const { messages } = await log.peek(topic, 1, (dispatched[1] ?? 0) - 1, { maxMessages: 1, maxBytes: 1_000_000 })
+    expect(await codec.decodeMeterMessage(messages[0]?.value ?? Buffer.alloc(0))).toMatchObject({ orderKind: 'ERASE', ...tenant })
+    await dispatchAll(currentInstant() + dayMs / 2)
+    expect(await ends()).toEqual(dispatched)
+    await dispatchAll(currentInstant() + dayMs + 1_000)
+    for (const [lane, end] of (await ends()).entries()) expect(end).toBeGreaterThan(dispatched[lane] ?? 0)
+    expect(await idsIn('locations')).toContain(fixture.home)
+    await dispatchAll((mark?.until ?? 0) + 1_000)
+    expect(await idsIn('locations')).toEqual([fixture.other])
     expect((await loadErasures(database.operator)).filter(({ accountId }) => accountId === tenant.accountId)).toEqual([])
   })
 })
 
 describe('the worker', () => {
   it('deletes all rows of a location from every table, and no others', async () => {
-    await erased(world.home)
+    await erased(fixture.home)
     const helpers = ['meter_cost', 'meter_sessions', 'meter_device_locations']
     for (const table of [...helpers, 'meter_estimates', 'meter_long_rows'])
-      expect(await rowsOf(table, { location: world.home }), table).not.toBe(0)
-    await workerErases(world.home)
+      expect(await rowsOf(table, { location: fixture.home }), table).not.toBe(0)
+    await workerErases(fixture.home)
     for (const [table] of await db.rows("SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'location_id'")) {
-      expect(await rowsOf(String(table), { location: world.home }), String(table)).toBe(0)
+      expect(await rowsOf(String(table), { location: fixture.home }), String(table)).toBe(0)
     }
-    for (const table of helpers) expect(await rowsOf(table, { location: world.other }), table).toBe(2)
-    await workerErases(world.home)
+    for (const table of helpers) expect(await rowsOf(table, { location: fixture.other }), table).toBe(2)
+    await workerErases(fixture.home)
   })
 
   it('has locations costed again that lose the energy of a device, also after a crash in between', async () => {
-    await erased(world.device)
-    const asked: LostEnergy[] = []
-    const crash = workerErases(world.device, () => Promise.reject(new Error('killed')))
+    await erased(fixture.device)
+    const recostRequests: LostEnergy[] = []
+    const crash = workerErases(fixture.device, () => Promise.reject(new Error('killed')))
     await expect(crash).rejects.toThrow('killed')
-    expect(await rowsOf('meter_cost', { device: world.device })).toBe(0)
-    await workerErases(world.device, async lost => void asked.push(...lost))
-    const at = start + 40 * day
-    expect(asked.find(({ locationId }) => locationId === world.other)).toEqual({
+    expect(await rowsOf('meter_cost', { device: fixture.device })).toBe(0)
+    await workerErases(fixture.device, async lost => void recostRequests.push(...lost))
+    const at = start + 40 * dayMs
+    expect(recostRequests.find(({ locationId }) => locationId === fixture.other)).toEqual({
       ...tenant,
-      locationId: world.other,
+      locationId: fixture.other,
       from: at,
-      to: at + 3_600_000 + 32 * day,
+      to: at + 3_600_000 + 32 * dayMs,
     })
-    expect(asked).toHaveLength(2)
-    expect(await rowsOf('meter_device_locations', { device: world.device })).toBe(0)
-    expect(await rowsOf('meter_cost', { location: world.home })).toBe(1)
+    expect(recostRequests).toHaveLength(2)
+    expect(await rowsOf('meter_device_locations', { device: fixture.device })).toBe(0)
+    expect(await rowsOf('meter_cost', { location: fixture.home })).toBe(1)
   })
 
   it('stores nothing more of erased objects once it has loaded the marks', async () => {
-    await erased(world.customer)
-    await erased(world.device)
-    const eraser = createEraser({ database, clickHouse: db, costAgain: async () => undefined })
+    await erased(fixture.customer)
+    await erased(fixture.device)
+    const eraser = createEraser({ database, clickHouse: db, requestRecosts: async () => undefined })
     const entry = (locationId: string, deviceId: string | null) => ({
       ...{ record: { ...metered(locationId, deviceId, 9), confidence: 1_000_000 }, part: { ...tenant, batchId: null, receivedAt: 0 } },
       ...{ version: 1n, sourceVersion: 1n, origin: null },
     })
-    const stays = entry(world.other, null)
+    const stays = entry(fixture.other, null)
     const records = new Map([
-      [world.home, [entry(world.home, null)]],
-      [world.other, [entry(world.other, world.device), stays]],
+      [fixture.home, [entry(fixture.home, null)]],
+      [fixture.other, [entry(fixture.other, fixture.device), stays]],
     ])
-    expect(eraser.withoutErased(records)).toBe(records)
-    await eraser.load()
-    expect(eraser.withoutErased(records)).toEqual(new Map([[world.other, [stays]]]))
-    const rows = [metered(world.home, null, 9), metered(world.other, null, 10), metered(world.other, world.device, 11)]
-    expect(eraser.living(rows)).toEqual([rows[1]])
+    expect(eraser.withoutErasedRecords(records)).toBe(records)
+    await eraser.loadAll()
+    expect(eraser.withoutErasedRecords(records)).toEqual(new Map([[fixture.other, [stays]]]))
+    const rows = [metered(fixture.home, null, 9), metered(fixture.other, null, 10), metered(fixture.other, fixture.device, 11)]
+    expect(eraser.withoutErasedRows(rows)).toEqual([rows[1]])
   })
 
   it('blots out failures of before, which name no object, by the stored records of their batch', async () => {
-    const batchId = batchIds('a secret of the installation').mint(tenant, presentInstant() + 2 * day)
+    const batchId = batchIds('a secret of the installation').create(tenant, currentInstant() + 2 * dayMs)
     const failure = { foundLater: false, error: 'value must be a number', locationId: null, deviceId: null }
     const failures = [
       { ...tenant, batchId, ...failure, recordNumber: 1, recordReferenceId: 'of before' },
-      { ...tenant, batchId, ...failure, recordNumber: 2, recordReferenceId: 'of another', locationId: world.other },
+      { ...tenant, batchId, ...failure, recordNumber: 2, recordReferenceId: 'of another', locationId: fixture.other },
     ]
     await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, failures) })
-    await insert([metered(world.home, null, 12, { batchId })])
-    await eraseRows(db, { ...tenant, locationIds: [world.home], deviceIds: [], receiptsBefore: null }, { keepPlaces: false })
+    await insert([metered(fixture.home, null, 12, { batchId })])
+    await eraseRows(db, { ...tenant, locationIds: [fixture.home], deviceIds: [], receiptsBefore: null }, { keepDeviceLocations: false })
     const found = await db.rows(
       `SELECT record_number, record_reference_id, error FROM meter_batch_failures FINAL WHERE batch_id = ${idLiteral(batchId)} ORDER BY record_number`,
     )
@@ -239,9 +239,9 @@ describe('the worker', () => {
 
   it('deletes an account whole, and the receipts of before; words in later ones that name it are blotted out', async () => {
     const ids = batchIds('a secret of the installation')
-    const [before, after] = [presentInstant() - day, presentInstant() + day].map(at => ids.mint(tenant, at)) as [string, string]
+    const [before, after] = [currentInstant() - dayMs, currentInstant() + dayMs].map(at => ids.create(tenant, at)) as [string, string]
     const counts = { recordsSubmitted: 1, recordsAccepted: 1, receivedAt: start }
-    const failure = { recordNumber: 1, foundLater: true, recordReferenceId: 'reading', error: `${world.home} is not in the registry` }
+    const failure = { recordNumber: 1, foundLater: true, recordReferenceId: 'reading', error: `${fixture.home} is not in the registry` }
     const batches = [before, after].map(batchId => ({ ...tenant, batchId, ...counts }))
     const failures = [before, after].map(batchId => ({ ...tenant, batchId, ...failure, locationId: null, deviceId: null }))
     await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBlock(batchColumns, batches) })

@@ -79,7 +79,7 @@ describe('wrong keys', () => {
   it('of ever new peers and accounts take no more memory than a fixed number of counters', async () => {
     const note = wrongKeyThrottle({ perPeer: 1, perAccountAndPeer: 1 })
     let answered = 0
-    for (let index = 0; index < 40_000; index += 1) answered += (await note(`peer ${index}`, null)).allowed ? 1 : 0
+    for (let index = 0; index < 40_000; index += 1) answered += (await note(`peer ${index}`, null)).isAllowed ? 1 : 0
     // Each counter lets one through, so no more counters were made than that.
     expect(answered).toBeGreaterThan(10_000)
     expect(answered).toBeLessThanOrEqual(16_384)

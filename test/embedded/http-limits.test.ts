@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { send, testApp } from '../support/http-app.ts'
 
 const basic = (account: string, key: string) => `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`
-const mebi = 2 ** 20
+const mebibyte = 2 ** 20
 
 /** A body of an exact length, so that the pair on both sides of a limit differs in one byte. */
 const thing = (bytes: number): string => `{"name":"a"${' '.repeat(bytes - '{"name":"a"}'.length)}}`
@@ -12,8 +12,8 @@ const streamed = (text: string): ReadableStream<Uint8Array> => new Blob([text]).
 
 describe('the size of a body', () => {
   it.each([
-    ['1 MiB for most operations', 'POST', '/things', mebi, 201],
-    ['16 MiB for submissions', 'PUT', '/meters/interval', 16 * mebi, 200],
+    ['1 MiB for most operations', 'POST', '/things', mebibyte, 201],
+    ['16 MiB for submissions', 'PUT', '/meters/interval', 16 * mebibyte, 200],
   ] as const)('is at most %s: n passes, n + 1 is refused', async (_, method, path, limit, status) => {
     const { app } = testApp()
     expect((await send(app, method, path, { body: thing(limit) })).status).toBe(status)
@@ -30,7 +30,7 @@ describe('the size of a body', () => {
     })
     const init = {
       method: 'POST',
-      headers: { authorization: 'Bearer all', 'content-type': 'application/json', 'content-length': String(mebi + 1) },
+      headers: { authorization: 'Bearer all', 'content-type': 'application/json', 'content-length': String(mebibyte + 1) },
     }
     expect((await app.request('http://test/things', { ...init, body, duplex: 'half' } as RequestInit)).status).toBe(413)
   })
@@ -46,20 +46,20 @@ describe('the size of a body', () => {
       }
       return (await app.request('http://test/things', init as RequestInit)).status
     }
-    expect([await post(thing(mebi)), await post(thing(mebi + 1))]).toEqual([201, 413])
+    expect([await post(thing(mebibyte)), await post(thing(mebibyte + 1))]).toEqual([201, 413])
   })
 
   it('is the inflated one of compressed bodies, which are inflated no further than the limit', async () => {
     const { app } = testApp()
     const post = (text: string) =>
       send(app, 'POST', '/things', { headers: { 'content-encoding': 'gzip' }, body: new Uint8Array(gzipSync(text)) })
-    expect((await post(thing(mebi))).status).toBe(201)
-    expect((await post(thing(mebi + 1))).status).toBe(413)
-    const bomb = new Uint8Array(gzipSync(' '.repeat(128 * mebi)))
+    expect((await post(thing(mebibyte))).status).toBe(201)
+    expect((await post(thing(mebibyte + 1))).status).toBe(413)
+    const bomb = new Uint8Array(gzipSync(' '.repeat(128 * mebibyte)))
     const before = process.memoryUsage().arrayBuffers
     const refused = await send(app, 'POST', '/things', { headers: { 'content-encoding': 'gzip' }, body: bomb })
-    expect([bomb.length < mebi, refused.status]).toEqual([true, 413])
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32 * mebi)
+    expect([bomb.length < mebibyte, refused.status]).toEqual([true, 413])
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32 * mebibyte)
   })
 })
 

@@ -39,11 +39,11 @@ const makesBurst = `
     connect(port, '127.0.0.1', () => Atomics.add(stood, 0, 1) === count - 1 && Atomics.notify(stood, 1)).on('error', () => undefined)
 `
 
-const mostWaiting = (): string => readFileSync('/proc/sys/net/core/somaxconn', 'utf8').trim()
+const maxBacklog = (): string => readFileSync('/proc/sys/net/core/somaxconn', 'utf8').trim()
 /** Why a burst cannot be tried here; null where it can. */
 const noBurst = ((): string | null => {
   if (process.platform !== 'linux') return 'how many connections may wait is read from /proc'
-  return Number(mostWaiting()) < burst ? `this system lets ${mostWaiting()} connections wait` : null
+  return Number(maxBacklog()) < burst ? `this system lets ${maxBacklog()} connections wait` : null
 })()
 
 const errorOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
@@ -170,13 +170,13 @@ describe('the server', () => {
       const { user, system } = process.threadCpuUsage(before)
       return (user + system) / 1_000
     }
-    const leastOf = async (count: number): Promise<number> => {
+    const minCpuOf = async (count: number): Promise<number> => {
       const all: number[] = []
       for (let round = 0; round < 5; round += 1) all.push(await cpuMsOf(count))
       return Math.min(...all)
     }
-    const few = await leastOf(1_100)
-    expect((await leastOf(100_000)) - few).toBeLessThan(25)
+    const few = await minCpuOf(1_100)
+    expect((await minCpuOf(100_000)) - few).toBeLessThan(25)
   })
 
   it.each([
@@ -278,7 +278,7 @@ describe('bodies that are announced and do not come', () => {
   }
 
   it('keep no room from submissions of other accounts, nor of their own', async () => {
-    const { app, ports } = testApp({ underWay: { submissionBytes: 64_000_000, reads: 8 } })
+    const { app, ports } = testApp({ admission: { maxSubmissionBytes: 64_000_000, maxConcurrentReads: 8 } })
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const held = ['live', 'live-other', 'all', 'all-twice'].flatMap(token => open(listener.port, token, 10))
     await new Promise(resolve => setTimeout(resolve, 200))
@@ -288,7 +288,7 @@ describe('bodies that are announced and do not come', () => {
   })
 
   it('are let in again as far as there is room for what comes of them', async () => {
-    const { app, ports } = testApp({ underWay: { submissionBytes: 32_000_000, reads: 8 } })
+    const { app, ports } = testApp({ admission: { maxSubmissionBytes: 32_000_000, maxConcurrentReads: 8 } })
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const held = [...open(listener.port, 'live', 1), ...open(listener.port, 'live-other', 1)]
     await new Promise(resolve => setTimeout(resolve, 100))

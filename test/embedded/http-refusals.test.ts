@@ -4,7 +4,7 @@ import type { Ports } from '../../services/platform/http/binding.ts'
 import { send, testApp } from '../support/http-app.ts'
 
 const refusedWith = (recorded: () => Promise<void>) =>
-  send(testApp({}, { refused: recorded }).app, 'POST', '/things', { body: { name: 'refuse' } })
+  send(testApp({}, { onRefusal: recorded }).app, 'POST', '/things', { body: { name: 'refuse' } })
 
 it('a refusal is answered once it is recorded, and asked again where that cannot be done now', async () => {
   const seen: string[] = []
@@ -21,9 +21,9 @@ it('a refusal that can never be recorded is answered all the same', async () => 
 
 describe('what is refused before its body is read', () => {
   const seen: { readonly id: string; readonly code: string }[] = []
-  const refused: Ports['refused'] = async ({ id, refusal }) => void seen.push({ id, code: refusal.code })
+  const refused: Ports['onRefusal'] = async ({ id, refusal }) => void seen.push({ id, code: refusal.code })
   const body = { name: 'a' }
-  const { app } = testApp({}, { refused })
+  const { app } = testApp({}, { onRefusal: refused })
   beforeEach(() => void seen.splice(0))
 
   it.each([
@@ -46,7 +46,7 @@ describe('what is refused before its body is read', () => {
   })
 
   it('is told of nobody, and not where it only came too often', async () => {
-    const twice = testApp({ requestsPerSecond: 1 }, { refused, elapsed: () => 0 }).app
+    const twice = testApp({ requestsPerSecond: 1 }, { onRefusal: refused, elapsed: () => 0 }).app
     for (let index = 0; index < 5; index += 1) await send(twice, 'POST', '/things', { body })
     const statuses = [
       await send(twice, 'POST', '/things', { body }),

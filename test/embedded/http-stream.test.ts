@@ -14,20 +14,20 @@ const { ports } = testApp()
 const chunkBytes = 65_536
 
 /** What became of the chunks of one answer. */
-type Told = { made: number; left: number }
+type StreamCounts = { made: number; left: number }
 
 /** Chunks as work gives them: counted, and told when they are left. `waitMs` before each. */
-const chunksOf = (count: number, told: Told, waitMs = 0): AsyncIterableIterator<Uint8Array<ArrayBuffer>> => {
+const chunksOf = (count: number, counts: StreamCounts, waitMs = 0): AsyncIterableIterator<Uint8Array<ArrayBuffer>> => {
   const chunks: AsyncIterableIterator<Uint8Array<ArrayBuffer>> = {
     [Symbol.asyncIterator]: () => chunks,
     next: async () => {
       if (waitMs > 0) await sleep(waitMs)
-      if (told.made === count) return { done: true, value: undefined }
-      told.made += 1
-      return { done: false, value: new Uint8Array(chunkBytes).fill(97 + (told.made % 26)) }
+      if (counts.made === count) return { done: true, value: undefined }
+      counts.made += 1
+      return { done: false, value: new Uint8Array(chunkBytes).fill(97 + (counts.made % 26)) }
     },
     return: async () => {
-      told.left += 1
+      counts.left += 1
       return { done: true, value: undefined }
     },
   }
@@ -36,15 +36,15 @@ const chunksOf = (count: number, told: Told, waitMs = 0): AsyncIterableIterator<
 
 const appOf = (
   count: number,
-  told: Told,
+  counts: StreamCounts,
   more: { readonly headMs?: number; readonly reads?: number; readonly timeoutMs?: number } = {},
 ) => {
   const { headMs = 0, reads = 128, timeoutMs = 30_000 } = more
   const binding = bind(retrieve, async () => {
     await sleep(headMs)
-    return { ok: true, written: { chunks: chunksOf(count, told) } }
+    return { ok: true, serialized: { chunks: chunksOf(count, counts) } }
   })
-  const limits = { ...defaultLimits, requestTimeoutMs: timeoutMs, underWay: { ...defaultLimits.underWay, reads } }
+  const limits = { ...defaultLimits, requestTimeoutMs: timeoutMs, admission: { ...defaultLimits.admission, maxConcurrentReads: reads } }
   return createApp([binding], [], ports, limits)
 }
 
@@ -78,8 +78,8 @@ describe('an answer in chunks', () => {
   })
 
   it('has its place among the reads until it has ended', async () => {
-    const told = { made: 0, left: 0 }
-    const app = appOf(3, told, { reads: 2 })
+    const counts = { made: 0, left: 0 }
+    const app = appOf(3, counts, { reads: 2 })
     const first = await app.request(...get())
     expect((await app.request(...get())).status).toBe(503)
     await first.arrayBuffer()
@@ -87,26 +87,26 @@ describe('an answer in chunks', () => {
   })
 
   it('waits for a client that takes nothing, holding a few chunks, and is left when the client goes', async () => {
-    const told = { made: 0, left: 0 }
-    const means = { at: ports.at, mintRequestId: ports.mintRequestId, log: ports.log }
-    await using listener = await listen(appOf(10_000, told), { host: '127.0.0.1', port: 0 }, means)
+    const counts = { made: 0, left: 0 }
+    const dependencies = { now: ports.now, newRequestId: ports.newRequestId, log: ports.log }
+    await using listener = await listen(appOf(10_000, counts), { host: '127.0.0.1', port: 0 }, dependencies)
     const socket = connect(listener.port, '127.0.0.1')
     socket.pause()
     socket.on('error', () => undefined)
     socket.write('GET /things/a HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer all\r\n\r\n')
     await until(
-      () => told.made,
+      () => counts.made,
       made => made > 0,
     )
     await sleep(500)
     // What the system's own buffers take is some megabytes of the 640.
-    expect(told.made).toBeLessThan(400)
-    const made = told.made
+    expect(counts.made).toBeLessThan(400)
+    const made = counts.made
     await sleep(200)
-    expect(told.made).toBe(made)
+    expect(counts.made).toBe(made)
     socket.destroy()
     await until(
-      () => told.left,
+      () => counts.left,
       left => left === 1,
     )
   })
@@ -116,10 +116,10 @@ describe('an answer in chunks', () => {
     const binding = bind(retrieve, async request => {
       signal = request.signal
       await sleep(60_000, undefined, { signal: request.signal })
-      return { ok: true, written: { bytes: new Uint8Array() } }
+      return { ok: true, serialized: { bytes: new Uint8Array() } }
     })
-    const means = { at: ports.at, mintRequestId: ports.mintRequestId, log: ports.log }
-    await using listener = await listen(createApp([binding], [], ports), { host: '127.0.0.1', port: 0 }, means)
+    const dependencies = { now: ports.now, newRequestId: ports.newRequestId, log: ports.log }
+    await using listener = await listen(createApp([binding], [], ports), { host: '127.0.0.1', port: 0 }, dependencies)
     const socket = connect(listener.port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write('GET /things/a HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer all\r\n\r\n')
@@ -136,15 +136,15 @@ describe('an answer in chunks', () => {
 
   it('is cut off where the client is too slow for it', async () => {
     for (const limits of [
-      { stalledMs: 30, wholeMs: 60_000 },
-      { stalledMs: 60_000, wholeMs: 30 },
+      { stallTimeoutMs: 30, totalTimeoutMs: 60_000 },
+      { stallTimeoutMs: 60_000, totalTimeoutMs: 30 },
     ]) {
-      const told = { made: 0, left: 0 }
-      const reader = streamOf(chunksOf(100, told), limits).getReader()
+      const counts = { made: 0, left: 0 }
+      const reader = streamOf(chunksOf(100, counts), limits).getReader()
       await reader.read()
       await sleep(100)
       await expect(reader.read()).rejects.toThrow('the client takes')
-      expect(told).toEqual({ made: 1, left: 1 })
+      expect(counts).toEqual({ made: 1, left: 1 })
     }
   })
 })

@@ -11,7 +11,7 @@ const { live } = await makeTenants(database)
 afterAll(() => opened[Symbol.asyncDispose]())
 
 const at = Date.UTC(2026, 0, 1)
-const answer = { status: 201, layout: 'earlier', body: '{"id":"dev_1"}' } as const
+const answer = { status: 201, apiVersion: 'earlier', body: '{"id":"dev_1"}' } as const
 const claimOf = (key: string, fingerprint = 'same') => ({ ...live, key, fingerprint })
 
 describe('an Idempotency-Key', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { presentInstant } from '../../services/platform/clock.ts'
-import type { Lane } from '../../services/platform/log/log.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
+import type { Assignment } from '../../services/platform/log/log.ts'
 import { deleteDevice } from '../../services/platform/postgres/devices.ts'
 import { withTenant } from '../../services/platform/postgres/transaction.ts'
-import { callAs, makeObjects, openGateway, readLanes, recordsOf } from '../support/gateway.ts'
+import { callAs, makeObjects, openGateway, readPartitions, recordsOf } from '../support/gateway.ts'
 import { makeTenants } from '../support/postgres.ts'
 import { call, gateway, live, many, record, submit, useGateway } from '../support/submissions.ts'
 
@@ -61,7 +61,7 @@ describe('limits', () => {
 
 describe('stores that are away or full', () => {
   it('answers 503 when the log is full, and acknowledges nothing', async () => {
-    await using small = await openGateway({ roomBytes: 300_000 }, gateway.clickHouse)
+    await using small = await openGateway({ capacityBytes: 300_000 }, gateway.clickHouse)
     const tenant = (await makeTenants(small.database)).live
     const objects = await makeObjects(small, tenant, 'home')
     const records = (round: number) =>
@@ -74,7 +74,7 @@ describe('stores that are away or full', () => {
     }
     expect([refusal.status, refusal.body['code'], refusal.headers.get('retry-after')]).toEqual([503, 'unavailable', '5'])
     expect(refusal.text).not.toContain('bat_')
-    const written = await readLanes(small)
+    const written = await readPartitions(small)
     expect(acknowledged.length).toBeGreaterThan(0)
     for (const id of acknowledged) expect(recordsOf(written, id)).toHaveLength(500)
     // The ledger counts what is durable, acknowledged or not.
@@ -83,14 +83,14 @@ describe('stores that are away or full', () => {
   })
 
   it('takes no more into a lane that unread records fill by half, neither records nor readings, until they are read', async () => {
-    await using small = await openGateway({ roomBytes: 300_000, partitions: 1 }, gateway.clickHouse)
+    await using small = await openGateway({ capacityBytes: 300_000, partitions: 1 }, gateway.clickHouse)
     const tenant = (await makeTenants(small.database)).live
     const objects = await makeObjects(small, tenant, 'home')
     const ask = callAs(small.app, tenant)
     const records = many(500).map(one => ({ ...one, location_id: objects.locationId }))
-    const readings = { location_id: objects.locationId, units: 'WH', data: [{ time: Math.floor(presentInstant() / 1000) - 60, value: 1 }] }
+    const readings = { location_id: objects.locationId, units: 'WH', data: [{ time: Math.floor(currentInstant() / 1000) - 60, value: 1 }] }
     const statuses = async (): Promise<readonly number[]> => {
-      await small.look(presentInstant())
+      await small.look(currentInstant())
       return [(await ask('PUT', '/meters/interval', records)).status, (await ask('PUT', '/meters/cumulative/epoch', readings)).status]
     }
     let taken = await statuses()
@@ -98,9 +98,9 @@ describe('stores that are away or full', () => {
     expect(taken).toEqual([503, 503])
     const { end, fill } = await small.log.lag('meter.records.v1', 0, 'cost-worker')
     expect(fill).toBeGreaterThanOrEqual(0.5)
-    const lanes: Lane[] = []
-    await small.log.subscribe('meter.records.v1', 'cost-worker', lane => void lanes.push(lane))
-    await lanes[0]?.commit(end)
+    const assignments: Assignment[] = []
+    await small.log.subscribe('meter.records.v1', 'cost-worker', assignment => void assignments.push(assignment))
+    await assignments[0]?.commit(end)
     expect(await statuses()).toEqual([200, 200])
   })
 
@@ -119,7 +119,7 @@ describe('stores that are away or full', () => {
 
   it('refuses a device that was deleted', async () => {
     const objects = await makeObjects(gateway, live, 'gone')
-    await withTenant(gateway.database, live, transaction => deleteDevice(transaction, objects.deviceId, presentInstant()))
+    await withTenant(gateway.database, live, transaction => deleteDevice(transaction, objects.deviceId, currentInstant()))
     expect((await submit([record(0, { device_id: objects.deviceId })])).failed_records).toHaveLength(1)
   })
 })

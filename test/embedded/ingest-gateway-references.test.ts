@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createLocation, deleteLocation } from '../../services/platform/postgres/locations.ts'
 import { withTenant } from '../../services/platform/postgres/transaction.ts'
 import { locationDraft } from '../support/drafts.ts'
-import { readLanes, recordsOf } from '../support/gateway.ts'
+import { readPartitions, recordsOf } from '../support/gateway.ts'
 import { deviceId, gateway, live, locationId, many, record, submit, useGateway } from '../support/submissions.ts'
 import { until } from '../support/until.ts'
 
@@ -11,10 +11,10 @@ useGateway()
 
 /** What another process does: this gateway is not told. */
 const elsewhere = {
-  delete: (id: string) => withTenant(gateway.database, live, transaction => deleteLocation(transaction, id, presentInstant())),
+  delete: (id: string) => withTenant(gateway.database, live, transaction => deleteLocation(transaction, id, currentInstant())),
   create: async (referenceId: string): Promise<string> => {
     const made = await withTenant(gateway.database, live, transaction =>
-      createLocation(transaction, locationDraft({ referenceId }), presentInstant()),
+      createLocation(transaction, locationDraft({ referenceId }), currentInstant()),
     )
     if (!made.ok) throw new Error(made.refusal.message)
     return made.value.id
@@ -26,11 +26,11 @@ describe('records with references', () => {
     const names = { location_id: 'reference:home', device_id: 'reference:home' }
     const { id, failed_records: failed } = await submit(many(5_000).map(one => ({ ...one, ...names })))
     expect(failed).toEqual([])
-    const records = recordsOf(await readLanes(gateway), id)
+    const records = recordsOf(await readPartitions(gateway), id)
     expect(records).toHaveLength(5_000)
     expect(new Set(records.map(one => `${one.locationId} ${one.deviceId}`))).toEqual(new Set([`${locationId} ${deviceId}`]))
     const byId = await submit([record(0, { device_id: deviceId })])
-    expect(recordsOf(await readLanes(gateway), byId.id)[0]?.recordId).toBe(records[0]?.recordId)
+    expect(recordsOf(await readPartitions(gateway), byId.id)[0]?.recordId).toBe(records[0]?.recordId)
   })
 
   it('are refused one by one, whatever their number, if no object has the reference or the id', async () => {
@@ -41,10 +41,10 @@ describe('records with references', () => {
     ]) {
       const { id, failed_records: failed } = await submit(many(10_000).map((one, index) => ({ ...one, ...names(index) })))
       expect(failed).toHaveLength(10_000)
-      const told = (await readLanes(gateway)).flatMap(({ message }) =>
+      const storedReferences = (await readPartitions(gateway)).flatMap(({ message }) =>
         message.kind === 'submission' && message.batchId === id ? message.refused : [],
       )
-      expect(told).toHaveLength(10_000)
+      expect(storedReferences).toHaveLength(10_000)
     }
   })
 
@@ -52,7 +52,7 @@ describe('records with references', () => {
     const first = await elsewhere.create('depot')
     const accepted = async () => {
       const { id } = await submit([record(1, { location_id: 'reference:depot' })])
-      return recordsOf(await readLanes(gateway), id)[0]
+      return recordsOf(await readPartitions(gateway), id)[0]
     }
     expect((await accepted())?.locationId).toBe(first)
     await elsewhere.delete(first)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { recordIdentityText } from '../../services/domain/identifier.ts'
-import { callAs, headersOf, partsOf, readLanes, recordsOf } from '../support/gateway.ts'
+import { callAs, headersOf, partsOf, readPartitions, recordsOf } from '../support/gateway.ts'
 import { makeTenants } from '../support/postgres.ts'
 import { type Batch, deviceId, gateway, live, many, record, start, submit, useGateway } from '../support/submissions.ts'
 
@@ -21,7 +21,7 @@ describe('what is accepted', () => {
       records_processed: 0,
       failed_records: [],
     })
-    const [first, second] = recordsOf(await readLanes(gateway), batch.id)
+    const [first, second] = recordsOf(await readPartitions(gateway), batch.id)
     expect(first).toMatchObject({
       recordNumber: 1,
       deviceId,
@@ -42,7 +42,7 @@ describe('what is accepted', () => {
   it('is the same in both layouts', async () => {
     const current = await submit([record(10, { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' })])
     const earlier = await submit([record(10, { direction: 'EXPORT', tariff_rate: 'EXPORT' })], { 'api-version': '2024-08-24' })
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     expect(recordsOf(written, earlier.id)).toEqual(recordsOf(written, current.id))
     expect(recordsOf(written, current.id)).toHaveLength(1)
   })
@@ -56,14 +56,14 @@ describe('what is accepted', () => {
     }
     const response = await gateway.app.request('/meters/interval', { ...request, body: gzipSync(JSON.stringify([record(20), record(21)])) })
     const compressed = (await response.json()) as Batch
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     expect(recordsOf(written, inLines.id)).toHaveLength(2)
     expect(recordsOf(written, compressed.id)).toEqual(recordsOf(written, inLines.id))
   })
 
   it('tells in its headers which records of which batch a chunk holds, and keeps their order', async () => {
     const batch = await submit(many(1200))
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     const chunks = written.filter(({ headers }) => headers.batches.some(one => one.batchId === batch.id))
     expect(chunks.length).toBeGreaterThan(1)
     for (const { headers, message } of chunks) {
@@ -80,7 +80,7 @@ describe('what is accepted', () => {
 
   it('shares chunks between concurrent requests', async () => {
     const batches = await Promise.all(Array.from({ length: 40 }, (_, index) => submit([record(100 + index)])))
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     const ids = new Set(batches.map(batch => batch.id))
     const chunks = written.filter(({ headers }) => headers.batches.some(one => ids.has(one.batchId)))
     expect(ids.size).toBe(40)
@@ -89,9 +89,9 @@ describe('what is accepted', () => {
   })
 
   it('has one id however often it is sent at once', async () => {
-    const twins = await Promise.all(Array.from({ length: 5 }, () => submit([record(300), record(301)])))
-    const written = await readLanes(gateway)
-    const ids = twins.map(twin => recordsOf(written, twin.id).map(one => one.recordId))
+    const duplicates = await Promise.all(Array.from({ length: 5 }, () => submit([record(300), record(301)])))
+    const written = await readPartitions(gateway)
+    const ids = duplicates.map(duplicate => recordsOf(written, duplicate.id).map(one => one.recordId))
     for (const one of ids) expect(one).toEqual(ids[0])
   })
 })
@@ -117,7 +117,7 @@ describe('what is refused', () => {
       error: 'end_time must not be before start_time',
     })
     expect(batch.failed_records[1]?.error).toBe('duplicate of record 1')
-    const [header] = headersOf(await readLanes(gateway), batch.id)
+    const [header] = headersOf(await readPartitions(gateway), batch.id)
     expect(header).toMatchObject({ recordsSubmitted: 8, recordsAccepted: 1 })
     expect(header?.refused.map(failed => failed.error.replace(/[.]$/, ''))).toEqual(
       batch.failed_records.map(failed => failed.error.replace(/[.]$/, '')),
@@ -127,7 +127,7 @@ describe('what is refused', () => {
 
   it('leaves a batch with its header also where nothing is good, cut into messages that fit', async () => {
     const batch = await submit(Array.from({ length: 10_000 }, () => ({ record_reference_id: 'x'.repeat(255) })))
-    const headers = headersOf(await readLanes(gateway), batch.id)
+    const headers = headersOf(await readPartitions(gateway), batch.id)
     expect(batch).toMatchObject({ records_submitted: 10_000, records_accepted: 0 })
     expect(headers.length).toBeGreaterThan(1)
     expect(headers.flatMap(header => header.refused.map(failed => failed.recordNumber))).toEqual(

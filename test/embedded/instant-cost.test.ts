@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startCostWorker } from '../../services/cost-worker/worker.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createMetrics } from '../../services/platform/metrics.ts'
 import type { TariffDraft } from '../../services/platform/postgres/tariff-row.ts'
 import { createTariff } from '../../services/platform/postgres/tariffs.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
-import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { pricingCache } from '../../services/platform/pricing-book.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { tariffDraft } from '../support/drafts.ts'
-import { callAs, type Gateway, makeObjects, openGateway, readLanes, recordsOf } from '../support/gateway.ts'
+import { callAs, type Gateway, makeObjects, openGateway, readPartitions, recordsOf } from '../support/gateway.ts'
 import { makeTenants } from '../support/postgres.ts'
 import type { Call } from '../support/service.ts'
 
@@ -44,7 +44,7 @@ const home = async (reference: string, tiered: boolean | null) => {
     const upper = { fixed: 300_000_000n, to: null }
     const schedule = always(tiered ? [{ fixed: 200_000_000n, to: 100_000_000_000n }, upper] : [upper])
     const made = await withTenant(gateway.database, live, transaction =>
-      createTariff(transaction, tariffDraft(objects.locationId, { schedule }), presentInstant()),
+      createTariff(transaction, tariffDraft(objects.locationId, { schedule }), currentInstant()),
     )
     if (!made.ok) throw new Error(made.refusal.message)
   }
@@ -59,12 +59,12 @@ const record = (locationId: string, change: object = {}) => ({
   end_time: '2026-01-10T12:15:00+01:00',
   ...change,
 })
-const standing = async () => recordsOf(await readLanes(gateway), null).length
+const recordCount = async () => recordsOf(await readPartitions(gateway), null).length
 
 describe('a record without tiers', () => {
   it('costs what the tariff says at once, and is stored through its lane', async () => {
     const { locationId, deviceId } = await home('flat', false)
-    const before = await standing()
+    const before = await recordCount()
     const answer = await call('POST', '/costs/instant', record(locationId, { device_id: deviceId, record_reference_id: 'r' }))
     // 1.25 kWh × 0.30 = 0.375
     expect(answer.body).toMatchObject({
@@ -84,7 +84,7 @@ describe('a record without tiers', () => {
       },
     })
     expect(Object.keys(answer.body['request'] as object)).not.toContain('include_tariff')
-    expect(await standing()).toBe(before + 1)
+    expect(await recordCount()).toBe(before + 1)
   })
 
   it('is written in the earlier layout as published', async () => {
@@ -107,16 +107,16 @@ describe('a record without tiers', () => {
 
   it('writes nothing when it is non_persistent', async () => {
     const { locationId } = await home('flat-simulated', false)
-    const before = await standing()
+    const before = await recordCount()
     const answer = await call('POST', '/costs/instant?non_persistent=True', record(locationId))
-    expect([answer.status, await standing()]).toEqual([200, before])
+    expect([answer.status, await recordCount()]).toEqual([200, before])
   })
 
   it('has one id with the same record of a submission', async () => {
     const { locationId } = await home('flat-twice', false)
     const instant = await call('POST', '/costs/instant', record(locationId))
     const batch = await call('PUT', '/meters/interval', [record(locationId)])
-    const [submitted] = recordsOf(await readLanes(gateway), String(batch.body['id']))
+    const [submitted] = recordsOf(await readPartitions(gateway), String(batch.body['id']))
     expect(instant.body['id']).toBe(`mre_${submitted?.recordId}`)
   })
 })
@@ -124,11 +124,11 @@ describe('a record without tiers', () => {
 describe('a record without a price', () => {
   it('is refused, says what to post, and is not stored', async () => {
     const { locationId } = await home('bare', null)
-    const before = await standing()
+    const before = await recordCount()
     const answer = await call('POST', '/costs/instant', record(locationId))
     expect([answer.status, answer.body['code']]).toEqual([422, 'no_tariff_connected'])
     expect(answer.body['message']).toMatch(/IMPORT .*post one to \/tariffs /)
-    expect(await standing()).toBe(before)
+    expect(await recordCount()).toBe(before)
   })
 
   it('names the object that does not exist', async () => {
@@ -162,11 +162,11 @@ describe('a record with tiers', () => {
       clickHouse,
       database,
       pricing,
-      costAgain: async () => undefined,
-      failing: { share: 1, least: 1 },
+      requestRecosts: async () => undefined,
+      failing: { share: 1, minLocations: 1 },
       metrics: createMetrics(),
       logger: createLogger('error'),
-      at: presentInstant,
+      at: currentInstant,
     })
     const costOf = async (search: string, change: object) => {
       const { status, body } = await call('POST', `/costs/instant${search}`, record(locationId, change))
@@ -188,18 +188,18 @@ describe('a record with tiers', () => {
     const { locationId } = await home('changed', true)
     const { log, codec, clickHouse, database } = gateway
     await using _ = await startCostWorker({
-      ...{ log, codec, clickHouse, database, metrics: createMetrics(), logger: createLogger('error'), at: presentInstant },
+      ...{ log, codec, clickHouse, database, metrics: createMetrics(), logger: createLogger('error'), at: currentInstant },
       // A process of its own keeps prices of its own until an order comes.
-      pricing: pricingBook(database, timeZone),
-      costAgain: async () => undefined,
-      failing: { share: 1, least: 1 },
+      pricing: pricingCache(database, timeZone),
+      requestRecosts: async () => undefined,
+      failing: { share: 1, minLocations: 1 },
     })
     const costOf = async (change: object) => {
       const { status, body } = await call('POST', '/costs/instant', record(locationId, change))
       return [status, (body['data'] as { tariff: { cost: { value: number } } } | undefined)?.tariff.cost.value]
     }
     const add = (draft: Partial<TariffDraft>) =>
-      withTenant(database, live, transaction => createTariff(transaction, tariffDraft(locationId, draft), presentInstant()))
+      withTenant(database, live, transaction => createTariff(transaction, tariffDraft(locationId, draft), currentInstant()))
     // 90 kWh are below the bound: 90 × 0.20 = 18
     expect(await costOf(at(0, 90))).toEqual([200, 18])
     const gridFee = always([{ fixed: 100_000_000n, to: null }])

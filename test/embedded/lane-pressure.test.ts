@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { lanePressure } from '../../services/ingest-gateway/lane-pressure.ts'
+import { partitionBacklog } from '../../services/ingest-gateway/lane-pressure.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import type { Lane, Log } from '../../services/platform/log/log.ts'
+import type { Assignment, Log } from '../../services/platform/log/log.ts'
 import type { SlowBacklogSource } from '../../services/platform/slow-backlog.ts'
 
 const topic = 'meter.records.v1'
@@ -16,20 +16,24 @@ let now = 0
 const open = async (backlog?: SlowBacklogSource) => {
   now = 1_000_000
   const path = mkdtempSync(join(folder, 'log-'))
-  log = await openLmdbLog({ folder: path, now: () => now, topics: { [topic]: { partitions: 2, roomBytes: 10_000, retentionMs: 60_000 } } })
-  const lanes: Lane[] = []
-  await log.subscribe(topic, 'cost-worker', lane => void lanes.push(lane))
-  const pressure = lanePressure(log, backlog)
+  log = await openLmdbLog({
+    folder: path,
+    now: () => now,
+    topics: { [topic]: { partitions: 2, capacityBytes: 10_000, retentionMs: 60_000 } },
+  })
+  const assignments: Assignment[] = []
+  await log.subscribe(topic, 'cost-worker', assignment => void assignments.push(assignment))
+  const backlogOf = partitionBacklog(log, backlog)
   return {
-    append: (lane: number) => log.append(topic, lane, { key: 'k', value: Buffer.alloc(900), headers: {} }),
-    commit: (lane: number, next: number) => lanes.find(({ partition }) => partition === lane)?.commit(next),
+    append: (assignment: number) => log.append(topic, assignment, { key: 'k', value: Buffer.alloc(900), headers: {} }),
+    commit: (assignment: number, next: number) => assignments.find(({ partition }) => partition === assignment)?.commit(next),
     /** What is taken so many seconds later: live mode and test mode, lane by lane. */
     later: async (seconds: number) => {
       now += seconds * 1000
-      await pressure.look(now)
-      return [0, 1].map(lane => [pressure.takes(lane, true, 'a'), pressure.takes(lane, false, 'a')])
+      await backlogOf.refresh(now)
+      return [0, 1].map(assignment => [backlogOf.accepts(assignment, true, 'a'), backlogOf.accepts(assignment, false, 'a')])
     },
-    takes: pressure.takes,
+    accepts: backlogOf.accepts,
   }
 }
 
@@ -44,8 +48,8 @@ const [all, liveAlone, none] = [
 
 describe('a lane', () => {
   it('takes all before anything is known of it, and none that does not exist', async () => {
-    const { takes } = await open()
-    expect([takes(0, true, 'a'), takes(0, false, 'a'), takes(2, true, 'a')]).toEqual([true, true, false])
+    const { accepts } = await open()
+    expect([accepts(0, true, 'a'), accepts(0, false, 'a'), accepts(2, true, 'a')]).toEqual([true, true, false])
   })
 
   it('takes live mode alone while its worker is more than 30 s behind and moves; the others go on', async () => {
@@ -63,7 +67,7 @@ describe('a lane', () => {
 
   it('takes test mode too while it waits for slow work alone, and its worker reads on', async () => {
     let readUpTo: number | null = null
-    const { append, commit, later } = await open({ isFull: () => false, readUpTo: lane => (lane === 0 ? readUpTo : null) })
+    const { append, commit, later } = await open({ isLogFull: () => false, readUpTo: assignment => (assignment === 0 ? readUpTo : null) })
     await Promise.all([0, 0, 0, 1].map(append))
     await later(0)
     await commit(0, 1)
@@ -81,8 +85,13 @@ describe('a lane', () => {
   })
 
   it('takes nothing of an account of which much slow work waits, and all of others', async () => {
-    const { takes } = await open({ isFull: accountId => accountId === 'a', readUpTo: () => null })
-    expect([takes(0, true, 'a'), takes(0, false, 'a'), takes(0, true, 'b'), takes(0, false, 'b')]).toEqual([false, false, true, true])
+    const { accepts } = await open({ isLogFull: accountId => accountId === 'a', readUpTo: () => null })
+    expect([accepts(0, true, 'a'), accepts(0, false, 'a'), accepts(0, true, 'b'), accepts(0, false, 'b')]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
   })
 
   it('takes all while its worker is away: there is nobody to be spared', async () => {

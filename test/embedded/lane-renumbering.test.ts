@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { readConfig } from '../../services/platform/config.ts'
-import { raiseLaneGeneration, readLaneGeneration } from '../../services/platform/postgres/lane-generation.ts'
+import { raiseTopicGeneration, readTopicGeneration } from '../../services/platform/postgres/lane-generation.ts'
 import { openStores } from '../../services/stores.ts'
 import { until } from '../support/until.ts'
 
@@ -14,8 +14,8 @@ it('a process writes into no lane any more once the lanes were renumbered', asyn
   const { generation, database, log } = await openStores(readConfig({ WATTLEDGER_DATA_DIR: join(folder, 'data') }), stack, () => undefined)
   const topic = 'meter.records.v1'
   const partitions = log.partitions(topic)
-  expect([generation(), await readLaneGeneration(database.operator, topic)]).toEqual([0, { generation: 0, partitions }])
-  await raiseLaneGeneration(database.operator, topic, 0, partitions, presentInstant())
+  expect([generation(), await readTopicGeneration(database.operator, topic)]).toEqual([0, { generation: 0, partitions }])
+  await raiseTopicGeneration(database.operator, topic, 0, partitions, currentInstant())
   const reasonOf = async (): Promise<unknown> => {
     try {
       return generation()

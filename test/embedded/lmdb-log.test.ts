@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type LmdbLogOptions, openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import type { Log } from '../../services/platform/log/log.ts'
-import { bounds, describeLog, laneOf, records, textMessage } from '../suites/describe-log.ts'
+import { assignmentOf, bounds, describeLog, records, textMessage } from '../suites/describe-log.ts'
 import { mountSmallDisk, unmountDisk } from '../support/small-disk.ts'
 
 const folders: string[] = []
@@ -49,7 +49,7 @@ describe('embedded log on its folder', () => {
     if (process.platform !== 'linux') context.skip('what a process has mapped is read from /proc')
     const folder = newFolder()
     const log = await openLog(folder)
-    const [follower, late] = await Promise.all([laneOf(log, 'follower', 3), laneOf(log, 'late', 3)])
+    const [follower, late] = await Promise.all([assignmentOf(log, 'follower', 3), assignmentOf(log, 'late', 3)])
     const text = (index: number): string => String(index % 10).repeat(100_000)
     const followed: string[] = []
     for (let index = 0; index < 400; index += 1) {
@@ -111,7 +111,7 @@ describe('embedded log on its folder', () => {
 })
 
 describe('retention of the embedded log', () => {
-  const small = { topics: { [records]: { roomBytes: 20_000, retentionMs: 1_000 } } }
+  const small = { topics: { [records]: { capacityBytes: 20_000, retentionMs: 1_000 } } }
 
   it('refuses appends as full, retriable, while unread messages fill the room, and takes them again after a commit', async () => {
     const log = await openLog(newFolder(), small)
@@ -123,12 +123,12 @@ describe('retention of the embedded log', () => {
     expect(sent.length).toBe(18)
     expect((await log.lag(records, 0, 'cost-worker')).fill).toBeGreaterThan(0.9)
     await log.append(records, 1, block('other partition'))
-    const lane = await laneOf(log, 'cost-worker', 0)
-    await lane.read(bounds)
-    await lane.commit(10)
+    const assignment = await assignmentOf(log, 'cost-worker', 0)
+    await assignment.read(bounds)
+    await assignment.commit(10)
     expect(await log.append(records, 0, block('y'))).toBe(18)
-    await lane.rewind()
-    expect((await lane.read(bounds)).map(m => m.offset)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18])
+    await assignment.rewind()
+    expect((await assignment.read(bounds)).map(m => m.offset)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18])
     await log.close()
   })
 
@@ -146,12 +146,12 @@ describe('retention of the embedded log', () => {
     let log = await openLog(folder, { ...small, now: () => at })
     for (let i = 0; i < 5; i += 1) await log.append(records, 0, block('x'))
     at += 5_000
-    const lane = await laneOf(log, 'cost-worker', 0)
-    await lane.read(bounds)
-    await lane.commit(5)
+    const assignment = await assignmentOf(log, 'cost-worker', 0)
+    await assignment.read(bounds)
+    await assignment.commit(5)
     for (let i = 0; i < 15; i += 1) await log.append(records, 0, block('y'))
-    expect((await (await laneOf(log, 'late', 0)).read(bounds)).map(m => m.offset)[0]).toBe(5)
-    await lane.commit(20)
+    expect((await (await assignmentOf(log, 'late', 0)).read(bounds)).map(m => m.offset)[0]).toBe(5)
+    await assignment.commit(20)
     at += 5_000
     for (let i = 0; i < 10; i += 1) await log.append(records, 0, block('z'))
     await log.close()
@@ -174,10 +174,10 @@ describe('embedded log after kill -9', () => {
     }
     expect(acknowledged.size).toBeGreaterThan(100)
     const log = await openLog(folder)
-    const lane = await laneOf(log, 'check', 0)
+    const assignment = await assignmentOf(log, 'check', 0)
     const { end } = await log.lag(records, 0, 'check')
     for (let next = 0; next < end; ) {
-      for (const message of await lane.read(bounds)) {
+      for (const message of await assignment.read(bounds)) {
         expect(message.offset).toBe(next)
         const text = acknowledged.get(next)
         if (text !== undefined) expect(message.value.toString().trimEnd()).toBe(text)
@@ -221,8 +221,8 @@ describe('embedded log on a full disk', () => {
       execFileSync('mount', ['-o', 'remount,size=48m', disk])
       log = await openLog(disk)
       expect(await log.append(records, 0, textMessage('room'))).toBe(sent.length)
-      const lane = await laneOf(log, 'check', 0)
-      const read = (await lane.read(bounds)).slice(0, sent.length)
+      const assignment = await assignmentOf(log, 'check', 0)
+      const read = (await assignment.read(bounds)).slice(0, sent.length)
       expect(read.map(message => message.value[49_999])).toEqual(sent)
       await log.close()
     } finally {

@@ -30,7 +30,7 @@ describe('login', () => {
 
   it('without Api-Version is answered in the default version of the account', async () => {
     const { live: early } = await makeAccount(service)
-    await updateAccount(opened.database.operator, early.accountId, { defaultLayout: 'earlier' })
+    await updateAccount(opened.database.operator, early.accountId, { defaultApiVersion: 'earlier' })
     for (const [client, version] of [
       [live, '2025-09-14'],
       [early, '2024-08-24'],

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerIdentityText } from '../../services/domain/identifier.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import type { ReadingPart } from '../../services/platform/log/messages.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import type { Tenant } from '../../services/platform/postgres/transaction.ts'
-import { callAs, type Gateway, headersOf, makeObjects, openGateway, readLanes, type Written } from '../support/gateway.ts'
+import { type AppendedMessage, callAs, type Gateway, headersOf, makeObjects, openGateway, readPartitions } from '../support/gateway.ts'
 import { makeTenants } from '../support/postgres.ts'
 import type { Call } from '../support/service.ts'
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => gateway[Symbol.asyncDispose]())
 
 const path = '/meters/cumulative/epoch'
-const start = Math.floor(presentInstant() / 1000) - 86_400
+const start = Math.floor(currentInstant() / 1000) - 86_400
 const readings = (count: number) => Array.from({ length: count }, (_, index) => ({ time: start + index, value: index + 0.25 }))
 const body = (change: object = {}) => ({ location_id: locationId, units: 'WH', data: readings(2), ...change })
 
@@ -34,7 +34,7 @@ const submit = async (sent: unknown, headers = {}) => {
   return answer.body as { readonly id: string; readonly failed_records: readonly { record_num: number; error: string }[] }
 }
 
-const partsOf = (written: readonly Written[], batchId: string): readonly ReadingPart[] =>
+const partsOf = (written: readonly AppendedMessage[], batchId: string): readonly ReadingPart[] =>
   written.flatMap(({ message }) => (message.kind === 'readings' ? message.parts.filter(part => part.batchId === batchId) : []))
 
 describe('readings that are accepted', () => {
@@ -54,7 +54,7 @@ describe('readings that are accepted', () => {
       records_processed: 0,
       failed_records: [],
     })
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     const [part, ...others] = partsOf(written, batch.id)
     expect(others).toEqual([])
     const register = { locationId, deviceId, energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' } as const
@@ -77,14 +77,14 @@ describe('readings that are accepted', () => {
       ],
     })
     const chunk = written.find(({ message }) => message.kind === 'readings' && message.parts[0]?.batchId === batch.id)
-    expect(chunk?.lane).toBe(partitionOf(laneKey(live.accountId, locationId), 4))
+    expect(chunk?.partition).toBe(partitionOf(partitionKey(live.accountId, locationId), 4))
     expect(chunk?.headers).toMatchObject({ generation: 3, batches: [{ ...live, batchId: batch.id, recordNumbers: [1, 2] }] })
   })
 
   it('are the same in both layouts', async () => {
     const current = await submit(body({ energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT' }))
     const earlier = await submit(body({ direction: 'EXPORT', tariff_rate: 'IMPORT' }), { 'api-version': '2024-08-24' })
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     const [one, other] = [current, earlier].map(batch => partsOf(written, batch.id).map(({ batchId: _, receivedAt: __, ...part }) => part))
     expect(one).toEqual(other)
     expect(one).toHaveLength(1)
@@ -94,7 +94,7 @@ describe('readings that are accepted', () => {
     const accepted = gateway.counted.accepted
     const batch = await submit(body({ data: readings(10_000) }))
     expect(gateway.counted.accepted - accepted).toBe(10_000)
-    const written = (await readLanes(gateway)).filter(({ headers }) => headers.batches.some(one => one.batchId === batch.id))
+    const written = (await readPartitions(gateway)).filter(({ headers }) => headers.batches.some(one => one.batchId === batch.id))
     const numbers = written.map(({ headers }) => headers.batches.flatMap(one => one.recordNumbers))
     expect(numbers.map(one => one.length)).toEqual(Array.from({ length: 20 }, () => 500))
     expect(numbers.flat()).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1))
@@ -123,7 +123,7 @@ describe('readings that are refused', () => {
       { record_num: 4, record_reference_id: null, error: 'A reading must be an object.' },
       { record_num: 5, record_reference_id: null, error: '"session_reference_id" is not known here; did you mean record_reference_id?' },
     ])
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     expect(headersOf(written, batch.id)).toMatchObject([{ recordsSubmitted: 6, recordsAccepted: 2 }])
     const clause = ({ error }: { readonly error: string }) => error.replace(/[.]$/, '')
     expect(headersOf(written, batch.id)[0]?.refused.map(clause)).toEqual(batch.failed_records.map(clause))
@@ -132,7 +132,7 @@ describe('readings that are refused', () => {
 
   it('leave a header where none is good', async () => {
     const batch = await submit(body({ data: [null] }))
-    const written = await readLanes(gateway)
+    const written = await readPartitions(gateway)
     expect(headersOf(written, batch.id)).toMatchObject([{ recordsSubmitted: 1, recordsAccepted: 0 }])
     expect(partsOf(written, batch.id)).toEqual([])
   })
@@ -180,13 +180,13 @@ describe('bodies of any kind', () => {
 
 describe('a log that is full', () => {
   it('answers 503 and acknowledges nothing', async () => {
-    await using small = await openGateway({ roomBytes: 300_000 }, gateway.clickHouse)
+    await using small = await openGateway({ capacityBytes: 300_000 }, gateway.clickHouse)
     const tenant = (await makeTenants(small.database)).live
     const objects = await makeObjects(small, tenant, 'home')
     const send = () => callAs(small.app, tenant)('PUT', path, body({ location_id: objects.locationId, data: readings(10_000) }))
     const answer = await send()
     expect([answer.status, answer.body['code'], answer.headers.get('retry-after')]).toEqual([503, 'unavailable', '5'])
-    const durable = (await readLanes(small)).flatMap(({ message }) => (message.kind === 'readings' ? message.parts : []))
+    const durable = (await readPartitions(small)).flatMap(({ message }) => (message.kind === 'readings' ? message.parts : []))
     expect(small.counted.accepted).toBe(durable.flatMap(part => part.readings).length)
     expect(small.counted.accepted).toBeLessThan(10_000)
   })

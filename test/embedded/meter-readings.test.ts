@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { type MeterReadingRow, type Register, readingsAround, registerKey } from '../../services/platform/clickhouse/meter-readings.ts'
 import { hexId } from '../suites/cost-rows.ts'
-import { base, day, db, hour, tenant, useMeterTables } from '../suites/meter-tables.ts'
+import { base, dayMs, db, hourMs, tenant, useMeterTables } from '../suites/meter-tables.ts'
 import { insertReadings, readingOf, registerOf } from '../suites/reading-rows.ts'
 import { looseReads, readersOf } from '../support/loose-reads.ts'
 
@@ -40,36 +40,39 @@ describe('readings', () => {
 
   it('are found around each asked time: the one at it, the nearest before and the nearest after, near or years away', async () => {
     const spots = fc.oneof(
-      fc.nat(50).map(place => base + place * hour),
-      fc.nat(3_000).map(place => base - place * day),
+      fc.nat(50).map(index => base + index * hourMs),
+      fc.nat(3_000).map(index => base - index * dayMs),
     )
-    const asked = fc.uniqueArray(spots, { minLength: 1, maxLength: 12 })
+    const requestedTimes = fc.uniqueArray(spots, { minLength: 1, maxLength: 12 })
     let devices = 100
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.uniqueArray(spots, { maxLength: 25 }), asked), { minLength: 1, maxLength: 4 }), async made => {
-        const registers = made.map(([stored, times]) => {
-          devices += 1
-          return { register: registerOf({ deviceId: hexId('dev_', devices) }), stored, times: times.toSorted((a, b) => a - b) }
-        })
-        await insertReadings(registers.flatMap(({ register, stored }) => stored.map(time => readingOf(time, register))))
-        const found = Map.groupBy(await readingsAround(db, tenant, registers), registerKey)
-        for (const { register, stored, times } of registers) {
-          const got = timesOf(found.get(registerKey(register)) ?? [])
-          for (const time of times) {
-            expect(got.includes(time)).toBe(stored.includes(time))
-            expect(got.findLast(one => one < time)).toBe(stored.toSorted((a, b) => a - b).findLast(one => one < time))
-            expect(got.find(one => one > time)).toBe(stored.toSorted((a, b) => a - b).find(one => one > time))
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.uniqueArray(spots, { maxLength: 25 }), requestedTimes), { minLength: 1, maxLength: 4 }),
+        async made => {
+          const registers = made.map(([stored, times]) => {
+            devices += 1
+            return { register: registerOf({ deviceId: hexId('dev_', devices) }), stored, times: times.toSorted((a, b) => a - b) }
+          })
+          await insertReadings(registers.flatMap(({ register, stored }) => stored.map(time => readingOf(time, register))))
+          const found = Map.groupBy(await readingsAround(db, tenant, registers), registerKey)
+          for (const { register, stored, times } of registers) {
+            const got = timesOf(found.get(registerKey(register)) ?? [])
+            for (const time of times) {
+              expect(got.includes(time)).toBe(stored.includes(time))
+              expect(got.findLast(one => one < time)).toBe(stored.toSorted((a, b) => a - b).findLast(one => one < time))
+              expect(got.find(one => one > time)).toBe(stored.toSorted((a, b) => a - b).find(one => one > time))
+            }
+            expect(got.filter(time => !stored.includes(time))).toEqual([])
           }
-          expect(got.filter(time => !stored.includes(time))).toEqual([])
-        }
-      }),
+        },
+      ),
       { numRuns: 8 },
     )
   })
 
   it('of many registers with long pasts are found by the primary key', async () => {
     const registers = Array.from({ length: 450 }, (_, i) => registerOf({ locationId: hexId('loc_', 5_000 + i) }))
-    const quarters = Array.from({ length: 100 }, (_, i) => base + i * 6 * hour)
+    const quarters = Array.from({ length: 100 }, (_, i) => base + i * 6 * hourMs)
     await insertReadings(registers.flatMap(register => quarters.map(time => readingOf(time, register))))
     const statements: string[] = []
     const recording: ClickHouse = {
@@ -79,15 +82,15 @@ describe('readings', () => {
         return db.stream(sql)
       },
     }
-    const last = base + 99 * 6 * hour
+    const last = base + 99 * 6 * hourMs
     const found = await readingsAround(
       recording,
       tenant,
-      registers.map(register => ({ register, times: [last + hour] })),
+      registers.map(register => ({ register, times: [last + hourMs] })),
     )
     expect(found.filter(({ time }) => time === last)).toHaveLength(450)
     expect(statements).toHaveLength(2)
-    await readingsAround(recording, tenant, [{ register: registers[7] as Register, times: [last + hour] }])
+    await readingsAround(recording, tenant, [{ register: registers[7] as Register, times: [last + hourMs] }])
     const plan = (await db.rows(`EXPLAIN indexes = 1 ${statements[2]}`)).map(line => String(line[0])).join('\n')
     const granules = [...plan.matchAll(/Granules: (\d+)\/(\d+)/g)].map(match => [Number(match[1]), Number(match[2])])
     expect(Math.min(...granules.map(([read = 0]) => read))).toBeLessThanOrEqual(2)
@@ -95,9 +98,9 @@ describe('readings', () => {
   })
 
   it('of thousands of times of one register are found', async () => {
-    await insertReadings([readingOf(base - day), readingOf(base + 20_000 * hour)])
-    const times = Array.from({ length: 10_000 }, (_, i) => base + i * hour)
-    expect(timesOf(await around(times))).toEqual([base - day, base + 20_000 * hour])
+    await insertReadings([readingOf(base - dayMs), readingOf(base + 20_000 * hourMs)])
+    const times = Array.from({ length: 10_000 }, (_, i) => base + i * hourMs)
+    expect(timesOf(await around(times))).toEqual([base - dayMs, base + 20_000 * hourMs])
   })
 })
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameKey, writtenKeys } from '../../services/platform/place/city-name.ts'
+import { lookUpKeys, nameKey } from '../../services/platform/place/city-name.ts'
 import { citiesNamed, citiesOf } from '../../services/platform/place/city-table.ts'
 import { cityNames, countriesWithExonyms } from '../../services/platform/place/exonym.ts'
-import { placeOf } from '../../services/platform/place/place.ts'
-import { placedText } from '../support/placed.ts'
+import { geocode } from '../../services/platform/place/place.ts'
+import { geocodeTextOrFail } from '../support/placed.ts'
 
 describe('a name', () => {
   test.each([
@@ -12,7 +12,7 @@ describe('a name', () => {
     ['Frankfurt am Main', 'Frankfurt', 'Frankfurt a.M.', 'Frankfurt a. Main', 'Frankfurt/Main', 'Frankfurt-Höchst'],
     ['Halle (Saale)', 'Halle', 'Halle/Saale', 'Halle an der Saale'],
   ])('%s is the same city in each of its spellings', (...spellings) => {
-    expect(new Set(spellings.map(spelling => JSON.stringify(placedText(`${spelling}, DE`)))).size).toBe(1)
+    expect(new Set(spellings.map(spelling => JSON.stringify(geocodeTextOrFail(`${spelling}, DE`)))).size).toBe(1)
   })
 
   test('is found without case, diacritics and punctuation, whichever city', { timeout: 120_000 }, () => {
@@ -26,7 +26,7 @@ describe('a name', () => {
     )
     fc.assert(
       fc.property(fc.constantFrom(...cities), spellings, (city, spell) => {
-        const [key = ''] = writtenKeys(spell(city.name))
+        const [key = ''] = lookUpKeys(spell(city.name))
         expect(citiesNamed(city.country, key).some(({ lat, lng }) => lat === city.lat && lng === city.lng)).toBe(true)
       }),
     )
@@ -36,7 +36,7 @@ describe('a name', () => {
     const lost = countriesWithExonyms().flatMap(country =>
       cityNames(country).flatMap(names =>
         names.filter(name => {
-          const result = placeOf({ city: name, country_code: country })
+          const result = geocode({ city: name, country_code: country })
           return !(result.ok && result.value.geoLocation !== null)
         }),
       ),

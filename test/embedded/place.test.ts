@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { citiesOf } from '../../services/platform/place/city-table.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
-import { type PostalAddress, placeOf } from '../../services/platform/place/place.ts'
+import { geocode, type PostalAddress } from '../../services/platform/place/place.ts'
 import { zoneAt } from '../../services/platform/place/zone-at.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
-import { placed, placedText } from '../support/placed.ts'
+import { geocodeOrFail, geocodeTextOrFail } from '../support/placed.ts'
 
 type Case = {
   readonly name: string
@@ -28,7 +28,7 @@ describe('200 public addresses in 75 countries', () => {
   })
 
   test.each(cases)('$name is placed', ({ postal_address, expected }) => {
-    const { timeZone: zone, currencyCode, marketArea, geoLocation } = placed(postal_address)
+    const { timeZone: zone, currencyCode, marketArea, geoLocation } = geocodeOrFail(postal_address)
     expect({ zone, currencyCode, marketArea }).toEqual({
       zone: expected.timezone,
       currencyCode: expected.currency_code,
@@ -51,15 +51,15 @@ describe('of cities of one name', () => {
     ['Bangor, Northern Ireland, GB', 54.7],
     ['Bangor, Wales, GB', 53.2],
   ])('%s lies at latitude %d: the state decides, else the most people', (text, latitude) => {
-    expect(placedText(text).geoLocation?.lat).toBeCloseTo(latitude, 0)
+    expect(geocodeTextOrFail(text).geoLocation?.lat).toBeCloseTo(latitude, 0)
   })
 
   test('the post code decides where it tells the region', () => {
-    expect(placed({ city: 'San Juan', post_code: '38435', country_code: 'ES' }).timeZone).toBe('Atlantic/Canary')
-    expect(placed({ city: 'Samone', post_code: '10010', country_code: 'IT' }).marketArea).toBe('IT-NORD')
-    expect(placed({ city: 'Saint-Denis', post_code: '97400', country_code: 'FR' }).timeZone).toBe('Indian/Reunion')
-    expect(placed({ city: 'St Helier', post_code: 'JE2 3NG', country_code: 'GB' }).timeZone).toBe('Europe/Jersey')
-    expect(placed({ city: 'San Juan', state: 'PR', country_code: 'US' }).timeZone).toBe('America/Puerto_Rico')
+    expect(geocodeOrFail({ city: 'San Juan', post_code: '38435', country_code: 'ES' }).timeZone).toBe('Atlantic/Canary')
+    expect(geocodeOrFail({ city: 'Samone', post_code: '10010', country_code: 'IT' }).marketArea).toBe('IT-NORD')
+    expect(geocodeOrFail({ city: 'Saint-Denis', post_code: '97400', country_code: 'FR' }).timeZone).toBe('Indian/Reunion')
+    expect(geocodeOrFail({ city: 'St Helier', post_code: 'JE2 3NG', country_code: 'GB' }).timeZone).toBe('Europe/Jersey')
+    expect(geocodeOrFail({ city: 'San Juan', state: 'PR', country_code: 'US' }).timeZone).toBe('America/Puerto_Rico')
   })
 })
 
@@ -78,7 +78,7 @@ describe('a city that is not in the data', () => {
     [{ city: 'Askund', country_code: 'XK' }, 'Europe/Belgrade', 'EUR', null],
     [{ country_code: 'nl' }, 'Europe/Amsterdam', 'EUR', 'NL'],
   ])('%j is placed by state, post code or country', (address, zone, currency, area) => {
-    expect(placed(address)).toEqual({ timeZone: zone, currencyCode: currency, marketArea: area, geoLocation: null })
+    expect(geocodeOrFail(address)).toEqual({ timeZone: zone, currencyCode: currency, marketArea: area, geoLocation: null })
   })
 
   test.each([
@@ -94,12 +94,12 @@ describe('a city that is not in the data', () => {
     { city: 'Nenhures', country_code: 'PT' },
     { city: 'Nowhereville', country_code: 'GB' },
   ])('%j is refused, since several zones or areas are left', address => {
-    expect(placeOf(address)).toMatchObject({ ok: false, refusal: { code: 'geo_location_not_found', field: 'postal_address.city' } })
+    expect(geocode(address)).toMatchObject({ ok: false, refusal: { code: 'geo_location_not_found', field: 'postal_address.city' } })
   })
 })
 
 test.each(['', 'D', 'DEU', '276', 'UK', 'EU', 'AN', 'ZZ', 'Đ'])('the country %j is refused', country_code => {
-  expect(placeOf({ city: 'Berlin', country_code })).toMatchObject({
+  expect(geocode({ city: 'Berlin', country_code })).toMatchObject({
     ok: false,
     refusal: { code: 'field_invalid', field: 'postal_address.country_code' },
   })
@@ -113,7 +113,7 @@ test('whatever is written, an address is placed or refused', { timeout: 120_000 
   const country_code = fc.oneof(text, fc.constantFrom('US', 'FR', 'GB', 'FI', 'IT', 'CH', 'DE', 'AQ', 'BV', 'HM', 'XK'))
   fc.assert(
     fc.property(fc.record({ city: text, state: text, post_code: text, country_code }), address => {
-      const result = placeOf(address)
+      const result = geocode(address)
       if (result.ok)
         expect([timeZone(result.value.timeZone)?.name, isCurrency(result.value.currencyCode)]).toEqual([result.value.timeZone, true])
       else expect(['field_invalid', 'geo_location_not_found']).toContain(result.refusal.code)
@@ -142,7 +142,7 @@ const areas = {
 test.each(
   Object.entries(areas).flatMap(([country, names]) => Object.entries(names).map(([area, cities]) => [area, country, cities] as const)),
 )('%s holds its towns', (area, country, cities) => {
-  const wrong = cities.split(' ').filter(city => placedText(`${city}, ${country}`).marketArea !== area)
+  const wrong = cities.split(' ').filter(city => geocodeTextOrFail(`${city}, ${country}`).marketArea !== area)
   expect(wrong).toEqual([])
 })
 
@@ -154,10 +154,10 @@ test('every city of the data has a zone that exists', { timeout: 180_000 }, () =
 })
 
 test('a known city is placed again in less than 0.2 ms of CPU time', () => {
-  placed({ city: 'Sundsvall', country_code: 'SE' })
+  geocodeOrFail({ city: 'Sundsvall', country_code: 'SE' })
   const rounds = Array.from({ length: 10 }, () => {
     const before = process.threadCpuUsage()
-    for (let round = 0; round < 100; round += 1) placed({ city: 'Sundsvall', country_code: 'SE' })
+    for (let round = 0; round < 100; round += 1) geocodeOrFail({ city: 'Sundsvall', country_code: 'SE' })
     const { user, system } = process.threadCpuUsage(before)
     return (user + system) / 100_000
   })
@@ -172,6 +172,6 @@ describe('an address that cannot be placed', () => {
   ])('in %s with the state %s is told what to give', (country_code, state, advice) => {
     const address = { city: 'Xyzzyville', country_code, ...(state === undefined ? {} : { state }) }
     const message = `The city "Xyzzyville" cannot be placed in ${country_code}: ${advice}`
-    expect(placeOf(address as PostalAddress)).toMatchObject({ ok: false, refusal: { message } })
+    expect(geocode(address as PostalAddress)).toMatchObject({ ok: false, refusal: { message } })
   })
 })

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
 import { authenticator } from '../../services/platform/authenticate.ts'
 import { bearerTokens } from '../../services/platform/bearer-token.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { createApiKey, keyStore, readKeyState, revokeApiKey } from '../../services/platform/postgres/api-keys.ts'
 import { openDatabase } from '../../services/platform/postgres/database.ts'
 import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
-import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { pricingCache } from '../../services/platform/pricing-book.ts'
 import { referenceChanges } from '../../services/platform/reference-changes.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
@@ -31,17 +31,17 @@ beforeAll(async () => {
 afterAll(() => stores[Symbol.asyncDispose]())
 
 /** A gateway with its real check of tokens, whose PostgreSQL lies behind a way with faults. `pass` lets time go by for its memory. */
-const openWorld = async () => {
+const openFixture = async () => {
   const stack = new AsyncDisposableStack()
   const { address, database: straight } = stack.use(await openTestDatabase())
   const way = stack.use(await severablePostgres(address))
   const database = stack.use(openDatabase({ address: way.address }))
   const tokens = bearerTokens(secret)
   let passedMs = 0
-  const at = (): number => presentInstant() + passedMs
+  const at = (): number => currentInstant() + passedMs
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
   const { log, codec, clickHouse } = stores
-  const pricing = pricingBook(database, timeZone)
+  const pricing = pricingCache(database, timeZone)
   const gateway = {
     database,
     log,
@@ -50,7 +50,7 @@ const openWorld = async () => {
     pricing,
     secret,
     generation: () => 1,
-    takes: () => true,
+    accepts: () => true,
     counts,
     referenceChanges: referenceChanges(),
   }
@@ -60,9 +60,9 @@ const openWorld = async () => {
     authenticateOperator: () => null,
     findReferences: referenceFinder(database),
     idempotency: idempotencyKeys(database),
-    at,
+    now: at,
     elapsed: () => performance.now(),
-    mintRequestId: () => 'req_test',
+    newRequestId: () => 'req_test',
     log: { warn: () => undefined, error: () => undefined },
     observe: () => undefined,
   })
@@ -72,7 +72,7 @@ const openWorld = async () => {
     return { id: apiKey.id, token: await tokens.sign({ ...tenant, keyId: apiKey.id }, at()) }
   }
   const send = (method: string, path: string) => (token: string, locationId: string) => {
-    const start = presentInstant() - 3_600_000
+    const start = currentInstant() - 3_600_000
     const times = { start_time: new Date(start).toISOString(), end_time: new Date(start + 1000).toISOString() }
     const record = { location_id: locationId, units: 'WH', value: 1, ...times }
     const body = JSON.stringify(method === 'PUT' ? [record] : record)
@@ -89,11 +89,11 @@ const openWorld = async () => {
   return { way, newKey, newLocation, put, cost, revoke, pass, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-type Timed = { readonly answer: readonly [status: number, what: unknown]; readonly tookMs: number }
+type TimedRequest = { readonly answer: readonly [status: number, what: unknown]; readonly tookMs: number }
 
-const timed = async (asked: () => Promise<Answer>): Promise<Timed> => {
+const timed = async (requested: () => Promise<Answer>): Promise<TimedRequest> => {
   const begun = performance.now()
-  const { status, body } = await asked()
+  const { status, body } = await requested()
   return { answer: [status, body['records_accepted'] ?? body['code']], tookMs: performance.now() - begun }
 }
 
@@ -110,8 +110,8 @@ describe('a PostgreSQL that is away', () => {
   it.each(faults)(
     'and %s stops no metering of known tokens and locations; the rest is 503, and all goes on by itself',
     async (_, fault) => {
-      await using world = await openWorld()
-      const { way, newKey, newLocation, put, cost, revoke, pass } = world
+      await using fixture = await openFixture()
+      const { way, newKey, newLocation, put, cost, revoke, pass } = fixture
       const [key, doomed, late] = [await newKey(), await newKey(), await newKey()]
       const [home, elsewhere] = [await newLocation('home'), await newLocation('elsewhere')]
       for (const { token } of [key, doomed]) expect((await timed(() => put(token, home))).answer).toEqual([200, 1])

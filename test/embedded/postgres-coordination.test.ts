@@ -9,9 +9,9 @@ import {
   deleteExpiredIdempotency,
   finishIdempotent,
 } from '../../services/platform/postgres/idempotency.ts'
-import { raiseLaneGeneration, readLaneGeneration } from '../../services/platform/postgres/lane-generation.ts'
-import { holdsLease, releaseLease, takeLease } from '../../services/platform/postgres/leases.ts'
-import { deleteOutbox, newOrder, takeOutbox, writeOrders } from '../../services/platform/postgres/outbox.ts'
+import { raiseTopicGeneration, readTopicGeneration } from '../../services/platform/postgres/lane-generation.ts'
+import { isLeaseValid, releaseLease, takeLease } from '../../services/platform/postgres/leases.ts'
+import { deleteOutbox, newRecostRequest, readOutbox, writeRecostRequests } from '../../services/platform/postgres/outbox.ts'
 import type { Paging } from '../../services/platform/postgres/page.ts'
 import { type TenantTransaction, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
@@ -34,15 +34,15 @@ describe('events', () => {
       throw new Error('undo')
     })
     await expect(undone).rejects.toThrow('undo')
-    expect(await takeOutbox(operator, 'webhook.events.v1', 10)).toEqual([])
+    expect(await readOutbox(operator, 'webhook.events.v1', 10)).toEqual([])
 
     const [event] = await inLive(tx => writeEvents(tx, [{ type: 'device.create', objectId: 'dev_1', data: { b: 1, a: '\u20ac' } }], at))
     expect(event).toMatchObject({ ...live, type: 'device.create', objectId: 'dev_1', data: '{"b":1,"a":"€"}', createdAt: at })
     expect(await inLive(tx => retrieveEvent(tx, event?.id ?? ''))).toEqual(event)
     expect(await withTenant(database, test, tx => retrieveEvent(tx, event?.id ?? ''))).toBeNull()
-    const [message] = await takeOutbox(operator, 'webhook.events.v1', 10)
+    const [message] = await readOutbox(operator, 'webhook.events.v1', 10)
     expect(message).toMatchObject({ key: `${live.accountId}:dev_1`, ...live })
-    const owed = {
+    const pending = {
       id: event?.id,
       type: 'device.create',
       account_id: live.accountId,
@@ -51,7 +51,7 @@ describe('events', () => {
       time_created: at,
       data: { b: 1, a: '€' },
     }
-    expect(JSON.parse(message?.payload ?? '')).toEqual(owed)
+    expect(JSON.parse(message?.payload ?? '')).toEqual(pending)
   })
 
   it('keep every digit of their data', async () => {
@@ -119,24 +119,24 @@ describe('events', () => {
 
 describe('the outbox', () => {
   it('gives a change that commits late, though a younger one was taken before it', async () => {
-    const order = (locationId: string) => newOrder({ ...live, locations: [locationId], revision: 1, from: null, to: 5 })
+    const order = (locationId: string) => newRecostRequest({ ...live, locations: [locationId], revision: 1, from: null, to: 5 })
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const { promise: written, resolve: wrote } = Promise.withResolvers<void>()
     const slow = inLive(async tx => {
-      const [message] = await writeOrders(tx.query, [order('loc_slow')], at)
+      const [message] = await writeRecostRequests(tx.query, [order('loc_slow')], at)
       wrote()
       await gate
       return message
     })
     await written
-    const [quick, second] = await inLive(tx => writeOrders(tx.query, [order('loc_quick'), order('loc_second')], at))
+    const [quick, second] = await inLive(tx => writeRecostRequests(tx.query, [order('loc_quick'), order('loc_second')], at))
     expect(quick?.key).toBe(`${live.accountId}:loc_quick`)
-    expect(await takeOutbox(operator, 'meter.records.v1', 10)).toEqual([quick, second])
+    expect(await readOutbox(operator, 'meter.records.v1', 10)).toEqual([quick, second])
     await deleteOutbox(operator, [quick?.id ?? 0, second?.id ?? 0])
     open()
     const late = await slow
     expect(late?.id).toBeLessThan(quick?.id ?? 0)
-    expect(await takeOutbox(operator, 'meter.records.v1', 10)).toEqual([late])
+    expect(await readOutbox(operator, 'meter.records.v1', 10)).toEqual([late])
   })
 })
 
@@ -151,9 +151,9 @@ describe('an idempotency key', () => {
   }
 
   it('lets one of many twins work, and answers the others as it was answered', async () => {
-    const twins = await Promise.all(Array.from({ length: 8 }, () => begin('twins')))
-    expect(twins.map(({ kind }) => kind).toSorted()).toEqual(['begun', ...Array(7).fill('in_progress')])
-    const winner = twins.find(({ kind }) => kind === 'begun')
+    const duplicates = await Promise.all(Array.from({ length: 8 }, () => begin('twins')))
+    expect(duplicates.map(({ kind }) => kind).toSorted()).toEqual(['begun', ...Array(7).fill('in_progress')])
+    const winner = duplicates.find(({ kind }) => kind === 'begun')
     if (winner?.kind !== 'begun') throw new Error('no winner')
     expect(await inLive(tx => finishIdempotent(tx, { key: 'twins', token: winner.token }, answer))).toBe(true)
     expect(await begin('twins')).toEqual({ kind: 'answered', answer })
@@ -166,8 +166,8 @@ describe('an idempotency key', () => {
     await inLive(tx => abandonIdempotent(tx, { key: 'given up', token: given }))
     expect(await begin('given up', 'another body')).toMatchObject({ kind: 'begun' })
 
-    const kept = await token('kept')
-    await inLive(tx => finishIdempotent(tx, { key: 'kept', token: kept }, answer))
+    const storedClaim = await token('kept')
+    await inLive(tx => finishIdempotent(tx, { key: 'kept', token: storedClaim }, answer))
     expect(await begin('kept', 'h', at + 86_399_999)).toMatchObject({ kind: 'answered' })
     expect(await begin('kept', 'another body', at + 86_400_000)).toMatchObject({ kind: 'begun' })
   })
@@ -203,17 +203,17 @@ describe('a lease', () => {
     expect(await takeLease(operator, 'relay', held.holder, 10_000)).toEqual(held)
     expect(await takeLease(operator, 'relay', 'late', 10_000)).toBeNull()
     await releaseLease(operator, held)
-    expect(await holdsLease(operator, held)).toBe(false)
+    expect(await isLeaseValid(operator, held)).toBe(false)
     const next = await takeLease(operator, 'relay', 'late', 10_000)
     expect(next).toEqual({ name: 'relay', holder: 'late', epoch: held.epoch + 1 })
     await releaseLease(operator, held)
-    expect(next && (await holdsLease(operator, next))).toBe(true)
+    expect(next && (await isLeaseValid(operator, next))).toBe(true)
   })
 
   it('runs out by the clock of the database', async () => {
     const first = await takeLease(operator, 'timer', 'a', 50)
     await sleep(100)
-    expect(first && (await holdsLease(operator, first))).toBe(false)
+    expect(first && (await isLeaseValid(operator, first))).toBe(false)
     expect(await takeLease(operator, 'timer', 'a', 10_000)).toMatchObject({ epoch: (first?.epoch ?? 0) + 1 })
   })
 })
@@ -221,11 +221,11 @@ describe('a lease', () => {
 describe('the generation of a lane', () => {
   it('goes up once, whoever is faster', async () => {
     const topic = 'meter.records.v1'
-    expect(await readLaneGeneration(operator, topic)).toBeNull()
-    expect(await raiseLaneGeneration(operator, topic, null, 8, at)).toEqual({ generation: 0, partitions: 8 })
-    const raised = await Promise.all([16, 32].map(partitions => raiseLaneGeneration(operator, topic, 0, partitions, at)))
-    expect(raised.filter(result => result !== null)).toEqual([await readLaneGeneration(operator, topic)])
+    expect(await readTopicGeneration(operator, topic)).toBeNull()
+    expect(await raiseTopicGeneration(operator, topic, null, 8, at)).toEqual({ generation: 0, partitions: 8 })
+    const raised = await Promise.all([16, 32].map(partitions => raiseTopicGeneration(operator, topic, 0, partitions, at)))
+    expect(raised.filter(result => result !== null)).toEqual([await readTopicGeneration(operator, topic)])
     await sql`update lane_generations set generation = 1023`.execute(operator)
-    await expect(raiseLaneGeneration(operator, topic, 1023, 8, at)).rejects.toMatchObject({ code: '23514' })
+    await expect(raiseTopicGeneration(operator, topic, 1023, 8, at)).rejects.toMatchObject({ code: '23514' })
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
 import { storeForecasts } from '../../services/platform/postgres/forecasts.ts'
 import { createLocation, deleteLocation } from '../../services/platform/postgres/locations.ts'
@@ -21,7 +21,7 @@ import { locationDraft, tariffDraft, tieredSchedule } from '../support/drafts.ts
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
-const hour = 3_600_000
+const hourMs = 3_600_000
 const opened = await openTestDatabase()
 const { database } = opened
 const { live, test } = await makeTenants(database)
@@ -30,15 +30,15 @@ afterAll(() => opened[Symbol.asyncDispose]())
 const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
 const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> => changeTenant(database, live, work)
 const pricesOf = async (read: (transaction: TenantTransaction) => Promise<{ readonly blocks: readonly string[] } | null>) =>
-  atOnce(pricesFrom((await inLive(read))?.blocks ?? []))
+  runToEnd(pricesFrom((await inLive(read))?.blocks ?? []))
 const must = <T>(result: Result<T>): T => {
   if (!result.ok) throw new Error(result.refusal.message)
   return result.value
 }
 const draft = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
 const hours = (from: number, ...values: bigint[]): PriceInterval[] =>
-  values.map((value, index) => ({ start: at + (from + index) * hour, end: at + (from + index + 1) * hour, value }))
-const span = { from: at - 100 * hour, to: at + 100 * hour }
+  values.map((value, index) => ({ start: at + (from + index) * hourMs, end: at + (from + index + 1) * hourMs, value }))
+const span = { from: at - 100 * hourMs, to: at + 100 * hourMs }
 
 describe('market prices', () => {
   it('are read in blocks, of which each price is in one, in the order of time', async () => {
@@ -65,19 +65,19 @@ describe('market prices', () => {
     const put = async (prices: readonly PriceInterval[]) => must(await change(tx => putMarketPrices(tx, id, prices, at)))
     const first = await put(hours(0, 1n, 2n, 3n))
     expect(first).toMatchObject({ stored: 3, replaced: 0, unchanged: 0, market: { priceRevision: 1 } })
-    expect(first.fanOut).toEqual({ sourceId: id, revision: 1, from: at, to: at + 3 * hour })
+    expect(first.fanOut).toEqual({ sourceId: id, revision: 1, from: at, to: at + 3 * hourMs })
     const again = await put(hours(0, 1n, 2n, 3n))
     expect(again).toMatchObject({ stored: 0, replaced: 0, unchanged: 3, fanOut: null, market: { priceRevision: 1 } })
     const mixed = await put(hours(1, 2n, -7n, 4n))
     expect(mixed).toMatchObject({ stored: 1, replaced: 1, unchanged: 1, market: { priceRevision: 2 } })
-    expect(mixed.fanOut).toMatchObject({ revision: 2, from: at + 2 * hour, to: at + 4 * hour })
+    expect(mixed.fanOut).toMatchObject({ revision: 2, from: at + 2 * hourMs, to: at + 4 * hourMs })
     // A quarter of an hour inside an hour leaves the rest of it on both sides.
-    const quarter = await put([{ start: at + hour / 4, end: at + hour / 2, value: 9n }])
+    const quarter = await put([{ start: at + hourMs / 4, end: at + hourMs / 2, value: 9n }])
     expect(quarter).toMatchObject({ stored: 0, replaced: 1, unchanged: 0 })
-    expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 2 * hour }))).toEqual([
-      { start: at, end: at + hour / 4, value: 1n },
-      { start: at + hour / 4, end: at + hour / 2, value: 9n },
-      { start: at + hour / 2, end: at + hour, value: 1n },
+    expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 2 * hourMs }))).toEqual([
+      { start: at, end: at + hourMs / 4, value: 1n },
+      { start: at + hourMs / 4, end: at + hourMs / 2, value: 9n },
+      { start: at + hourMs / 2, end: at + hourMs, value: 1n },
       ...hours(1, 2n),
     ])
   })
@@ -123,15 +123,15 @@ describe('market prices', () => {
     const edge = hours(0, 1_000_000_000_000_000n, -1_000_000_000_000_000n, 1n, -1n, 0n, 123_456_789n)
     const body = [...edge, ...hours(10, ...Array.from({ length: 9_994 }, (_, i) => BigInt(i)))]
     expect(must(await change(tx => putMarketPrices(tx, id, body, at)))).toMatchObject({ stored: 10_000 })
-    expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hour }))).toEqual(edge)
-    const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, from: at, to: at + 6 * hour }])
+    expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hourMs }))).toEqual(edge)
+    const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, from: at, to: at + 6 * hourMs }])
     expect(loaded?.published).toEqual({ starts: edge.map(p => p.start), ends: edge.map(p => p.end), values: edge.map(p => p.value) })
   })
 
   it('are one row of changes for twins that write at once', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
-    const twins = await Promise.all([1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))))
-    expect(twins.map(twin => must(twin).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
+    const duplicates = await Promise.all([1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))))
+    expect(duplicates.map(duplicate => must(duplicate).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
     expect(await pricesOf(tx => readMarketPrices(tx, id, span))).toHaveLength(2)
   })
 })
@@ -245,17 +245,21 @@ describe('what prices a location', () => {
     await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n), at))
     const due = { sourceId: own.id, revision: 1, area: null, from: at }
     const forecasts = hours(2, 30n, 40n).map(one => ({ ...one, confidence: 8_500 }))
-    await withOperator(database, tx => storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hour, next: null }, at))
-    const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + hour / 2, to: at + 2.5 * hour }])
+    await withOperator(database, tx => storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hourMs, next: null }, at))
+    const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + hourMs / 2, to: at + 2.5 * hourMs }])
     expect(loaded).toEqual({
       sourceId: own.id,
       revision: 2,
       currencyCode: 'EUR',
-      knownUntil: at + 3 * hour,
-      published: { starts: [at, at + hour, at + 2 * hour], ends: [at + hour, at + 2 * hour, at + 3 * hour], values: [1n, 2n, 3n] },
-      forecast: { starts: [at + 2 * hour], ends: [at + 3 * hour], values: [30n], confidences: [0.85] },
+      knownUntil: at + 3 * hourMs,
+      published: {
+        starts: [at, at + hourMs, at + 2 * hourMs],
+        ends: [at + hourMs, at + 2 * hourMs, at + 3 * hourMs],
+        values: [1n, 2n, 3n],
+      },
+      forecast: { starts: [at + 2 * hourMs], ends: [at + 3 * hourMs], values: [30n], confidences: [0.85] },
     })
-    const [beyond] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + 3 * hour, to: at + 9 * hour }])
-    expect(beyond).toMatchObject({ published: { starts: [] }, forecast: { starts: [at + 3 * hour] }, knownUntil: at + 3 * hour })
+    const [beyond] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + 3 * hourMs, to: at + 9 * hourMs }])
+    expect(beyond).toMatchObject({ published: { starts: [] }, forecast: { starts: [at + 3 * hourMs] }, knownUntil: at + 3 * hourMs })
   })
 })

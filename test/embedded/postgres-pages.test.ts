@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nextSlice } from '../../services/contract/slices.ts'
 import { createLocation } from '../../services/platform/postgres/locations.ts'
 import { ownedBy, readBoundedPage, readPage } from '../../services/platform/postgres/page.ts'
 import { changeTenant, withTenant } from '../../services/platform/postgres/transaction.ts'
+import { nextSlice } from '../../services/platform/time-slices.ts'
 import { locationDraft } from '../support/drafts.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
@@ -21,7 +21,7 @@ const busyFor = (ms: number): void => {
 }
 
 /** How many slices works of the service get between one row and the next, while 20 of them always wait. */
-const slicesBetweenRows = async (turnOf: { readonly turnOf?: string }): Promise<readonly number[]> => {
+const slicesBetweenRows = async (sliceAccount: { readonly sliceAccount?: string }): Promise<readonly number[]> => {
   let granted = 0
   let isOver = false
   const rivals = Array.from({ length: 20 }, async () => {
@@ -39,7 +39,7 @@ const slicesBetweenRows = async (turnOf: { readonly turnOf?: string }): Promise<
   }
   const newest = { limit: 100, startingAfter: null, endingBefore: null }
   const page = await withTenant(database, live, tx =>
-    readPage(tx.query, { table: 'locations', columns: sql`id`, scope: ownedBy(tx), filter: sql`true`, fromRow, ...turnOf }, newest),
+    readPage(tx.query, { table: 'locations', columns: sql`id`, scope: ownedBy(tx), filter: sql`true`, fromRow, ...sliceAccount }, newest),
   )
   isOver = true
   await Promise.all(rivals)
@@ -53,7 +53,7 @@ describe('a page of rows', () => {
   })
 
   it("is read in its account's turn if its rows are large: it waits for one slice of the service's works, not for all of them", async () => {
-    const between = await slicesBetweenRows({ turnOf: live.accountId })
+    const between = await slicesBetweenRows({ sliceAccount: live.accountId })
     expect(Math.max(...between)).toBeLessThanOrEqual(3)
     expect(Math.min(...between)).toBeGreaterThan(0)
   })
@@ -62,11 +62,11 @@ describe('a page of rows', () => {
 describe('a page that is bounded by bytes', () => {
   const sizes = sql<number>`1`
   const listing = { table: 'locations', columns: sql`id`, fromRow: ({ id }: { readonly id: string }) => id } as const
-  const read = (limit: number, mostBytes: number, cursor: { startingAfter?: string; endingBefore?: string } = {}) =>
+  const read = (limit: number, maxBytes: number, cursor: { startingAfter?: string; endingBefore?: string } = {}) =>
     withTenant(database, live, tx =>
       readBoundedPage(
         tx.query,
-        { ...listing, scope: ownedBy(tx), filter: sql`true`, size: sizes, mostBytes },
+        { ...listing, scope: ownedBy(tx), filter: sql`true`, size: sizes, maxBytes },
         { limit, startingAfter: null, endingBefore: null, ...cursor },
       ),
     )
@@ -92,7 +92,7 @@ describe('a page that is bounded by bytes', () => {
         },
         transformResult: async ({ result }) => result,
       })
-      const bounded = { ...listing, scope: ownedBy(tx), filter: sql`true`, size: sizes, mostBytes: 2 }
+      const bounded = { ...listing, scope: ownedBy(tx), filter: sql`true`, size: sizes, maxBytes: 2 }
       return readBoundedPage(query, bounded, { limit: 10, startingAfter: null, endingBefore: null })
     })
     expect(statements).toEqual(['RawNode'])

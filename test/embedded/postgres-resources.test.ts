@@ -5,22 +5,22 @@ import { createCustomer, deleteCustomer, retrieveCustomer, updateCustomer } from
 import {
   createDevice,
   deleteDevice,
+  findActiveDevices,
   listDevices,
-  livingDevices,
   retrieveDevice,
   updateDevice,
 } from '../../services/platform/postgres/devices.ts'
 import {
   createLocation,
   deleteLocation,
+  findActiveLocations,
   listLocations,
-  livingLocations,
   lockLocation,
   retrieveLocation,
   updateLocation,
 } from '../../services/platform/postgres/locations.ts'
 import { createMarket } from '../../services/platform/postgres/markets.ts'
-import { takeOutbox } from '../../services/platform/postgres/outbox.ts'
+import { readOutbox } from '../../services/platform/postgres/outbox.ts'
 import type { Paging } from '../../services/platform/postgres/page.ts'
 import { loadLocationPricing } from '../../services/platform/postgres/pricing-input.ts'
 import { createTariff, retrieveTariff } from '../../services/platform/postgres/tariffs.ts'
@@ -68,7 +68,7 @@ describe('devices', () => {
     expect(await change(tx => updateDevice(tx, other.id, { referenceId: 'taken' }))).toMatchObject({
       refusal: { code: 'reference_id_taken' },
     })
-    expect(await inLive(tx => livingDevices(tx, [first.id, third.id, 'dev_none']))).toEqual(new Set([third.id]))
+    expect(await inLive(tx => findActiveDevices(tx, [first.id, third.id, 'dev_none']))).toEqual(new Set([third.id]))
   })
 
   it('are gone for everybody once deleted, and for another mode always', async () => {
@@ -181,7 +181,7 @@ describe('locations and customers', () => {
     expect(renamed).toMatchObject({ location: { referenceId: 'renamed', pricingRevision: 0 }, order: null })
     const moved = must(await update({ timezone: 'Europe/Vienna' }))
     expect(moved.location.pricingRevision).toBe(1)
-    expect(JSON.parse(moved.order?.payload ?? '')).toMatchObject({ locations: [id], revision: 1, from: null, to: null })
+    expect(JSON.parse(moved.recostRequest?.payload ?? '')).toMatchObject({ locations: [id], revision: 1, from: null, to: null })
     must(await change(tx => createTariff(tx, tariffDraft(id), at)))
     expect(await update({ currencyCode: 'CHF' })).toMatchObject({ refusal: { code: 'currency_in_use' } })
     expect(await inLive(tx => retrieveLocation(tx, id))).toMatchObject({
@@ -202,12 +202,12 @@ describe('locations and customers', () => {
       [with_.id, [tariff.id]],
       [without.id, []],
     ])
-    const owed = await takeOutbox(database.operator, 'meter.records.v1', 100)
-    expect(owed.filter(({ payload, key }) => key.endsWith(with_.id) && JSON.parse(payload).revision > 1)).toEqual([])
+    const pending = await readOutbox(database.operator, 'meter.records.v1', 100)
+    expect(pending.filter(({ payload, key }) => key.endsWith(with_.id) && JSON.parse(payload).revision > 1)).toEqual([])
     const [priced] = await loadLocationPricing(database.operator, [{ ...live, locationId: with_.id }])
     expect(priced).toMatchObject({ revision: 1, deletedAt: at + 1_000, tariffs: [{ id: tariff.id, closedAt: null }] })
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
-    expect(await inLive(tx => livingLocations(tx, [with_.id, without.id]))).toEqual(new Set())
+    expect(await inLive(tx => findActiveLocations(tx, [with_.id, without.id]))).toEqual(new Set())
     expect(await change(tx => deleteLocation(tx, with_.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
   })
 })

@@ -1,11 +1,11 @@
 import { startEmbeddedServer } from '../../services/platform/postgres/embedded-server.ts'
 
 /** Runs the embedded server in a folder until SIGINT, which `deaf` makes it ignore. Prints one line of JSON: the address, or the failure's code. */
-const [folder = '', mood] = process.argv.slice(2)
+const [folder = '', fault] = process.argv.slice(2)
 try {
   const server = await startEmbeddedServer({ dataFolder: folder })
   process.on('SIGINT', async () => {
-    if (mood !== 'deaf') await server[Symbol.asyncDispose]()
+    if (fault !== 'deaf') await server[Symbol.asyncDispose]()
   })
   process.stdout.write(`${JSON.stringify({ address: server.address })}\n`)
 } catch (error) {

@@ -11,10 +11,10 @@ import { isAlive } from '../../services/platform/postgres/postmaster.ts'
 import { makeTestFolder } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
-const told: string[] = []
+const messages: string[] = []
 const model = makeTestFolder()
 beforeAll(async () => {
-  const server = await startEmbeddedServer({ dataFolder: model, report: message => told.push(message) })
+  const server = await startEmbeddedServer({ dataFolder: model, report: message => messages.push(message) })
   await server[Symbol.asyncDispose]()
 })
 afterAll(() => rmSync(model, { recursive: true }))
@@ -47,9 +47,9 @@ type Reply = { readonly address?: pg.ClientConfig & { readonly host: string }; r
 
 const startProcess = async (
   folder: string,
-  ...moods: readonly 'deaf'[]
+  ...faults: readonly 'deaf'[]
 ): Promise<{ readonly child: ChildProcess; readonly reply: Reply }> => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-server-process.ts'), folder, ...moods], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-server-process.ts'), folder, ...faults], {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -66,17 +66,17 @@ const exited = (child: ChildProcess): Promise<unknown> =>
 describe('the embedded PostgreSQL', () => {
   it('keeps its data over an orderly stop, and leaves neither process nor socket behind', async () => {
     const folder = newFolder()
-    const first = await startEmbeddedServer({ dataFolder: folder, report: message => told.push(message) })
+    const first = await startEmbeddedServer({ dataFolder: folder, report: message => messages.push(message) })
     await query(first.address, 'create table kept as select 7 as value')
     const pid = postmasterPid(folder)
     await first[Symbol.asyncDispose]()
     expect(isAlive(pid)).toBe(false)
     expect(existsSync((first.address as { host: string }).host)).toBe(false)
 
-    const second = await startEmbeddedServer({ dataFolder: folder, report: message => told.push(message) })
+    const second = await startEmbeddedServer({ dataFolder: folder, report: message => messages.push(message) })
     expect(await query(second.address, 'select value from kept')).toEqual([[7]])
     await second[Symbol.asyncDispose]()
-    expect(told).toEqual(['making the PostgreSQL database files (first start)'])
+    expect(messages).toEqual(['making the PostgreSQL database files (first start)'])
   })
 
   it('listens on a private socket alone, writes through to the disk, and logs no statement', async () => {
@@ -200,9 +200,9 @@ describe('the embedded PostgreSQL', () => {
       await again[Symbol.asyncDispose]()
       rmSync(join(closed, 'data'), { recursive: true })
 
-      const anew = await startEmbeddedServer({ dataFolder: join(closed, 'data') })
-      await expect(query(anew.address, 'select value from kept')).rejects.toThrow()
-      await anew[Symbol.asyncDispose]()
+      const restarted = await startEmbeddedServer({ dataFolder: join(closed, 'data') })
+      await expect(query(restarted.address, 'select value from kept')).rejects.toThrow()
+      await restarted[Symbol.asyncDispose]()
       for (const path of [away, readlinkSync(join(closed, 'data', 'postgres')), closed]) rmSync(path, { recursive: true })
     },
   )

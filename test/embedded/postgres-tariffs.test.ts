@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import type { Result } from '../../services/domain/refusal.ts'
 import type { ScheduleEntry } from '../../services/domain/tariff/tariff.ts'
 import { createLocation, deleteLocation, retrieveLocation } from '../../services/platform/postgres/locations.ts'
 import { createMarket } from '../../services/platform/postgres/markets.ts'
-import { takeOutbox } from '../../services/platform/postgres/outbox.ts'
+import { readOutbox } from '../../services/platform/postgres/outbox.ts'
 import type { Paging } from '../../services/platform/postgres/page.ts'
 import { loadLocationPricing } from '../../services/platform/postgres/pricing-input.ts'
 import {
@@ -21,7 +21,7 @@ import { locationDraft, tariffDraft, tieredSchedule } from '../support/drafts.ts
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
-const day = 86_400_000
+const dayMs = 86_400_000
 const opened = await openTestDatabase()
 const { database } = opened
 const { live, test } = await makeTenants(database)
@@ -34,7 +34,8 @@ const must = <T>(result: Result<T>): T => {
   return result.value
 }
 const newLocation = async (): Promise<string> => must(await change(tx => createLocation(tx, locationDraft(), at))).id
-const orderOf = (changed: { readonly order: { readonly payload: string } | null }) => JSON.parse(changed.order?.payload ?? 'null')
+const orderOf = (changed: { readonly recostRequest: { readonly payload: string } | null }) =>
+  JSON.parse(changed.recostRequest?.payload ?? 'null')
 const filterAll = { direction: null, type: null }
 const newest = { limit: 100, startingAfter: null, endingBefore: null }
 
@@ -43,8 +44,8 @@ describe('a tariff', () => {
     const locationId = await newLocation()
     const draft = tariffDraft(locationId, {
       schedule: tieredSchedule(999_999_999_999_999n),
-      contractStart: at - day,
-      contractEnd: at + day,
+      contractStart: at - dayMs,
+      contractEnd: at + dayMs,
     })
     const { tariff } = must(await change(tx => createTariff(tx, draft, at)))
     expect(tariff).toMatchObject({ ...draft, ...live, timezone: 'Europe/Berlin', closedAt: null, createdAt: at })
@@ -59,23 +60,30 @@ describe('a tariff', () => {
 
   it("raises its location's revision with an order from its start to the next tariff of its kind", async () => {
     const locationId = await newLocation()
-    const later = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * day }), at)))
-    expect(orderOf(later)).toMatchObject({ locations: [locationId], revision: 1, from: at + 10 * day, to: null })
-    must(await change(tx => createTariff(tx, tariffDraft(locationId, { type: 'NON_COMMODITY', contractStart: at + day }), at)))
+    const later = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * dayMs }), at)))
+    expect(orderOf(later)).toMatchObject({ locations: [locationId], revision: 1, from: at + 10 * dayMs, to: null })
+    must(await change(tx => createTariff(tx, tariffDraft(locationId, { type: 'NON_COMMODITY', contractStart: at + dayMs }), at)))
     const earlier = must(
-      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + 5 * day }), at)),
+      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + 5 * dayMs }), at)),
     )
-    expect(orderOf(earlier)).toMatchObject({ ...{ account_id: live.accountId, live_mode: true }, revision: 3, from: at, to: at + 10 * day })
-    expect(await takeOutbox(database.operator, 'meter.records.v1', 100)).toContainEqual(earlier.order)
+    expect(orderOf(earlier)).toMatchObject({
+      ...{ account_id: live.accountId, live_mode: true },
+      revision: 3,
+      from: at,
+      to: at + 10 * dayMs,
+    })
+    expect(await readOutbox(database.operator, 'meter.records.v1', 100)).toContainEqual(earlier.recostRequest)
   })
 
   it('is refused where another of its kind covers part of its time, and leaves no trace of the attempt', async () => {
     const locationId = await newLocation()
-    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + day }), at)))
+    const { tariff } = must(
+      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + dayMs }), at)),
+    )
     for (const [contractStart, contractEnd, fits] of [
-      [at + day, null, true],
+      [at + dayMs, null, true],
       [null, at, true],
-      [at + day - 1, null, false],
+      [at + dayMs - 1, null, false],
       [null, at + 1, false],
       [null, null, false],
     ] as const) {
@@ -92,9 +100,9 @@ describe('a tariff', () => {
 
   it('keeps its place when two are created at the same moment: one is refused', async () => {
     const locationId = await newLocation()
-    const twins = await Promise.all([1, 2, 3, 4].map(() => change(tx => createTariff(tx, tariffDraft(locationId), at))))
-    expect(twins.filter(({ ok }) => ok)).toHaveLength(1)
-    expect(twins.filter(twin => !twin.ok && twin.refusal.code === 'tariff_overlap')).toHaveLength(3)
+    const duplicates = await Promise.all([1, 2, 3, 4].map(() => change(tx => createTariff(tx, tariffDraft(locationId), at))))
+    expect(duplicates.filter(({ ok }) => ok)).toHaveLength(1)
+    expect(duplicates.filter(duplicate => !duplicate.ok && duplicate.refusal.code === 'tariff_overlap')).toHaveLength(3)
   })
 
   it('is kept apart by the table itself', async () => {
@@ -143,12 +151,12 @@ describe('a changed tariff', () => {
     const locationId = await newLocation()
     const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
     const named = must(await change(tx => updateTariff(tx, tariff.id, { displayName: null }, at)))
-    expect(named).toEqual({ tariff: { ...tariff, displayName: null }, order: null })
-    const ended = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 3 * day }, at)))
-    expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + 3 * day, to: null })
-    must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 5 * day }), at)))
-    const moved = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 4 * day }, at)))
-    expect(orderOf(moved)).toMatchObject({ revision: 4, from: at + 3 * day, to: at + 5 * day })
+    expect(named).toEqual({ tariff: { ...tariff, displayName: null }, recostRequest: null })
+    const ended = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 3 * dayMs }, at)))
+    expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + 3 * dayMs, to: null })
+    must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 5 * dayMs }), at)))
+    const moved = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 4 * dayMs }, at)))
+    expect(orderOf(moved)).toMatchObject({ revision: 4, from: at + 3 * dayMs, to: at + 5 * dayMs })
     expect(await change(tx => updateTariff(tx, tariff.id, { contractEnd: null }, at))).toMatchObject({
       refusal: { code: 'tariff_overlap', field: 'contract_end_date' },
     })
@@ -161,20 +169,20 @@ describe('a changed tariff', () => {
   it('stays in the prices once it has ended, makes room for the next, and is hidden', async () => {
     const locationId = await newLocation()
     const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
-    const ended = must(await change(tx => endTariff(tx, tariff.id, at + day)))
+    const ended = must(await change(tx => endTariff(tx, tariff.id, at + dayMs)))
     expect(ended.tariff).toEqual(tariff)
-    expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + day, to: null })
+    expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + dayMs, to: null })
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
     expect(await change(tx => endTariff(tx, tariff.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
-    must(await change(tx => createTariff(tx, tariffDraft(locationId), at + day)))
+    must(await change(tx => createTariff(tx, tariffDraft(locationId), at + dayMs)))
     const [pricing] = await loadLocationPricing(database.operator, [{ ...live, locationId }])
-    expect(pricing?.tariffs.map(({ closedAt }) => closedAt)).toEqual([at + day, null])
+    expect(pricing?.tariffs.map(({ closedAt }) => closedAt)).toEqual([at + dayMs, null])
   })
 
   it('never was, once voided: all that it priced is priced again', async () => {
     const locationId = await newLocation()
     const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
-    const voided = must(await change(tx => voidTariff(tx, tariff.id, at + day)))
+    const voided = must(await change(tx => voidTariff(tx, tariff.id, at + dayMs)))
     expect(orderOf(voided)).toMatchObject({ revision: 2, from: at, to: null })
     const [pricing] = await loadLocationPricing(database.operator, [{ ...live, locationId }])
     expect(pricing).toMatchObject({ revision: 2, tariffs: [] })
@@ -196,14 +204,14 @@ describe('a page of tariffs that have many prices', () => {
     const locationId = await newLocation()
     const ids: string[] = []
     for (let index = 0; index < 12; index += 1) {
-      const contract = { contractStart: at + index * day, contractEnd: at + (index + 1) * day }
+      const contract = { contractStart: at + index * dayMs, contractEnd: at + (index + 1) * dayMs }
       const schedule = largeSchedule(index)
       ids.unshift(must(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at))).tariff.id)
     }
     const filter = { locationId, ...filterAll }
     const list = async (page: Partial<Paging>) => {
       const { items, hasMore } = await inLive(async tx => must(await listTariffPage(tx, filter, { ...newest, ...page })))
-      return { items: items.map(read => atOnce(read())), hasMore }
+      return { items: items.map(read => runToEnd(read())), hasMore }
     }
     const first = await list({})
     expect(first.hasMore).toBe(true)

@@ -95,8 +95,8 @@ describe('API keys', () => {
     const subject = { ...mine.live, keyId: made.apiKey.id }
     expect(await readKeyState(database.operator, subject)).toEqual({
       scope: 'metering',
-      defaultLayout: 'current',
-      disabled: false,
+      defaultApiVersion: 'current',
+      isDisabled: false,
       requestsPerSecond: null,
     })
     expect(await readKeyState(database.operator, { ...subject, liveMode: false })).toBeNull()
@@ -108,7 +108,7 @@ describe('API keys', () => {
   })
 
   it('say that their account is disabled', async () => {
-    const account = await createAccount(database.operator, { displayName: 'Off', defaultLayout: 'earlier', requestsPerSecond: 5 }, at)
+    const account = await createAccount(database.operator, { displayName: 'Off', defaultApiVersion: 'earlier', requestsPerSecond: 5 }, at)
     const { apiKey } = await createApiKey(
       database.operator,
       { accountId: account.id, liveMode: true },
@@ -119,7 +119,7 @@ describe('API keys', () => {
     expect(await updateAccount(database.operator, account.id, { disabledAt: at })).toMatchObject({ disabledAt: at, requestsPerSecond: 5 })
     expect(await retrieveAccount(database.operator, account.id)).toEqual({ ...account, disabledAt: at })
     const state = await readKeyState(database.operator, { accountId: account.id, liveMode: true, keyId: apiKey.id })
-    expect(state).toEqual({ scope: 'all', defaultLayout: 'earlier', disabled: true, requestsPerSecond: 5 })
+    expect(state).toEqual({ scope: 'all', defaultApiVersion: 'earlier', isDisabled: true, requestsPerSecond: 5 })
   })
 })
 

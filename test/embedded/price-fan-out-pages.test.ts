@@ -2,24 +2,24 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../services/platform/log/log.ts'
 import { type Lease, releaseLease, takeLease } from '../../services/platform/postgres/leases.ts'
-import { newOrder, writeOrders } from '../../services/platform/postgres/outbox.ts'
-import { startOrderRelay } from '../../services/query-service/lanes/order-relay.ts'
+import { newRecostRequest, writeRecostRequests } from '../../services/platform/postgres/outbox.ts'
+import { startRecostRelay } from '../../services/query-service/lanes/order-relay.ts'
 import { fanOutPage } from '../../services/query-service/markets/price-fan-out.ts'
 import {
   at,
   eventsOf,
-  lanes,
   locationsIn,
   logThat,
   newLease,
   newSource,
   operator,
   options,
+  partitionLog,
   putPrice,
   seed,
   stack,
+  takeRequests,
   tenants,
-  told,
   workAll,
   workedAt,
 } from './price-fan-out-world.ts'
@@ -45,9 +45,9 @@ describe('the fan-out of a change of market prices', () => {
       await fanOutPage({ ...options, log }, lease, 4).catch(error => expect(error.message).toBe('crash'))
     }
     await workAll(4)
-    const orders = locationsIn(await told())
-    expect(orders.length).toBeGreaterThan(ids.length)
-    expect([...new Set(orders)]).toEqual(ids)
+    const requests = locationsIn(await takeRequests())
+    expect(requests.length).toBeGreaterThan(ids.length)
+    expect([...new Set(requests)]).toEqual(ids)
     expect(await eventsOf(ids)).toEqual(ids)
   })
 
@@ -69,7 +69,7 @@ describe('the fan-out of a change of market prices', () => {
     expect(next).not.toBeNull()
     expect(next && (await fanOutPage(options, next, 10))).toMatchObject({ done: 5, isLast: true })
     expect(await eventsOf(ids)).toEqual(ids)
-    await told()
+    await takeRequests()
   })
 
   it('goes on by one where two work the same page at once, and the other undoes what it did', async () => {
@@ -98,7 +98,7 @@ describe('the fan-out of a change of market prices', () => {
     expect(await eventsOf(ids)).toEqual(ids.slice(0, 7))
     expect((await workAll(7)).map(({ done }) => done)).toEqual([14, 21, 28, 30])
     expect(await eventsOf(ids)).toEqual(ids)
-    expect([...new Set(locationsIn(await told()))]).toEqual(ids)
+    expect([...new Set(locationsIn(await takeRequests()))]).toEqual(ids)
   })
 })
 
@@ -107,7 +107,7 @@ it('an event bears the time at which its location was told, however long after t
   const ids = await seed(tenants[0].live, source, 3)
   await putPrice(source, 0, 5n)
   await workAll(2)
-  await told()
+  await takeRequests()
   const { rows } = await sql<{ id: string; time_created: number }>`
     select id, time_created from events where type = 'location.update' and object_id = any(${ids})`.execute(operator)
   expect(rows.map(({ time_created }) => time_created)).toEqual([workedAt, workedAt, workedAt])
@@ -118,21 +118,21 @@ describe('two relays', () => {
   it('bring 3,000 locations into 2 lanes by the one that holds the lease, other orders between the pages', async () => {
     const source = await newSource()
     const ids = await seed(tenants[0].live, source, 3_000)
-    const order = newOrder({ ...tenants[1].live, locations: ['loc_between'], revision: 1, from: null, to: null })
+    const request = newRecostRequest({ ...tenants[1].live, locations: ['loc_between'], revision: 1, from: null, to: null })
     const keys: string[] = []
-    const append: Log['append'] = async (topic, lane, message) => {
+    const append: Log['append'] = async (topic, partition, message) => {
       keys.push(message.key)
-      return lanes.log.append(topic, lane, message)
+      return partitionLog.log.append(topic, partition, message)
     }
-    const log = { append, partitions: lanes.log.partitions }
+    const log = { append, partitions: partitionLog.log.partitions }
     const lines: object[] = []
     const info = (fields: object): void => {
-      if (lines.push(fields) === 1) void writeOrders(operator, [order], at)
+      if (lines.push(fields) === 1) void writeRecostRequests(operator, [request], at)
     }
     const warn = (fields: object): void => void lines.push(fields)
     {
       await using relays = new AsyncDisposableStack()
-      for (let i = 0; i < 2; i += 1) relays.use(startOrderRelay({ ...options, log, logger: { info, warn } }))
+      for (let i = 0; i < 2; i += 1) relays.use(startRecostRelay({ ...options, log, logger: { info, warn } }))
       await putPrice(source, 0, 5n)
       await expect.poll(() => eventsOf(ids).then(({ length }) => length), { timeout: 15_000 }).toBe(3_000)
       await expect.poll(() => lines.length).toBe(4)
@@ -140,9 +140,9 @@ describe('two relays', () => {
     expect(lines).toEqual(
       [1_000, 2_000, 3_000, 3_000].map((locations, index) => ({ source, revision: 1, page: index + 1, locations, of: 3_000 })),
     )
-    expect(keys.filter(key => key === order.id)).toHaveLength(1)
-    expect(keys.at(-1)).not.toBe(order.id)
-    expect(locationsIn(await told())).toEqual([...ids, 'loc_between'])
+    expect(keys.filter(key => key === request.id)).toHaveLength(1)
+    expect(keys.at(-1)).not.toBe(request.id)
+    expect(locationsIn(await takeRequests())).toEqual([...ids, 'loc_between'])
     // A relay that stops gives its lease back: the next one need not wait for it to run out.
     expect(await takeLease(operator, 'order-relay', 'the next', 1_000)).not.toBeNull()
   })

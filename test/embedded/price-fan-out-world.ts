@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import type { Log } from '../../services/platform/log/log.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { type Lease, takeLease } from '../../services/platform/postgres/leases.ts'
 import { putMarketPrices } from '../../services/platform/postgres/market-prices.ts'
 import { createMarket } from '../../services/platform/postgres/markets.ts'
@@ -10,19 +10,19 @@ import { termsToText } from '../../services/platform/postgres/tariff-row.ts'
 import { type Tenant, withOperator } from '../../services/platform/postgres/transaction.ts'
 import { type FanOutPage, fanOutPage } from '../../services/query-service/markets/price-fan-out.ts'
 import { tieredSchedule } from '../support/drafts.ts'
-import { openLanes } from '../support/lanes.ts'
+import { openPartitions } from '../support/lanes.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 export const at = 1_760_000_000_000
-export const hour = 3_600_000
+export const hourMs = 3_600_000
 export const partitions = 2
 export const stack = new AsyncDisposableStack()
 export const { database } = stack.use(await openTestDatabase())
-export const lanes = stack.use(await openLanes(partitions))
+export const partitionLog = stack.use(await openPartitions(partitions))
 export const { operator } = database
 /** When pages are worked: hours after the change, as with a backlog. */
-export const workedAt = at + 5 * hour
-export const options = { ...lanes, database, at: () => workedAt }
+export const workedAt = at + 5 * hourMs
+export const options = { ...partitionLog, database, at: () => workedAt }
 export const tenants = await Promise.all([makeTenants(database), makeTenants(database)])
 
 let sources = 0
@@ -33,7 +33,9 @@ export const newSource = (): Promise<string> =>
   })
 
 export const putPrice = (sourceId: string, from: number, value: bigint) =>
-  withOperator(database, keeper => putMarketPrices(keeper, sourceId, [{ start: at + from * hour, end: at + (from + 1) * hour, value }], at))
+  withOperator(database, keeper =>
+    putMarketPrices(keeper, sourceId, [{ start: at + from * hourMs, end: at + (from + 1) * hourMs, value }], at),
+  )
 
 let seeded = 0
 /** Make locations on a source, each with one tariff, which the change can make an unlike one. Gives their ids. */
@@ -57,7 +59,7 @@ export const seed = async (
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, voided_at,
       terms, time_created)
     select ${accountId}, ${liveMode}, replace(id, 'loc_', 'trf_'), id, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${atOnce(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(
+      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(
     operator,
   )
   return ids
@@ -87,17 +89,17 @@ export const eventsOf = async (ids: readonly string[]): Promise<readonly string[
   return rows.map(({ id }) => id)
 }
 
-export const told = async () => {
-  const orders = await lanes.orders()
-  for (const { lane, order } of orders) {
-    for (const id of order.locationIds) expect(partitionOf(laneKey(order.accountId ?? '', id), partitions)).toBe(lane)
-    expect(order.locationIds.length).toBeLessThanOrEqual(500)
+export const takeRequests = async () => {
+  const requests = await partitionLog.orders()
+  for (const { partition, request } of requests) {
+    for (const id of request.locationIds) expect(partitionOf(partitionKey(request.accountId ?? '', id), partitions)).toBe(partition)
+    expect(request.locationIds.length).toBeLessThanOrEqual(500)
   }
-  return orders
+  return requests
 }
 
-export const locationsIn = (orders: Awaited<ReturnType<typeof told>>): readonly string[] =>
-  orders.flatMap(({ order }) => order.locationIds).toSorted()
+export const locationsIn = (requests: Awaited<ReturnType<typeof takeRequests>>): readonly string[] =>
+  requests.flatMap(({ request }) => request.locationIds).toSorted()
 
 /** The log, with a say before and after each append. */
 export const logThat = (
@@ -107,9 +109,9 @@ export const logThat = (
   let count = 0
   const append: Log['append'] = async (...message) => {
     before(++count)
-    const offset = await lanes.log.append(...message)
+    const offset = await partitionLog.log.append(...message)
     await after()
     return offset
   }
-  return { append, partitions: lanes.log.partitions }
+  return { append, partitions: partitionLog.log.partitions }
 }

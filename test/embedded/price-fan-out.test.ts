@@ -7,15 +7,15 @@ import {
   at,
   database,
   eventsOf,
-  hour,
+  hourMs,
   locationsIn,
   newSource,
   operator,
   putPrice,
   seed,
   stack,
+  takeRequests,
   tenants,
-  told,
   workAll,
 } from './price-fan-out-world.ts'
 
@@ -51,13 +51,15 @@ describe('a change of market prices', () => {
       { sourceId: source, revision: 1, page: 2, done: 7, total: 7, isLast: false },
       { sourceId: source, revision: 1, page: 3, done: 7, total: 7, isLast: true },
     ])
-    const orders = await told()
-    expect(locationsIn(orders)).toEqual(ids)
-    for (const { order } of orders) {
-      const span = { locationRevision: null, sourceId: source, priceRevision: 1, from: at, to: at + hour }
-      expect(order).toMatchObject({ orderKind: 'RE_PRICE', ...span })
+    const requests = await takeRequests()
+    expect(locationsIn(requests)).toEqual(ids)
+    for (const { request } of requests) {
+      const span = { locationRevision: null, sourceId: source, priceRevision: 1, from: at, to: at + hourMs }
+      expect(request).toMatchObject({ orderKind: 'RE_PRICE', ...span })
     }
-    const modes = new Map(orders.flatMap(({ order }) => order.locationIds.map(id => [id, `${order.accountId}/${order.liveMode}`])))
+    const modes = new Map(
+      requests.flatMap(({ request }) => request.locationIds.map(id => [id, `${request.accountId}/${request.liveMode}`])),
+    )
     expect(ids.map(id => modes.get(id))).toEqual(
       [a.live, a.live, a.live, a.test, a.test, b.live, b.live].map(tenant => `${tenant.accountId}/${tenant.liveMode}`),
     )
@@ -89,14 +91,14 @@ describe('a change of market prices', () => {
     expect(pages.findIndex(([source]) => source === 'small')).toBeLessThan(2)
     expect(await eventsOf(ids)).toEqual(ids.flatMap(id => [id, id]))
     expect(await eventsOf(others)).toEqual(others)
-    const spans = (await told())
-      .filter(({ order }) => order.sourceId === large)
-      .map(({ order }) => [order.priceRevision, order.from, order.to])
+    const spans = (await takeRequests())
+      .filter(({ request }) => request.sourceId === large)
+      .map(({ request }) => [request.priceRevision, request.from, request.to])
     expect(new Set(spans.map(String))).toEqual(
       new Set(
         [
-          [1, at, at + hour],
-          [2, at + 7 * hour, at + 8 * hour],
+          [1, at, at + hourMs],
+          [2, at + 7 * hourMs, at + 8 * hourMs],
         ].map(String),
       ),
     )
@@ -105,7 +107,7 @@ describe('a change of market prices', () => {
   it('of a shared source is no account’s to write, nor to see', async () => {
     const source = await newSource()
     const forged = withTenant(database, tenants[0].live, ({ query }) =>
-      writePriceFanOut(query, { sourceId: source, revision: 9, from: at, to: at + hour }, at),
+      writePriceFanOut(query, { sourceId: source, revision: 9, from: at, to: at + hourMs }, at),
     )
     await expect(forged).rejects.toMatchObject({ code: 'postgres_refused' })
     const seen = withTenant(database, tenants[0].live, ({ query }) => query.selectFrom('price_fan_outs').selectAll().execute())
@@ -116,7 +118,7 @@ describe('a change of market prices', () => {
     const source = await newSource()
     await seed(tenants[0].live, source, 1)
     const undone = withOperator(database, async keeper => {
-      await putMarketPrices(keeper, source, [{ start: at, end: at + hour, value: 5n }], at)
+      await putMarketPrices(keeper, source, [{ start: at, end: at + hourMs, value: 5n }], at)
       throw new Error('undo')
     })
     await expect(undone).rejects.toThrow('undo')
@@ -134,7 +136,7 @@ describe('a change of market prices', () => {
     const [a, b, c, d] = ids
     await putPrice(source, 3, 5n)
     await workAll(2)
-    const span = [at + 3 * hour, at + 4 * hour]
+    const span = [at + 3 * hourMs, at + 4 * hourMs]
     expect(await priceUpdatesOf(ids)).toEqual([
       [a, 'IMPORT', ...span],
       [b, 'IMPORT', ...span],

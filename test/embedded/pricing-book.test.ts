@@ -7,13 +7,13 @@ import { putMarketPrices } from '../../services/platform/postgres/market-prices.
 import { createMarket } from '../../services/platform/postgres/markets.ts'
 import { createTariff } from '../../services/platform/postgres/tariffs.ts'
 import { type TenantTransaction, withTenant } from '../../services/platform/postgres/transaction.ts'
-import { type PricingBook, pricingBook } from '../../services/platform/pricing-book.ts'
+import { type PricingCache, pricingCache } from '../../services/platform/pricing-book.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { locationDraft, tariffDraft } from '../support/drafts.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 const must = <T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T => {
   if (!result.ok) throw new Error('a draft was refused')
@@ -21,7 +21,7 @@ const must = <T>(result: { readonly ok: true; readonly value: T } | { readonly o
 }
 
 /** Two sources; one location buys from the first alone, another buys from the first and sells to the second. */
-const makeWorld = (transaction: TenantTransaction) => {
+const makeFixture = (transaction: TenantTransaction) => {
   const source = async (): Promise<string> => {
     const draft = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
     return (await createMarket(transaction, draft, at)).id
@@ -57,28 +57,29 @@ it('prices a location from all its sources, also where one of them changes while
   const { live } = await makeTenants(opened.database)
   const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(opened.database, live, work)
   const made = await inLive(async transaction => {
-    const { source, location } = makeWorld(transaction)
+    const { source, location } = makeFixture(transaction)
     const [bought, sold] = [await source(), await source()]
-    for (const id of [bought, sold]) must(await putMarketPrices(transaction, id, [{ start: at, end: at + hour, value: 7n }], at))
+    for (const id of [bought, sold]) must(await putMarketPrices(transaction, id, [{ start: at, end: at + hourMs, value: 7n }], at))
     return { bought, sold, buyer: await location(bought, null), both: await location(bought, sold) }
   })
   const interruption = { nth: 0, what: async (): Promise<void> => undefined }
-  const book: PricingBook = pricingBook(interrupted(opened.database, interruption), timeZone)
-  const gather = async (locationId: string) => (await book.gather([{ ...live, locationId, from: at }])).get(locationId)
+  const cache: PricingCache = pricingCache(interrupted(opened.database, interruption), timeZone)
+  const gather = async (locationId: string) => (await cache.gather([{ ...live, locationId, from: at }])).get(locationId)
   expect(await gather(made.buyer)).toBeDefined()
 
   // Statements: the location, then the prices of the source that is not held; during this one the held source changes and is dropped.
   interruption.nth = 2
   interruption.what = async () => {
-    await inLive(transaction => putMarketPrices(transaction, made.bought, [{ start: at, end: at + hour, value: 9n }], at))
-    book.raiseSource(made.bought, 2)
+    await inLive(transaction => putMarketPrices(transaction, made.bought, [{ start: at, end: at + hourMs, value: 9n }], at))
+    cache.invalidateSource(made.bought, 2)
   }
   const gathered = await gather(made.both)
   expect(interruption.nth).toBeLessThanOrEqual(0)
-  for (const held of [gathered, book.held(made.both, at)]) {
-    if (held === undefined) throw new Error('the location is not held')
-    const priceOf = (direction: 'IMPORT' | 'EXPORT') => evaluate(held.snapshot, direction, at, at + hour).map(({ price }) => price)
+  for (const cachedPricing of [gathered, cache.cached(made.both, at)]) {
+    if (cachedPricing === undefined) throw new Error('the location is not held')
+    const priceOf = (direction: 'IMPORT' | 'EXPORT') =>
+      evaluate(cachedPricing.snapshot, direction, at, at + hourMs).map(({ price }) => price)
     expect([priceOf('IMPORT'), priceOf('EXPORT')]).toEqual([[9n], [7n]])
-    expect(held.priceRevision).toBe(2n)
+    expect(cachedPricing.priceRevision).toBe(2n)
   }
 })

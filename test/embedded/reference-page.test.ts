@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { layouts } from '../../services/contract/layout.ts'
+import { apiVersions } from '../../services/contract/layout.ts'
 import { openApiSteps } from '../../services/contract/openapi.ts'
 import { operations } from '../../services/contract/operations.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { type Listener, listen } from '../../services/platform/http/listen.ts'
-import { documentPage } from '../../services/platform/http/pages.ts'
+import { documentRoute } from '../../services/platform/http/pages.ts'
 import { notFoundPage } from '../../services/query-service/reference/landing.ts'
 import { referencePages } from '../../services/query-service/reference-page.ts'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
@@ -15,7 +15,7 @@ import { testApp } from '../support/http-app.ts'
 const ports = { ...testApp().ports, notFoundPage }
 const app = createApp([], referencePages(operations), ports)
 const paths = ['/', '/docs', '/docs/earlier'] as const
-const idsOf = (layout: (typeof layouts)[number]) => operations.filter(one => one.routes[layout].length > 0).map(one => one.id)
+const idsOf = (apiVersion: (typeof apiVersions)[number]) => operations.filter(one => one.routes[apiVersion].length > 0).map(one => one.id)
 
 describe.each(paths)('%s', path => {
   it('names nothing outside the service, and its policy lets the browser fetch nothing', async () => {
@@ -97,17 +97,17 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     }
   })
 
-  it.each(layouts)('the reference of the %s layout shows each of its operations, and leads to it', async layout => {
-    const { tab } = await open(layout === 'current' ? '/docs' : '/docs/earlier')
+  it.each(apiVersions)('the reference of the %s layout shows each of its operations, and leads to it', async apiVersion => {
+    const { tab } = await open(apiVersion === 'current' ? '/docs' : '/docs/earlier')
     const shown = await tab.locator('section.operation:not(.chapter)').evaluateAll(sections => sections.map(section => section.id))
-    expect(shown.toSorted()).toEqual(idsOf(layout).toSorted())
+    expect(shown.toSorted()).toEqual(idsOf(apiVersion).toSorted())
     const targets = await tab.locator('.contents a').evaluateAll(links => links.map(link => link.getAttribute('href')))
     expect(targets).toEqual(expect.arrayContaining(shown.map(id => `#${id}`)))
     await tab.locator('.contents a[href="#tariff_create"]').click()
     await tab.waitForSelector('.contents a[href="#tariff_create"][aria-current]')
     expect(await tab.locator('#tariff_create h3').isVisible()).toBe(true)
     await tab.locator('.layouts a:not([aria-current])').click()
-    await tab.waitForURL(layout === 'current' ? '**/docs/earlier#tariff_create' : '**/docs#tariff_create')
+    await tab.waitForURL(apiVersion === 'current' ? '**/docs/earlier#tariff_create' : '**/docs#tariff_create')
     await tab.close()
   })
 
@@ -171,12 +171,12 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
 
 describe('pages that are made when they are first asked for', () => {
   it('are made in turns of the event loop', async () => {
-    const pages = [documentPage('/openapi.json', () => openApiSteps(operations, 'current', '/')), ...referencePages(operations)]
+    const pages = [documentRoute('/openapi.json', () => openApiSteps(operations, 'current', '/')), ...referencePages(operations)]
     for (const page of pages.filter(({ path }) => path !== '/')) {
-      let turns = 0
+      let eventLoopTurns = 0
       let isOver = false
       const count = (): void => {
-        turns += 1
+        eventLoopTurns += 1
         if (!isOver) setImmediate(count)
       }
       setImmediate(count)
@@ -184,7 +184,7 @@ describe('pages that are made when they are first asked for', () => {
       const [first, second] = await Promise.all([read(), read()])
       isOver = true
       expect(second).toBe(first)
-      expect(turns, page.path).toBeGreaterThan(3)
+      expect(eventLoopTurns, page.path).toBeGreaterThan(3)
     }
   })
 })

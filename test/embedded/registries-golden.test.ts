@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Layout, layouts, versionOf } from '../../services/contract/layout.ts'
+import { type ApiVersion, apiVersionDates, apiVersions } from '../../services/contract/layout.ts'
 import { openTestDatabase } from '../support/postgres.ts'
 import { type Answer, flatSchedule, flatTariff, idOf, makeAccount, openService } from '../support/service.ts'
 
@@ -43,10 +43,11 @@ const schedule = [
 ]
 
 /** One of each object, as it is answered in a layout. */
-const answersIn = async (layout: Layout): Promise<Readonly<Record<string, Answer>>> => {
+const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string, Answer>>> => {
   const { live } = await makeAccount(service)
-  const call = (method: string, path: string, body?: unknown) => live.call(method, path, body, { 'api-version': versionOf[layout] })
-  const tariffs = layout === 'current' ? '/tariffs' : '/tariffs/elements'
+  const call = (method: string, path: string, body?: unknown) =>
+    live.call(method, path, body, { 'api-version': apiVersionDates[apiVersion] })
+  const tariffs = apiVersion === 'current' ? '/tariffs' : '/tariffs/elements'
   const customer = idOf(await call('POST', '/customers', { reference_id: 'household-17', metadata: { floor: '3' } }))
   const market = await call('POST', '/markets', { display_name: 'Own prices', currency_code: 'EUR' })
   const location = idOf(
@@ -87,11 +88,11 @@ const answersIn = async (layout: Layout): Promise<Readonly<Record<string, Answer
   }
 }
 
-describe.each(layouts)('the %s layout', async layout => {
-  const answers = await answersIn(layout)
+describe.each(apiVersions)('the %s layout', async apiVersion => {
+  const answers = await answersIn(apiVersion)
 
   it.each(Object.keys(answers))('writes %s as published', async name => {
-    await expect(masked(answers[name] as Answer)).toMatchFileSnapshot(`../golden/${layout}/${name}.json`)
+    await expect(masked(answers[name] as Answer)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
   })
 })
 

@@ -10,7 +10,7 @@ afterAll(() => opened[Symbol.asyncDispose]())
 const service = openService(opened.database)
 
 /** What happens between two pages: objects come, and the one at this place of the list (newest first) goes. */
-const happenings = fc.array(
+const changes = fc.array(
   fc.oneof(
     fc.constant({ kind: 'create' as const }),
     fc.nat(50).map(place => ({ kind: 'delete' as const, place })),
@@ -20,23 +20,23 @@ const happenings = fc.array(
 const walks = fc.record({
   before: fc.integer({ min: 0, max: 9 }),
   limit: fc.integer({ min: 1, max: 4 }),
-  between: fc.array(happenings, { minLength: 1, maxLength: 8 }),
+  between: fc.array(changes, { minLength: 1, maxLength: 8 }),
   towards: fc.constantFrom('older' as const, 'newer' as const),
 })
 
 /** Devices of one account as a plain list, newest first, and the real ones beside it. */
 const openModel = async (client: Client) => {
-  let living: string[] = []
+  let activeIds: string[] = []
   const create = async () => {
-    living = [idOf(await client.call('POST', '/devices', { reference_id: crypto.randomUUID() })), ...living]
+    activeIds = [idOf(await client.call('POST', '/devices', { reference_id: crypto.randomUUID() })), ...activeIds]
   }
   const remove = async (place: number) => {
-    const id = living[place % living.length]
+    const id = activeIds[place % activeIds.length]
     if (id === undefined) return
     await client.call('DELETE', `/devices/${id}`)
-    living = living.filter(one => one !== id)
+    activeIds = activeIds.filter(one => one !== id)
   }
-  return { create, remove, list: () => living }
+  return { create, remove, list: () => activeIds }
 }
 
 describe('a list', () => {
@@ -59,7 +59,7 @@ describe('a list', () => {
           seen.push(...(towards === 'older' ? expected : expected.toReversed()))
           cursor = (towards === 'older' ? expected.at(-1) : expected[0]) ?? cursor
           if (rest.length <= limit) break
-          for (const happening of between[step] ?? []) await (happening.kind === 'create' ? model.create() : model.remove(happening.place))
+          for (const change of between[step] ?? []) await (change.kind === 'create' ? model.create() : model.remove(change.place))
         }
         expect(new Set(seen).size).toBe(seen.length)
         for (const id of model.list()) if (atStart.includes(id)) expect(seen).toContain(id)
@@ -156,7 +156,7 @@ it('an endpoint that was stored with an event type of before stays as it is', as
         url: 'https://1.1.1.1/',
         eventTypes: ['custmer.create', 'customer.*'],
         description: null,
-        layout: 'current',
+        apiVersion: 'current',
         sealedSecret: () => 'sealed',
       },
       1_757_844_000_000,

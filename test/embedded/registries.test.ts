@@ -40,24 +40,27 @@ describe.each([
   it.each([
     ['current', {}],
     ['earlier', earlier],
-  ] as const)('are created, read, changed and deleted in the %s layout', async (_, layout) => {
+  ] as const)('are created, read, changed and deleted in the %s layout', async (_, apiVersion) => {
     const client = (await makeAccount(service)).live
-    const created = await client.call('POST', `/${path}`, body, layout)
+    const created = await client.call('POST', `/${path}`, body, apiVersion)
     expect(created).toMatchObject({ status: 201, body: { object: kind, live_mode: true, reference_id: 'first', metadata: { note: 'a' } } })
     const id = idOf(created)
-    expect((await client.call('GET', `/${path}/${id}`, undefined, layout)).body).toEqual(created.body)
-    expect((await client.call('GET', `/${path}?reference_id=first`, undefined, layout)).body).toEqual({
+    expect((await client.call('GET', `/${path}/${id}`, undefined, apiVersion)).body).toEqual(created.body)
+    expect((await client.call('GET', `/${path}?reference_id=first`, undefined, apiVersion)).body).toEqual({
       object: 'list',
       url: `/${path}`,
       has_more: false,
       data: [created.body],
     })
-    const changed = await client.call('PATCH', `/${path}/${id}`, { reference_id: 'second', metadata: null }, layout)
+    const changed = await client.call('PATCH', `/${path}/${id}`, { reference_id: 'second', metadata: null }, apiVersion)
     expect(changed).toMatchObject({ status: updated, body: { ...created.body, reference_id: 'second', metadata: {} } })
-    const kept = await client.call('PATCH', `/${path}/${id}`, {}, layout)
-    expect(kept.body).toEqual(changed.body)
-    expect(await client.call('DELETE', `/${path}/${id}`, undefined, layout)).toMatchObject({ status: 202, body: { message: 'Accepted' } })
-    expect(await client.call('GET', `/${path}/${id}`, undefined, layout)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    const unchanged = await client.call('PATCH', `/${path}/${id}`, {}, apiVersion)
+    expect(unchanged.body).toEqual(changed.body)
+    expect(await client.call('DELETE', `/${path}/${id}`, undefined, apiVersion)).toMatchObject({
+      status: 202,
+      body: { message: 'Accepted' },
+    })
+    expect(await client.call('GET', `/${path}/${id}`, undefined, apiVersion)).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect(await eventsOf(client, id)).toEqual([`${kind}.create`, `${kind}.update`, `${kind}.update`, `${kind}.delete`])
   })
 

@@ -26,7 +26,7 @@ afterAll(() => test[Symbol.asyncDispose]())
 const makeEndpoint = (tenant: Tenant, secret: string): Promise<string> =>
   withTenant(test.database, tenant, async transaction => {
     const sealedSecret = (id: string) => webhookSeal(secret).seal(`signs for ${id}`, id)
-    const draft = { url: 'https://example.com', eventTypes: ['*'], description: null, layout: 'current', sealedSecret } as const
+    const draft = { url: 'https://example.com', eventTypes: ['*'], description: null, apiVersion: 'current', sealedSecret } as const
     const made = await createEndpoint(transaction, draft, at)
     if (!made.ok) throw new Error(made.refusal.message)
     return made.value.id
@@ -35,8 +35,8 @@ const makeEndpoint = (tenant: Tenant, secret: string): Promise<string> =>
 const makeCredentials = async (tenant: Tenant, id: string, key: string): Promise<void> => {
   const nothing = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
   const sealed = sealWith(key, 'provider credentials').seal('{"user":"me"}', id)
-  const whose = { ...tenant, id, sessionId: 'session', providerId: 'prv_1', direction: 'IMPORT', type: 'COMMODITY' } as const
-  const one: TariffCredentials = { ...whose, ...nothing, sealed, failureToldAt: null, dueAt: null, createdAt: at }
+  const owner = { ...tenant, id, sessionId: 'session', providerId: 'prv_1', direction: 'IMPORT', type: 'COMMODITY' } as const
+  const one: TariffCredentials = { ...owner, ...nothing, sealed, failureReportedAt: null, dueAt: null, createdAt: at }
   await withTenant(test.database, tenant, transaction => putCredentials(transaction, one))
 }
 
@@ -47,11 +47,11 @@ const sealedOf = (tenant: Tenant, endpoint: string, credentials: string) =>
   }))
 
 const resealAll = async (secrets: readonly [string, ...string[]]): Promise<unknown> => {
-  const told: unknown[] = []
-  const logger = { info: (fields: object) => void told.push(fields) }
+  const logged: unknown[] = []
+  const logger = { info: (fields: object) => void logged.push(fields) }
   const work = resealWork({ database: test.database, secret: secrets, credentialsKey: secrets, logger })
   while ((await work?.turn()) === true);
-  return told[0]
+  return logged[0]
 }
 
 it('what was sealed under a former secret opens under the present one alone, once it was sealed anew; what no secret opens is left', async () => {

@@ -33,8 +33,8 @@ function* broken(how: 'at the start' | 'after the head' | 'out of memory'): Paus
   if (how === 'at the start') throw new RangeError('planned')
   yield { head: null }
   if (how === 'after the head') throw new RangeError('planned')
-  const held: unknown[] = []
-  for (;;) held.push(Array.from({ length: 100_000 }, (_, index) => ({ index })))
+  const retained: unknown[] = []
+  for (;;) retained.push(Array.from({ length: 100_000 }, (_, index) => ({ index })))
 }
 
 if (parentPort === null) throw new Error('this is the file of a thread')

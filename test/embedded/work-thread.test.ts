@@ -2,16 +2,20 @@ import { readdirSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { leaveChunks } from '../../services/platform/http/chunks.ts'
+import { discardChunks } from '../../services/platform/http/chunks.ts'
 import { openWorkThread, type RunningWork, type WorkThread } from '../../services/platform/work-thread/work-thread.ts'
 import { until } from '../support/until.ts'
 import type { StepsInput } from './work-thread-process.ts'
 
 const open: WorkThread[] = []
 
-const threadOf = (limits = { atOnce: 6, ofAccount: 2, waiting: 16 }, memoryMiB = 256, mostWaitingBytes = 1_000): WorkThread => {
+const threadOf = (
+  limits = { maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 16 },
+  memoryMiB = 256,
+  maxWaitingBytes = 1_000,
+): WorkThread => {
   const script = new URL('./work-thread-process.ts', import.meta.url)
-  const thread = openWorkThread({ script, limits, mostWaitingBytes, memoryMiB })
+  const thread = openWorkThread({ script, limits, maxWaitingBytes, memoryMiB })
   open.push(thread)
   return thread
 }
@@ -93,10 +97,10 @@ describe('work in a thread', () => {
   })
 
   it('stops within a slice when its bytes are left, and when the request has run out of time', async () => {
-    const thread = threadOf({ atOnce: 1, ofAccount: 1, waiting: 4 })
+    const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
     const left = input(0, 0, 10_000)
     const work = await beganSteps(thread, left)
-    await leaveChunks(work.chunks)
+    await discardChunks(work.chunks)
     const timed = input(1_000, 10, 1)
     const request = new AbortController()
     const late = beginSteps(thread, timed, 'acc_1', request.signal)
@@ -115,32 +119,32 @@ describe('work in a thread', () => {
   })
 
   it('waits up to the bound of its account, and is refused beyond it: n passes, n + 1 does not', async () => {
-    const thread = threadOf({ atOnce: 2, ofAccount: 1, waiting: 3 })
+    const thread = threadOf({ maxConcurrent: 2, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 3 })
     const first = input(0, 0, 10)
     const running = await beganSteps(thread, first)
-    const waiting = Array.from({ length: 3 }, () => beganSteps(thread, input(0, 0, 1)).then(textOf))
+    const maxWaitingPerAccount = Array.from({ length: 3 }, () => beganSteps(thread, input(0, 0, 1)).then(textOf))
     const refusal = await beginSteps(thread, input(0, 0, 1))
     expect(refusal.ok ? null : refusal.refusal.code).toBe('unavailable')
     // Another account is not refused.
     expect(await beganSteps(thread, input(0, 0, 1), 'acc_2').then(textOf)).toBe('0,')
     await textOf(running)
-    expect(await Promise.all(waiting)).toEqual(['0,', '0,', '0,'])
+    expect(await Promise.all(maxWaitingPerAccount)).toEqual(['0,', '0,', '0,'])
   })
 
   it('waits with inputs up to the bytes of its account, and is refused beyond them until they have begun', async () => {
-    const thread = threadOf({ atOnce: 1, ofAccount: 1, waiting: 16 }, 256, 100)
+    const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 16 }, 256, 100)
     const running = await beganSteps(thread, input(0, 0, 10))
     const begin = (bytes: number, account = 'acc_1') =>
       thread.begin({ account, name: 'steps', input: input(0, 0, 1), bytes, signal: never })
     // One alone may be of any size.
-    const waiting = [begin(500), begin(40, 'acc_2'), begin(60, 'acc_2')]
+    const maxWaitingPerAccount = [begin(500), begin(40, 'acc_2'), begin(60, 'acc_2')]
     for (const refused of [await begin(1), await begin(1, 'acc_2')]) expect(refused.ok).toBe(false)
     const gone = new AbortController()
     const left = thread.begin({ account: 'acc_3', name: 'steps', input: input(0, 0, 1), bytes: 100, signal: gone.signal })
     gone.abort(new Error('gone'))
     await expect(left).rejects.toThrow('gone')
-    waiting.push(begin(100, 'acc_3'))
-    const texts = waiting.map(async begun => {
+    maxWaitingPerAccount.push(begin(100, 'acc_3'))
+    const texts = maxWaitingPerAccount.map(async begun => {
       const work = await begun
       return work.ok ? textOf(work.value) : null
     })
@@ -160,18 +164,18 @@ describe('work in a thread', () => {
   })
 
   it('fails once the thread is closed, also what waited for its turn: no thread is started again', async () => {
-    const thread = threadOf({ atOnce: 1, ofAccount: 1, waiting: 4 })
+    const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
     const running = await beganSteps(thread, input(0, 0, 10_000))
-    const waiting = beganSteps(thread, input(0, 0, 1))
+    const maxWaitingPerAccount = beganSteps(thread, input(0, 0, 1))
     const isLost = { code: 'work_thread_lost', retriable: true }
-    const failed = [expect(waiting).rejects.toMatchObject(isLost), expect(textOf(running)).rejects.toMatchObject(isLost)]
+    const failed = [expect(maxWaitingPerAccount).rejects.toMatchObject(isLost), expect(textOf(running)).rejects.toMatchObject(isLost)]
     await thread[Symbol.asyncDispose]()
     await Promise.all(failed)
     await expect(beganSteps(thread, input(0, 0, 1))).rejects.toMatchObject(isLost)
   })
 
   it('takes no more memory than it may: the thread is lost, not the process, and the next work has a new one', async () => {
-    const thread = threadOf({ atOnce: 6, ofAccount: 2, waiting: 16 }, 48)
+    const thread = threadOf({ maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 16 }, 48)
     const begun = await thread.begin({ account: 'acc_1', name: 'broken', input: 'out of memory', signal: never })
     await expect(begun.ok ? textOf(begun.value) : null).rejects.toMatchObject({ code: 'work_thread_lost', retriable: true })
     expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')

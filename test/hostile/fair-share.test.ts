@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { measureShare, shares } from './fair-share.ts'
+import { fairShareInputs, measureShare } from './fair-share.ts'
 import { openShares } from './open-misses.ts'
-import { type Bench, openBench } from './run-corpus.ts'
+import { type CorpusSetup, openBench } from './run-corpus.ts'
 import { openTarget } from './target.ts'
 
 const forMs = 4_000
 
-let bench: Bench | undefined
+let bench: CorpusSetup | undefined
 beforeAll(async () => {
   bench = await openBench(openTarget)
 })
 afterAll(() => bench?.[Symbol.asyncDispose]())
 
 describe('an account that does as much as it may', { timeout: 300_000 }, () => {
-  for (const input of shares) {
+  for (const input of fairShareInputs) {
     if (openShares.includes(input.name)) {
       it.todo(`leaves others their share: ${input.name} (missed when last measured: open-misses.ts)`)
       continue

@@ -9,7 +9,7 @@ import type { Target } from './target.ts'
 import { busyShare, measureOf, quantile } from './verdict.ts'
 
 /** Work that an account may have done, again and again, within its rights. Source: docs/promises.md #s6. */
-export const shares: readonly HostileInput[] = [
+export const fairShareInputs: readonly HostileInput[] = [
   'a plan of many windows at tiers',
   'prices of 90 days, eight at once',
   'five records of 364 days at many bands',
@@ -21,14 +21,14 @@ export const shares: readonly HostileInput[] = [
 })
 
 /** How many times as long as at rest the reads of another account may take. Source: docs/promises.md #s6. */
-export const mostSlowdown = 3
+export const maxSlowdown = 3
 /**
  * Less than this counts as nothing, in ms. At rest the p99 is 5 to 15 ms. Beside work, the thread for long work, the client that reads large answers,
  * PostgreSQL and the engine share two cores with the thread that answers: the system's time slices alone make 15 to 70 ms of it.
  */
-const leastMs = 75
+const minMs = 75
 /** The same on a busy machine, on which the time of the service's first thread in a wait is judged, in ms. */
-const leastBusyMs = 100
+const minBusyMs = 100
 /** How long a record of another account may take to be visible, in ms, if three times its time at rest is less. */
 const visibleMs = 1_000
 
@@ -42,7 +42,7 @@ export type Share = {
   readonly misses: readonly string[]
 }
 
-type Seen = { readonly round: Round; readonly lagMs: number; readonly foreignCpu: number }
+type Observation = { readonly round: Round; readonly lagMs: number; readonly foreignCpu: number }
 
 /** Submit a record of the other account now and then, and wait until it is stored; returns the longest time. */
 const watchLag = async ({ other }: Target, location: string, forMs: number): Promise<number> => {
@@ -57,7 +57,13 @@ const watchLag = async ({ other }: Target, location: string, forMs: number): Pro
   return longestMs
 }
 
-const see = async (target: Target, probe: Probe, location: string, forMs: number, work: () => Promise<unknown>): Promise<Seen> => {
+const observe = async (
+  target: Target,
+  probe: Probe,
+  location: string,
+  forMs: number,
+  work: () => Promise<unknown>,
+): Promise<Observation> => {
   const foreign: ForeignCpu = watchForeignCpu(target, probe)
   const both = async (): Promise<number> => {
     const [lagMs] = await Promise.all([watchLag(target, location, forMs), work()])
@@ -71,12 +77,12 @@ const see = async (target: Target, probe: Probe, location: string, forMs: number
 export const measureShare = async (target: Target, probe: Probe, input: HostileInput, forMs: number): Promise<Share> => {
   const location = await createLocation(target.other)
   await create(target.other, '/tariffs', tariffOf(location, scheduleOf(1)))
-  const rest = await see(target, probe, location, forMs, async () => undefined)
+  const rest = await observe(target, probe, location, forMs, async () => undefined)
   // What changes something is prepared twice over, as it can be played once only.
   const plays = await Promise.all(Array.from({ length: input.isOnce === true ? 2 : 1 }, () => input.open(target, input.size)))
   // The first play also starts the thread for long work and compiles code: that is no share of an account.
   if (input.isOnce !== true) await plays[0]?.()
-  const beside = await see(target, probe, location, forMs, async () => {
+  const beside = await observe(target, probe, location, forMs, async () => {
     const until = performance.now() + forMs
     for (let at = 0; performance.now() < until; at += 1) {
       const play = plays[input.isOnce === true ? at : 0]
@@ -85,7 +91,7 @@ export const measureShare = async (target: Target, probe: Probe, input: HostileI
     }
   })
   const foreignCpu = Math.max(rest.foreignCpu, beside.foreignCpu)
-  const p99Of = ({ round }: Seen, kind: ProbeKind): number => {
+  const p99Of = ({ round }: Observation, kind: ProbeKind): number => {
     const { countedMs } = measureOf(kind, foreignCpu, 0)
     return quantile(
       round.waits.flatMap(wait => (wait.kind === kind ? [countedMs(wait)] : [])),
@@ -94,10 +100,10 @@ export const measureShare = async (target: Target, probe: Probe, input: HostileI
   }
   const pairs = probeKinds.map(kind => [kind, [p99Of(rest, kind), p99Of(beside, kind)]] as const)
   const isMachineBusy = foreignCpu > busyShare
-  const judged = isMachineBusy ? pairs.filter(([kind]) => kind === 'live') : pairs
-  const boundMs = exceptions.find(one => one.input === input.name && one.what === 'share')?.bound ?? (isMachineBusy ? leastBusyMs : leastMs)
-  const slow = judged.filter(([, [atRest, loaded]]) => loaded > Math.max(boundMs, mostSlowdown * atRest))
-  const isLate = !isMachineBusy && beside.lagMs > Math.max(visibleMs, mostSlowdown * rest.lagMs)
+  const verifiedPairs = isMachineBusy ? pairs.filter(([kind]) => kind === 'live') : pairs
+  const boundMs = exceptions.find(one => one.input === input.name && one.what === 'share')?.bound ?? (isMachineBusy ? minBusyMs : minMs)
+  const slow = verifiedPairs.filter(([, [atRest, loaded]]) => loaded > Math.max(boundMs, maxSlowdown * atRest))
+  const isLate = !isMachineBusy && beside.lagMs > Math.max(visibleMs, maxSlowdown * rest.lagMs)
   return {
     name: input.name,
     p99Ms: Object.fromEntries(pairs) as unknown as Share['p99Ms'],

@@ -9,7 +9,7 @@ import { open } from './open-misses.ts'
 import type { Wait } from './probe.ts'
 import { type CorpusRun, openCorpusRun } from './run-corpus.ts'
 import { callerOf, type Target } from './target.ts'
-import { judge } from './verdict.ts'
+import { verify } from './verdict.ts'
 
 /** Start the service with faults in it. */
 const openPlanted = async (): Promise<Target & AsyncDisposable> => {
@@ -95,18 +95,18 @@ describe('the harness of hostile inputs', { timeout: 120_000 }, () => {
 describe('the verdict', () => {
   const wait: Wait = { kind: 'live', ms: 1, status: 200, code: '', ranMs: 0, queuedMs: 0 }
   const refusedRead: Wait = { ...wait, kind: 'object', status: 503, code: 'unavailable' }
-  const judged = (reads: readonly Wait[], foreignCpu: number): readonly string[] => {
+  const missesOfReads = (reads: readonly Wait[], foreignCpu: number): readonly string[] => {
     const round = { waits: [wait, ...reads], referenceMs: [] }
     const input = plantedInput('line', 10)
     const seen = { input, statuses: [200], plays: 1, endedMs: 10, round, foreignCpu, longestTurnMs: 1, isOldTurn: false, cpuMs: null }
-    return judge(seen, { round: { waits: [wait], referenceMs: [] }, cpuRate: 0 }).misses
+    return verify(seen, { round: { waits: [wait], referenceMs: [] }, cpuRate: 0 }).misses
   }
 
   it('names the kinds of probes that were refused, with status and error code, and excuses few on a busy machine', () => {
     const answered = Array.from({ length: 9 }, () => ({ ...wait, kind: 'object' as const }))
-    expect(judged([...answered, refusedRead], 0)).toEqual(['1 object probes answered 503 unavailable'])
-    expect(judged([...answered, refusedRead], 1)).toEqual([])
-    expect(judged([refusedRead, refusedRead], 1)).toEqual(['2 object probes answered 503 unavailable'])
+    expect(missesOfReads([...answered, refusedRead], 0)).toEqual(['1 object probes answered 503 unavailable'])
+    expect(missesOfReads([...answered, refusedRead], 1)).toEqual([])
+    expect(missesOfReads([refusedRead, refusedRead], 1)).toEqual(['2 object probes answered 503 unavailable'])
   })
 })
 

@@ -41,9 +41,9 @@ const turnMetric = 'wattledger_event_loop_longest_turn_seconds'
 const pauseMs = 15
 /** CPU time in ms from which on a comparison is precise. */
 const preciseMs = 150
-const mostPlays = 30
+const maxPlays = 30
 /** A busy machine may take this many times as long. */
-const patience = 3
+const timeoutFactor = 3
 
 const longestTurnMs = async ({ metricsUrl }: Target): Promise<number | null> => {
   if (metricsUrl === null) return null
@@ -62,7 +62,7 @@ export const measureIdle = async (target: Target, probe: Probe, ms: number): Pro
 /** Resolve as a play does; null if it does not end in time. */
 const endOf = async ({ endsWithinS = usualEndS }: HostileInput, play: Play): Promise<readonly number[] | null> => {
   const timeout = new AbortController()
-  const late = sleep(patience * endsWithinS * 1_000, null, timeout)
+  const late = sleep(timeoutFactor * endsWithinS * 1_000, null, timeout)
   const ended = await Promise.race([play(), late])
   timeout.abort()
   await late.catch(() => undefined)
@@ -95,7 +95,7 @@ const cpuOfPlay = async (target: Target, input: HostileInput, size: number, idle
   do {
     await endOf(input, play)
     plays += 1
-  } while (input.isOnce !== true && plays < mostPlays && usedMs() < preciseMs)
+  } while (input.isOnce !== true && plays < maxPlays && usedMs() < preciseMs)
   return Math.max(0, usedMs()) / plays
 }
 

@@ -5,12 +5,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Caller, defineOperation, sameRoute } from '../../services/contract/operation.ts'
-import { noReferences } from '../../services/domain/reference.ts'
+import { noReferenceIds } from '../../services/domain/reference.ts'
 import { accepted, refused } from '../../services/domain/refusal.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { bind, type Ports } from '../../services/platform/http/binding.ts'
 import { listen } from '../../services/platform/http/listen.ts'
-import { healthPages } from '../../services/platform/http/pages.ts'
+import { healthRoutes } from '../../services/platform/http/pages.ts'
 import { createMetrics, serveMetrics } from '../../services/platform/metrics.ts'
 
 const answer = { name: 'Planted', shape: z.object({}).loose() }
@@ -44,11 +44,11 @@ const ports: Ports = {
   authenticate: async () => accepted({ accountId: 'acc_1' } as Caller),
   verifyKey: async () => refused('bad_credentials', 'There are no keys.'),
   authenticateOperator: () => null,
-  findReferences: async () => noReferences,
+  findReferences: async () => noReferenceIds,
   idempotency: { begin: async () => ({ state: 'new' }), finish: async () => undefined, abandon: async () => undefined },
-  at: () => 0,
+  now: () => 0,
   elapsed: () => performance.now(),
-  mintRequestId: () => 'req_1',
+  newRequestId: () => 'req_1',
   log: { warn: () => undefined, error: () => undefined },
   observe: () => undefined,
 }
@@ -64,7 +64,7 @@ const bindings = [
 ]
 
 const metrics = await serveMetrics(createMetrics(), { host: '127.0.0.1', port: 0 })
-const app = createApp(bindings, healthPages([], []), ports)
+const app = createApp(bindings, healthRoutes([], []), ports)
 const { port } = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
 process.on('disconnect', () => process.exit(0))
 process.send?.({ port, metricsPort: metrics.port })

@@ -21,15 +21,15 @@ const threadTimes = (pid: number): { readonly ranMs: number; readonly queuedMs: 
   }
 }
 
-type Answered = Pick<Wait, 'status' | 'code'>
+type ProbeAnswer = Pick<Wait, 'status' | 'code'>
 
-const unanswered: Answered = { status: 0, code: '' }
+const unanswered: ProbeAnswer = { status: 0, code: '' }
 
 /** Return the error code that an answer has in its body; empty if there is none. */
 const codeOf = (text: string): string => /"code":"(\w+)"/.exec(text)?.[1] ?? ''
 
 /** Send a request. Resolves after the last byte of the answer. */
-const send = (url: string, { method, path, headers, body }: Omit<ProbeRequest, 'kind'>): Promise<Answered> =>
+const send = (url: string, { method, path, headers, body }: Omit<ProbeRequest, 'kind'>): Promise<ProbeAnswer> =>
   new Promise(resolve => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     const sent = request(new URL(path, url), { agent, method, headers: { ...headers, ...length }, timeout: timeoutMs }, response => {

@@ -48,7 +48,7 @@ export type Round = Omit<Extract<ProbeReply, { readonly type: 'round' }>, 'type'
 /** Probes a service from a process of its own, beside a reference server in another one. */
 export type Probe = AsyncDisposable & {
   /** Send probes until the work ends, and for `leastMs` at least. */
-  readonly beside: <T>(work: () => Promise<T>, leastMs: number) => Promise<{ readonly value: T; readonly round: Round }>
+  readonly beside: <T>(work: () => Promise<T>, minMs: number) => Promise<{ readonly value: T; readonly round: Round }>
   /** The processes of the probe and of the reference server. */
   readonly pids: readonly number[]
 }
@@ -80,9 +80,9 @@ export const openProbe = async (target: {
   const children = [referenceServer, prober]
   return {
     pids: children.flatMap(({ pid }) => pid ?? []),
-    beside: async (work, leastMs) => {
+    beside: async (work, minMs) => {
       prober.send({ type: 'start', referenceUrl: `http://127.0.0.1:${port}`, ...target } satisfies ProbeMessage)
-      const settled = await Promise.allSettled([work(), sleep(leastMs)])
+      const settled = await Promise.allSettled([work(), sleep(minMs)])
       const ended = message<ProbeReply>(prober)
       prober.send({ type: 'stop' } satisfies ProbeMessage)
       const { type: _, ...round } = (await ended) as Extract<ProbeReply, { readonly type: 'round' }>

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { Target } from './target.ts'
 
-const patienceMs = 40_000
+const timeoutMs = 40_000
 
 /** Send bytes as they are on a connection of their own. Resolves with the status of the first answer; 0 if there is none. */
 export const sendBytes = (serviceUrl: string, bytes: string | Uint8Array): Promise<number> =>
@@ -13,7 +13,7 @@ export const sendBytes = (serviceUrl: string, bytes: string | Uint8Array): Promi
       socket.destroy()
       resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0))
     }
-    socket.setTimeout(patienceMs, end)
+    socket.setTimeout(timeoutMs, end)
     socket.on('data', chunk => {
       text += chunk.toString('latin1').slice(0, 64)
       if (text.length >= 12) end()
@@ -36,7 +36,7 @@ export const sendUnread = ({ serviceUrl, hostile }: Target, line: string, body: 
     const head = `${line} HTTP/1.1\r\nHost: wattledger\r\nAuthorization: ${hostile.authorization}\r\nContent-Type: application/json\r\n`
     const socket = connect(Number(port), hostname, () => socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`))
     let status = 0
-    socket.setTimeout(patienceMs, () => socket.destroy())
+    socket.setTimeout(timeoutMs, () => socket.destroy())
     socket.once('data', chunk => {
       socket.pause()
       status = Number(/^HTTP\/1\.1 (\d{3})/.exec(chunk.toString('latin1'))?.[1] ?? 0)

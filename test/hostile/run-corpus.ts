@@ -2,17 +2,22 @@ import type { HostileInput } from './input.ts'
 import { type Effort, type Idle, type Measurement, measure, measureIdle } from './measure.ts'
 import { openProbe, type Probe } from './probe.ts'
 import { openTarget, type Target } from './target.ts'
-import { judge, type Verdict } from './verdict.ts'
+import { type Verdict, verify } from './verdict.ts'
 
 /** A service with its probe and what it does at rest. */
-export type Bench = AsyncDisposable & { readonly target: Target; readonly probe: Probe; readonly idle: Idle; readonly openedAt: number }
+export type CorpusSetup = AsyncDisposable & {
+  readonly target: Target
+  readonly probe: Probe
+  readonly idle: Idle
+  readonly openedAt: number
+}
 
 const idleMs = 3_000
 /** Age at which a service is replaced, in ms: bearer tokens last an hour. */
 const oldMs = 2_400_000
 
 /** Start a service with its probe, and look at it at rest. */
-export const openBench = async (open: () => Promise<Target & AsyncDisposable>): Promise<Bench> => {
+export const openBench = async (open: () => Promise<Target & AsyncDisposable>): Promise<CorpusSetup> => {
   await using opening = new AsyncDisposableStack()
   const target = opening.use(await open())
   const probe = opening.use(await openProbe({ serviceUrl: target.serviceUrl, pid: target.pids[0] ?? 0, requests: target.requests }))
@@ -39,7 +44,7 @@ export const openCorpusRun = async (effort: Effort, open: () => Promise<Target &
     try {
       const measured = await measure(target, probe, input, idle, effort)
       if (measured.endedMs === null || performance.now() - bench.openedAt > oldMs) await replace()
-      return { measured, verdict: judge(measured, idle) }
+      return { measured, verdict: verify(measured, idle) }
     } catch (error) {
       await replace()
       throw error

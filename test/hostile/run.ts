@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { closeOnSignals } from '../bench/interrupted.ts'
 import { corpus } from './corpus.ts'
 import { exceptions } from './exceptions.ts'
-import { measureShare, shares } from './fair-share.ts'
+import { fairShareInputs, measureShare } from './fair-share.ts'
 import { fullEffort, shortEffort } from './measure.ts'
 import { heading, line } from './report.ts'
 import { openBench, openCorpusRun } from './run-corpus.ts'
@@ -72,7 +72,7 @@ const play = async (): Promise<number> => {
 const playShares = async (): Promise<number> => {
   await using bench = await openBench(openTarget)
   let missed = 0
-  for (const input of shares) {
+  for (const input of fairShareInputs) {
     const share = await measureShare(bench.target, bench.probe, input, shareMs)
     const kinds = Object.entries(share.p99Ms).map(([kind, [rest, beside]]) => `${kind} ${rest.toFixed(0)} -> ${beside.toFixed(0)} ms`)
     const [restLag, lag] = share.lagMs

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { closedWithRun } from '../bench/interrupted.ts'
-import { makeStranger, openRecords, tokenOf } from '../support/accounts.ts'
+import { createOtherAccount, openRecords, tokenOf } from '../support/accounts.ts'
 import { type RawReply, rawSender } from '../support/raw-http.ts'
 import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
 import type { ProbeRequest } from './probe.ts'
@@ -34,7 +34,7 @@ export type Target = {
 const cut: RawReply = { status: 0, headers: {}, text: '' }
 /** A busy machine may refuse reads too: the time that the caller waits for them counts. */
 const isPending = ({ status }: RawReply): boolean => status === 429 || status === 503
-const patienceMs = 120_000
+const timeoutMs = 120_000
 
 /** Call a service with a token. */
 export const callerOf = (serviceUrl: string, token: string): Caller => {
@@ -49,7 +49,7 @@ export const callerOf = (serviceUrl: string, token: string): Caller => {
     send,
     authorization,
     ask: async (method, path, body, headers) => {
-      for (const deadline = performance.now() + patienceMs; ; await new Promise(resolve => setTimeout(resolve, 200))) {
+      for (const deadline = performance.now() + timeoutMs; ; await new Promise(resolve => setTimeout(resolve, 200))) {
         const reply = await send(method, path, body, headers)
         if (reply.status >= 200 && reply.status < 300) return JSON.parse(reply.text)
         if (!isPending(reply) || performance.now() > deadline) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
@@ -65,8 +65,8 @@ const flat = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '
 
 /** Give an account a location with a price and a record; return the probes that read them, most of them cheap. */
 const readsOf = async (other: Caller): Promise<readonly ProbeRequest[]> => {
-  const place = { timezone: 'Europe/Berlin', currency_code: 'EUR' }
-  const { id } = await other.ask<WithId>('POST', '/locations', place)
+  const locationBody = { timezone: 'Europe/Berlin', currency_code: 'EUR' }
+  const { id } = await other.ask<WithId>('POST', '/locations', locationBody)
   await other.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule: flat })
   const batch = await other.ask<WithId>('PUT', '/meters/interval', [{ location_id: id, units: 'KWH', value: 1, ...hourly }])
   await other.ask('GET', `/meters/batch?batch_id=${batch.id}`)
@@ -91,7 +91,7 @@ export const openTarget = async (): Promise<Target & AsyncDisposable> => {
   const system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   const { sandbox } = system
   const database = await openRecords(folder)
-  const stranger = await makeStranger(database, folder, sandbox)
+  const stranger = await createOtherAccount(database, folder, sandbox)
   await database[Symbol.asyncDispose]()
   const hostile = callerOf(sandbox.base_url, await tokenOf(sandbox, sandbox.live_key))
   const other = callerOf(sandbox.base_url, await tokenOf(stranger, stranger.live_key))

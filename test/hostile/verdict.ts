@@ -6,9 +6,9 @@ import { type ProbeKind, probeKinds, type Round, type Wait } from './probe.ts'
 /** How much longer than at rest others may wait, in ms. Source: docs/promises.md #i8. */
 export const waitMarginMs = 100
 /** How much more CPU time twice the size may take. Source: docs/promises.md #i8. */
-export const mostGrowth = 2.5
+export const maxGrowth = 2.5
 /** Less CPU time than this says nothing of growth, in ms: a request alone takes some. */
-const leastComparedMs = 25
+const minComparedMs = 25
 /** From this share of a CPU on, used by others, the machine is busy: time in its queue is not the service's. */
 export const busyShare = 0.2
 /** From this share on the stores have no CPU left: waits of reads say nothing of the service. */
@@ -26,7 +26,7 @@ export type Verdict = {
   readonly misses: readonly string[]
 }
 
-const longest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0)
+const longest = (values: readonly number[]): number => values.reduce((max, value) => Math.max(max, value), 0)
 
 const boundOf = (input: HostileInput, what: 'wait' | 'growth' | 'end'): number | undefined =>
   exceptions.find(exception => exception.input === input.name && exception.what === what)?.bound
@@ -76,7 +76,7 @@ export const measureOf = (kind: ProbeKind, foreignCpu: number, marginMs: number)
 }
 
 /** Judge a measurement: statuses, end, the longest wait of any probe, and the growth of CPU time. */
-export const judge = (measured: Measurement, idle: Idle): Verdict => {
+export const verify = (measured: Measurement, idle: Idle): Verdict => {
   const { input, round, foreignCpu, cpuMs } = measured
   const isMachineBusy = foreignCpu > busyShare
   const longestReferenceMs = longest(round.referenceMs)
@@ -89,8 +89,8 @@ export const judge = (measured: Measurement, idle: Idle): Verdict => {
     const late = waits(round).filter(ms => ms > limitMs)
     return late.length === 0 ? [] : [`${late.length} ${kind} probes waited up to ${Math.round(longest(late))} ms`]
   })
-  const growth = cpuMs === null || cpuMs[1] < leastComparedMs ? null : cpuMs[1] / Math.max(1, cpuMs[0])
-  const growthBound = boundOf(input, 'growth') ?? mostGrowth
+  const growth = cpuMs === null || cpuMs[1] < minComparedMs ? null : cpuMs[1] / Math.max(1, cpuMs[0])
+  const growthBound = boundOf(input, 'growth') ?? maxGrowth
   const waitsOf = (isLive: boolean) => round.waits.flatMap(({ kind, ms }) => ((kind === 'live') === isLive ? [ms] : []))
   return {
     longestLiveMs: longest(waitsOf(true)),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { chunkPace } from '../../services/ingest-gateway/chunk-pace.ts'
-import { mostRecords } from '../../services/platform/log/record-part.ts'
+import { maxPartRecords } from '../../services/platform/log/record-part.ts'
 
 /** Far longer than a test may take: what waits so long has not been told to go on. */
 const ages = 60_000
@@ -28,17 +28,17 @@ describe('the pace of chunks', () => {
   it('begins a chunk that is full already at once', () => {
     const pace = chunkPace(ages)
     pace.begin(() => 1)
-    expect(pace.begin(() => mostRecords)).toBe(null)
+    expect(pace.begin(() => maxPartRecords)).toBe(null)
   })
 
   it('begins one as soon as it is filled, and not one record before', async () => {
     const pace = chunkPace(ages)
     pace.begin(() => 1)
-    const next = pace.begin(() => mostRecords - 10)
-    pace.came(4)
-    pace.came(5)
+    const next = pace.begin(() => maxPartRecords - 10)
+    pace.noteArrived(4)
+    pace.noteArrived(5)
     expect(await inTime(next)).toBe('waits')
-    pace.came(1)
+    pace.noteArrived(1)
     expect(await inTime(next)).toBe('begun')
     expect(await inTime(pace.begin(() => 1))).toBe('waits')
   })

@@ -1,30 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Layout } from '../../services/contract/layout.ts'
+import type { ApiVersion } from '../../services/contract/layout.ts'
 import { parseSubmission } from '../../services/contract/meter-batch.ts'
 import type { RawBody } from '../../services/contract/operation.ts'
-import { noReferences } from '../../services/domain/reference.ts'
-import { judgePlain } from '../../services/ingest-gateway/judge-plain.ts'
-import { type JudgedSubmission, type Judgement, judgeSubmission } from '../../services/ingest-gateway/judge-submission.ts'
+import { noReferenceIds } from '../../services/domain/reference.ts'
+import { validatePlain } from '../../services/ingest-gateway/judge-plain.ts'
+import { type ValidatedSubmission, type ValidationContext, validateSubmission } from '../../services/ingest-gateway/judge-submission.ts'
 import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
 import { knownReferences } from '../../services/ingest-gateway/known-references.ts'
 import { decodeRecordChunk, joinParts } from '../../services/platform/log/record-chunk.ts'
 import { ordinaryBody } from '../support/meter-body.ts'
 import { at, missing, submission } from '../support/odd-submissions.ts'
 
-const judgement = (layout: Layout = 'current'): Judgement => ({
+const validationContext = (apiVersion: ApiVersion = 'current'): ValidationContext => ({
   part: { accountId: 'acc_0198c0ffee00112233445566', liveMode: true, batchId: 'bat_0198c0ffee00112233445566', receivedAt: at },
-  layout,
+  apiVersion,
   at,
   known: knownObjects(
     async (_, ids) => new Set([...ids.locations, ...ids.devices].filter(id => !missing.includes(id))),
     (_, id) => Number(id.at(-1)) % 2,
   ),
-  references: knownReferences(async () => noReferences),
+  references: knownReferences(async () => noReferenceIds),
 })
 
 /** What was judged, with the records that its parts hold. */
-const shown = ({ parts, ...counts }: JudgedSubmission) => {
+const shown = ({ parts, ...counts }: ValidatedSubmission) => {
   const recordsOf = (lane: number) => decodeRecordChunk(joinParts(parts.get(lane) ?? [], 0), 0).parts.flatMap(part => part.records)
   const numbers = [...parts.values()].flat().flatMap(part => part.recordNumbers)
   return {
@@ -35,9 +35,9 @@ const shown = ({ parts, ...counts }: JudgedSubmission) => {
   }
 }
 
-const generally = async (body: RawBody, by: Judgement) => {
+const validateGenerally = async (body: RawBody, by: ValidationContext) => {
   const parsed = parseSubmission(body)
-  return parsed.ok ? shown(await judgeSubmission(parsed.value, by)) : parsed
+  return parsed.ok ? shown(await validateSubmission(parsed.value, by)) : parsed
 }
 
 const bodyOf = (text: string | Uint8Array, inLines = false): RawBody => ({
@@ -47,35 +47,35 @@ const bodyOf = (text: string | Uint8Array, inLines = false): RawBody => ({
 
 describe('a body that is judged from its bytes', () => {
   it('is judged as what it parses to, whatever its form; others are left to that', async () => {
-    const seen = { judged: 0, refusals: 0, left: 0 }
+    const seen = { validated: 0, refusals: 0, left: 0 }
     await fc.assert(
-      fc.asyncProperty(submission, async ({ layout, inLines, text }) => {
+      fc.asyncProperty(submission, async ({ layout: apiVersion, inLines, text }) => {
         const body = bodyOf(text, inLines)
-        const plain = await judgePlain(body, judgement(layout))
+        const plain = await validatePlain(body, validationContext(apiVersion))
         if (plain === null) seen.left += 1
         else {
-          seen.judged += 1
+          seen.validated += 1
           if (plain.refused.length > 0) seen.refusals += 1
-          expect(shown(plain)).toEqual(await generally(body, judgement(layout)))
+          expect(shown(plain)).toEqual(await validateGenerally(body, validationContext(apiVersion)))
         }
       }),
       { numRuns: 4_000 },
     )
-    expect(Math.min(seen.judged, seen.left)).toBeGreaterThan(400)
+    expect(Math.min(seen.validated, seen.left)).toBeGreaterThan(400)
     expect(seen.refusals).toBeGreaterThan(20)
   }, 60_000)
 
   it('is judged so with any byte changed, cut or put in', async () => {
     const text = Buffer.from(ordinaryBody({ records: 2, at, round: 1 }).replace('record-1', 'Satz ü'))
     const byte = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('{}[],:"\\ \n0e.-')))
-    const spoilt = fc.tuple(fc.nat(text.length - 1), byte, fc.constantFrom(0, 1, 2)).map(([place, code, cut]) => {
-      const kept = cut === 2 ? [] : [code]
-      return Buffer.concat([text.subarray(0, place), Buffer.from(kept), text.subarray(cut === 0 ? place : place + 1)])
+    const corrupted = fc.tuple(fc.nat(text.length - 1), byte, fc.constantFrom(0, 1, 2)).map(([place, code, cut]) => {
+      const remaining = cut === 2 ? [] : [code]
+      return Buffer.concat([text.subarray(0, place), Buffer.from(remaining), text.subarray(cut === 0 ? place : place + 1)])
     })
     await fc.assert(
-      fc.asyncProperty(spoilt, async bytes => {
-        const plain = await judgePlain(bodyOf(bytes), judgement())
-        if (plain !== null) expect(shown(plain)).toEqual(await generally(bodyOf(bytes), judgement()))
+      fc.asyncProperty(corrupted, async bytes => {
+        const plain = await validatePlain(bodyOf(bytes), validationContext())
+        if (plain !== null) expect(shown(plain)).toEqual(await validateGenerally(bodyOf(bytes), validationContext()))
       }),
       { numRuns: 4_000 },
     )
@@ -83,16 +83,16 @@ describe('a body that is judged from its bytes', () => {
 })
 
 describe('an ordinary body', () => {
-  const judged = async (text: string, inLines = false, layout: Layout = 'current') =>
-    (await judgePlain(bodyOf(text, inLines), judgement(layout)))?.recordsAccepted ?? null
+  const validated = async (text: string, inLines = false, apiVersion: ApiVersion = 'current') =>
+    (await validatePlain(bodyOf(text, inLines), validationContext(apiVersion)))?.recordsAccepted ?? null
   const ordinary = ordinaryBody({ records: 500, at, round: 1 })
 
   it('is judged from its bytes, in many parts if it is long', async () => {
-    expect(await judged(ordinary)).toBe(500)
+    expect(await validated(ordinary)).toBe(500)
     const long = ordinaryBody({ records: 10_000, at, round: 1, sites: 1 })
-    const plain = await judgePlain(bodyOf(long), judgement())
+    const plain = await validatePlain(bodyOf(long), validationContext())
     expect(plain?.recordsAccepted).toBe(10_000)
-    expect(plain === null || shown(plain)).toEqual(await generally(bodyOf(long), judgement()))
+    expect(plain === null || shown(plain)).toEqual(await validateGenerally(bodyOf(long), validationContext()))
     for (const part of [...(plain?.parts.values() ?? [])].flat()) expect(part.recordNumbers.length).toBeLessThanOrEqual(500)
   })
 
@@ -100,18 +100,18 @@ describe('an ordinary body', () => {
     const records: readonly Record<string, unknown>[] = JSON.parse(ordinary)
     const body = bodyOf(JSON.stringify(records.map((record, index) => ({ ...record, value: 250 + ((index * 7919) % 100_000) / 1000 }))))
     expect(Buffer.from(body.bytes).toString()).toContain('292.54200000000003')
-    const plain = await judgePlain(body, judgement())
+    const plain = await validatePlain(body, validationContext())
     expect(plain?.recordsAccepted).toBe(500)
-    expect(plain === null || shown(plain)).toEqual(await generally(body, judgement()))
-    expect(await judged(ordinary.replace(/"value":[\d.]+/, `"value":1.${'0'.repeat(39)}`))).toBe(500)
-    expect(await judged(ordinary.replace(/"value":[\d.]+/, `"value":1.${'0'.repeat(40)}`))).toBeNull()
-    expect(await judged(ordinary.replace(/"value":[\d.]+/, '"value":123456789.0123456789'))).toBeNull()
+    expect(plain === null || shown(plain)).toEqual(await validateGenerally(body, validationContext()))
+    expect(await validated(ordinary.replace(/"value":[\d.]+/, `"value":1.${'0'.repeat(39)}`))).toBe(500)
+    expect(await validated(ordinary.replace(/"value":[\d.]+/, `"value":1.${'0'.repeat(40)}`))).toBeNull()
+    expect(await validated(ordinary.replace(/"value":[\d.]+/, '"value":123456789.0123456789'))).toBeNull()
   })
 
   it('is so as other clients write it: with spaces, indented, in lines, in the earlier layout, with nulls', async () => {
     const records: readonly Record<string, unknown>[] = JSON.parse(ordinary)
     expect(
-      await judged(
+      await validated(
         ordinary
           .replaceAll(':', ': ')
           .replaceAll('T00: 00: 00Z', 'T00:00:00Z')
@@ -119,22 +119,24 @@ describe('an ordinary body', () => {
           .replaceAll(',"', ', "'),
       ),
     ).toBe(500)
-    expect(await judged(JSON.stringify(records, null, 2))).toBe(500)
-    expect(await judged(`${records.map(record => JSON.stringify(record)).join('\r\n')}\n`, true)).toBe(500)
-    expect(await judged(ordinary.replaceAll('"energy_flow_direction":"INBOUND"', '"direction":"IMPORT"'), false, 'earlier')).toBe(500)
-    expect(await judged(JSON.stringify(records.map(record => ({ ...record, device_id: null, confidence: 0.75 }))))).toBe(500)
-    expect(await judged(JSON.stringify(records.map(record => ({ ...record, units: 'KW', session_reference_id: 'Sitzung ä' }))))).toBe(500)
+    expect(await validated(JSON.stringify(records, null, 2))).toBe(500)
+    expect(await validated(`${records.map(record => JSON.stringify(record)).join('\r\n')}\n`, true)).toBe(500)
+    expect(await validated(ordinary.replaceAll('"energy_flow_direction":"INBOUND"', '"direction":"IMPORT"'), false, 'earlier')).toBe(500)
+    expect(await validated(JSON.stringify(records.map(record => ({ ...record, device_id: null, confidence: 0.75 }))))).toBe(500)
+    expect(await validated(JSON.stringify(records.map(record => ({ ...record, units: 'KW', session_reference_id: 'Sitzung ä' }))))).toBe(
+      500,
+    )
   })
 
   it('is left alone where it is not plain', async () => {
     for (const text of ['', '[]', '{}', '[1]', '[{}]', ordinary.replace('"WH"', '"\\u0057H"'), `${ordinary}]`])
-      expect(await judged(text)).toBeNull()
-    expect(await judged(ordinaryBody({ records: 10_001, at, round: 1 }))).toBeNull()
+      expect(await validated(text)).toBeNull()
+    expect(await validated(ordinaryBody({ records: 10_001, at, round: 1 }))).toBeNull()
   })
 })
 
 describe('a body beside others', () => {
-  const asked = (ids: readonly string[]) => ({ locations: new Set(ids), devices: new Set<string>() })
+  const requested = (ids: readonly string[]) => ({ locations: new Set(ids), devices: new Set<string>() })
   const others = Array.from({ length: 8 }, (_, index) => `loc_0198c0ffee0000000000ff${index.toString().padStart(2, '0')}`)
   const all = ordinaryBody({ records: 40, at, round: 1, sites: 4 })
   /** A memory of some objects of a registry that has all. */
@@ -147,24 +149,24 @@ describe('a body beside others', () => {
 
   it('is accepted with objects that were forgotten while others were asked for', async () => {
     const known = memory(42)
-    const { part } = judgement()
-    await known.ask(part, asked(['loc_0198c0ffee00000000000000']), at)
-    expect((await judgePlain(bodyOf(all), { ...judgement(), known }))?.recordsAccepted).toBe(40)
+    const { part } = validationContext()
+    await known.resolve(part, requested(['loc_0198c0ffee00000000000000']), at)
+    expect((await validatePlain(bodyOf(all), { ...validationContext(), known }))?.recordsAccepted).toBe(40)
   })
 
   it('is accepted with objects that another body has made forgotten between its turns', async () => {
     const real = memory(44)
-    const { part } = judgement()
+    const { part } = validationContext()
     const known: typeof real = {
       ...real,
-      ask: async (tenant, ids, now) => {
-        const found = await real.ask(tenant, ids, now)
-        await real.ask(part, asked(others), now)
+      resolve: async (tenant, ids, now) => {
+        const found = await real.resolve(tenant, ids, now)
+        await real.resolve(part, requested(others), now)
         return found
       },
     }
-    expect((await judgePlain(bodyOf(all), { ...judgement(), known }))?.recordsAccepted).toBe(40)
+    expect((await validatePlain(bodyOf(all), { ...validationContext(), known }))?.recordsAccepted).toBe(40)
     const parsed = parseSubmission(bodyOf(all))
-    expect(parsed.ok && (await judgeSubmission(parsed.value, { ...judgement(), known })).recordsAccepted).toBe(40)
+    expect(parsed.ok && (await validateSubmission(parsed.value, { ...validationContext(), known })).recordsAccepted).toBe(40)
   })
 })

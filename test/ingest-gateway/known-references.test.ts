@@ -7,7 +7,7 @@ const tenant = { accountId: 'acc_a', liveMode: true }
 const depot: OwnReference = { kinds: ['location'], reference: 'depot-7' }
 
 /** A memory before a store whose objects, mood and clock the test sets. */
-const openMemory = ({ most }: { readonly most?: number } = {}) => {
+const openMemory = ({ maxReferences }: { readonly maxReferences?: number } = {}) => {
   const store = { objects: new Map([['depot-7', 'loc_1']]), searches: 0, isAway: false, now: 0, hold: Promise.resolve() }
   const find: FindReferences = async (_, wanted) => {
     store.searches += 1
@@ -21,7 +21,7 @@ const openMemory = ({ most }: { readonly most?: number } = {}) => {
     if (store.isAway) throw new Failure('store_away', 'away', { retriable: true })
     return { location, device: new Map(), customer: new Map() }
   }
-  const known = knownReferences(find, { elapsed: () => store.now, ...(most === undefined ? {} : { most }) })
+  const known = knownReferences(find, { elapsed: () => store.now, ...(maxReferences === undefined ? {} : { maxReferences }) })
   const idOf = async (reference = 'depot-7', of = tenant) =>
     (await known.find(of, [{ ...depot, reference }])).location.get(reference) ?? null
   return { store, known, idOf }
@@ -96,7 +96,7 @@ describe('the memory of own references', () => {
   })
 
   it('begins again above its bound', async () => {
-    const { store, idOf } = openMemory({ most: 2 })
+    const { store, idOf } = openMemory({ maxReferences: 2 })
     for (const name of ['depot-1', 'depot-2', 'depot-3']) store.objects.set(name, name)
     for (const name of ['depot-1', 'depot-2', 'depot-3']) expect(await idOf(name)).toBe(name)
     const before = store.searches

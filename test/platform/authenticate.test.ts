@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 const at = Date.UTC(2026, 0, 5, 12, 0, 0)
 const tokens = bearerTokens('s'.repeat(32))
 const subject = { accountId: 'acc_1', liveMode: false, keyId: 'key_1' }
-const living: KeyState = { scope: 'all', defaultLayout: 'current', disabled: false, requestsPerSecond: 7 }
+const activeKey: KeyState = { scope: 'all', defaultApiVersion: 'current', isDisabled: false, requestsPerSecond: 7 }
 
 /** A store of keys whose answer can be changed while the check runs, and which counts how often it is asked. */
 const keyStore = (state: KeyState | null | Failure) => {
@@ -25,17 +25,17 @@ const away = new Failure('postgres_away', 'away', { retriable: true })
 
 describe('the check before every operation', () => {
   it('names the caller and asks the store of keys once for many requests', async () => {
-    const { store, authenticate } = keyStore(living)
+    const { store, authenticate } = keyStore(activeKey)
     const token = await tokens.sign(subject, at)
     for (let i = 0; i < 100; i++) {
-      const caller = { ...subject, scope: 'all', defaultLayout: 'current', requestsPerSecond: 7 }
+      const caller = { ...subject, scope: 'all', defaultApiVersion: 'current', requestsPerSecond: 7 }
       expect(await authenticate(token, at + i)).toEqual({ ok: true, value: caller })
     }
     expect(store.asked).toBe(1)
   })
 
   it('ends the tokens of a revoked key within 60 s', async () => {
-    const { store, authenticate } = keyStore(living)
+    const { store, authenticate } = keyStore(activeKey)
     const token = await tokens.sign(subject, at)
     await authenticate(token, at)
     store.state = null
@@ -43,15 +43,15 @@ describe('the check before every operation', () => {
   })
 
   it('refuses a disabled account and lets it in again once enabled', async () => {
-    const { store, authenticate } = keyStore({ ...living, disabled: true })
+    const { store, authenticate } = keyStore({ ...activeKey, isDisabled: true })
     const token = await tokens.sign(subject, at)
     expect(await authenticate(token, at)).toMatchObject({ ok: false, refusal: { code: 'account_disabled' } })
-    store.state = living
+    store.state = activeKey
     expect(await authenticate(token, at + 60_000)).toMatchObject({ ok: true })
   })
 
   it('lets known tokens go on until they expire while the store is away, and asks it at most once a second', async () => {
-    const { store, authenticate } = keyStore(living)
+    const { store, authenticate } = keyStore(activeKey)
     const token = await tokens.sign(subject, at)
     await authenticate(token, at)
     store.state = away
@@ -71,7 +71,7 @@ describe('the check before every operation', () => {
     /** The check with a token that is held, 30 s after its key was read last; the store answers no more. */
     const hanging = async () => {
       vi.useFakeTimers()
-      const store = { asked: 0, answer: Promise.resolve<KeyState | null>(living) }
+      const store = { asked: 0, answer: Promise.resolve<KeyState | null>(activeKey) }
       const authenticate = authenticator(tokens, () => {
         store.asked += 1
         return store.answer
@@ -108,7 +108,7 @@ describe('the check before every operation', () => {
   })
 
   it('does not ask the store about forged tokens', async () => {
-    const { store, authenticate } = keyStore(living)
+    const { store, authenticate } = keyStore(activeKey)
     const forged = await bearerTokens('t'.repeat(32)).sign(subject, at)
     expect(await authenticate(forged, at)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
     expect(store.asked).toBe(0)

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { bodyRoom } from '../../services/platform/http/body-room.ts'
+import { bodyCapacity } from '../../services/platform/http/body-room.ts'
 
 /** A room of 1,000,000 bytes with a clock that the test sets. */
 const roomOf = () => {
   const clock = { at: 0 }
   let used = 0
-  const room = bodyRoom({
+  const room = bodyCapacity({
     add: (_, __, bytes) => {
       used += bytes
     },
     fits: (_, __, bytes) => used + bytes <= 1_000_000,
-    leastBytes: 1_000,
+    minBytes: 1_000,
     now: () => clock.at,
   })
   const yielded: string[] = []
   const enter = (name: string, weight: number, bytes = () => 0, isComplete = () => false) =>
-    room.enter({
-      ...{ name, liveMode: true, weight, growsTo: weight, growth: 1, arrival: { bytes, isComplete } },
-      yieldRoom: () => yielded.push(name),
+    room.admit({
+      ...{ name, liveMode: true, weight, maxBytes: weight, inflationFactor: 1, arrival: { bytes, isComplete } },
+      onCapacityLost: () => yielded.push(name),
     })
   return { clock, enter, yielded, used: () => used }
 }
@@ -32,8 +32,8 @@ describe('the room for bodies on their way', () => {
     expect(enter('c', 800_000)).toBeNull()
     // The second one was announced and has not come either.
     expect(used()).toBe(301_000)
-    expect(first?.weigh(900_000)).toBe(true)
-    first?.leave()
+    expect(first?.reportBytes(900_000)).toBe(true)
+    first?.release()
     expect(used()).toBe(1_000)
   })
 
@@ -47,8 +47,8 @@ describe('the room for bodies on their way', () => {
     clock.at = 4_000
     expect(enter('b', 100_000)).not.toBeNull()
     expect([yielded, used()]).toEqual([['stalled'], 100_000])
-    expect(stalled?.weigh(1_000)).toBe(false)
-    stalled?.leave()
+    expect(stalled?.reportBytes(1_000)).toBe(false)
+    stalled?.release()
     expect(used()).toBe(100_000)
   })
 

@@ -12,12 +12,12 @@ describe('a fair share', () => {
     const limits = fc.record({ atOnce: fc.integer({ min: 1, max: 4 }), ofAccount: fc.integer({ min: 1, max: 3 }) })
     const works = fc.array(fc.record({ account: fc.constantFrom('a', 'b', 'c'), ticks: fc.integer({ min: 1, max: 4 }) }), { maxLength: 30 })
     await fc.assert(
-      fc.asyncProperty(limits, works, async ({ atOnce, ofAccount }, asked) => {
-        const share = fairShare({ atOnce, ofAccount, waiting: 100 })
+      fc.asyncProperty(limits, works, async ({ atOnce, ofAccount }, requests) => {
+        const share = fairShare({ maxConcurrent: atOnce, maxConcurrentPerAccount: ofAccount, maxWaitingPerAccount: 100 })
         const running: string[] = []
         await Promise.all(
-          asked.map(async ({ account, ticks }) => {
-            const leave = await share.enter(account, never)
+          requests.map(async ({ account, ticks }) => {
+            const leave = await share.acquire(account, never)
             running.push(account)
             expect(running.length).toBeLessThanOrEqual(atOnce)
             expect(running.filter(one => one === account).length).toBeLessThanOrEqual(ofAccount)
@@ -35,17 +35,17 @@ describe('a fair share', () => {
   })
 
   it('goes to accounts in turn, whoever has asked for more and sooner', async () => {
-    const share = fairShare({ atOnce: 1, ofAccount: 1, waiting: 100 })
+    const share = fairShare({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 100 })
     const order: string[] = []
     const ask = async (account: string): Promise<void> => {
-      const leave = await share.enter(account, never)
+      const leave = await share.acquire(account, never)
       order.push(account)
       await settle()
       leave?.()
     }
-    const asked = [...'aaaaa'].map(ask)
+    const requests = [...'aaaaa'].map(ask)
     await settle()
-    await Promise.all([...asked, ask('b'), ask('c'), ask('b')])
+    await Promise.all([...requests, ask('b'), ask('c'), ask('b')])
     expect(order.length).toBe(8)
     expect(order.indexOf('b')).toBeLessThanOrEqual(2)
     expect(order.indexOf('c')).toBeLessThanOrEqual(3)
@@ -53,28 +53,28 @@ describe('a fair share', () => {
   })
 
   it('refuses who would wait beyond the bound, and forgets who gives up', async () => {
-    const share = fairShare({ atOnce: 1, ofAccount: 1, waiting: 2 })
-    const leave = await share.enter('a', never)
+    const share = fairShare({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 2 })
+    const leave = await share.acquire('a', never)
     const request = new AbortController()
-    const second = share.enter('a', request.signal)
-    const third = share.enter('a', never)
-    expect(await share.enter('a', never)).toBe(null)
+    const second = share.acquire('a', request.signal)
+    const third = share.acquire('a', never)
+    expect(await share.acquire('a', never)).toBe(null)
     request.abort(new Error('gone'))
     await expect(second).rejects.toThrow('gone')
-    const fourth = share.enter('a', never)
-    expect(await share.enter('a', never)).toBe(null)
+    const fourth = share.acquire('a', never)
+    expect(await share.acquire('a', never)).toBe(null)
     leave?.()
     ;(await third)?.()
     ;(await fourth)?.()
-    expect(await share.enter('a', never)).not.toBe(null)
+    expect(await share.acquire('a', never)).not.toBe(null)
   })
 
   it('gives an account that asks for much one place while another one is served, and all of its places while it is alone', async () => {
-    const share = fairShare({ atOnce: 3, ofAccount: 2, waiting: 100, crowdedMs: 60_000 })
+    const share = fairShare({ maxConcurrent: 3, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 100, contentionMs: 60_000 })
     let running = 0
     const seen: number[] = []
     const ask = async (): Promise<void> => {
-      const leave = await share.enter('a', never)
+      const leave = await share.acquire('a', never)
       running += 1
       seen.push(running)
       await settle()
@@ -87,19 +87,25 @@ describe('a fair share', () => {
       return seen.splice(0).slice(4, 14)
     }
     expect(Math.max(...(await askOften()))).toBe(2)
-    ;(await share.enter('b', never))?.()
+    ;(await share.acquire('b', never))?.()
     expect(Math.max(...(await askOften()))).toBe(1)
   })
 
   /** A share of three places with a clock that the test sets, and what each account has under way and waiting there. */
   const crowdedShare = () => {
     const clock = { at: 0 }
-    const share = fairShare({ atOnce: 3, ofAccount: 2, waiting: 100, crowdedMs: 500, now: () => clock.at })
+    const share = fairShare({
+      maxConcurrent: 3,
+      maxConcurrentPerAccount: 2,
+      maxWaitingPerAccount: 100,
+      contentionMs: 500,
+      now: () => clock.at,
+    })
     const leaves = new Map<string, (() => void)[]>()
     const ask = (account: string): void => {
       const own = leaves.get(account) ?? []
       leaves.set(account, own)
-      void share.enter(account, never).then(leave => own.push(leave ?? (() => undefined)))
+      void share.acquire(account, never).then(leave => own.push(leave ?? (() => undefined)))
     }
     return {
       /** Let time pass, then leave all places of an account. */
@@ -153,10 +159,10 @@ describe('a fair share', () => {
 
   it('looks again at who waits for one whose place is held for long', async () => {
     let at = 0
-    const share = fairShare({ atOnce: 3, ofAccount: 2, waiting: 100, crowdedMs: 500, now: () => at })
-    const greedy = Array.from({ length: 12 }, () => share.enter('greedy', never))
+    const share = fairShare({ maxConcurrent: 3, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 100, contentionMs: 500, now: () => at })
+    const greedy = Array.from({ length: 12 }, () => share.acquire('greedy', never))
     const first = await Promise.all(greedy.slice(0, 2))
-    const held = share.enter('slow client', never)
+    const held = share.acquire('slow client', never)
     at = 100
     for (const leave of first) leave?.()
     expect(await held).not.toBe(null)

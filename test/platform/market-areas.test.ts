@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { citiesOf } from '../../services/platform/place/city-table.ts'
-import { decidedArea, marketAreasOf } from '../../services/platform/place/market-areas.ts'
+import { marketAreasOf, unambiguousArea } from '../../services/platform/place/market-areas.ts'
 
 describe('the market areas of an address', () => {
   it.each([
@@ -33,13 +33,13 @@ describe('the market areas of an address', () => {
         'IT-SICI',
         'IT-SUD',
       ])
-      expect(decidedArea(marketAreasOf({ city, country_code: 'IT' }))).toBeNull()
-      expect(decidedArea(marketAreasOf({ city, post_code: '20100', country_code: 'IT' }))).toBe('IT-NORD')
+      expect(unambiguousArea(marketAreasOf({ city, country_code: 'IT' }))).toBeNull()
+      expect(unambiguousArea(marketAreasOf({ city, post_code: '20100', country_code: 'IT' }))).toBe('IT-NORD')
     }
   })
 
   it('decide on one, or on the whole to which all others belong', () => {
-    expect([['SE3'], ['SE3', 'SE4'], [], ['GB', 'GB-A', 'GB-B'], ['IT-NORD', 'IT-SUD']].map(decidedArea)).toEqual([
+    expect([['SE3'], ['SE3', 'SE4'], [], ['GB', 'GB-A', 'GB-B'], ['IT-NORD', 'IT-SUD']].map(unambiguousArea)).toEqual([
       ...['SE3', null, null, 'GB', null],
     ])
   })

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idKindOf } from '../../services/domain/identifier.ts'
-import { apiKeyMode, hashSecret, mint, mintApiKey, mintConnectToken, repeatableId } from '../../services/platform/mint.ts'
+import { apiKeyMode, deterministicId, hashSecret, newApiKey, newConnectToken, newId } from '../../services/platform/mint.ts'
 
 describe('minted ids', () => {
   it("have their kind's shape and ascend, also where the clock stands still or steps back", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 44 }), { minLength: 2, maxLength: 200 }), instants => {
-        const ids = instants.map(at => mint('device', at))
+        const ids = instants.map(at => newId('device', at))
         expect(ids.every(id => idKindOf(id) === 'device')).toBe(true)
         expect(ids.toSorted()).toEqual(ids)
         expect(new Set(ids).size).toBe(ids.length)
@@ -17,17 +17,21 @@ describe('minted ids', () => {
 
   it('say when they were minted to those who mint at the present', () => {
     const at = 2 ** 45
-    expect(Number.parseInt(mint('event', at).slice(4, 16), 16)).toBe(at)
+    expect(Number.parseInt(newId('event', at).slice(4, 16), 16)).toBe(at)
   })
 })
 
 describe('repeatable ids', () => {
   it('are the same for the same instant and name, and differ where either does', () => {
     const at = 1_760_000_000_000
-    const id = repeatableId('event', at, ['a', 'b'])
+    const id = deterministicId('event', at, ['a', 'b'])
     expect(idKindOf(id)).toBe('event')
-    expect(repeatableId('event', at, ['a', 'b'])).toBe(id)
-    const others = [repeatableId('event', at + 1, ['a', 'b']), repeatableId('event', at, ['ab']), repeatableId('event', at, ['a', 'c'])]
+    expect(deterministicId('event', at, ['a', 'b'])).toBe(id)
+    const others = [
+      deterministicId('event', at + 1, ['a', 'b']),
+      deterministicId('event', at, ['ab']),
+      deterministicId('event', at, ['a', 'c']),
+    ]
     expect(new Set([id, ...others]).size).toBe(4)
     expect(others[0]?.slice(16)).toBe(id.slice(16))
   })
@@ -35,18 +39,18 @@ describe('repeatable ids', () => {
 
 describe('secrets', () => {
   it('hold no time: equal instants give unrelated texts', () => {
-    const tokens = Array.from({ length: 100 }, mintConnectToken)
+    const tokens = Array.from({ length: 100 }, newConnectToken)
     expect(tokens.every(token => idKindOf(token) === 'connectSession')).toBe(true)
-    for (let place = 4; place < 36; place += 1) expect(new Set(tokens.map(token => token[place])).size).toBeGreaterThan(4)
+    for (let index = 4; index < 36; index += 1) expect(new Set(tokens.map(token => token[index])).size).toBeGreaterThan(4)
   })
 
   it('tell a key with a typing error from one that was minted', () => {
     for (const liveMode of [true, false]) {
-      const key = mintApiKey(liveMode)
+      const key = newApiKey(liveMode)
       expect(apiKeyMode(key)).toEqual({ liveMode })
       fc.assert(
-        fc.property(fc.integer({ min: 8, max: key.length - 1 }), fc.constantFrom(...'0123456789abcdef'), (place, digit) => {
-          const typed = key.slice(0, place) + digit + key.slice(place + 1)
+        fc.property(fc.integer({ min: 8, max: key.length - 1 }), fc.constantFrom(...'0123456789abcdef'), (index, digit) => {
+          const typed = key.slice(0, index) + digit + key.slice(index + 1)
           expect(apiKeyMode(typed) === null).toBe(typed !== key)
         }),
       )

@@ -1,11 +1,11 @@
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { compress } from '../../services/platform/http/answer.ts'
-import { lazyPage } from '../../services/platform/http/pages.ts'
+import { lazyRoute } from '../../services/platform/http/pages.ts'
 
 describe('a page that does not change', () => {
   const text = 'ä page '.repeat(1_000)
-  const page = lazyPage('/', function* () {
+  const page = lazyRoute('/', function* () {
     yield
     return { status: 200, mediaType: 'text/html', body: text }
   })

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { batchIds } from '../../services/platform/batch-id.ts'
 import { bearerTokens, tokenLifetimeSeconds } from '../../services/platform/bearer-token.ts'
 import { readConfig } from '../../services/platform/config.ts'
-import { hashesOf, hashSecret } from '../../services/platform/mint.ts'
+import { hashSecret, secretHashes } from '../../services/platform/mint.ts'
 import { webhookSeal } from '../../services/platform/postgres/webhook-secret.ts'
 import { sealWith } from '../../services/platform/seal.ts'
 import { loadCredentialsKey, loadSecrets } from '../../services/platform/secrets.ts'
@@ -36,11 +36,11 @@ describe('what was made with a former secret', () => {
 
   it('is known where it is the id of a submission, to its owner alone', () => {
     for (const text of changed) {
-      const id = batchIds(text).mint(owner, at)
-      expect(batchIds(changed).mintedAt(owner, id), text).toBe(at)
-      expect(batchIds(changed).mintedAt({ ...owner, liveMode: false }, id)).toBeNull()
+      const id = batchIds(text).create(owner, at)
+      expect(batchIds(changed).createdAt(owner, id), text).toBe(at)
+      expect(batchIds(changed).createdAt({ ...owner, liveMode: false }, id)).toBeNull()
     }
-    expect(batchIds([second, first]).mintedAt(owner, batchIds(changed).mint(owner, at))).toBeNull()
+    expect(batchIds([second, first]).createdAt(owner, batchIds(changed).create(owner, at))).toBeNull()
   })
 
   it.each([
@@ -56,7 +56,7 @@ describe('what was made with a former secret', () => {
   })
 
   it('is looked for under each of them, and kept under the present one', () => {
-    expect(hashesOf(changed, 'key')).toEqual(changed.map(text => hashSecret(text, 'key')))
+    expect(secretHashes(changed, 'key')).toEqual(changed.map(text => hashSecret(text, 'key')))
     expect(hashSecret(changed, 'key')).toBe(hashSecret(third, 'key'))
   })
 })

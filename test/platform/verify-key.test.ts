@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../services/platform/failure.ts'
 import type { KeyState } from '../../services/platform/key-state.ts'
-import { hashSecret, mintApiKey } from '../../services/platform/mint.ts'
+import { hashSecret, newApiKey } from '../../services/platform/mint.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
 
 const at = Date.UTC(2026, 0, 5, 12, 0, 0)
 const [former, secret] = ['f'.repeat(32), 's'.repeat(32)] as const
 const subject = { accountId: 'acc_1', liveMode: false, keyId: 'key_1' }
-const active: KeyState = { scope: 'all', defaultLayout: 'current', disabled: false, requestsPerSecond: null }
+const active: KeyState = { scope: 'all', defaultApiVersion: 'current', isDisabled: false, requestsPerSecond: null }
 const away = new Failure('postgres_away', 'away', { retriable: true })
 
 /** A store with one key, whose state can be changed while the check runs. It counts the queries and remembers the hashes that were moved. */
@@ -32,7 +32,7 @@ const keyStore = (hash: string) => {
 }
 
 const make = () => {
-  const apiKey = mintApiKey(false)
+  const apiKey = newApiKey(false)
   const store = keyStore(hashSecret(secret, apiKey))
   return { apiKey, store, verify: keyVerifier(secret, store) }
 }
@@ -55,7 +55,7 @@ describe('an API key', () => {
   it('of another account is refused in the words for an unknown one', async () => {
     const { apiKey, verify } = make()
     expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
-    expect(await verify({ accountId: null, apiKey: mintApiKey(false) }, reading())).toEqual(wrong)
+    expect(await verify({ accountId: null, apiKey: newApiKey(false) }, reading())).toEqual(wrong)
   })
 
   it('with a wrong checksum costs no query', async () => {
@@ -69,9 +69,9 @@ describe('an API key', () => {
 
   it('is told of its disabled account only if it is right', async () => {
     const { apiKey, store, verify } = make()
-    store.state = { ...active, disabled: true }
+    store.state = { ...active, isDisabled: true }
     expect(await verify({ accountId: 'acc_1', apiKey }, reading())).toMatchObject({ refusal: { code: 'account_disabled' } })
-    expect(await verify({ accountId: 'acc_1', apiKey: mintApiKey(false) }, reading())).toEqual(wrong)
+    expect(await verify({ accountId: 'acc_1', apiKey: newApiKey(false) }, reading())).toEqual(wrong)
     expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
   })
 
@@ -112,7 +112,7 @@ describe('an API key', () => {
 
   it('gets in beside a flood of wrong ones, which share a few queries', async () => {
     const { apiKey, store, verify } = make()
-    const flood = Array.from({ length: 2_000 }, () => verify({ accountId: null, apiKey: mintApiKey(false) }, reading()))
+    const flood = Array.from({ length: 2_000 }, () => verify({ accountId: null, apiKey: newApiKey(false) }, reading()))
     expect((await verify({ accountId: null, apiKey }, reading())).ok).toBe(true)
     for (const answer of await Promise.all(flood)) expect(answer).toEqual(wrong)
     expect(store.queries.length).toBeLessThan(12)
@@ -120,7 +120,7 @@ describe('an API key', () => {
   })
 
   it('is found under a former secret and moved to the present one', async () => {
-    const apiKey = mintApiKey(true)
+    const apiKey = newApiKey(true)
     const store = keyStore(hashSecret(former, apiKey))
     const verify = keyVerifier([secret, former], store)
     expect((await verify({ accountId: null, apiKey }, reading())).ok).toBe(true)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exactNumber } from '../../services/contract/exact-number.ts'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import { integersAsTexts, writeJson } from '../../services/platform/write-json.ts'
 
 describe('JSON that is written in steps', () => {
@@ -15,14 +15,14 @@ describe('JSON that is written in steps', () => {
     const long = fc.array(leaf, { minLength: 0, maxLength: 400, size: 'max' })
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.oneof(leaf, long, fc.dictionary(fc.string(), long))), value => {
-        expect(atOnce(writeJson(value))).toBe(JSON.stringify(value))
+        expect(runToEnd(writeJson(value))).toBe(JSON.stringify(value))
       }),
       { numRuns: 60 },
     )
   })
 
   it('writes integers as texts', () => {
-    expect(atOnce(writeJson({ a: [1n, { b: -2n }] }, integersAsTexts))).toBe('{"a":["1",{"b":"-2"}]}')
+    expect(runToEnd(writeJson({ a: [1n, { b: -2n }] }, integersAsTexts))).toBe('{"a":["1",{"b":"-2"}]}')
   })
 
   it('can be interrupted within one long list, at most some hundred values apart', () => {

@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { layouts } from '../../services/contract/layout.ts'
+import { apiVersions } from '../../services/contract/layout.ts'
 import { operations } from '../../services/contract/operations.ts'
-import { atOnce } from '../../services/contract/slices.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import { type BarChart, barChart, timeLabel } from '../../services/query-service/reference/bar-chart.ts'
 import { referenceOf } from '../../services/query-service/reference/document.ts'
 import { exampleChart } from '../../services/query-service/reference/example-chart.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 const start = Date.UTC(2025, 8, 13, 22)
 const chart: BarChart = {
   ...{ id: 'one', title: 'Prices <here>', description: 'As they are.', unit: 'EUR per kWh', offsetMinutes: 120 },
   bars: [
-    { start, end: start + 6 * hour, value: 0.2 },
-    { start: start + 6 * hour, end: start + 18 * hour, value: -0.1, marked: true },
-    { start: start + 18 * hour, end: start + 24 * hour, value: 0.4, faint: true },
+    { start, end: start + 6 * hourMs, value: 0.2 },
+    { start: start + 6 * hourMs, end: start + 18 * hourMs, value: -0.1, isMarked: true },
+    { start: start + 18 * hourMs, end: start + 24 * hourMs, value: 0.4, isFaint: true },
   ],
-  marks: [{ start: start + 6 * hour, end: start + 12 * hour, label: 'Chosen' }],
+  marks: [{ start: start + 6 * hourMs, end: start + 12 * hourMs, label: 'Chosen' }],
 }
 
 type Rect = { readonly kind: string; readonly x: number; readonly y: number; readonly width: number; readonly height: number }
@@ -83,9 +83,9 @@ describe('a chart of bars', () => {
   })
 })
 
-describe.each(layouts)('the reference of the %s layout', layout => {
+describe.each(apiVersions)('the reference of the %s layout', apiVersion => {
   it('shows the example of prices as a picture with each of its prices', () => {
-    const described = atOnce(referenceOf(operations, layout)).groups.flatMap(group => group.operations)
+    const described = runToEnd(referenceOf(operations, apiVersion)).groups.flatMap(group => group.operations)
     const prices = described.find(({ id }) => id === 'price_retrieve')
     if (prices === undefined) throw new Error('there is no operation price_retrieve')
     const { markup = '' } = exampleChart(prices) ?? {}

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { energyCostToCsv, energyCostToWire, intervalCost } from '../../services/contract/energy-cost.ts'
-import { answerInLayout } from '../../services/contract/exchange.ts'
-import { layouts } from '../../services/contract/layout.ts'
+import { answerInApiVersion } from '../../services/contract/exchange.ts'
+import { apiVersions } from '../../services/contract/layout.ts'
 import { zoneOffset } from '../../services/domain/answer-offset.ts'
-import { costBetween } from '../../services/domain/cost/energy-cost.ts'
+import { costInBuckets } from '../../services/domain/cost/energy-cost.ts'
 import type { PausableWork } from '../../services/platform/work-thread/work-messages.ts'
 import { type IntervalCostInput, intervalCostWork, type StoredCosts } from '../../services/query-service/work/cost-work.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 const start = Date.UTC(2026, 2, 10)
-const edges = Array.from({ length: 4_001 }, (_, index) => start + index * hour)
+const edges = Array.from({ length: 4_001 }, (_, index) => start + index * hourMs)
 
 /** Sums as the engine writes them: bucket, currency, whether unpriced, records, energy, cost, and the weights of confidence. */
 const lineOf = (edge: number, index: number): string =>
@@ -27,7 +27,7 @@ const lineOf = (edge: number, index: number): string =>
   ])
 
 const stored: StoredCosts = { edges, sums: [edges.slice(0, -1).map(lineOf).join('\n')], blocks: [] }
-const zone = { name: 'Europe/Berlin', changes: [start + 20 * 24 * hour], offsets: [hour, 2 * hour] }
+const zone = { name: 'Europe/Berlin', changes: [start + 20 * 24 * hourMs], offsets: [hourMs, 2 * hourMs] }
 
 const input: IntervalCostInput = {
   view: {
@@ -37,7 +37,7 @@ const input: IntervalCostInput = {
   costs: stored,
   devices: { isIncluded: false, isMixed: true, excluded: { ...stored, edges: [start, edges.at(-1) ?? 0], sums: [lineOf(start, 5)] } },
   offsets: { zone, isBucket: true, requested: 0 },
-  layout: 'current',
+  apiVersion: 'current',
   isTable: false,
 }
 
@@ -79,14 +79,16 @@ const whole = () => {
           unpricedEnergy: 0n,
         }
   })
-  const entries = costBetween(edges, [], sums).map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null }))
+  const entries = costInBuckets(edges, [], sums).map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null }))
   const deviceRecords = { isIncluded: false, isMixed: true, excludedEnergy: 1_005n }
   return energyCostToWire({ ...input.view, entries, deviceRecords }, zoneOffset(zone))
 }
 
 describe('costs added up and written in parts', () => {
-  it.each(layouts)('have the text of the whole, in the names of %s', layout => {
-    expect(play(intervalCostWork({ ...input, layout })).text).toBe(JSON.stringify(answerInLayout(intervalCost, whole(), layout)))
+  it.each(apiVersions)('have the text of the whole, in the names of %s', layout => {
+    expect(play(intervalCostWork({ ...input, apiVersion: layout })).text).toBe(
+      JSON.stringify(answerInApiVersion(intervalCost, whole(), layout)),
+    )
   })
 
   it('have the text of the whole table', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../services/platform/log/messages.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { fromReplayHeader, toReplayHeader } from '../../services/platform/log/replay-header.ts'
 import { replayOf } from '../../services/query-service/lanes/dead-letter-replay.ts'
 import { hexId } from '../suites/cost-rows.ts'
@@ -12,7 +12,7 @@ const letter = (given: Partial<DeadLetter> = {}): DeadLetter => ({
   offset: 1_000,
   position: -1,
   timestamp: 1,
-  key: laneKey(hexId('acc_', 1), hexId('loc_', 1)),
+  key: partitionKey(hexId('acc_', 1), hexId('loc_', 1)),
   headers: { generation: '2', chunk: 'c1', batches: 'kept as they are' },
   value: Buffer.from([0, 1, 2]),
   code: 'undecodable',
@@ -20,9 +20,9 @@ const letter = (given: Partial<DeadLetter> = {}): DeadLetter => ({
   failedAt: 2,
   ...given,
 })
-const lanes = { generation: 2, partitions: 8 }
+const target = { generation: 2, partitions: 8 }
 
-const messageOf = (given: Partial<DeadLetter>, now = lanes) => {
+const messageOf = (given: Partial<DeadLetter>, now = target) => {
   const replay = replayOf(letter(given), now)
   if (!replay.ok) throw new Error(replay.reason)
   return replay
@@ -42,14 +42,14 @@ describe('the place of a replayed message', () => {
 
 describe('a replay', () => {
   it('brings the same bytes, key and headers, and tells where they stood', () => {
-    const { lane, message } = messageOf({})
+    const { partition: lane, message } = messageOf({})
     expect(lane).toBe(5)
     expect(message).toMatchObject({ key: letter().key, value: letter().value, headers: letter().headers })
     expect(fromReplayHeader(message.headers)).toEqual({ generation: 2, offset: 1_000, position: 0 })
   })
 
   it('of a single record goes to the lane of its location and keeps its position', () => {
-    const { lane, message } = messageOf({ position: 17, partition: 0 })
+    const { partition: lane, message } = messageOf({ position: 17, partition: 0 })
     expect(lane).toBe(partitionOf(letter().key, 8))
     expect(fromReplayHeader(message.headers)).toEqual({ generation: 2, offset: 1_000, position: 17 })
   })
@@ -65,7 +65,7 @@ describe('a replay', () => {
 
   it('is stamped with the present generation, in the standing of its own; a whole message of an earlier one is refused', () => {
     const now = { generation: 3, partitions: 12 }
-    const { lane, message } = messageOf({ position: 1 }, now)
+    const { partition: lane, message } = messageOf({ position: 1 }, now)
     expect([lane, message.headers['generation']]).toEqual([partitionOf(letter().key, 12), '3'])
     expect(fromReplayHeader(message.headers)).toEqual({ generation: 2, offset: 1_000, position: 1 })
     expect(replayOf(letter(), now)).toMatchObject({ ok: false, reason: expect.stringContaining('divided anew') })
@@ -73,7 +73,7 @@ describe('a replay', () => {
 
   it('of bytes from elsewhere gets the headers without which nothing is read; what has another home is refused', () => {
     expect(messageOf({ headers: { from: 'elsewhere' } }).message.headers).toMatchObject({ generation: '2', chunk: 'replay-5-1000' })
-    expect(replayOf(letter({ topic: 'webhook.events.v1' }), lanes).ok).toBe(false)
-    expect(replayOf(letter({ headers: { replay: 'x' } }), lanes).ok).toBe(false)
+    expect(replayOf(letter({ topic: 'webhook.events.v1' }), target).ok).toBe(false)
+    expect(replayOf(letter({ headers: { replay: 'x' } }), target).ok).toBe(false)
   })
 })

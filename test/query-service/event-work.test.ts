@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { eventToWire } from '../../services/contract/event.ts'
-import { layouts } from '../../services/contract/layout.ts'
+import { apiVersions } from '../../services/contract/layout.ts'
 import type { PausableWork } from '../../services/platform/work-thread/work-messages.ts'
 import { eventsWork } from '../../services/query-service/work/event-work.ts'
 
@@ -18,14 +18,14 @@ const eventOf = (number: number) => ({
 })
 
 describe('events written one by one', () => {
-  it.each(layouts)('have the text of the whole list, and of each alone, in the names of %s', layout => {
+  it.each(apiVersions)('have the text of the whole list, and of each alone, in the names of %s', apiVersion => {
     for (const count of [0, 1, 5]) {
       const events = Array.from({ length: count }, (_, number) => eventOf(number))
-      const data = events.map(event => eventToWire(event, layout))
+      const data = events.map(event => eventToWire(event, apiVersion))
       const whole = JSON.stringify({ object: 'list', url: '/events', has_more: true, data })
-      expect(textOf(eventsWork({ events, layout, hasMore: true }))).toBe(whole)
+      expect(textOf(eventsWork({ events, apiVersion, hasMore: true }))).toBe(whole)
       for (const [index, event] of events.entries()) {
-        expect(textOf(eventsWork({ events: [event], layout, hasMore: null }))).toBe(JSON.stringify(data[index]))
+        expect(textOf(eventsWork({ events: [event], apiVersion, hasMore: null }))).toBe(JSON.stringify(data[index]))
       }
     }
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Hours, Tariff } from '../../services/domain/tariff/tariff.ts'
-import { shownTariff, statusAt, structureType } from '../../services/query-service/registry/location-tariffs.ts'
+import type { Tariff, TimeBand } from '../../services/domain/tariff/tariff.ts'
+import { shownTariff, structureType, tariffStatusAt } from '../../services/query-service/registry/location-tariffs.ts'
 
 const year = (n: number) => Date.UTC(n, 0, 1)
 type Contract = Pick<Tariff, 'id' | 'direction' | 'type' | 'contractStart' | 'contractEnd'>
@@ -33,7 +33,7 @@ describe('the status of a kind', () => {
   const withStatus = (status: 'CONNECTED' | 'ERROR', ...contracts: Contract[]) =>
     contracts.map(contract => ({ ...contract, status, marketRates: false }))
   const tariffs = withStatus('CONNECTED', tariff('a', 2024, 2025), tariff('b', 2026, null))
-  const coming = [{ direction: 'IMPORT', type: 'COMMODITY', failingSince: null } as const]
+  const pendingTariffs = [{ direction: 'IMPORT', type: 'COMMODITY', failingSince: null } as const]
 
   it.each([
     ['before the first contract', year(2024) - 1, 'NOT_CONNECTED'],
@@ -42,24 +42,24 @@ describe('the status of a kind', () => {
     ['from its end on, although its pattern still prices', year(2025), 'NOT_CONNECTED'],
     ['from the start of the next one', year(2026), 'CONNECTED'],
   ])('is that of the tariff in force: %s', (_, at, status) => {
-    expect(statusAt({ tariffs }, 'commodity_import', at)).toBe(status)
+    expect(tariffStatusAt({ tariffs }, 'commodity_import', at)).toBe(status)
   })
 
   it('is ERROR where the tariff in force cannot be fetched, and NOT_CONNECTED or NOT_SUPPORTED where there is none', () => {
-    expect(statusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2024))).toBe('ERROR')
-    expect(statusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2025))).toBe('NOT_CONNECTED')
-    expect(statusAt({ tariffs }, 'local', year(2024))).toBe('NOT_CONNECTED')
-    expect(statusAt({ tariffs }, 'non_commodity_export', year(2024))).toBe('NOT_SUPPORTED')
+    expect(tariffStatusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2024))).toBe('ERROR')
+    expect(tariffStatusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2025))).toBe('NOT_CONNECTED')
+    expect(tariffStatusAt({ tariffs }, 'local', year(2024))).toBe('NOT_CONNECTED')
+    expect(tariffStatusAt({ tariffs }, 'non_commodity_export', year(2024))).toBe('NOT_SUPPORTED')
   })
 
   it('is PENDING while a tariff is awaited and none is in force', () => {
-    expect(statusAt({ tariffs, onTheirWay: coming }, 'commodity_import', year(2025))).toBe('PENDING')
-    expect(statusAt({ tariffs, onTheirWay: coming }, 'commodity_import', year(2024))).toBe('CONNECTED')
+    expect(tariffStatusAt({ tariffs, pendingTariffs }, 'commodity_import', year(2025))).toBe('PENDING')
+    expect(tariffStatusAt({ tariffs, pendingTariffs }, 'commodity_import', year(2024))).toBe('CONNECTED')
   })
 })
 
 describe('the structure of a tariff', () => {
-  const band = (validFrom: number, validTo: number): Hours => ({
+  const band = (validFrom: number, validTo: number): TimeBand => ({
     validFrom,
     validTo,
     rate: [
@@ -67,7 +67,7 @@ describe('the structure of a tariff', () => {
       { fixed: 2n, to: null, surchargeFixed: 0n, surchargePercentage: 0n },
     ],
   })
-  const schedule = (...hours: Hours[]) => [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }]
+  const schedule = (...hours: TimeBand[]) => [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }]
 
   it.each([
     ['FIXED', false, schedule(band(0, 86_400))],

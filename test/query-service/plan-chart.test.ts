@@ -18,7 +18,7 @@ describe('the picture of a plan', () => {
       ],
     })
     const midnight = Date.parse(at(0))
-    expect(bars.map(({ start, value, marked }) => [(start - midnight) / 3_600_000, value, marked])).toEqual([
+    expect(bars.map(({ start, value, isMarked: marked }) => [(start - midnight) / 3_600_000, value, marked])).toEqual([
       [0, 0, false],
       [1, 0, false],
       [2, 3, true],

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { layouts } from '../../services/contract/layout.ts'
+import { apiVersions } from '../../services/contract/layout.ts'
 import { operations } from '../../services/contract/operations.ts'
-import { atOnce } from '../../services/contract/slices.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import { referenceOf } from '../../services/query-service/reference/document.ts'
 import { html } from '../../services/query-service/reference/html.ts'
 import { jsonMarkup, jsonText } from '../../services/query-service/reference/json-text.ts'
-import { prose } from '../../services/query-service/reference/prose.ts'
-import { curlOf } from '../../services/query-service/reference/request-example.ts'
+import { markCode } from '../../services/query-service/reference/prose.ts'
+import { curlCommand } from '../../services/query-service/reference/request-example.ts'
 
 const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 const unescaped = (markup: string): string => markup.replace(/&\w+;|&#39;/g, entity => entities[entity] ?? entity)
@@ -21,7 +21,7 @@ describe('markup', () => {
         const { markup } = html`${text}`
         expect(markup).not.toMatch(/[<>"']/)
         expect(unescaped(markup)).toBe(text)
-        expect(textOf(prose(text).markup)).toBe(text)
+        expect(textOf(markCode(text).markup)).toBe(text)
       }),
     )
   })
@@ -48,14 +48,14 @@ const curlWords = (commands: readonly string[]): readonly (readonly string[])[] 
     .map(words => words.split('\0').slice(0, -1))
 }
 
-describe.each(layouts)('the requests of the %s layout', layout => {
-  const reference = atOnce(referenceOf(operations, layout))
+describe.each(apiVersions)('the requests of the %s layout', apiVersion => {
+  const reference = runToEnd(referenceOf(operations, apiVersion))
   const described = reference.groups.flatMap(group => group.operations)
-  const words = curlWords(described.map(one => curlOf(one, layout, reference.version)))
+  const words = curlWords(described.map(one => curlCommand(one, apiVersion, reference.version)))
 
   it('are there for every operation of the layout', () => {
     expect(words).toHaveLength(described.length)
-    const served = operations.filter(one => one.routes[layout].length > 0)
+    const served = operations.filter(one => one.routes[apiVersion].length > 0)
     expect(described.map(one => one.id).toSorted()).toEqual(served.map(one => one.id).toSorted())
   })
 

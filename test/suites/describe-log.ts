@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Lane, Log, Message, StoredMessage, TopicName } from '../../services/platform/log/log.ts'
+import type { Assignment, Log, Message, StoredMessage, TopicName } from '../../services/platform/log/log.ts'
 import { until } from '../support/until.ts'
 
 export type LogUnderTest = {
@@ -18,21 +18,24 @@ export const textMessage = (text: string): Message => ({
   headers: { generation: '1', ünïcode: '✓' },
 })
 
-export const lanesOf = async (log: Log, group: string): Promise<{ readonly lanes: Lane[]; readonly close: () => Promise<void> }> => {
-  const lanes: Lane[] = []
-  const subscription = await log.subscribe(records, group, lane => lanes.push(lane))
+export const assignmentsOf = async (
+  log: Log,
+  group: string,
+): Promise<{ readonly assignments: Assignment[]; readonly close: () => Promise<void> }> => {
+  const assignments: Assignment[] = []
+  const subscription = await log.subscribe(records, group, assignment => assignments.push(assignment))
   await until(
-    () => lanes.length,
+    () => assignments.length,
     count => count === log.partitions(records),
   )
-  return { lanes, close: subscription.close }
+  return { assignments, close: subscription.close }
 }
 
-export const laneOf = async (log: Log, group: string, partition: number): Promise<Lane> => {
-  const { lanes } = await lanesOf(log, group)
-  const lane = lanes.find(candidate => candidate.partition === partition)
-  if (lane === undefined) throw new Error(`no lane ${partition}`)
-  return lane
+export const assignmentOf = async (log: Log, group: string, partition: number): Promise<Assignment> => {
+  const { assignments } = await assignmentsOf(log, group)
+  const assignment = assignments.find(candidate => candidate.partition === partition)
+  if (assignment === undefined) throw new Error(`no lane ${partition}`)
+  return assignment
 }
 
 const texts = (messages: readonly StoredMessage[]): readonly string[] => messages.map(message => message.value.toString())
@@ -52,9 +55,9 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       const sent = Array.from({ length: 300 }, (_, i) => `message ${i}`)
       const offsets = await Promise.all(sent.map(text => log.append(records, 2, textMessage(text))))
       expect(offsets).toEqual(sent.map((_, i) => (offsets[0] ?? Number.NaN) + i))
-      const lane = await laneOf(log, 'order', 2)
+      const assignment = await assignmentOf(log, 'order', 2)
       const read: StoredMessage[] = []
-      while (read.length < sent.length) read.push(...(await lane.read({ ...bounds, maxMessages: 37 })))
+      while (read.length < sent.length) read.push(...(await assignment.read({ ...bounds, maxMessages: 37 })))
       expect(texts(read)).toEqual(sent)
       expect(read.map(message => message.offset)).toEqual(offsets)
     })
@@ -62,22 +65,25 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
     it('keeps key, value, headers and the time of the append', async () => {
       const message = { key: 'acc_1/loc_ü', value: Buffer.from([0, 255, 1, 128]), headers: { chunk: 'a', note: 'größer ✓', empty: '' } }
       await log.append(records, 0, message)
-      const [read] = await (await laneOf(log, 'whole', 0)).read(bounds)
+      const [read] = await (await assignmentOf(log, 'whole', 0)).read(bounds)
       expect(read).toMatchObject(message)
       expect(Math.abs((read?.timestamp ?? 0) - Date.now())).toBeLessThan(60_000)
     })
 
     it('ends a read at the bounds, but always brings the first message', async () => {
       for (const size of [1_000, 10, 10, 10]) await log.append(records, 1, { ...textMessage(''), value: Buffer.alloc(size, 1) })
-      const lane = await laneOf(log, 'bounds', 1)
-      expect((await lane.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([1_000])
-      expect((await lane.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10, 10])
-      expect((await lane.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10])
+      const assignment = await assignmentOf(log, 'bounds', 1)
+      expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([1_000])
+      expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10, 10])
+      expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10])
     })
 
     it('wakes a waiting reader when a message comes, and only that partition', async () => {
-      const { lanes } = await lanesOf(log, 'wake')
-      const [first, second] = [lanes.find(l => l.partition === 0), lanes.find(l => l.partition === 1)] as [Lane, Lane]
+      const { assignments } = await assignmentsOf(log, 'wake')
+      const [first, second] = [assignments.find(l => l.partition === 0), assignments.find(l => l.partition === 1)] as [
+        Assignment,
+        Assignment,
+      ]
       const stop = new AbortController()
       const quiet = second.read({ ...bounds, signal: stop.signal })
       const waiting = first.read(bounds)
@@ -89,14 +95,14 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
 
     it('brings what was not committed again, after a rewind and after a restart', async () => {
       for (const text of ['a', 'b', 'c']) await log.append(records, 3, textMessage(text))
-      const lane = await laneOf(log, 'again', 3)
-      const [first] = await lane.read({ ...bounds, maxMessages: 1 })
-      await lane.commit((first?.offset ?? 0) + 1)
-      expect(texts(await lane.read(bounds))).toEqual(['b', 'c'])
-      await lane.rewind()
-      expect(texts(await lane.read(bounds))).toEqual(['b', 'c'])
+      const assignment = await assignmentOf(log, 'again', 3)
+      const [first] = await assignment.read({ ...bounds, maxMessages: 1 })
+      await assignment.commit((first?.offset ?? 0) + 1)
+      expect(texts(await assignment.read(bounds))).toEqual(['b', 'c'])
+      await assignment.rewind()
+      expect(texts(await assignment.read(bounds))).toEqual(['b', 'c'])
       const reopened = await under.reopen()
-      expect(texts(await (await laneOf(reopened, 'again', 3)).read(bounds))).toEqual(['b', 'c'])
+      expect(texts(await (await assignmentOf(reopened, 'again', 3)).read(bounds))).toEqual(['b', 'c'])
     })
 
     it('has a partition with a single message after a restart, and gives the next one the next offset', async () => {
@@ -104,37 +110,37 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       const reopened = await under.reopen()
       for (const partition of [0, 7]) {
         expect(await reopened.append(records, partition, textMessage('second'))).toBe(1)
-        expect(texts(await (await laneOf(reopened, `single-${partition}`, partition)).read(bounds))).toEqual(['first', 'second'])
+        expect(texts(await (await assignmentOf(reopened, `single-${partition}`, partition)).read(bounds))).toEqual(['first', 'second'])
       }
     })
 
     it('lets groups read the same messages on their own', async () => {
       await log.append(records, 0, textMessage('both'))
-      const one = await laneOf(log, 'one', 0)
+      const one = await assignmentOf(log, 'one', 0)
       expect(texts(await one.read(bounds))).toEqual(['both'])
       await one.commit(1)
-      expect(texts(await (await laneOf(log, 'other', 0)).read(bounds))).toEqual(['both'])
+      expect(texts(await (await assignmentOf(log, 'other', 0)).read(bounds))).toEqual(['both'])
     })
 
     it('tells how far a group is behind', async () => {
       expect(await log.lag(records, 0, 'behind')).toMatchObject({ end: 0, committed: 0, firstUnreadAgeMs: 0, fill: 0 })
       for (const text of ['a', 'b', 'c']) await log.append(records, 0, textMessage(text))
-      const lane = await laneOf(log, 'behind', 0)
-      await lane.read(bounds)
-      await lane.commit(2)
+      const assignment = await assignmentOf(log, 'behind', 0)
+      await assignment.read(bounds)
+      await assignment.commit(2)
       const lag = await log.lag(records, 0, 'behind')
       expect(lag).toMatchObject({ end: 3, committed: 2 })
       expect(lag.fill).toBeGreaterThan(0)
-      await lane.commit(3)
+      await assignment.commit(3)
       expect(await log.lag(records, 0, 'behind')).toMatchObject({ end: 3, committed: 3, firstUnreadAgeMs: 0, fill: 0 })
     })
 
     it('shows messages from an offset on without waiting, and no group moves', async () => {
       expect(await log.peek(records, 4, 0, bounds)).toMatchObject({ messages: [], begin: 0, end: 0 })
       for (const text of ['a', 'b', 'c', 'd']) await log.append(records, 4, textMessage(text))
-      const lane = await laneOf(log, 'peeked', 4)
-      await lane.read({ ...bounds, maxMessages: 1 })
-      await lane.commit(1)
+      const assignment = await assignmentOf(log, 'peeked', 4)
+      await assignment.read({ ...bounds, maxMessages: 1 })
+      await assignment.commit(1)
       const seen = await log.peek(records, 4, 1, { ...bounds, maxMessages: 2 })
       expect([texts(seen.messages), seen.messages.map(({ offset }) => offset)]).toEqual([
         ['b', 'c'],
@@ -144,27 +150,27 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(texts((await log.peek(records, 4, 0, { ...bounds, maxBytes: 1 })).messages)).toEqual(['a'])
       expect((await log.peek(records, 4, 4, bounds)).messages).toEqual([])
       expect(await log.lag(records, 4, 'peeked')).toMatchObject({ end: 4, committed: 1 })
-      expect(texts(await lane.read(bounds))).toEqual(['b', 'c', 'd'])
+      expect(texts(await assignment.read(bounds))).toEqual(['b', 'c', 'd'])
     })
 
     it('never moves a committed offset back', async () => {
       for (const text of ['a', 'b', 'c']) await log.append(records, 0, textMessage(text))
-      const lane = await laneOf(log, 'forward', 0)
-      await lane.commit(3)
-      await lane.commit(1)
+      const assignment = await assignmentOf(log, 'forward', 0)
+      await assignment.commit(3)
+      await assignment.commit(1)
       expect((await log.lag(records, 0, 'forward')).committed).toBe(3)
     })
 
     it('takes the lanes away when a subscription ends: reads end, commits are refused', async () => {
       await log.append(records, 0, textMessage('a'))
-      const { lanes, close } = await lanesOf(log, 'gone')
-      const lane = lanes.find(candidate => candidate.partition === 0) as Lane
-      await lane.read(bounds)
-      const waiting = lane.read(bounds)
+      const { assignments, close } = await assignmentsOf(log, 'gone')
+      const assignment = assignments.find(candidate => candidate.partition === 0) as Assignment
+      await assignment.read(bounds)
+      const waiting = assignment.read(bounds)
       await close()
       expect(await waiting).toEqual([])
-      expect(lane.lost.aborted).toBe(true)
-      await expect(lane.commit(1)).rejects.toMatchObject({ code: 'lane_lost', retriable: false })
+      expect(assignment.lost.aborted).toBe(true)
+      await expect(assignment.commit(1)).rejects.toMatchObject({ code: 'lane_lost', retriable: false })
     })
 
     it('refuses a message that is too large', async () => {

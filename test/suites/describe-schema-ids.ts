@@ -43,8 +43,8 @@ export const describeSchemaIds = (
       const [writer, reader] = [await openCodec(ids), await openCodec(again())]
       const submission = { kind: 'submission', accountId: `acc_${'1'.repeat(24)}`, liveMode: true } as const
       const counts = { batchId: 'btc_1', recordsSubmitted: 1, recordsAccepted: 1, refused: [], receivedAt: 1_750_000_000_000 }
-      const value = writer.encodeLane({ ...submission, ...counts })
-      expect(await reader.decodeLane(value)).toMatchObject(submission)
+      const value = writer.encodeMeterMessage({ ...submission, ...counts })
+      expect(await reader.decodeMeterMessage(value)).toMatchObject(submission)
     })
   })
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { AcceptedRecord, LaneMessage, RecordChunk, RecordPart } from '../../services/platform/log/messages.ts'
+import type { AcceptedRecord, MeterMessage, RecordChunk, RecordPart } from '../../services/platform/log/messages.ts'
 
 const digits = fc.uint8Array({ minLength: 12, maxLength: 12 }).map(bytes => Buffer.from(bytes).toString('hex'))
 const id = (prefix: string): fc.Arbitrary<string> => digits.map(text => prefix + text)
@@ -50,7 +50,7 @@ const reading = fc.record({
   recordId: digits,
 })
 /** Submissions, orders and register readings. */
-export const otherMessage: fc.Arbitrary<LaneMessage> = fc.oneof(
+export const otherMessage: fc.Arbitrary<MeterMessage> = fc.oneof(
   fc.record({
     kind: fc.constant('submission' as const),
     accountId: id('acc_'),

@@ -45,8 +45,8 @@ export const decoded = async (blocks: AsyncIterable<Buffer>): Promise<MeterCostR
   (await Array.fromAsync(blocks)).flatMap(decodeMeterCostRows)
 export const location = hexId('loc_', 1)
 export const other = hexId('loc_', 2)
-export const hour = 3_600_000
-export const day = 24 * hour
+export const hourMs = 3_600_000
+export const dayMs = 24 * hourMs
 export const base = Date.UTC(2026, 8, 1)
 export const always = { from: 0, to: Date.UTC(2101, 0, 1) }
 export const anything = {

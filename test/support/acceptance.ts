@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Client, Layout } from './client.ts'
+import type { ApiVersion, Client } from './client.ts'
 
 type Rate = {
   readonly fixed: number | null
@@ -70,8 +70,13 @@ const scheduleOf = (tariff: CaseTariff) =>
   }))
 
 /** Make the tariffs of a case at a location. */
-export const addTariffs = async (client: Client, locationId: string, tariffs: readonly CaseTariff[], layout: Layout): Promise<void> => {
-  const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
+export const addTariffs = async (
+  client: Client,
+  locationId: string,
+  tariffs: readonly CaseTariff[],
+  apiVersion: ApiVersion,
+): Promise<void> => {
+  const path = apiVersion === 'current' ? '/tariffs' : '/tariffs/elements'
   for (const tariff of tariffs) {
     const { direction, type, market_rates, contract_start_date, contract_end_date } = tariff
     const schedule = scheduleOf(tariff)
@@ -81,21 +86,21 @@ export const addTariffs = async (client: Client, locationId: string, tariffs: re
 }
 
 /** Make the location and tariffs of a case; gives the location's id. */
-export const prepareCase = async (client: Client, tariffs: readonly CaseTariff[], layout: Layout): Promise<string> => {
+export const prepareCase = async (client: Client, tariffs: readonly CaseTariff[], apiVersion: ApiVersion): Promise<string> => {
   const [first] = tariffs as [CaseTariff]
   const { id } = (await client.ask('POST', '/locations', { timezone: first.timezone, currency_code: first.currency_code })) as {
     id: string
   }
-  await addTariffs(client, id, tariffs, layout)
+  await addTariffs(client, id, tariffs, apiVersion)
   return id
 }
 
 /** Write a case's records in the words of a layout. */
-export const recordsOf = ({ records }: Pick<CostCase, 'records'>, locationId: string, layout: Layout) =>
+export const recordsOf = ({ records }: Pick<CostCase, 'records'>, locationId: string, apiVersion: ApiVersion) =>
   records.map(({ direction = 'IMPORT', ...record }) => ({
     ...record,
     location_id: locationId,
-    ...(layout === 'earlier' ? { direction } : { energy_flow_direction: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND' }),
+    ...(apiVersion === 'earlier' ? { direction } : { energy_flow_direction: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND' }),
   }))
 
 /** How far a published figure may be from ours. */

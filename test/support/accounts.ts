@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { type ApiKeyScope, createApiKey } from '../../services/platform/postgres/api-keys.ts'
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts'
@@ -21,14 +21,18 @@ export const secretOf = (folder: string): string => {
 }
 
 /** Make a second account with a key in each mode, in the form of the first one's sandbox. */
-export const makeStranger = async (database: Database, folder: string, sandbox: Sandbox): Promise<Sandbox> => {
-  const at = presentInstant()
-  const account = await createAccount(database.operator, { displayName: 'Stranger', defaultLayout: 'current', requestsPerSecond: null }, at)
-  const stranger = { ...sandbox, account_id: account.id }
+export const createOtherAccount = async (database: Database, folder: string, sandbox: Sandbox): Promise<Sandbox> => {
+  const at = currentInstant()
+  const account = await createAccount(
+    database.operator,
+    { displayName: 'Stranger', defaultApiVersion: 'current', requestsPerSecond: null },
+    at,
+  )
+  const otherAccount = { ...sandbox, account_id: account.id }
   return {
-    ...stranger,
-    live_key: (await makeKey(database, folder, stranger, 'all', true)).key,
-    test_key: (await makeKey(database, folder, stranger, 'all', false)).key,
+    ...otherAccount,
+    live_key: (await makeKey(database, folder, otherAccount, 'all', true)).key,
+    test_key: (await makeKey(database, folder, otherAccount, 'all', false)).key,
   }
 }
 
@@ -41,7 +45,7 @@ export const makeKey = async (
   liveMode = false,
 ): Promise<{ readonly id: string; readonly key: string }> => {
   const draft = { scope, description: null } as const
-  const { apiKey, secret } = await createApiKey(operator, { accountId, liveMode }, draft, secretOf(folder), presentInstant())
+  const { apiKey, secret } = await createApiKey(operator, { accountId, liveMode }, draft, secretOf(folder), currentInstant())
   return { id: apiKey.id, key: secret }
 }
 

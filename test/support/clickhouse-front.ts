@@ -11,31 +11,31 @@ import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 
 /** How the front treats the next calls: well, with an error of the engine, with silence, late, cut in the answer or after the work. */
-export type Mood = 'well' | 'refuse' | 'hang' | 'slow' | 'cut' | 'cut after'
+export type EngineFault = 'well' | 'refuse' | 'hang' | 'slow' | 'cut' | 'cut after'
 
 /** The engine behind HTTP, as a server speaks it: what the client sends is run, and the answer has a server's form. */
 export type ClickHouseFront = AsyncDisposable & {
   readonly url: string
-  mood: Mood
+  fault: EngineFault
   /** The last statements that came, oldest first. */
-  readonly asked: readonly string[]
+  readonly statements: readonly string[]
   /** User and password of the last call. */
   readonly credentials: () => string
 }
 
 const slowMs = 300
-const mostAsked = 1_000
-const tooMuchMemory = 241
+const maxStatements = 1_000
+const memoryLimitCode = 241
 const formatClause = /(?<!\s)\s+FORMAT\s+(\w+)\s*$/
 
 /** Where the engine keeps its data and the front listens; a given folder stays. */
-export type FrontPlace = { readonly folder?: string; readonly port?: number }
+export type FrontOptions = { readonly folder?: string; readonly port?: number }
 
 /** Open an engine with the front before it: in a folder of its own that goes away with it, and on a free port, unless told otherwise. */
-export const openClickHouseFront = async (place: FrontPlace = {}): Promise<ClickHouseFront> => {
-  const folder = place.folder ?? mkdtempSync(join(tmpdir(), 'wattledger-front-'))
+export const openClickHouseFront = async (options: FrontOptions = {}): Promise<ClickHouseFront> => {
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'wattledger-front-'))
   const engine = openChdb({ folder })
-  const asked: string[] = []
+  const statements: string[] = []
   let credentials = ''
   const server = createServer((request, response) => {
     void answer(request, response).catch(error => response.destroy(error))
@@ -45,17 +45,17 @@ export const openClickHouseFront = async (place: FrontPlace = {}): Promise<Click
     const body = await buffer(request)
     const inAddress = new URL(request.url ?? '/', 'http://front').searchParams.get('query')
     const sql = inAddress ?? body.toString()
-    asked.push(sql)
-    if (asked.length > mostAsked) asked.shift()
+    statements.push(sql)
+    if (statements.length > maxStatements) statements.shift()
     credentials = Buffer.from((request.headers.authorization ?? '').replace('Basic ', ''), 'base64').toString()
-    const { mood } = front
-    if (mood === 'hang') return
-    if (mood === 'cut') return void response.destroy()
-    if (mood === 'refuse') return fail(response, tooMuchMemory, 'memory limit exceeded')
-    if (mood === 'slow') await sleep(slowMs)
+    const { fault } = front
+    if (fault === 'hang') return
+    if (fault === 'cut') return void response.destroy()
+    if (fault === 'refuse') return fail(response, memoryLimitCode, 'memory limit exceeded')
+    if (fault === 'slow') await sleep(slowMs)
     try {
       const bytes = await runStatement(engine, folder, sql, inAddress === null ? null : body)
-      if (mood === 'cut after') response.destroy()
+      if (fault === 'cut after') response.destroy()
       else response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(bytes)
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined
@@ -64,17 +64,17 @@ export const openClickHouseFront = async (place: FrontPlace = {}): Promise<Click
     }
   }
 
-  await new Promise<void>(resolve => server.listen(place.port ?? 0, '127.0.0.1', () => resolve()))
+  await new Promise<void>(resolve => server.listen(options.port ?? 0, '127.0.0.1', () => resolve()))
   const front: ClickHouseFront = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    mood: 'well',
-    asked,
+    fault: 'well',
+    statements,
     credentials: () => credentials,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       server.close()
       await engine.close()
-      if (place.folder === undefined) rmSync(folder, { recursive: true, force: true })
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
   return front

@@ -22,7 +22,7 @@ export const snap = async (tab: Tab, name: string): Promise<void> => {
   await tab.emulateMedia({ colorScheme: null })
 }
 
-export type Visited = {
+export type VisitedTab = {
   readonly tab: Tab
   /** What the page has thrown, or written as an error; the answers of refusals are none. */
   readonly faults: readonly string[]
@@ -33,7 +33,7 @@ export const openTab = async (
   browser: Browser,
   address: string,
   { width = 360, colorScheme = 'light' }: { readonly width?: number; readonly colorScheme?: 'light' | 'dark' } = {},
-): Promise<Visited> => {
+): Promise<VisitedTab> => {
   const context = await browser.newContext({
     viewport: { width, height: 844 },
     colorScheme,

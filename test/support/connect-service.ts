@@ -1,18 +1,18 @@
 import type { Hono } from 'hono'
 import { authenticator, operatorAuthenticator } from '../../services/platform/authenticate.ts'
 import { bearerTokens } from '../../services/platform/bearer-token.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
 import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
-import { placeOf } from '../../services/platform/place/place.ts'
+import { geocode } from '../../services/platform/place/place.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { findProviders } from '../../services/platform/postgres/providers.ts'
 import { referenceFinder } from '../../services/platform/postgres/references.ts'
-import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { pricingCache } from '../../services/platform/pricing-book.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
 import { openWorkThread } from '../../services/platform/work-thread/work-thread.ts'
@@ -23,7 +23,7 @@ import { type Answer, type Call, caller } from './service.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 
-export type Layout = 'current' | 'earlier'
+export type ApiVersion = 'current' | 'earlier'
 
 /** The query service with Connect on a real database, called without a port; its clock is set by the test. */
 export type ConnectService = {
@@ -38,7 +38,7 @@ export type ConnectService = {
 
 /** Build the interface over a database; `askProvider` stands for the way out to the apps of providers. */
 export const openConnectService = async (database: Database, askProvider: typeof fetch = fetch): Promise<ConnectService> => {
-  const clock = { at: presentInstant() }
+  const clock = { at: currentInstant() }
   const [logged, published]: [unknown[], unknown[]] = [[], []]
   const tokens = bearerTokens(secret)
   const idempotency = idempotencyKeys(database)
@@ -53,30 +53,30 @@ export const openConnectService = async (database: Database, askProvider: typeof
       hasRecords: async () => false,
     },
     providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),
-    ...{ placeOf, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
-    publishOrders: async (orders: readonly unknown[]) => void published.push(...orders),
+    ...{ geocode, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
+    publishRecosts: async (orders: readonly unknown[]) => void published.push(...orders),
     announcePrices: async () => undefined,
-    referencesChanged: () => undefined,
-    judgeWebhookUrl: async (url: string) => ({ ok: true as const, value: url }),
+    onReferencesChanged: () => undefined,
+    validateWebhookUrl: async (url: string) => ({ ok: true as const, value: url }),
     requestsPerSecond: null,
   }
   const connect = await openConnect(dependencies, {
-    pricing: pricingBook(database, timeZone),
+    pricing: pricingCache(database, timeZone),
     logger: logger as never,
     fetch: askProvider,
     path: '/flow/here',
     credentialsKey: 'a key for credentials of more than thirty-two characters',
     at: () => clock.at,
   })
-  const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], connect.pages, {
+  const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], connect.staticRoutes, {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator('ok_operator_key_of_the_tests'),
     findReferences: referenceFinder(database),
     idempotency,
-    at: () => clock.at,
+    now: () => clock.at,
     elapsed: () => performance.now(),
-    mintRequestId: () => `req_${crypto.randomUUID()}`,
+    newRequestId: () => `req_${crypto.randomUUID()}`,
     log: logger,
     observe: () => undefined,
   })
@@ -86,11 +86,11 @@ export const openConnectService = async (database: Database, askProvider: typeof
 /** Make an account with a key in test mode; its calls are in one layout. */
 export const connectAccount = async (
   { app, database, clock }: ConnectService,
-  layout: Layout,
+  apiVersion: ApiVersion,
 ): Promise<{ readonly accountId: string; readonly call: Call }> => {
   const account = await createAccount(
     database.operator,
-    { displayName: 'Volt Ltd', defaultLayout: layout, requestsPerSecond: null },
+    { displayName: 'Volt Ltd', defaultApiVersion: apiVersion, requestsPerSecond: null },
     clock.at,
   )
   const tenant = { accountId: account.id, liveMode: false }
@@ -138,9 +138,9 @@ export const visit = ({ app }: ConnectService, token: string, contentType = 'tex
 export const londonAddress = { address_line1: '10 Downing Street', city: 'London', post_code: 'SW1A 2AA', country_code: 'GB' }
 
 /** Ask for a token in a layout, with addresses to come back to. */
-export const tokenFor = async (call: Call, layout: Layout, more: object = {}): Promise<string> => {
+export const tokenFor = async (call: Call, apiVersion: ApiVersion, more: object = {}): Promise<string> => {
   const [path, addresses] =
-    layout === 'current'
+    apiVersion === 'current'
       ? ['/connect/token', { connect_url: 'https://app.example.com/back', callback_url: 'https://app.example.com/done?x=1#end' }]
       : ['/connect/tariff/token', { connect_web_uri: 'https://app.example.com/back', callback_uri: 'myapp://done?x=1' }]
   const answer = await call('POST', path, { ...addresses, ...more })

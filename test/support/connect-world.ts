@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { putProviders } from '../../services/platform/postgres/providers.ts'
 import {
+  type ApiVersion,
   type ConnectService,
   connectAccount,
   type Flow,
   type FlowPage,
-  type Layout,
   londonAddress,
   openConnectService,
   tokenFor,
@@ -15,14 +15,14 @@ import { openTestDatabase, type TestDatabase } from './postgres.ts'
 import { type ProviderApp, type ProviderPage, providerPlan, startProviderApp } from './provider-app.ts'
 import { type Call, listed } from './service.ts'
 
-export const layouts = ['current', 'earlier'] as const
+export const apiVersions = ['current', 'earlier'] as const
 
 /** Every page that a session may be asked to show. */
 export const allRoutes = { advanced_tariff_capture: true, tariff_name_capture: true, contract_term_capture: true }
 
 /** What a page is called in a layout. */
-export const routesOf = (layout: Layout) =>
-  layout === 'current'
+export const routesOf = (apiVersion: ApiVersion) =>
+  apiVersion === 'current'
     ? { summary: 'tariffs_summary', fixedSummary: 'tariffs_summary', surcharge: 'surcharge_capture', end: 'session_redirect' }
     : {
         summary: 'summary_tou_confirm',
@@ -31,11 +31,11 @@ export const routesOf = (layout: Layout) =>
         end: 'session_complete',
       }
 
-type Listed = readonly { readonly id: string; readonly display_name: string }[]
+type ProviderList = readonly { readonly id: string; readonly display_name: string }[]
 
 /** The id under which a list of providers has a name. */
 export const providerNamed = ({ data }: FlowPage, name: string): string =>
-  (data['providers'] as unknown as Listed).find(one => one.display_name === name)?.id ?? ''
+  (data['providers'] as unknown as ProviderList).find(one => one.display_name === name)?.id ?? ''
 
 /** The only location of an account. */
 export const locationOf = async (call: Call): Promise<Readonly<Record<string, unknown>>> => listed(await call('GET', '/locations'))[0] ?? {}
@@ -52,8 +52,8 @@ export const eventsOf = async (call: Call, type: string) => listed(await call('G
 export const completed = (call: Call) => eventsOf(call, 'connect_session.complete')
 
 /** Ask what a session has connected, as the caller who made its token does. */
-export const retrieve = (call: Call, layout: Layout, token: string) =>
-  call('GET', `${layout === 'current' ? '/connect/token' : '/connect/tariff/token'}?connect_token=${token}`)
+export const retrieve = (call: Call, apiVersion: ApiVersion, token: string) =>
+  call('GET', `${apiVersion === 'current' ? '/connect/token' : '/connect/tariff/token'}?connect_token=${token}`)
 
 /** Go to the choice of a structure, with a supplier that is known by its name. */
 export const toStructure = async (flow: Flow): Promise<FlowPage> => {
@@ -70,49 +70,49 @@ export const toRate = async (flow: Flow, structure: string): Promise<FlowPage> =
 
 type Session = { readonly call: Call; readonly flow: Flow; readonly token: string; readonly accountId: string }
 
-export type ConnectWorld = {
+export type ConnectFixture = {
   readonly service: () => ConnectService
   /** Begin a session of a new account at a new location, with every page; it speaks in the media type of its kind of client. */
-  readonly begin: (layout: Layout, more?: object) => Promise<Session>
+  readonly begin: (apiVersion: ApiVersion, more?: object) => Promise<Session>
   /** Begin a further session of an account. */
-  readonly visitAs: (call: Call, layout: Layout, more?: object) => Promise<Flow>
+  readonly openSession: (call: Call, apiVersion: ApiVersion, more?: object) => Promise<Flow>
   /** Keep a fixed price in a session of its own; gives the account. */
-  readonly keepFixed: (layout: Layout, cost: number, more?: object) => Promise<Session>
+  readonly saveFixed: (apiVersion: ApiVersion, cost: number, more?: object) => Promise<Session>
 }
 
 let references = 0
 
 /** A service with Connect for the tests of one file: opened before them, closed after them. */
-export const connectWorld = (askProvider?: typeof fetch): ConnectWorld => {
+export const connectFixture = (askProvider?: typeof fetch): ConnectFixture => {
   let store: TestDatabase | undefined
-  let held: ConnectService | undefined
+  let openedService: ConnectService | undefined
   beforeAll(async () => {
     store = await openTestDatabase()
-    held = await openConnectService(store.database, askProvider)
+    openedService = await openConnectService(store.database, askProvider)
   })
   afterAll(async () => {
     await store?.[Symbol.asyncDispose]()
   })
   const service = (): ConnectService => {
-    if (held === undefined) throw new Error('the service is not open')
-    return held
+    if (openedService === undefined) throw new Error('the service is not open')
+    return openedService
   }
   const contentTypes = { current: 'text/plain;charset=UTF-8', earlier: 'application/json' }
-  const begin: ConnectWorld['begin'] = async (layout, more = {}) => {
-    const { call, accountId } = await connectAccount(service(), layout)
+  const begin: ConnectFixture['begin'] = async (apiVersion, more = {}) => {
+    const { call, accountId } = await connectAccount(service(), apiVersion)
     references += 1
-    const token = await tokenFor(call, layout, { location_reference_id: `home-${references}`, route_options: allRoutes, ...more })
-    return { call, token, accountId, flow: visit(service(), token, contentTypes[layout]) }
+    const token = await tokenFor(call, apiVersion, { location_reference_id: `home-${references}`, route_options: allRoutes, ...more })
+    return { call, token, accountId, flow: visit(service(), token, contentTypes[apiVersion]) }
   }
   return {
     service,
     begin,
-    visitAs: async (call, layout, more = {}) => visit(service(), await tokenFor(call, layout, more), contentTypes[layout]),
-    keepFixed: async (layout, cost, more = {}) => {
-      const session = await begin(layout, { route_options: {}, ...more })
+    openSession: async (call, apiVersion, more = {}) => visit(service(), await tokenFor(call, apiVersion, more), contentTypes[apiVersion]),
+    saveFixed: async (apiVersion, cost, more = {}) => {
+      const session = await begin(apiVersion, { route_options: {}, ...more })
       await toRate(session.flow, 'FIXED')
       const shown = await session.flow.submit('rate_fixed_capture', { cost })
-      if (layout === 'earlier') await session.flow.act('SAVE', shown.route)
+      if (apiVersion === 'earlier') await session.flow.act('SAVE', shown.route)
       return session
     },
   }
@@ -123,7 +123,7 @@ export const directId = `prv_${'d'.repeat(24)}`
 /** Another one of the same app. */
 export const otherDirectId = `prv_${'e'.repeat(24)}`
 
-export type LoginWorld = ConnectWorld & {
+export type LoginFixture = ConnectFixture & {
   /** The app of both suppliers, over real HTTP. */
   readonly provider: () => ProviderApp
   /** Post as the app does. */
@@ -131,14 +131,14 @@ export type LoginWorld = ConnectWorld & {
   /** Walk a person through the app. */
   readonly logIn: (token: string, form?: object, consent?: boolean) => Promise<ProviderPage>
   /** A session of a new account that stands at the login. */
-  readonly toLogin: (layout?: Layout, more?: object) => Promise<Session & { readonly page: FlowPage }>
+  readonly toLogin: (apiVersion?: ApiVersion, more?: object) => Promise<Session & { readonly page: FlowPage }>
   /** A further session of an account, at the login. */
   readonly atLogin: (call: Call, more?: object) => Promise<{ readonly token: string; readonly flow: Flow }>
 }
 
 /** A world with two suppliers that people log in at; before each test their app answers with a tariff. */
-export const loginWorld = (): LoginWorld => {
-  const world = connectWorld()
+export const loginFixture = (): LoginFixture => {
+  const fixture = connectFixture()
   let app: ProviderApp | undefined
   const provider = (): ProviderApp => {
     if (app === undefined) throw new Error('the app has not started')
@@ -146,7 +146,7 @@ export const loginWorld = (): LoginWorld => {
   }
   // The app's calls reach the service without a port; its own door is real.
   const postInside = async (_: string, body: object): Promise<ProviderPage> => {
-    const answer = await world.service().app.request('/connect', { method: 'POST', body: JSON.stringify(body) })
+    const answer = await fixture.service().app.request('/connect', { method: 'POST', body: JSON.stringify(body) })
     const text = await answer.text()
     const page = JSON.parse(text)
     return { status: answer.status, text, route: page.route ?? '', data: page.data ?? {} }
@@ -159,7 +159,7 @@ export const loginWorld = (): LoginWorld => {
       { ...base, id: directId, displayName: 'Direct Energy' },
       { ...base, id: otherDirectId, displayName: 'Other Energy' },
     ]
-    await putProviders(world.service().database.operator, both, 0)
+    await putProviders(fixture.service().database.operator, both, 0)
   })
   afterAll(async () => {
     await app?.[Symbol.asyncDispose]()
@@ -172,17 +172,17 @@ export const loginWorld = (): LoginWorld => {
     return flow.submit('provider_select', { provider: { id: directId } })
   }
   return {
-    ...world,
+    ...fixture,
     provider,
     post: body => postInside('', body),
     logIn: (token, form = { user: 'ann', password: 'canary-secret' }, consent = true) => provider().logIn('', token, form, consent),
-    toLogin: async (layout = 'current', more = {}) => {
-      const session = await world.begin(layout, { route_options: {}, postal_address: londonAddress, ...more })
+    toLogin: async (apiVersion = 'current', more = {}) => {
+      const session = await fixture.begin(apiVersion, { route_options: {}, postal_address: londonAddress, ...more })
       return { ...session, page: await choose(session.flow) }
     },
     atLogin: async (call, more = {}) => {
       const location = await locationOf(call)
-      const flow = await world.visitAs(call, 'current', { location_id: location['id'], ...more })
+      const flow = await fixture.openSession(call, 'current', { location_id: location['id'], ...more })
       await choose(flow)
       return { token: flow.token, flow }
     },

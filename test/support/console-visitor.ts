@@ -1,24 +1,24 @@
 import { expect } from 'vitest'
 
 /** An answer of the console; `to` is where it leads. */
-export type Seen = { readonly status: number; readonly headers: Headers; readonly text: string; readonly to: string | null }
+export type SeenPage = { readonly status: number; readonly headers: Headers; readonly text: string; readonly to: string | null }
 
 /** A browser as far as forms and cookies go. */
 export type Visitor = {
   readonly cookies: Map<string, string>
-  readonly get: (path: string) => Promise<Seen>
+  readonly get: (path: string) => Promise<SeenPage>
   /** Load a page and send its form with this action, its hidden members included; `more` are what a person types, or a forger. */
   readonly send: (
     page: string,
     action: string,
     more?: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
-  ) => Promise<Seen>
+  ) => Promise<SeenPage>
 }
 
 /** Open a browser without cookies on the service at `base`. */
 export const openVisitor = (base: string): Visitor => {
-  const seen = async (response: Response): Promise<Seen> => {
+  const seen = async (response: Response): Promise<SeenPage> => {
     const [name = '', value = ''] = response.headers.get('set-cookie')?.split(';')[0]?.split('=') ?? []
     if (name !== '') cookies.set(name, value)
     return { status: response.status, headers: response.headers, text: await response.text(), to: response.headers.get('location') }
@@ -48,7 +48,7 @@ export const openVisitor = (base: string): Visitor => {
 }
 
 /** Paths of all pages that a session opens. */
-export const places = ['/console', '/console/locations', '/console/events', '/console/webhooks', '/console/keys', '/console/account']
+export const paths = ['/console', '/console/locations', '/console/events', '/console/webhooks', '/console/keys', '/console/account']
 export const signInPath = '/console/sign-in'
 export const sessionCookie = 'wattledger_console'
 

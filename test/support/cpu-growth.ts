@@ -8,7 +8,7 @@ const cpuMs = (): number => {
 
 /** CPU time of one call, in ms: the least of some rounds of so many calls that the clock can tell. */
 const costOf = async (work: () => unknown): Promise<number> => {
-  let least = Number.POSITIVE_INFINITY
+  let min = Number.POSITIVE_INFINITY
   for (let round = 0; round < rounds; round += 1) {
     const from = cpuMs()
     let calls = 0
@@ -16,9 +16,9 @@ const costOf = async (work: () => unknown): Promise<number> => {
       await work()
       calls += 1
     }
-    least = Math.min(least, (cpuMs() - from) / calls)
+    min = Math.min(min, (cpuMs() - from) / calls)
   }
-  return least
+  return min
 }
 
 /**

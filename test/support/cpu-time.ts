@@ -1,5 +1,5 @@
 /** Return the CPU time that synchronous work takes on this thread, in ms: a busy machine does not count. */
-export const cpuTime = (work: () => void): number => {
+export const cpuTimeMs = (work: () => void): number => {
   const before = process.threadCpuUsage()
   work()
   const { user, system } = process.threadCpuUsage(before)

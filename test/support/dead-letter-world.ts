@@ -3,24 +3,24 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll } from 'vitest'
 import { startCostWorker } from '../../services/cost-worker/worker.ts'
-import { noReferences } from '../../services/domain/reference.ts'
+import { noReferenceIds } from '../../services/domain/reference.ts'
 import { operatorAuthenticator } from '../../services/platform/authenticate.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { rowOfRecord } from '../../services/platform/clickhouse/meter-cost-reads.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { listen } from '../../services/platform/http/listen.ts'
 import { type Codec, openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import type { Log } from '../../services/platform/log/log.ts'
 import type { AcceptedRecord } from '../../services/platform/log/messages.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { createMetrics } from '../../services/platform/metrics.ts'
 import type { Tenant } from '../../services/platform/postgres/transaction.ts'
-import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { pricingCache } from '../../services/platform/pricing-book.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { wrongKey } from '../../services/platform/verify-key.ts'
@@ -43,17 +43,17 @@ export let clickHouse: ClickHouse
 export let tenant: Tenant
 export let createMissing: () => Promise<void>
 
-export type Letter = { readonly id: string; readonly code: string; readonly lane: number; readonly position: number | null }
+export type DeadLetter = { readonly id: string; readonly code: string; readonly lane: number; readonly position: number | null }
 
-export const run = (...words: readonly string[]) => runCommand(words, { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_OPERATOR_KEY: operatorKey })
+export const run = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_OPERATOR_KEY: operatorKey })
 
-export const json = async <T>(...words: readonly string[]): Promise<T> => {
-  const { code, out, err } = await run('dead-letters', ...words, '--base-url', baseUrl, '--json')
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${err}`)
+export const json = async <T>(...args: readonly string[]): Promise<T> => {
+  const { code, out, err } = await run('dead-letters', ...args, '--base-url', baseUrl, '--json')
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`)
   return JSON.parse(out) as T
 }
 
-export const listed = async (...words: readonly string[]) => (await json<{ readonly data: readonly Letter[] }>('list', ...words)).data
+export const listed = async (...args: readonly string[]) => (await json<{ readonly data: readonly DeadLetter[] }>('list', ...args)).data
 
 export const recordAt = (locationId: string, number: number): AcceptedRecord => ({
   ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
@@ -63,14 +63,14 @@ export const recordAt = (locationId: string, number: number): AcceptedRecord => 
 
 /** Append a chunk to the lane of a location that is in no registry. */
 export const append = (value: Buffer, headers: Readonly<Record<string, string>>) =>
-  log.append(topic, partitionOf(laneKey(tenant.accountId, missing), log.partitions(topic)), {
-    key: laneKey(tenant.accountId, missing),
+  log.append(topic, partitionOf(partitionKey(tenant.accountId, missing), log.partitions(topic)), {
+    key: partitionKey(tenant.accountId, missing),
     value,
     headers,
   })
 
 export const chunkOf = (...records: readonly AcceptedRecord[]) =>
-  codec.encodeLane({ kind: 'records', parts: [{ ...tenant, batchId: null, receivedAt: start, records }] })
+  codec.encodeMeterMessage({ kind: 'records', parts: [{ ...tenant, batchId: null, receivedAt: start, records }] })
 
 export const rowOf = (number: number) => rowOfRecord(clickHouse, tenant, hexId('', number))
 
@@ -81,15 +81,15 @@ export const useDeadLetters = (): void => {
     const { database } = stack.use(await openTestDatabase())
     tenant = (await makeTenants(database)).live
     for (const name of ['log', 'clickhouse']) mkdirSync(join(folder, name))
-    log = stack.adopt(await openLmdbLog({ folder: join(folder, 'log'), now: presentInstant }), one => one.close())
+    log = stack.adopt(await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant }), one => one.close())
     clickHouse = stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
     await applySchemas(clickHouse, schemaFiles())
     codec = await openCodec(localSchemaIds())
     const logger = createLogger('error')
     logger.level = 'silent'
-    const pricing = pricingBook(database, timeZone)
-    const means = { log, codec, clickHouse, database, pricing, metrics: createMetrics(), logger, at: presentInstant }
-    stack.use(await startCostWorker({ ...means, costAgain: async () => undefined, failing: { share: 1, least: 1 } }))
+    const pricing = pricingCache(database, timeZone)
+    const dependencies = { log, codec, clickHouse, database, pricing, metrics: createMetrics(), logger, at: currentInstant }
+    stack.use(await startCostWorker({ ...dependencies, requestRecosts: async () => undefined, failing: { share: 1, minLocations: 1 } }))
     createMissing = async () => {
       const { locationId } = await makeObjects({ database }, tenant, 'found again')
       await sql`update locations set id = ${missing} where id = ${locationId}`.execute(database.operator)
@@ -97,15 +97,15 @@ export const useDeadLetters = (): void => {
     const ports = {
       authenticate: async () => ({
         ok: true as const,
-        value: { ...tenant, keyId: 'key', scope: 'all' as const, defaultLayout: 'current' as const },
+        value: { ...tenant, keyId: 'key', scope: 'all' as const, defaultApiVersion: 'current' as const },
       }),
       verifyKey: async () => wrongKey,
       authenticateOperator: operatorAuthenticator(operatorKey),
-      findReferences: async () => noReferences,
+      findReferences: async () => noReferenceIds,
       idempotency: { begin: async () => ({ state: 'new' as const }), finish: async () => undefined, abandon: async () => undefined },
-      at: presentInstant,
+      now: currentInstant,
       elapsed: () => performance.now(),
-      mintRequestId: () => 'req_test',
+      newRequestId: () => 'req_test',
       log: logger,
       observe: () => undefined,
     }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { newState } from '../../services/domain/connect/session.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
-import { mint } from '../../services/platform/mint.ts'
+import { newConnectState } from '../../services/domain/connect/session.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
+import { newId } from '../../services/platform/mint.ts'
 import { appendAudit } from '../../services/platform/postgres/audit-log.ts'
-import { createSession, reportTariff, type StoredSession } from '../../services/platform/postgres/connect-sessions.ts'
+import { createConnectSession, reportTariff, type StoredSession } from '../../services/platform/postgres/connect-sessions.ts'
 import { createCustomer } from '../../services/platform/postgres/customers.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { createDevice } from '../../services/platform/postgres/devices.ts'
@@ -16,7 +16,7 @@ import { createTariff } from '../../services/platform/postgres/tariffs.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft } from './drafts.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 /** A person's objects, with all the traces that they leave; every text that is typed has `name` in it, and ids are random. */
 export type Person = {
@@ -35,7 +35,7 @@ const must = <T>(result: { readonly ok: true; readonly value: T } | { readonly o
 /** Make a person of a tenant, whose rows stand in every table that may name one. */
 export const makePerson = (database: Database, tenant: Tenant, name: string): Promise<Person> =>
   withTenant(database, tenant, async transaction => {
-    const at = presentInstant() - hour
+    const at = currentInstant() - hourMs
     const metadata = { note: `${name} wrote this` }
     const customer = (await createCustomer(transaction, { referenceId: `customer ${name}`, metadata }, at)).id
     const { postalAddress } = locationDraft()
@@ -43,7 +43,7 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const address = postalAddress === null ? null : { ...postalAddress, address_line1: `Street of ${name}` }
     const location = must(await createLocation(transaction, { ...draft, postalAddress: address }, at)).id
     const device = (await createDevice(transaction, { referenceId: `device ${name}`, metadata }, at)).id
-    const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hour }
+    const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
     const tariff = must(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
     const sessions = await leaveConnect(transaction, { customer, location, device, tariff, sessions: [] }, name, at)
     await leaveTraces(transaction, { customer, location, device, tariff, sessions }, name, at)
@@ -66,7 +66,7 @@ const leaveConnect = async (transaction: TenantTransaction, person: Person, name
     { request: { ...request, locationReferenceId: `location ${name}` } },
   ]
   const provider = { id: null, displayName: `Works of ${name}`, logoUrl: null, loginUrl: null, hasLibrary: false }
-  const state = { ...newState, name: `Contract of ${name}`, address: { address_line1: `Street of ${name}` }, provider }
+  const state = { ...newConnectState, name: `Contract of ${name}`, address: { address_line1: `Street of ${name}` }, provider }
   const config = {
     ...({ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY' } as const),
     ...{ disconnect: false, edit: false, capturesAdvanced: false, capturesName: true, capturesTerm: false },
@@ -75,12 +75,12 @@ const leaveConnect = async (transaction: TenantTransaction, person: Person, name
   for (const [index, form] of forms.entries()) {
     const id = `${index} ${randomUUID()}`
     const open = { customerId: null, locationId: null, tariffId: null, savedPrint: null, replaced: [], completeAction: null }
-    const dates = { completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hour }
+    const dates = { completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hourMs }
     const session = {
       accountId,
       liveMode,
       id,
-      sessionId: mint('connectSessionName', at),
+      sessionId: newId('connectSessionName', at),
       keyId: 'key',
       config,
       request,
@@ -89,12 +89,12 @@ const leaveConnect = async (transaction: TenantTransaction, person: Person, name
       ...dates,
       ...form,
     }
-    await createSession(transaction, session)
+    await createConnectSession(transaction, session)
     const credentials = {
       ...{ accountId, liveMode, id: randomUUID(), sessionId: id, providerId: 'prv_test', sealed: 'sealed' },
       ...({ referenceId: `login ${name}`, direction: 'IMPORT', type: 'COMMODITY' } as const),
       ...{ consentedAt: null, locationId: null, tariffId: null },
-      ...{ fetchedAt: null, failingSince: null, failureToldAt: null, dueAt: null, createdAt: at },
+      ...{ fetchedAt: null, failingSince: null, failureReportedAt: null, dueAt: null, createdAt: at },
     }
     await putCredentials(transaction, credentials)
     await reportTariff(transaction, { sessionId: id, locationId: null, tariffId: null, providerName: `Works of ${name}` }, at)

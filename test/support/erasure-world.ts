@@ -1,4 +1,4 @@
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createCustomer } from '../../services/platform/postgres/customers.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { createDevice } from '../../services/platform/postgres/devices.ts'
@@ -16,9 +16,9 @@ const value = <T>(
 }
 
 /** A customer with a home that has a tariff, another location, and a device that is metered at both. */
-export const makeErasureWorld = (database: Database, tenant: Tenant) =>
+export const createErasureFixture = (database: Database, tenant: Tenant) =>
   withTenant(database, tenant, async transaction => {
-    const at = presentInstant()
+    const at = currentInstant()
     const customer = (await createCustomer(transaction, { referenceId: 'someone', metadata: {} }, at)).id
     const home = value(await createLocation(transaction, locationDraft({ customerId: customer, referenceId: 'home' }), at)).id
     const other = value(await createLocation(transaction, locationDraft({ referenceId: 'other' }), at)).id

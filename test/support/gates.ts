@@ -1,6 +1,6 @@
 import type { ClickHouse, NativeRows } from '../../services/platform/clickhouse/clickhouse.ts'
-import type { Lane, Log, TopicName } from '../../services/platform/log/log.ts'
-import type { HeldPricing, PricingBook } from '../../services/platform/pricing-book.ts'
+import type { Assignment, Log, TopicName } from '../../services/platform/log/log.ts'
+import type { CachedPricing, PricingCache } from '../../services/platform/pricing-book.ts'
 
 /** What stands in for a call; `go` makes the call itself, whenever and as often as it is wanted. */
 export type Gate<Call> = (call: Call, go: () => Promise<void>) => Promise<void>
@@ -12,7 +12,7 @@ export type Gate<Call> = (call: Call, go: () => Promise<void>) => Promise<void>
 export type Gates = {
   readonly unpriceable: Set<string>
   insert: Gate<NativeRows> | null
-  commit: Gate<{ readonly lane: Lane; readonly next: number }> | null
+  commit: Gate<{ readonly assignment: Assignment; readonly next: number }> | null
   append: Gate<{ readonly topic: TopicName }> | null
   /** Prices of a step are looked up. */
   gather: Gate<{ readonly locationIds: readonly string[] }> | null
@@ -25,14 +25,14 @@ export const gatedClickHouse = (clickHouse: ClickHouse, gate: Gates): ClickHouse
   ...clickHouse,
   insert: rows => {
     // The engine takes the bytes as they are now: a call that is held must not see what the caller writes into them later.
-    const kept = { ...rows, bytes: Buffer.from(rows.bytes) }
-    return gate.insert === null ? clickHouse.insert(rows) : gate.insert(rows, () => clickHouse.insert(kept))
+    const copy = { ...rows, bytes: Buffer.from(rows.bytes) }
+    return gate.insert === null ? clickHouse.insert(rows) : gate.insert(rows, () => clickHouse.insert(copy))
   },
 })
 
-const gatedLane = (lane: Lane, gate: Gates): Lane => ({
-  ...lane,
-  commit: next => (gate.commit === null ? lane.commit(next) : gate.commit({ lane, next }, () => lane.commit(next))),
+const gatedAssignment = (assignment: Assignment, gate: Gates): Assignment => ({
+  ...assignment,
+  commit: next => (gate.commit === null ? assignment.commit(next) : gate.commit({ assignment, next }, () => assignment.commit(next))),
 })
 
 /** The log with the commits of its readers, and what they append, behind a gate. */
@@ -47,30 +47,33 @@ export const gatedLog = (log: Log, gate: Gates): Log => ({
     if (offset < 0) throw new Error('a gate let a message vanish')
     return offset
   },
-  subscribe: (topic, group, assigned) => log.subscribe(topic, group, lane => assigned(gatedLane(lane, gate))),
+  subscribe: (topic, group, assigned) => log.subscribe(topic, group, assignment => assigned(gatedAssignment(assignment, gate))),
 })
 
-const spoilt = (held: HeldPricing): HeldPricing => {
-  const { snapshot } = held
-  const spoil = (prices: HeldPricing['snapshot']['directions']['IMPORT']) => ({
+const withBrokenPrices = (cachedPricing: CachedPricing): CachedPricing => {
+  const { snapshot } = cachedPricing
+  const breakPrices = (prices: CachedPricing['snapshot']['directions']['IMPORT']) => ({
     ...prices,
-    get eras(): never {
+    get pricePeriods(): never {
       throw new TypeError('the prices of the location are broken')
     },
   })
   const { IMPORT, EXPORT, LOCAL } = snapshot.directions
-  return { ...held, snapshot: { ...snapshot, directions: { IMPORT: spoil(IMPORT), EXPORT: spoil(EXPORT), LOCAL: spoil(LOCAL) } } }
+  return {
+    ...cachedPricing,
+    snapshot: { ...snapshot, directions: { IMPORT: breakPrices(IMPORT), EXPORT: breakPrices(EXPORT), LOCAL: breakPrices(LOCAL) } },
+  }
 }
 
 /** The book with the prices of some locations broken. */
-export const gatedPricing = (book: PricingBook, gate: Gates): PricingBook => {
+export const gatedPricing = (cache: PricingCache, gate: Gates): PricingCache => {
   const { unpriceable } = gate
   const gather =
-    (of: PricingBook['gather']): PricingBook['gather'] =>
-    async asks => {
-      await gate.gather?.({ locationIds: asks.map(({ locationId }) => locationId) }, async () => undefined)
-      const found = await of(asks)
-      return new Map([...found].map(([id, held]) => [id, unpriceable.has(id) ? spoilt(held) : held]))
+    (of: PricingCache['gather']): PricingCache['gather'] =>
+    async requests => {
+      await gate.gather?.({ locationIds: requests.map(({ locationId }) => locationId) }, async () => undefined)
+      const found = await of(requests)
+      return new Map([...found].map(([id, cachedPricing]) => [id, unpriceable.has(id) ? withBrokenPrices(cachedPricing) : cachedPricing]))
     }
-  return { ...book, gather: gather(book.gather), gatherNewest: gather(book.gatherNewest) }
+  return { ...cache, gather: gather(cache.gather), gatherNewest: gather(cache.gatherNewest) }
 }

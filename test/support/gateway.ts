@@ -2,26 +2,26 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hono } from 'hono'
-import { lanePressure } from '../../services/ingest-gateway/lane-pressure.ts'
+import { partitionBacklog } from '../../services/ingest-gateway/lane-pressure.ts'
 import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { type ChunkHeaders, fromHeaders } from '../../services/platform/log/chunk-headers.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import type { Lane, Log, TopicSettings } from '../../services/platform/log/log.ts'
-import type { AcceptedRecord, LaneMessage, RecordPart, Submission } from '../../services/platform/log/messages.ts'
+import type { Assignment, Log, TopicSettings } from '../../services/platform/log/log.ts'
+import type { AcceptedRecord, MeterMessage, RecordPart, Submission } from '../../services/platform/log/messages.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { openDatabase } from '../../services/platform/postgres/database.ts'
 import { createDevice } from '../../services/platform/postgres/devices.ts'
 import { createLocation } from '../../services/platform/postgres/locations.ts'
 import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { type Tenant, withTenant } from '../../services/platform/postgres/transaction.ts'
-import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { pricingCache } from '../../services/platform/pricing-book.ts'
 import { referenceChanges } from '../../services/platform/reference-changes.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { wrongKey } from '../../services/platform/verify-key.ts'
@@ -33,7 +33,7 @@ import { severablePostgres } from './severable-postgres.ts'
 const topic = 'meter.records.v1'
 
 /** A message of a lane as it stands in the log. */
-export type Written = { readonly lane: number; readonly headers: ChunkHeaders; readonly message: LaneMessage }
+export type AppendedMessage = { readonly partition: number; readonly headers: ChunkHeaders; readonly message: MeterMessage }
 
 /** The gateway over real stores; the token of a call is its account and mode. A process has one engine: a second gateway shares it. */
 export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?: ClickHouse) => {
@@ -44,14 +44,14 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-gateway-')), path => rmSync(path, { recursive: true }))
   const log: Log = await openLmdbLog({
     folder: join(folder, 'log'),
-    now: presentInstant,
+    now: currentInstant,
     topics: { [topic]: { partitions: 4, ...settings } },
   })
   stack.defer(() => log.close())
   const clickHouse = shared ?? stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
   if (shared === undefined) await applySchemas(clickHouse, schemaFiles())
   const codec = await openCodec(localSchemaIds())
-  const pricing = pricingBook(database, timeZone)
+  const pricing = pricingCache(database, timeZone)
   const counted = { accepted: 0, refused: 0, bytes: 0 }
   const counts = {
     accepted: (_: number, records: number) => {
@@ -66,11 +66,11 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   }
   const stores = { database, log, codec, clickHouse, pricing }
   const changes = referenceChanges()
-  const { takes, look } = lanePressure(log)
+  const { accepts: takes, refresh: look } = partitionBacklog(log)
   const operations = ingestGatewayOperations({
     ...stores,
     referenceChanges: changes,
-    takes,
+    accepts: takes,
     secret: 'a secret of the installation',
     generation: () => 3,
     counts,
@@ -78,15 +78,15 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   const app = createApp(operations, [], {
     authenticate: async token => {
       const [accountId = '', mode] = token.split('/')
-      return { ok: true, value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultLayout: 'current' } }
+      return { ok: true, value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultApiVersion: 'current' } }
     },
     verifyKey: async () => wrongKey,
     authenticateOperator: () => null,
     findReferences: referenceFinder(database),
     idempotency: idempotencyKeys(database),
-    at: presentInstant,
+    now: currentInstant,
     elapsed: () => performance.now(),
-    mintRequestId: () => 'req_test',
+    newRequestId: () => 'req_test',
     log: { warn: () => undefined, error: fields => void faults.push(fields) },
     observe: () => undefined,
   })
@@ -102,39 +102,39 @@ export const callAs = (app: Hono, { accountId, liveMode }: Tenant): Call =>
 /** Make a location and a device of a tenant. */
 export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Tenant, reference: string) =>
   withTenant(database, tenant, async transaction => {
-    const location = await createLocation(transaction, locationDraft({ referenceId: reference }), presentInstant())
+    const location = await createLocation(transaction, locationDraft({ referenceId: reference }), currentInstant())
     if (!location.ok) throw new Error(location.refusal.message)
-    const device = await createDevice(transaction, { referenceId: reference, metadata: {} }, presentInstant())
+    const device = await createDevice(transaction, { referenceId: reference, metadata: {} }, currentInstant())
     return { locationId: location.value.id, deviceId: device.id }
   })
 
 /** Read all that the lanes hold by now; one call for a log. */
-export const readLanes = async ({ log, codec }: Pick<Gateway, 'log' | 'codec'>): Promise<readonly Written[]> => {
-  const lanes: Lane[] = []
+export const readPartitions = async ({ log, codec }: Pick<Gateway, 'log' | 'codec'>): Promise<readonly AppendedMessage[]> => {
+  const assignments: Assignment[] = []
   const reader = `test-${crypto.randomUUID()}`
-  const subscription = await log.subscribe(topic, reader, lane => void lanes.push(lane))
-  const written: Written[] = []
-  for (const lane of lanes) {
-    const { end } = await log.lag(topic, lane.partition, reader)
+  const subscription = await log.subscribe(topic, reader, partition => void assignments.push(partition))
+  const appended: AppendedMessage[] = []
+  for (const partition of assignments) {
+    const { end } = await log.lag(topic, partition.partition, reader)
     for (let next = 0; next < end; ) {
-      for (const { offset, headers, value } of await lane.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
-        written.push({ lane: lane.partition, headers: fromHeaders(headers), message: await codec.decodeLane(value) })
+      for (const { offset, headers, value } of await partition.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
+        appended.push({ partition: partition.partition, headers: fromHeaders(headers), message: await codec.decodeMeterMessage(value) })
         next = offset + 1
       }
     }
   }
   await subscription.close()
-  return written
+  return appended
 }
 
 /** The parts of records that one submission left in the lanes. */
-export const partsOf = (written: readonly Written[], batchId: string | null): readonly RecordPart[] =>
-  written.flatMap(({ message }) => (message.kind === 'records' ? message.parts.filter(part => part.batchId === batchId) : []))
+export const partsOf = (appended: readonly AppendedMessage[], batchId: string | null): readonly RecordPart[] =>
+  appended.flatMap(({ message }) => (message.kind === 'records' ? message.parts.filter(part => part.batchId === batchId) : []))
 
-export const recordsOf = (written: readonly Written[], batchId: string | null): readonly AcceptedRecord[] =>
-  partsOf(written, batchId)
+export const recordsOf = (appended: readonly AppendedMessage[], batchId: string | null): readonly AcceptedRecord[] =>
+  partsOf(appended, batchId)
     .flatMap(part => part.records)
     .toSorted((a, b) => a.recordNumber - b.recordNumber)
 
-export const headersOf = (written: readonly Written[], batchId: string): readonly Submission[] =>
-  written.flatMap(({ message }) => (message.kind === 'submission' && message.batchId === batchId ? [message] : []))
+export const headersOf = (appended: readonly AppendedMessage[], batchId: string): readonly Submission[] =>
+  appended.flatMap(({ message }) => (message.kind === 'submission' && message.batchId === batchId ? [message] : []))

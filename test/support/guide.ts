@@ -1,9 +1,9 @@
 import { costRecord, type RecordCost } from '../../services/domain/cost/cost-record.ts'
 import type { Energy } from '../../services/domain/quantity.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { PricingInput } from '../../services/domain/tariff/tariff.ts'
-import { countMoves } from './count-moves.ts'
+import { countChanges } from './count-moves.ts'
 import { decimal } from './ledger/exact-decimal.ts'
 import { kwh, record } from './oracle/tables.ts'
 
@@ -12,11 +12,11 @@ export type Reading = readonly [start: string, end: string, kwh: number]
 
 /** Price readings at a location one after the other: each finds the tiers as the ones before it left them. */
 export const priced = (home: PricingInput, ...readings: readonly Reading[]): RecordCost[] => {
-  const snapshot = compileSnapshot(home, pricingPool())
+  const snapshot = compileSnapshot(home, createPricingPool())
   const counted = new Map<number, Energy>()
   return readings.map(([start, end, energy], index) => {
     const cost = costRecord(snapshot, record(`record ${index}`, start, end, kwh(energy)).record, counted)
-    countMoves(counted, cost.moves)
+    countChanges(counted, cost.accumulatorChanges)
     return cost
   })
 }

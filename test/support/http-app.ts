@@ -4,19 +4,19 @@ import { scaledNumber } from '../../services/contract/exact-number.ts'
 import { fields, integer, optional, text, word } from '../../services/contract/field.ts'
 import { type Caller, defineOperation, sameRoute } from '../../services/contract/operation.ts'
 import { flag, instantParameter, parameters } from '../../services/contract/parameter.ts'
-import { noReferences } from '../../services/domain/reference.ts'
+import { noReferenceIds } from '../../services/domain/reference.ts'
 import { accepted, refused } from '../../services/domain/refusal.ts'
 import { Failure } from '../../services/platform/failure.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import {
   type Binding,
   bind,
-  type Claimed,
+  type ClaimResult,
   defaultLimits,
   type IdempotencyStore,
   type Limits,
-  type Page,
   type Ports,
+  type StaticRoute,
 } from '../../services/platform/http/binding.ts'
 import { wrongKey } from '../../services/platform/verify-key.ts'
 
@@ -75,10 +75,10 @@ export const flow = defineOperation({
   anyMediaType: true,
   cors: true,
 })
-export const trouble = defineOperation({ ...base, id: 'trouble_make', access: 'read', routes: sameRoute('GET', '/trouble/{id}') })
+export const failing = defineOperation({ ...base, id: 'trouble_make', access: 'read', routes: sameRoute('GET', '/trouble/{id}') })
 export const operators = defineOperation({ ...base, id: 'source_delete', operator: true, routes: sameRoute('DELETE', '/sources/{id}') })
 
-const makeTrouble = async (id: string, waiting: string[]) => {
+const failWith = async (id: string, waiting: string[]) => {
   if (id === 'away') throw new Failure('store_away', 'SECRET host unreachable', { retriable: true })
   if (id === 'slow') {
     waiting.push(id)
@@ -95,33 +95,44 @@ const bindings = (created: unknown[], waiting: string[]): readonly Binding[] => 
       await new Promise(resolve => setTimeout(resolve, 300))
     }
     if (request.query.non_persistent !== true) created.push(request.body)
-    return accepted({ number: created.length, layout: request.layout, ...request.query, ...request.body, exact: scaledNumber(1n, 9) })
+    return accepted({
+      number: created.length,
+      apiVersion: request.apiVersion,
+      ...request.query,
+      ...request.body,
+      exact: scaledNumber(1n, 9),
+    })
   }),
   bind(
     retrieve,
     async ({ id }) =>
       id === 'none' ? refused('not_found', 'There is no thing with this id') : accepted({ id, filler: 'x'.repeat(2_000) }),
-    (_, layout) => (layout === 'current' ? 'id\n1\n' : 'earlier_id\n1\n'),
+    (_, apiVersion) => (apiVersion === 'current' ? 'id\n1\n' : 'earlier_id\n1\n'),
   ),
   bind(remove, async () => accepted({ message: 'Accepted' })),
-  bind(price, async ({ id, layout, body }) => accepted({ id, layout, ...body })),
+  bind(price, async ({ id, apiVersion, body }) => accepted({ id, layout: apiVersion, ...body })),
   bind(submit, async ({ body }) => accepted({ length: body.bytes.length, mediaType: body.mediaType })),
   bind(login, async ({ caller: { keyId } }) => accepted({ bearer_token: 'all', key: keyId })),
   bind(flow, async ({ body }) =>
     body.bytes.length > 0
       ? accepted({ route: 'next' })
-      : { ...refused('body_invalid', 'Send a route'), context: 'connect.session_start', connectToken: 'cot_1', layout: 'earlier' as const },
+      : {
+          ...refused('body_invalid', 'Send a route'),
+          context: 'connect.session_start',
+          connectToken: 'cot_1',
+          apiVersion: 'earlier' as const,
+        },
   ),
-  bind(trouble, ({ id }) => makeTrouble(id, waiting)),
+  bind(failing, ({ id }) => failWith(id, waiting)),
   bind(operators, async ({ caller }) => accepted({ by: caller.scope })),
 ]
 
-const caller = (scope: Caller['scope'], defaultLayout: Caller['defaultLayout'] = 'current'): Caller => ({
+const caller = (scope: Caller['scope'], defaultApiVersion: Caller['defaultApiVersion'] = 'current'): Caller => ({
   accountId: 'acc_1',
   liveMode: false,
   keyId: 'key_1',
   scope,
-  defaultLayout,
+  defaultApiVersion,
 })
 
 /** Tokens are the names of what they may do. */
@@ -146,22 +157,22 @@ const keys: Readonly<Record<string, Caller>> = {
 
 /** Answers by key in a map: the port's rules, for tests of what stands before it. */
 export const keysInMemory = (): IdempotencyStore => {
-  const kept = new Map<string, { fingerprint: string; claimed: Claimed }>()
+  const stored = new Map<string, { fingerprint: string; claimed: ClaimResult }>()
   const nameOf = ({ accountId, liveMode, key }: { accountId: string; liveMode: boolean; key: string }) => `${accountId} ${liveMode} ${key}`
   return {
     begin: async claim => {
-      const held = kept.get(nameOf(claim))
-      if (held === undefined) {
-        kept.set(nameOf(claim), { fingerprint: claim.fingerprint, claimed: { state: 'running' } })
+      const storedClaim = stored.get(nameOf(claim))
+      if (storedClaim === undefined) {
+        stored.set(nameOf(claim), { fingerprint: claim.fingerprint, claimed: { state: 'running' } })
         return { state: 'new' }
       }
-      return held.fingerprint === claim.fingerprint ? held.claimed : { state: 'mismatch' }
+      return storedClaim.fingerprint === claim.fingerprint ? storedClaim.claimed : { state: 'mismatch' }
     },
     finish: async (claim, kept_) => {
-      kept.set(nameOf(claim), { fingerprint: claim.fingerprint, claimed: { state: 'done', answer: kept_ } })
+      stored.set(nameOf(claim), { fingerprint: claim.fingerprint, claimed: { state: 'done', answer: kept_ } })
     },
     abandon: async claim => {
-      kept.delete(nameOf(claim))
+      stored.delete(nameOf(claim))
     },
   }
 }
@@ -177,7 +188,7 @@ export type TestApp = {
   readonly observed: readonly { readonly operation: string; readonly status: number }[]
 }
 
-const pages: readonly Page[] = [
+const pages: readonly StaticRoute[] = [
   { path: '/health/live', read: async () => ({ status: 200, mediaType: 'application/json', body: '{}' }) },
   {
     path: '/docs/*',
@@ -194,7 +205,7 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
   const waiting: string[] = []
   const logged: object[] = []
   const observed: { operation: string; status: number }[] = []
-  let minted = 0
+  let requestCount = 0
   const ports: Ports = {
     authenticate: async token => {
       const known = callers[token]
@@ -206,11 +217,11 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
       return known === undefined || (accountId !== null && accountId !== known.accountId) ? wrongKey : accepted(known)
     },
     authenticateOperator: key => (key === 'operator-secret' ? caller('operator') : null),
-    findReferences: async () => noReferences,
+    findReferences: async () => noReferenceIds,
     idempotency: keysInMemory(),
-    at: () => 1_757_844_000_000,
+    now: () => 1_757_844_000_000,
     elapsed: () => performance.now(),
-    mintRequestId: () => `req_${++minted}`,
+    newRequestId: () => `req_${++requestCount}`,
     log: { warn: fields_ => logged.push(fields_), error: fields_ => logged.push(fields_) },
     observe: observation => observed.push(observation),
     ...changed,

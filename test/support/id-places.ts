@@ -2,7 +2,7 @@ import type { JsonSchema } from './json-schema.ts'
 import type { DocumentedOperation } from './openapi.ts'
 
 /** Where an operation takes an id: a path or query parameter, or a member of the body (`0` is the first element of a list). */
-export type IdPlace =
+export type IdPath =
   | { readonly in: 'path' | 'query'; readonly name: string; readonly prefix: string }
   | { readonly in: 'body'; readonly path: readonly (string | number)[]; readonly prefix: string }
 
@@ -23,7 +23,7 @@ const alternatives = (schema: JsonSchema): readonly JsonSchema[] =>
   Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema).flatMap(alternatives) : [schema]
 
 /** Members of a body that hold ids; those that only the server sets are no place to give one. */
-const inBody = (schema: JsonSchema, path: readonly (string | number)[] = []): readonly IdPlace[] => {
+const inBody = (schema: JsonSchema, path: readonly (string | number)[] = []): readonly IdPath[] => {
   if (schema['readOnly'] === true) return []
   const prefix = prefixIn(examplesOf(schema))
   if (prefix !== undefined) return [{ in: 'body', path, prefix }]
@@ -48,8 +48,8 @@ const cursors = ['starting_after', 'ending_before']
  * List the places of an operation that take an id.
  * Throws for a parameter whose name says that it takes one while nothing tells of which kind.
  */
-export const idPlacesOf = (operation: DocumentedOperation): readonly IdPlace[] => {
-  const inParameters = operation.parameters.flatMap((parameter): readonly IdPlace[] => {
+export const idPathsOf = (operation: DocumentedOperation): readonly IdPath[] => {
+  const inParameters = operation.parameters.flatMap((parameter): readonly IdPath[] => {
     const { name, example } = parameter
     if (cursors.includes(name)) {
       const prefix = cursorPrefix(operation)

@@ -25,9 +25,9 @@ const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d
 const sized = (value: unknown, schema: JsonSchema): string | null => {
   const size = typeof value === 'string' ? [...value].length : Array.isArray(value) ? value.length : null
   if (size === null) return null
-  const [least, most] = typeof value === 'string' ? [schema['minLength'], schema['maxLength']] : [schema['minItems'], schema['maxItems']]
-  if (typeof least === 'number' && size < least) return `has size ${size}, less than ${least}`
-  return typeof most === 'number' && size > most ? `has size ${size}, more than ${most}` : null
+  const [min, max] = typeof value === 'string' ? [schema['minLength'], schema['maxLength']] : [schema['minItems'], schema['maxItems']]
+  if (typeof min === 'number' && size < min) return `has size ${size}, less than ${min}`
+  return typeof max === 'number' && size > max ? `has size ${size}, more than ${max}` : null
 }
 
 const ranged = (value: unknown, schema: JsonSchema): string | null => {

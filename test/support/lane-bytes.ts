@@ -1,29 +1,29 @@
 import { recordIdDigits } from '../../services/ingest-gateway/record-id.ts'
 import { type ChunkBatch, toHeaders } from '../../services/platform/log/chunk-headers.ts'
 import type { AcceptedRecord } from '../../services/platform/log/messages.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { hexId } from '../suites/cost-rows.ts'
-import type { LaneWorld } from './lane-world.ts'
+import type { PartitionFixture } from './lane-world.ts'
 
 const topic = 'meter.records.v1'
 
-type Lanes = Pick<LaneWorld, 'log' | 'tenant'>
+type RecordLog = Pick<PartitionFixture, 'log' | 'tenant'>
 
-export const laneOf = ({ log, tenant }: Lanes, locationId: string): number =>
-  partitionOf(laneKey(tenant.accountId, locationId), log.partitions(topic))
+export const partitionOfLocation = ({ log, tenant }: RecordLog, locationId: string): number =>
+  partitionOf(partitionKey(tenant.accountId, locationId), log.partitions(topic))
 
 /** Ids of locations that no registry knows, all in one lane. */
-export const strangersIn = (world: Lanes, lane: number, count: number): readonly string[] => {
+export const unknownLocationsIn = (fixture: RecordLog, partition: number, count: number): readonly string[] => {
   const ids: string[] = []
   for (let number = 1; ids.length < count; number += 1) {
     const id = hexId('loc_', 0xbad0000 + number)
-    if (laneOf(world, id) === lane) ids.push(id)
+    if (partitionOfLocation(fixture, id) === partition) ids.push(id)
   }
   return ids
 }
 
 /** An hour of import at a location, as the gateway would have accepted it. */
-export const acceptedRecord = ({ tenant }: Lanes, locationId: string, more: Partial<AcceptedRecord> = {}): AcceptedRecord => {
+export const acceptedRecord = ({ tenant }: RecordLog, locationId: string, more: Partial<AcceptedRecord> = {}): AcceptedRecord => {
   const start = more.start ?? Date.parse('2025-06-02T10:00:00Z')
   const record = {
     ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const },
@@ -37,19 +37,23 @@ export const acceptedRecord = ({ tenant }: Lanes, locationId: string, more: Part
 let chunks = 0
 
 /** Append bytes to the lane of a location with the headers of a chunk; gives their offset. */
-export const layBytes = (
-  { log, tenant }: Lanes,
+export const appendBytes = (
+  { log, tenant }: RecordLog,
   locationId: string,
   value: Buffer,
   batches: readonly ChunkBatch[] = [],
 ): Promise<number> => {
   chunks += 1
   const headers = toHeaders({ generation: 1, chunkId: `laid ${chunks}`, batches })
-  return log.append(topic, laneOf({ log, tenant }, locationId), { key: laneKey(tenant.accountId, locationId), value, headers })
+  return log.append(topic, partitionOfLocation({ log, tenant }, locationId), {
+    key: partitionKey(tenant.accountId, locationId),
+    value,
+    headers,
+  })
 }
 
 /** Append records to the lane of a location, past the gateway's checks. */
-export const layRecords = (world: LaneWorld, locationId: string, records: readonly AcceptedRecord[]): Promise<number> => {
-  const part = { ...world.tenant, batchId: null, receivedAt: Date.now(), records }
-  return layBytes(world, locationId, world.codec.encodeLane({ kind: 'records', parts: [part] }))
+export const appendRecords = (fixture: PartitionFixture, locationId: string, records: readonly AcceptedRecord[]): Promise<number> => {
+  const part = { ...fixture.tenant, batchId: null, receivedAt: Date.now(), records }
+  return appendBytes(fixture, locationId, fixture.codec.encodeMeterMessage({ kind: 'records', parts: [part] }))
 }

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SliceBounds } from '../../services/cost-worker/settle-slices.ts'
-import type { SlowBounds } from '../../services/cost-worker/slow-work.ts'
-import type { LoadBounds } from '../../services/cost-worker/step-load.ts'
+import type { RowRangeLimits } from '../../services/cost-worker/settle-slices.ts'
+import type { SlowWorkLimits } from '../../services/cost-worker/slow-work.ts'
+import type { LoadLimits } from '../../services/cost-worker/step-load.ts'
 import { type CostWorker, startCostWorker } from '../../services/cost-worker/worker.ts'
 import { ingestGatewayOperations } from '../../services/ingest-gateway/operations.ts'
 import { authenticator, operatorAuthenticator } from '../../services/platform/authenticate.ts'
@@ -12,38 +12,38 @@ import { bearerTokens } from '../../services/platform/bearer-token.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { listen } from '../../services/platform/http/listen.ts'
-import { healthPages } from '../../services/platform/http/pages.ts'
+import { healthRoutes } from '../../services/platform/http/pages.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { type Codec, openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import type { Lane, Log } from '../../services/platform/log/log.ts'
+import type { Assignment, Log } from '../../services/platform/log/log.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { createMetrics, type Metrics } from '../../services/platform/metrics.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
 import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
-import { placeOf } from '../../services/platform/place/place.ts'
+import { geocode } from '../../services/platform/place/place.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
 import { referenceFinder } from '../../services/platform/postgres/references.ts'
-import { pricingBook } from '../../services/platform/pricing-book.ts'
+import { pricingCache } from '../../services/platform/pricing-book.ts'
 import { referenceChanges } from '../../services/platform/reference-changes.ts'
 import type { Sandbox } from '../../services/platform/sandbox-file.ts'
 import { type SlowBacklog, slowBacklog } from '../../services/platform/slow-backlog.ts'
 import { createLogger } from '../../services/platform/telemetry.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
-import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
+import { openWebhookHttpClient } from '../../services/platform/webhook-dialler/dialler.ts'
 import { openWorkThread } from '../../services/platform/work-thread/work-thread.ts'
 import { costOperations } from '../../services/query-service/costs/cost-operations.ts'
 import { meteringFacts } from '../../services/query-service/costs/metering-facts.ts'
 import { deadLetterOperations } from '../../services/query-service/lanes/dead-letters.ts'
 import { startErasureRelay } from '../../services/query-service/lanes/erasure-relay.ts'
-import { putRePrice } from '../../services/query-service/lanes/order-lanes.ts'
-import { startOrderRelay } from '../../services/query-service/lanes/order-relay.ts'
+import { appendReprice } from '../../services/query-service/lanes/order-lanes.ts'
+import { startRecostRelay } from '../../services/query-service/lanes/order-relay.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
 import { workThreadOptions } from '../../services/query-service/work/work-thread-options.ts'
 import { prepareSandbox } from '../../services/sandbox.ts'
@@ -68,12 +68,12 @@ type Stores = {
  * All roles on real stores in this process, called over HTTP, with a worker that the test starts and stops: what is sent while it is
  * away is one step of its next start. `gate` holds or fails calls of the worker at the stores; the stores beside it are free.
  */
-export const openLaneWorld = async () => {
+export const openPartitionFixture = async () => {
   const stack = new AsyncDisposableStack()
   const folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))
   for (const name of ['log', 'clickhouse']) mkdirSync(join(folder, name))
   const { database, address } = stack.use(await openTestDatabase())
-  const log = await openLmdbLog({ folder: join(folder, 'log'), now: presentInstant, topics: { [topic]: { partitions } } })
+  const log = await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant, topics: { [topic]: { partitions } } })
   stack.adopt(log, one => one.close())
   const clickHouse = stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
   await applySchemas(clickHouse, schemaFiles())
@@ -86,9 +86,9 @@ export const openLaneWorld = async () => {
   const clock = { aheadMs: 0 }
   const { sandbox } = await openHttp(stores, stack, {
     isWell: workers.isLive,
-    at: () => presentInstant() + clock.aheadMs,
+    at: () => currentInstant() + clock.aheadMs,
     dataFolder: folder,
-    takes: accountId => !backlog.isFull(accountId),
+    takes: accountId => !backlog.isLogFull(accountId),
   })
   return {
     ...stores,
@@ -103,29 +103,29 @@ export const openLaneWorld = async () => {
     client: await login(sandbox),
     /** Create another account and log in to its test mode. */
     makeAccount: async (): Promise<Client> => {
-      const draft = { displayName: 'Other', defaultLayout: 'current', requestsPerSecond: null } as const
-      const { id } = await createAccount(database.operator, draft, presentInstant())
+      const draft = { displayName: 'Other', defaultApiVersion: 'current', requestsPerSecond: null } as const
+      const { id } = await createAccount(database.operator, draft, currentInstant())
       const key = await createApiKey(
         database.operator,
         { accountId: id, liveMode: false },
         { scope: 'all', description: null },
         secret,
-        presentInstant(),
+        currentInstant(),
       )
       return login({ ...sandbox, account_id: id, test_key: key.secret })
     },
     tenant: { accountId: sandbox.account_id, liveMode: false },
-    settled: (limitMs?: number) => settled(log, limitMs),
+    waitUntilRead: (limitMs?: number) => waitUntilRead(log, limitMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }
 
-export type LaneWorld = Awaited<ReturnType<typeof openLaneWorld>> & { readonly client: Client }
+export type PartitionFixture = Awaited<ReturnType<typeof openPartitionFixture>> & { readonly client: Client }
 
 /** Wait until all that stands in the lanes is handled. */
-const settled = async (log: Log, limitMs = 60_000): Promise<void> => {
+const waitUntilRead = async (log: Log, limitMs = 60_000): Promise<void> => {
   for (const deadline = performance.now() + limitMs; ; await sleep(10)) {
-    const lags = await Promise.all(Array.from({ length: partitions }, (_, lane) => log.lag(topic, lane, 'cost-worker')))
+    const lags = await Promise.all(Array.from({ length: partitions }, (_, partition) => log.lag(topic, partition, 'cost-worker')))
     if (lags.every(({ committed, end }) => committed === end)) return
     if (performance.now() > deadline) throw new Error(`the lanes were not read within ${limitMs} ms: ${JSON.stringify(lags)}`)
   }
@@ -137,21 +137,21 @@ const quiet = () => {
   return logger
 }
 
-type StartMeans = {
+type StartOptions = {
   readonly at?: () => number
-  readonly slices?: SliceBounds
-  readonly load?: LoadBounds
-  readonly slow?: SlowBounds
-  readonly assign?: (lanes: readonly Lane[], go: () => void) => void
+  readonly slices?: RowRangeLimits
+  readonly load?: LoadLimits
+  readonly slow?: SlowWorkLimits
+  readonly assign?: (assignments: readonly Assignment[], go: () => void) => void
 }
 
 /** The log with lanes that are assigned when the test lets them be. */
-const heldLanes = (log: Log, assign: NonNullable<StartMeans['assign']>): Log => ({
+const withDelayedAssignments = (log: Log, assign: NonNullable<StartOptions['assign']>): Log => ({
   ...log,
   subscribe: async (name, group, assigned) => {
-    const lanes: Lane[] = []
-    const subscription = await log.subscribe(name, group, lane => void lanes.push(lane))
-    assign(lanes, () => lanes.forEach(assigned))
+    const assignments: Assignment[] = []
+    const subscription = await log.subscribe(name, group, lane => void assignments.push(lane))
+    assign(assignments, () => assignments.forEach(assigned))
     return subscription
   },
 })
@@ -159,7 +159,7 @@ const heldLanes = (log: Log, assign: NonNullable<StartMeans['assign']>): Log => 
 const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: SlowBacklog) => {
   let worker: CostWorker | undefined
   const { log, codec, database, clickHouse, metrics } = stores
-  const lanes = { log, codec, generation: () => 1 }
+  const recostLog = { log, codec, generation: () => 1 }
   const unbound = { locationRevision: null, sourceId: null, priceRevision: null }
   const gated = { ...stores, log: gatedLog(log, gate), clickHouse: gatedClickHouse(clickHouse, gate) }
   const stop = async (): Promise<void> => {
@@ -173,21 +173,23 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: Sl
      * what gives them to it, which else is done at once.
      */
     start: async (
-      failing = { share: 1, least: 1 },
-      { at = presentInstant, slices, load, slow, assign }: StartMeans = {},
+      failing = { share: 1, minLocations: 1 },
+      { at = currentInstant, slices, load, slow, assign }: StartOptions = {},
     ): Promise<void> => {
       worker = await startCostWorker({
         ...gated,
-        log: assign === undefined ? gated.log : heldLanes(gated.log, assign),
+        log: assign === undefined ? gated.log : withDelayedAssignments(gated.log, assign),
         metrics,
-        pricing: gatedPricing(pricingBook(database, timeZone), gate),
-        costAgain: async lost => {
-          await Promise.all(lost.map(({ locationId, ...one }) => putRePrice(lanes, { ...unbound, ...one, locationIds: [locationId] })))
+        pricing: gatedPricing(pricingCache(database, timeZone), gate),
+        requestRecosts: async lost => {
+          await Promise.all(
+            lost.map(({ locationId, ...one }) => appendReprice(recostLog, { ...unbound, ...one, locationIds: [locationId] })),
+          )
         },
         failing,
-        ...(slices === undefined ? {} : { slices }),
+        ...(slices === undefined ? {} : { rowRanges: slices }),
         ...(load === undefined ? {} : { load }),
-        ...(slow === undefined ? {} : { slow }),
+        ...(slow === undefined ? {} : { slowWorkLimits: slow }),
         slowBacklog: backlog,
         logger: quiet(),
         at,
@@ -198,7 +200,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: Sl
   }
 }
 
-type HttpMeans = {
+type HttpDependencies = {
   readonly isWell: () => boolean
   readonly at: () => number
   readonly dataFolder: string
@@ -208,14 +210,14 @@ type HttpMeans = {
 const openHttp = async (
   stores: Stores,
   stack: AsyncDisposableStack,
-  { isWell, at, dataFolder, takes }: HttpMeans,
+  { isWell, at, dataFolder, takes }: HttpDependencies,
 ): Promise<{ readonly sandbox: Sandbox }> => {
   const { database, clickHouse } = stores
   const logger = quiet()
   const generation = () => 1
-  const lanes = { ...stores, generation }
-  const relay = stack.use(startOrderRelay({ ...lanes, logger, at: presentInstant }))
-  stack.use(startErasureRelay({ ...lanes, logger, at: presentInstant }))
+  const partitionStores = { ...stores, generation }
+  const relay = stack.use(startRecostRelay({ ...partitionStores, logger, at: currentInstant }))
+  stack.use(startErasureRelay({ ...partitionStores, logger, at: currentInstant }))
   const accepted = (lane: number, records: number): void => stores.metrics.accepted.inc({ lane: String(lane) }, records)
   const counts = { accepted, refused: () => undefined, bytes: () => undefined }
   const idempotency = idempotencyKeys(database)
@@ -224,10 +226,10 @@ const openHttp = async (
   const changes = referenceChanges()
   const registries = queryServiceOperations({
     thread,
-    judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
+    validateWebhookUrl: openWebhookHttpClient({ allowedNetworks: [] }).validateUrl,
     ...{
       database,
-      placeOf,
+      geocode,
       areasOf: marketAreasOf,
       isCurrency,
       timeZone,
@@ -238,23 +240,23 @@ const openHttp = async (
     },
     metering: meteringFacts(clickHouse),
     providersOf: async () => [],
-    publishOrders: relay.publish,
+    publishRecosts: relay.publish,
     announcePrices: relay.announce,
-    referencesChanged: changes.announce,
+    onReferencesChanged: changes.announce,
   })
 
   const operations = [
     ...ingestGatewayOperations({
-      ...lanes,
-      takes: (_, __, accountId) => takes(accountId),
-      pricing: pricingBook(database, timeZone),
+      ...partitionStores,
+      accepts: (_, __, accountId) => takes(accountId),
+      pricing: pricingCache(database, timeZone),
       secret,
       counts,
       referenceChanges: changes,
     }),
     ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone, thread }),
     ...registries,
-    ...deadLetterOperations({ ...lanes, logger }),
+    ...deadLetterOperations({ ...partitionStores, logger }),
   ]
   const ports = {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
@@ -262,16 +264,16 @@ const openHttp = async (
     authenticateOperator: operatorAuthenticator(operatorKey),
     findReferences: referenceFinder(database),
     idempotency,
-    at,
+    now: at,
     elapsed: () => performance.now(),
-    mintRequestId: () => 'req_test',
+    newRequestId: () => 'req_test',
     log: logger,
     observe: () => undefined,
   }
-  const app = createApp(operations, healthPages([{ name: 'cost-worker', isWell }], []), ports)
+  const app = createApp(operations, healthRoutes([{ name: 'cost-worker', isHealthy: isWell }], []), ports)
   const { port } = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))
   const made = await prepareSandbox(database, {
-    ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: presentInstant() },
+    ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: currentInstant() },
   })
   if (made.sandbox === null) throw new Error('there is an account already')
   return { sandbox: made.sandbox }

@@ -3,28 +3,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import type { Lane } from '../../services/platform/log/log.ts'
-import type { Order } from '../../services/platform/log/messages.ts'
+import type { Assignment } from '../../services/platform/log/log.ts'
+import type { StoredRowRequest } from '../../services/platform/log/messages.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 
 const topic = 'meter.records.v1'
 
 /** Lanes on the embedded log in a folder of their own. `orders` gives those that came since it was last asked, each with its lane. */
-export const openLanes = async (partitions: number) => {
+export const openPartitions = async (partitions: number) => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-lanes-'))
   const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [topic]: { partitions } } })
   const codec = await openCodec(localSchemaIds())
-  const lanes: Lane[] = []
-  const reader = await log.subscribe(topic, 'reader', lane => void lanes.push(lane))
-  const seen = new Map<Lane, number>()
-  const orders = async () => {
-    const found: { readonly lane: number; readonly order: Order }[] = []
-    for (const lane of lanes) {
+  const assignments: Assignment[] = []
+  const reader = await log.subscribe(topic, 'reader', lane => void assignments.push(lane))
+  const seen = new Map<Assignment, number>()
+  const takeRequests = async () => {
+    const found: { readonly partition: number; readonly request: StoredRowRequest }[] = []
+    for (const lane of assignments) {
       const { end } = await log.lag(topic, lane.partition, 'reader')
       while ((seen.get(lane) ?? 0) < end) {
         for (const { offset, value } of await lane.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
-          const message = await codec.decodeLane(value)
-          if (message.kind === 'order') found.push({ lane: lane.partition, order: message })
+          const message = await codec.decodeMeterMessage(value)
+          if (message.kind === 'order') found.push({ partition: lane.partition, request: message })
           seen.set(lane, offset + 1)
         }
       }
@@ -35,7 +35,7 @@ export const openLanes = async (partitions: number) => {
     log,
     codec,
     generation: () => 3,
-    orders,
+    orders: takeRequests,
     [Symbol.asyncDispose]: async () => {
       await reader.close()
       await log.close()

@@ -6,13 +6,13 @@ export type LinkedFile = { readonly path: string; readonly text: string }
 /** Texts of Markdown files by path, and the paths of all files and folders. */
 export type LinkTargets = { readonly pages: ReadonlyMap<string, string>; readonly paths: ReadonlySet<string> }
 
-const fenced = /^(?:```|~~~)/
+const fence = /^(?:```|~~~)/
 
 /** Return the lines of a Markdown text outside of fenced code. Other lines are empty. */
 const proseLines = (text: string): readonly string[] => {
   let isCode = false
   return text.split('\n').map(line => {
-    const isFence = fenced.test(line.trimStart())
+    const isFence = fence.test(line.trimStart())
     if (isFence) isCode = !isCode
     return isCode || isFence ? '' : line
   })

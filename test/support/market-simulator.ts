@@ -1,5 +1,5 @@
 import { civilDate, weekdayOf } from '../../services/domain/civil-date.ts'
-import { chanceOf } from '../demo/chance.ts'
+import { seededRandom } from '../demo/chance.ts'
 
 /** What makes a market: shares of typical demand, days for memories, and how often the unusual happens. */
 export type MarketKind = {
@@ -167,7 +167,7 @@ const solarAt = (hour: number, season: number): number => {
 
 /** Hourly day-ahead prices of a made-up market from midnight UTC of a day on: demand less wind and sun meets rising cost. Unit as of EUR/MWh. */
 export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number, days: number): Float64Array => {
-  const chance = chanceOf(seed, kind.name)
+  const chance = seededRandom(seed, kind.name)
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - chance.fraction())) * Math.cos(2 * Math.PI * chance.fraction())
   const keep = (memory: number): { next: () => number } => {
     const phi = Math.exp(-1 / memory)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import type { Layout } from '../../services/contract/layout.ts'
+import type { ApiVersion } from '../../services/contract/layout.ts'
 
 /** When the submissions arrive. */
 export const at = Date.UTC(2026, 2, 1)
-const hour = 3_600_000
+const hourMs = 3_600_000
 /** Ids of a location and a device that do not exist. */
 export const missing = ['loc_0198c0ffee00ffffffffffff', 'dev_0198c0ffee00ffffffffffff']
 const locations = ['loc_0198c0ffee00112233445566', 'loc_0198c0ffee00112233445567', missing[0] as string]
@@ -33,8 +33,8 @@ const written = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('"\\u0041"', '"\\ud800"', '"\\u0000"', '"\t"', '"a\\/b"', '"open') },
 )
 const instants = fc.oneof(
-  { weight: 8, arbitrary: fc.integer({ min: -40, max: 0 }).map(hours => new Date(at + hours * hour).toISOString()) },
-  fc.integer({ min: -370 * 24, max: 9 * 24 }).map(hours => new Date(at + hours * hour).toISOString().replace('.000', '')),
+  { weight: 8, arbitrary: fc.integer({ min: -40, max: 0 }).map(hours => new Date(at + hours * hourMs).toISOString()) },
+  fc.integer({ min: -370 * 24, max: 9 * 24 }).map(hours => new Date(at + hours * hourMs).toISOString().replace('.000', '')),
   fc.constantFrom('2026-02-28T23:00:00+01:00', '2026-02-28t23:00:00z', '2026-02-28T23:00:00.5Z', '2026-02-28T23:00:00.12345Z'),
   fc.constantFrom(
     '2026-02-29T00:00:00Z',
@@ -107,13 +107,13 @@ const spaces = fc.oneof(
 )
 
 /** A record that is right, in members as they are written. */
-const base = (layout: Layout, hours: number): readonly (readonly [string, string])[] => [
+const base = (apiVersion: ApiVersion, hours: number): readonly (readonly [string, string])[] => [
   ['location_id', `"${locations[0]}"`],
-  [layout === 'current' ? 'energy_flow_direction' : 'direction', layout === 'current' ? '"INBOUND"' : '"IMPORT"'],
+  [apiVersion === 'current' ? 'energy_flow_direction' : 'direction', apiVersion === 'current' ? '"INBOUND"' : '"IMPORT"'],
   ['units', '"KWH"'],
   ['value', `${hours}.25`],
-  ['start_time', `"${new Date(at - (hours + 1) * hour).toISOString()}"`],
-  ['end_time', `"${new Date(at - hours * hour).toISOString()}"`],
+  ['start_time', `"${new Date(at - (hours + 1) * hourMs).toISOString()}"`],
+  ['end_time', `"${new Date(at - hours * hourMs).toISOString()}"`],
 ]
 
 const change = fc
@@ -121,11 +121,11 @@ const change = fc
   .chain(name => fc.tuple(fc.constant(name), fc.oneof({ weight: 25, arbitrary: values[name] }, fc.constantFrom('null', '{}', 'true', '7'))))
 const oddly = fc.oneof({ weight: 30, arbitrary: fc.constant('usual') }, fc.constantFrom('twice', 'lost', 'padded'))
 
-const element = (layout: Layout) =>
+const element = (apiVersion: ApiVersion) =>
   fc
     .tuple(fc.nat(30), fc.array(change, { maxLength: 2 }), fc.infiniteStream(fc.nat(1000)), fc.array(spaces, { minLength: 1 }), oddly)
     .map(([hours, changes, order, gaps, odd]) => {
-      const members = new Map<string, string>(base(layout, hours))
+      const members = new Map<string, string>(base(apiVersion, hours))
       for (const [name, value] of changes) members.set(name, value)
       const shuffled = [...members].map(member => ({ member, rank: order.next().value })).sort((a, b) => a.rank - b.rank)
       const list = (gaps.length % 2 === 0 ? shuffled.map(({ member }) => member) : [...members]).slice(odd === 'lost' ? 1 : 0)
@@ -151,10 +151,12 @@ const wholly = fc.oneof(
   ),
 )
 /** Submissions in either layout, as a list or in lines: most are right or nearly so, others are no JSON. */
-export const submission = fc.tuple(fc.constantFrom<Layout>('current', 'current', 'earlier'), fc.boolean()).chain(([layout, inLines]) =>
-  fc.tuple(fc.array(element(layout), { minLength: 1, maxLength: 3 }), wholly, spaces).map(([elements, spoil, space]) => ({
-    layout,
-    inLines,
-    text: spoil(inLines ? elements.map(one => one.replaceAll('\n', ' ')).join(`${space}\n`) : `[${elements.join(`${space},`)}]`),
-  })),
-)
+export const submission = fc
+  .tuple(fc.constantFrom<ApiVersion>('current', 'current', 'earlier'), fc.boolean())
+  .chain(([apiVersion, inLines]) =>
+    fc.tuple(fc.array(element(apiVersion), { minLength: 1, maxLength: 3 }), wholly, spaces).map(([elements, corrupt, space]) => ({
+      layout: apiVersion,
+      inLines,
+      text: corrupt(inLines ? elements.map(one => one.replaceAll('\n', ' ')).join(`${space}\n`) : `[${elements.join(`${space},`)}]`),
+    })),
+  )

@@ -82,8 +82,8 @@ export const operationsOf = (document: OpenApiDocument): readonly DocumentedOper
   )
 
 /** Fetch the OpenAPI document of a layout from a running system. */
-export const readDocument = async (baseUrl: string, layout: 'current' | 'earlier'): Promise<OpenApiDocument> => {
-  const answer = await fetch(`${baseUrl}/openapi/${layout}.json`)
-  if (answer.status !== 200) throw new Error(`/openapi/${layout}.json: ${answer.status}`)
+export const readDocument = async (baseUrl: string, apiVersion: 'current' | 'earlier'): Promise<OpenApiDocument> => {
+  const answer = await fetch(`${baseUrl}/openapi/${apiVersion}.json`)
+  if (answer.status !== 200) throw new Error(`/openapi/${apiVersion}.json: ${answer.status}`)
   return (await answer.json()) as OpenApiDocument
 }

@@ -6,7 +6,7 @@ import { decimal } from './ledger/exact-decimal.ts'
 import { bucketsOf } from './oracle/buckets.ts'
 import { costRecords, type OracleCost, type OraclePiece } from './oracle/cost.ts'
 import { type Fraction, isRounded } from './oracle/exact.ts'
-import type { PlacedScenario } from './scenario-over-http.ts'
+import type { CreatedScenario } from './scenario-over-http.ts'
 
 const instant = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z')
 const money = (value: bigint): string => decimal(value, 9)
@@ -25,10 +25,10 @@ const pieceOf = (piece: OraclePiece): ExactPiece => ({
 const expectRounded = (confidence: string, exact: Fraction) =>
   expect(isRounded(Number(confidence), exact, 4), `${confidence} is ${exact.numerator}/${exact.denominator}`).toBe(true)
 
-const compareRecord = async (client: Client, { tariffIds }: PlacedScenario, { id, record, energy: kept, priced }: OracleCost) => {
+const compareRecord = async (client: Client, { tariffIds }: CreatedScenario, { id, record, energy: stored, priced }: OracleCost) => {
   const found = await askExactly<ExactRecord>(client, 'GET', `/meters/records/${id}`)
   expect(found.status).toBe(priced === null ? 'UNPRICED' : 'PRICED')
-  expect([found.energy_submitted, found.data.energy.value]).toEqual([energy(record.energy), energy(kept)])
+  expect([found.energy_submitted, found.data.energy.value]).toEqual([energy(record.energy), energy(stored)])
   expect(found.data.tariff.cost.value).toBe(priced === null ? null : money(priced.cost))
   expect(found.pieces).toEqual((priced?.pieces ?? []).map(pieceOf))
   if (priced === null) return
@@ -45,7 +45,7 @@ const flows = [
 ] as const
 
 /** Compare the days of each flow that has records with those of the oracle. */
-const compareDays = async (client: Client, { input, locationId }: PlacedScenario, costs: readonly OracleCost[]) => {
+const compareDays = async (client: Client, { input, locationId }: CreatedScenario, costs: readonly OracleCost[]) => {
   for (const [flow, direction] of flows) {
     const own = costs.filter(({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction)
     if (own.length === 0) continue
@@ -69,8 +69,8 @@ const compareDays = async (client: Client, { input, locationId }: PlacedScenario
 }
 
 /** Compare what a running system answers about a scenario with the oracle: each record with its pieces, and the days of each flow. */
-export const expectOracleCosts = async (client: Client, placed: PlacedScenario): Promise<void> => {
-  const costs = costRecords(placed.input, placed.records)
-  await Promise.all(costs.map(cost => compareRecord(client, placed, cost)))
-  await compareDays(client, placed, costs)
+export const expectOracleCosts = async (client: Client, created: CreatedScenario): Promise<void> => {
+  const costs = costRecords(created.input, created.records)
+  await Promise.all(costs.map(cost => compareRecord(client, created, cost)))
+  await compareDays(client, created, costs)
 }

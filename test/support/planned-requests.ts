@@ -1,7 +1,7 @@
-import type { Layout, Reply } from './client.ts'
-import { type IdPlace, idPlacesOf } from './id-places.ts'
+import type { ApiVersion, Reply } from './client.ts'
+import { type IdPath, idPathsOf } from './id-places.ts'
 import type { DocumentedOperation } from './openapi.ts'
-import { callers, documents, given, type Ids, newReference, spare, worlds } from './worlds.ts'
+import { assertDefined, callers, createSpare, documents, fixtures, type Ids, newReference } from './worlds.ts'
 
 /** Where an object of more than one kind may be named. */
 const alsoOf: Readonly<Record<string, readonly string[]>> = { interval_cost_calculate: ['dev', 'cus', 'acc'] }
@@ -36,30 +36,35 @@ export const queryOf = ({ parameters, id }: DocumentedOperation, own: Ids): Read
   const required = parameters.filter(one => one.in === 'query' && one.required)
   const query = new Map(required.map(one => [one.name, one.name.endsWith('_time') ? '' : String(ownIds(one.example ?? '', own))]))
   if (parameters.some(({ name }) => name === 'absolute')) query.set('absolute', '1')
-  if (id === 'meter_record_list') query.set('location_id', given(own['loc']))
+  if (id === 'meter_record_list') query.set('location_id', assertDefined(own['loc']))
   if (query.has('start_time') || query.has('end_time')) query.set('start_time', '2025-09-14T00:00:00Z')
   if (query.has('end_time')) query.set('end_time', '2025-09-15T00:00:00Z')
   return query
 }
 
 /** A request that names an object at one place, and the caller's own objects everywhere else. */
-export type Planned = { readonly operation: DocumentedOperation; readonly place: IdPlace; readonly body: unknown; readonly layout: Layout }
+export type PlannedIdRequest = {
+  readonly operation: DocumentedOperation
+  readonly idPath: IdPath
+  readonly body: unknown
+  readonly apiVersion: ApiVersion
+}
 
 /** Send a planned request, with this id at its place. */
-export const sendWith = ({ operation, place, body, layout }: Planned, own: Ids, id: string): Promise<Reply> => {
+export const sendWith = ({ operation, idPath, body, apiVersion }: PlannedIdRequest, own: Ids, id: string): Promise<Reply> => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    if (place.in === 'path' && place.name === name) return encodeURIComponent(id)
+    if (idPath.in === 'path' && idPath.name === name) return encodeURIComponent(id)
     const example = operation.parameters.find(one => one.in === 'path' && one.name === name)?.example
-    return String(example).startsWith('session') ? given(own['session']) : String(ownIds(example, own))
+    return String(example).startsWith('session') ? assertDefined(own['session']) : String(ownIds(example, own))
   })
   const query = new Map(queryOf(operation, own))
-  if (place.in === 'query') query.set(place.name, id)
+  if (idPath.in === 'query') query.set(idPath.name, id)
   const search = query.size === 0 ? '' : `?${new URLSearchParams([...query])}`
-  return given(callers[layout]).send(operation.method, path + search, place.in === 'body' ? put(body, place.path, id) : body)
+  return assertDefined(callers[apiVersion]).send(operation.method, path + search, idPath.in === 'body' ? put(body, idPath.path, id) : body)
 }
 
 /** What a caller sees of an answer, but for what names the request itself. */
-export const seen = ({ status, headers, text }: Reply): string => {
+export const visibleText = ({ status, headers, text }: Reply): string => {
   const shown = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
   const body = text
     .replace(/"request_id":"[^"]*"/, '')
@@ -69,23 +74,25 @@ export const seen = ({ status, headers, text }: Reply): string => {
 }
 
 /** Name a planned request for reports. */
-export const nameOf = ({ operation, place, layout }: Planned): string =>
-  `${layout} ${operation.method} ${operation.path} ${place.in} ${place.in === 'body' ? place.path.join('.') : place.name} ${place.prefix}`
+export const nameOf = ({ operation, idPath, apiVersion }: PlannedIdRequest): string =>
+  `${apiVersion} ${operation.method} ${operation.path} ${idPath.in} ${idPath.in === 'body' ? idPath.path.join('.') : idPath.name} ${idPath.prefix}`
 
 /** Plan a request for each place of an API version that takes an id. */
-export const plansOf = (layout: Layout): readonly Planned[] =>
-  given(documents[layout]).flatMap(operation =>
-    idPlacesOf(operation)
-      .flatMap(place => [place, ...(place.in === 'path' ? (alsoOf[operation.id] ?? []).map(prefix => ({ ...place, prefix })) : [])])
-      .map(place => ({ operation, place, body: bodyOf(operation, given(worlds).own), layout })),
+export const planRequests = (apiVersion: ApiVersion): readonly PlannedIdRequest[] =>
+  assertDefined(documents[apiVersion]).flatMap(operation =>
+    idPathsOf(operation)
+      .flatMap(idPath => [idPath, ...(idPath.in === 'path' ? (alsoOf[operation.id] ?? []).map(prefix => ({ ...idPath, prefix })) : [])])
+      .map(idPath => ({ operation, idPath, body: bodyOf(operation, assertDefined(fixtures).own), apiVersion })),
   )
 
 /** Tell whether a request uses its object up, or needs one that nothing was done to. */
-export const needsNew = ({ operation }: Planned): boolean =>
+export const needsNew = ({ operation }: PlannedIdRequest): boolean =>
   operation.method === 'DELETE' || ['tariff_create', 'connect_batch_import'].includes(operation.id)
 
 /** The caller's own id for a request; one that uses its object up, or needs it untouched, gets a spare one. */
-export const ownIdFor = async (planned: Planned): Promise<string> => {
-  const { place } = planned
-  return needsNew(planned) ? spare(given(callers.current), place.prefix) : given(given(worlds).own[place.prefix])
+export const ownIdFor = async (planned: PlannedIdRequest): Promise<string> => {
+  const { idPath } = planned
+  return needsNew(planned)
+    ? createSpare(assertDefined(callers.current), idPath.prefix)
+    : assertDefined(assertDefined(fixtures).own[idPath.prefix])
 }

@@ -55,7 +55,7 @@ export const openTestDatabase = async (): Promise<TestDatabase> => {
 export const makeTenants = async ({ operator }: Database): Promise<{ readonly live: Tenant; readonly test: Tenant }> => {
   const account = await createAccount(
     operator,
-    { displayName: 'Test', defaultLayout: 'current', requestsPerSecond: null },
+    { displayName: 'Test', defaultApiVersion: 'current', requestsPerSecond: null },
     1_750_000_000_000,
   )
   return { live: { accountId: account.id, liveMode: true }, test: { accountId: account.id, liveMode: false } }

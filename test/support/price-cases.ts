@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { addTariffs, type CaseRecord, type CaseTariff, prepareCase } from './acceptance.ts'
-import type { Client, Layout } from './client.ts'
+import type { ApiVersion, Client } from './client.ts'
 import { makeOne } from './home.ts'
 
 type Segment = { readonly valid_from: string; readonly valid_to: string; readonly price: number }
-type Span = { readonly start_time: string; readonly end_time: string; readonly tariff_direction?: string }
+type PriceInterval = { readonly start_time: string; readonly end_time: string; readonly tariff_direction?: string }
 
 /** A tariff with its prices over a span. */
 export type SeriesCase = {
   readonly id: string
   readonly tariffs: readonly CaseTariff[]
-  readonly request: Span
+  readonly request: PriceInterval
   readonly expected: { readonly segments: readonly Segment[] }
   readonly tolerance: { readonly abs: number }
 }
@@ -69,12 +69,12 @@ type Element = {
 /** Ask for prices in either layout: instants (ms) and price of each element. */
 export const askPrices = async (
   client: Client,
-  layout: Layout,
+  apiVersion: ApiVersion,
   locationId: string,
-  { tariff_direction: direction = 'IMPORT', ...span }: Span,
+  { tariff_direction: direction = 'IMPORT', ...span }: PriceInterval,
 ): Promise<readonly { readonly from: number; readonly to: number; readonly price: number }[]> => {
   const query = new URLSearchParams({ ...span, direction })
-  const { data } = (await (layout === 'current'
+  const { data } = (await (apiVersion === 'current'
     ? client.ask('POST', `/prices/${locationId}`, { ...span, tariff_direction: direction })
     : client.ask('GET', `/tariffs/rates/${locationId}?${query}`))) as { data: readonly Element[] }
   return data.map(({ valid_from, valid_to, price, tariff }) => ({
@@ -110,42 +110,47 @@ const freeCommodity = ({ timezone, currency_code }: CaseTariff): CaseTariff => (
 })
 
 /** Make the location of a series; where it has grid fees alone, energy is free. */
-export const placeSeries = (client: Client, { tariffs }: SeriesCase, layout: Layout): Promise<string> => {
+export const createSeries = (client: Client, { tariffs }: SeriesCase, apiVersion: ApiVersion): Promise<string> => {
   const [first] = tariffs as [CaseTariff]
-  return prepareCase(client, tariffs.some(({ type }) => type === 'COMMODITY') ? tariffs : [...tariffs, freeCommodity(first)], layout)
+  return prepareCase(client, tariffs.some(({ type }) => type === 'COMMODITY') ? tariffs : [...tariffs, freeCommodity(first)], apiVersion)
 }
 
 /** Make a location at market prices of its own, from instant to instant (ms) in major units per kWh, with tariffs that follow them. */
-const placeAtMarket = async (client: Client, layout: Layout, tariffs: readonly CaseTariff[], prices: readonly Step[]): Promise<string> => {
+const createMarketTariff = async (
+  client: Client,
+  apiVersion: ApiVersion,
+  tariffs: readonly CaseTariff[],
+  prices: readonly Step[],
+): Promise<string> => {
   const [{ currency_code, timezone }] = tariffs as [CaseTariff]
   const source = await makeOne(client, '/markets', { display_name: 'published prices', currency_code })
   const body = prices.map(([from, to, value]) => ({ start_time: iso(from), end_time: iso(to), value }))
   await client.ask('PUT', `/markets/${source}/prices`, body)
   const locationId = await makeOne(client, '/locations', { timezone, currency_code, market_sources: { import: source } })
-  await addTariffs(client, locationId, tariffs, layout)
+  await addTariffs(client, locationId, tariffs, apiVersion)
   return locationId
 }
 
 /** Make a location whose market has steps of a price, in minutes from a base (ms), with surcharges or none. */
-export const placeSteps = (
+export const createSteps = (
   client: Client,
-  layout: Layout,
+  apiVersion: ApiVersion,
   steps: readonly Step[],
   base: number,
   surcharges = { surcharge_fixed: 0, surcharge_percentage: 0 },
 ): Promise<string> =>
-  placeAtMarket(
+  createMarketTariff(
     client,
-    layout,
+    apiVersion,
     [marketTariff(surcharges)],
     steps.map(([from, to, value]) => [base + from * 60_000, base + to * 60_000, value]),
   )
 
 /** Make the location of a market case. Market prices are per MWh. */
-export const placeMarketCase = (client: Client, layout: Layout, { tariffs, market }: MarketCase): Promise<string> => {
-  if (market === undefined) return prepareCase(client, tariffs, layout)
+export const createMarketCase = (client: Client, apiVersion: ApiVersion, { tariffs, market }: MarketCase): Promise<string> => {
+  if (market === undefined) return prepareCase(client, tariffs, apiVersion)
   const start = Date.parse(market.start)
   const stepMs = market.step_minutes * 60_000
   const prices = market.values.map((value, index): Step => [start + index * stepMs, start + (index + 1) * stepMs, Number(`${value}e-3`)])
-  return placeAtMarket(client, layout, tariffs, prices)
+  return createMarketTariff(client, apiVersion, tariffs, prices)
 }

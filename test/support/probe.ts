@@ -4,9 +4,9 @@ import { type Client, login } from './client.ts'
 import { errorFaults } from './error-object.ts'
 import { rawSender } from './raw-http.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from './running-system.ts'
-import { makeSmallWorld, type SmallWorld } from './small-world.ts'
+import { createObjectFixture, type ObjectFixture } from './small-world.ts'
 
-type Told = {
+type SubmissionAnswer = {
   readonly code?: string
   readonly records_accepted?: number
   readonly failed_records?: readonly { readonly record_num: number; readonly error: string }[]
@@ -16,9 +16,9 @@ type Told = {
 export type Probe = AsyncDisposable & {
   readonly system: RunningSystem
   readonly client: Client
-  readonly world: SmallWorld
+  readonly fixture: ObjectFixture
   /** Send a body: the status of success, or status and code of an error, which must follow the error object. */
-  readonly told: (
+  readonly statusOf: (
     method: string,
     path: string,
     body: string,
@@ -27,7 +27,7 @@ export type Probe = AsyncDisposable & {
   /** A record that is taken, with some members changed. */
   readonly record: (more?: object) => object
   /** Submit records (texts stand for raw JSON): how many were accepted, and number and fault of each other one. */
-  readonly submitted: (elements: readonly (object | string)[]) => Promise<readonly [number | undefined, readonly string[]]>
+  readonly submitElements: (elements: readonly (object | string)[]) => Promise<readonly [number | undefined, readonly string[]]>
 }
 
 /** Start a system on a folder of its own, which goes with it. */
@@ -35,31 +35,35 @@ export const openProbe = async (): Promise<Probe> => {
   const folder = dataFolder()
   const system = await startSystem(folder)
   const client = await login(system.sandbox)
-  const world = await makeSmallWorld(client, 'session-17')
+  const fixture = await createObjectFixture(client, 'session-17')
   const sender = rawSender(system.sandbox.base_url)
   const token = await tokenOf(system.sandbox, system.sandbox.test_key)
   const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return {
     system,
     client,
-    world,
-    told: async (method, path, body, headers = {}) => {
+    fixture,
+    statusOf: async (method, path, body, headers = {}) => {
       const reply = await sender.send({ method, path, body, headers: { ...own, ...headers } })
       if (reply.status < 300) return reply.status
       expect(errorFaults(reply)).toEqual([])
-      return [reply.status, String((JSON.parse(reply.text) as Told).code)]
+      return [reply.status, String((JSON.parse(reply.text) as SubmissionAnswer).code)]
     },
     record: more => ({
-      location_id: world.location,
+      location_id: fixture.location,
       units: 'KWH',
       value: 1,
       start_time: '2025-09-15T10:00:00Z',
       end_time: '2025-09-15T11:00:00Z',
       ...more,
     }),
-    submitted: async elements => {
+    submitElements: async elements => {
       const body = `[${elements.map(one => (typeof one === 'string' ? one : JSON.stringify(one))).join(',')}]`
-      const { records_accepted: accepted, failed_records: failed = [] } = (await client.ask('PUT', '/meters/interval', body)) as Told
+      const { records_accepted: accepted, failed_records: failed = [] } = (await client.ask(
+        'PUT',
+        '/meters/interval',
+        body,
+      )) as SubmissionAnswer
       return [accepted, failed.map(({ record_num, error }) => `${record_num} ${error}`)]
     },
     [Symbol.asyncDispose]: async () => {

@@ -13,7 +13,7 @@ export type ProviderApp = AsyncDisposable & {
   /** Where it calls back to when a person logs in on its own page. */
   connectAddress: string
   /** The bodies that fetches have brought. */
-  readonly asked: readonly unknown[]
+  readonly requests: readonly unknown[]
   /**
    * Log a person in who came with a token: the calls that an app makes server to server, page by page.
    * Gives the last page, which sends the browser on.
@@ -70,9 +70,9 @@ export const postAsApp = async (connectAddress: string, body: object): Promise<P
 
 /** Start an app on a free port. */
 export const startProviderApp = async (post: typeof postAsApp = postAsApp): Promise<ProviderApp> => {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const givePlan = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    asked.push(JSON.parse(await readText(request)))
+    requests.push(JSON.parse(await readText(request)))
     if (app.reply === 'never') response.destroy()
     else response.writeHead(app.reply.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(app.reply.body))
   }
@@ -97,7 +97,7 @@ export const startProviderApp = async (post: typeof postAsApp = postAsApp): Prom
     loginUrl: `${url}/login?lang=en`,
     reply: { status: 200, body: providerPlan(0.2455) },
     connectAddress: '',
-    asked,
+    requests,
     logIn: async (connectAddress, token, form, consent = true) => {
       await post(connectAddress, { connect_token: token, route: 'start_tariff_integration' })
       const asks = await post(connectAddress, { connect_token: token, route: 'auth_metadata_capture', data: form })

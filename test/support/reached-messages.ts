@@ -1,18 +1,18 @@
 import { answerToEarlier } from '../../services/contract/earlier.ts'
 import { errorObject } from '../../services/contract/error.ts'
-import { readRequest, refusalInLayout } from '../../services/contract/exchange.ts'
-import { type Layout, layouts } from '../../services/contract/layout.ts'
+import { readRequest, refusalInApiVersion } from '../../services/contract/exchange.ts'
+import { type ApiVersion, apiVersions } from '../../services/contract/layout.ts'
 import { parseSubmission } from '../../services/contract/meter-batch.ts'
 import { readCumulative, readReading } from '../../services/contract/meter-cumulative.ts'
 import { readMeterRecord } from '../../services/contract/meter-record.ts'
 import type { Operation } from '../../services/contract/operation.ts'
-import { atOnce } from '../../services/contract/slices.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import type { Refusal, Result } from '../../services/domain/refusal.ts'
 
 /** A message that a request has met, and what the request changed in the example of its operation. */
 export type ReachedMessage = {
   readonly operation: Operation
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   readonly change: string
   readonly refusal: Refusal
   readonly message: string
@@ -60,13 +60,13 @@ function* changed(value: unknown, path: string): Generator<readonly [string, unk
   }
 }
 
-const bodyIn = (operation: Operation, layout: Layout): unknown => {
+const bodyIn = (operation: Operation, apiVersion: ApiVersion): unknown => {
   const example = operation.examples?.body
-  return layout === 'current' || example === undefined ? example : answerToEarlier(example, operation.renames?.body ?? [])
+  return apiVersion === 'current' || example === undefined ? example : answerToEarlier(example, operation.renames?.body ?? [])
 }
 
-const read = (operation: Operation, layout: Layout, body: unknown, search: string): Refusal | null => {
-  const [route] = operation.routes[layout]
+const read = (operation: Operation, apiVersion: ApiVersion, body: unknown, search: string): Refusal | null => {
+  const [route] = operation.routes[apiVersion]
   if (route === undefined) return null
   const inQuery = route.bodyInQuery !== undefined && typeof body === 'object' && body !== null
   const words = inQuery ? Object.entries(body).map(([name, one]) => [name, typeof one === 'string' ? one : JSON.stringify(one)]) : []
@@ -74,14 +74,14 @@ const read = (operation: Operation, layout: Layout, body: unknown, search: strin
   const bytes = Buffer.from(inQuery || body === undefined ? '' : JSON.stringify(body))
   const reading = readRequest(operation, {
     route,
-    layout,
+    apiVersion,
     parameters: { id: 'x' },
     search: query,
     body: { bytes, mediaType: 'application/json' } as never,
   })
   for (;;) {
     const { done, value } = reading.next()
-    if (done === true) return value.ok ? null : refusalInLayout(operation, value.refusal, layout)
+    if (done === true) return value.ok ? null : refusalInApiVersion(operation, value.refusal, apiVersion)
   }
 }
 
@@ -90,14 +90,14 @@ const refusalsOf = (results: readonly Result<unknown>[]): readonly Refusal[] => 
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body))
 
 /** How operations read a raw body: as a whole, and record by record. */
-const rawReaders: Readonly<Record<string, (body: unknown, layout: Layout) => readonly Refusal[]>> = {
-  instant_cost_calculate: (body, layout) => refusalsOf([readMeterRecord(body, layout, at)]),
-  meter_interval_submit: (body, layout) => {
-    const records = Array.isArray(body) ? body.map(record => readMeterRecord(record, layout, at)) : []
+const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion) => readonly Refusal[]>> = {
+  instant_cost_calculate: (body, apiVersion) => refusalsOf([readMeterRecord(body, apiVersion, at)]),
+  meter_interval_submit: (body, apiVersion) => {
+    const records = Array.isArray(body) ? body.map(record => readMeterRecord(record, apiVersion, at)) : []
     return refusalsOf([parseSubmission({ bytes: bytesOf(body), mediaType: 'application/json' }), ...records])
   },
-  meter_cumulative_submit: (body, layout) => {
-    const read = atOnce(readCumulative(bytesOf(body), layout))
+  meter_cumulative_submit: (body, apiVersion) => {
+    const read = runToEnd(readCumulative(bytesOf(body), apiVersion))
     const readings = read.ok ? read.value.elements.map(element => readReading(element, read.value.units, at)) : []
     return refusalsOf([read, ...readings])
   },
@@ -106,23 +106,26 @@ const rawReaders: Readonly<Record<string, (body: unknown, layout: Layout) => rea
 /** Send the examples of operations in both layouts, changed in one place each, and give every message that comes back. */
 export function* reachedMessages(operations: readonly Operation[]): Generator<ReachedMessage> {
   for (const operation of operations) {
-    for (const layout of layouts) {
-      const tell = (change: string, refusal: Refusal | null): ReachedMessage[] => {
+    for (const apiVersion of apiVersions) {
+      const reach = (change: string, refusal: Refusal | null): ReachedMessage[] => {
         if (refusal === null) return []
-        const { message } = errorObject(refusal, { context: '', requestId: '', at: 0, layout })
-        return [{ operation, layout, change, refusal, message }]
+        const { message } = errorObject(refusal, { context: '', requestId: '', at: 0, apiVersion })
+        return [{ operation, apiVersion, change, refusal, message }]
       }
-      const example = bodyIn(operation, layout)
+      const example = bodyIn(operation, apiVersion)
       const readRaw = rawReaders[operation.id]
       if (readRaw !== undefined) {
-        for (const [change, body] of changed(example, '')) for (const refusal of readRaw(body, layout)) yield* tell(change, refusal)
+        for (const [change, body] of changed(example, '')) for (const refusal of readRaw(body, apiVersion)) yield* reach(change, refusal)
       }
       if (operation.body !== 'raw' && example !== undefined) {
-        for (const [change, body] of changed(example, '')) yield* tell(change, read(operation, layout, body, ''))
+        for (const [change, body] of changed(example, '')) yield* reach(change, read(operation, apiVersion, body, ''))
       }
       for (const name of [...Object.keys(operation.query?.shape ?? {}), 'whatever']) {
         for (const odd of ['x', '-1', '0', '1.5', '2026-13-01T00:00:00Z', 'x'.repeat(5_000), 'true']) {
-          yield* tell(`?${name}=${odd.slice(0, 40)}`, read(operation, layout, example, new URLSearchParams({ [name]: odd }).toString()))
+          yield* reach(
+            `?${name}=${odd.slice(0, 40)}`,
+            read(operation, apiVersion, example, new URLSearchParams({ [name]: odd }).toString()),
+          )
         }
       }
     }

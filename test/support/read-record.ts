@@ -1,4 +1,4 @@
-import type { Layout } from '../../services/contract/layout.ts'
+import type { ApiVersion } from '../../services/contract/layout.ts'
 import { readMeterRecord } from '../../services/contract/meter-record.ts'
 import { parseJson } from '../../services/contract/strict-json.ts'
 
@@ -14,11 +14,11 @@ export const base = {
 }
 
 /** Read the text of a record, as it comes over the wire. */
-export const read = (members: object, layout: Layout = 'current') => readText(JSON.stringify(members), layout)
-export const readText = (text: string, layout: Layout = 'current') => {
+export const read = (members: object, apiVersion: ApiVersion = 'current') => readText(JSON.stringify(members), apiVersion)
+export const readText = (text: string, apiVersion: ApiVersion = 'current') => {
   const parsed = parseJson(Buffer.from(text))
   if (!parsed.ok) throw new Error(parsed.refusal.message)
-  return readMeterRecord(parsed.value, layout, at)
+  return readMeterRecord(parsed.value, apiVersion, at)
 }
 
 /** Write the usual record with a number as its text stands. */

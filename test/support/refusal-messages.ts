@@ -2,7 +2,7 @@ import { type Node, parseSync, Visitor } from 'oxc-parser'
 import type { Source } from './walls.ts'
 
 /** A text that callers may read, as the source says it: `…` stands for what only the running program knows. */
-export type RefusalMessage = { readonly place: string; readonly text: string; readonly isClause: boolean }
+export type RefusalMessage = { readonly position: string; readonly text: string; readonly isClause: boolean }
 
 /** Which argument is the text, by the function that makes a refusal. */
 const textArgument: Readonly<Record<string, number>> = { refused: 1, refuseField: 2, refuse: 0 }
@@ -37,7 +37,7 @@ export const refusalMessages = ({ path, text }: Source): readonly RefusalMessage
   const add = (node: Node, isClause: boolean): void => {
     const line = text.slice(0, node.start).split('\n').length
     for (const one of textsOf(node, constants))
-      if (one.replaceAll('…', '').trim().includes(' ')) found.push({ place: `${path}:${line}`, text: one, isClause })
+      if (one.replaceAll('…', '').trim().includes(' ')) found.push({ position: `${path}:${line}`, text: one, isClause })
   }
   new Visitor({
     VariableDeclarator: ({ id, init }) => {
@@ -46,8 +46,8 @@ export const refusalMessages = ({ path, text }: Source): readonly RefusalMessage
   }).visit(program)
   new Visitor({
     CallExpression: ({ callee, arguments: given }) => {
-      const place = textArgument[nameOf(callee)]
-      const argument = place === undefined ? undefined : given[place]
+      const position = textArgument[nameOf(callee)]
+      const argument = position === undefined ? undefined : given[position]
       if (argument !== undefined) add(argument, nameOf(callee) === 'refuseField')
     },
     Property: ({ key, value }) => {

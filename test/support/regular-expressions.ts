@@ -3,7 +3,7 @@ import { analyse } from 'scslre'
 import type { Source } from './walls.ts'
 
 /** A regular expression in a source: its place `path:line`, and what its pattern and flags are. */
-type Found = { readonly place: string; readonly pattern: string; readonly flags: string }
+type FoundExpression = { readonly position: string; readonly pattern: string; readonly flags: string }
 
 /** A text that only the running program knows, in a pattern that is put together. */
 const unknownText = 'x'
@@ -30,13 +30,13 @@ const makesPattern = new Set(['match', 'matchAll', 'search'])
 const namesText = (node: Node | undefined): boolean => node?.type === 'Literal' && typeof node.value === 'string'
 
 /** List the regular expressions of a source: literals, `RegExp(…)`, and texts given to `match`, `matchAll` and `search`. */
-const expressionsOf = ({ path, text }: Source): readonly Found[] => {
+const expressionsOf = ({ path, text }: Source): readonly FoundExpression[] => {
   const { program, errors } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${path} cannot be parsed: ${errors[0]?.message}`)
   const constants = new Map<string, Node>()
-  const found: Found[] = []
+  const found: FoundExpression[] = []
   const add = (node: Node, pattern: string, flags: string): void => {
-    found.push({ place: `${path}:${text.slice(0, node.start).split('\n').length}`, pattern, flags })
+    found.push({ position: `${path}:${text.slice(0, node.start).split('\n').length}`, pattern, flags })
   }
   const addCall = (node: Node, words: readonly Node[]): void =>
     add(node, textOf(words[0], constants), words[1] ? textOf(words[1], constants) : '')
@@ -63,7 +63,7 @@ const reasons = {
   Trade: 'two repeated parts share one text in several ways',
 } as const
 
-const reasonOf = ({ pattern, flags }: Found): string | null => {
+const reasonOf = ({ pattern, flags }: FoundExpression): string | null => {
   const [report] = analyse({ source: pattern, flags }).reports
   return report === undefined ? null : `${report.exponential ? 'exponential' : 'polynomial'}, for ${reasons[report.type]}`
 }
@@ -76,7 +76,7 @@ const reasonOf = ({ pattern, flags }: Found): string | null => {
 export const slowExpressions = (sources: readonly Source[]): readonly string[] =>
   sources.flatMap(expressionsOf).flatMap(found => {
     const reason = reasonOf(found)
-    return reason === null ? [] : [`${found.place} /${found.pattern}/${found.flags} is ${reason}`]
+    return reason === null ? [] : [`${found.position} /${found.pattern}/${found.flags} is ${reason}`]
   })
 
 /** Count the regular expressions of sources. */

@@ -2,7 +2,7 @@ import { runCommandLine } from '../../services/command-line/run.ts'
 
 /** Run a command as the command line does, and give what it ended with and wrote. */
 export const runCommand = async (
-  words: readonly string[],
+  args: readonly string[],
   variables: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> => {
   let out = ''
@@ -15,6 +15,6 @@ export const runCommand = async (
       err += text
     },
   }
-  const code = await runCommandLine(words, variables, terminal)
+  const code = await runCommandLine(args, variables, terminal)
   return { code, out, err }
 }

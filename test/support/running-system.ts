@@ -44,7 +44,7 @@ export type LaunchedSystem = {
 }
 
 /** What Node is given by `npm start`: its own flags, then the program. */
-export const startWords = (): readonly string[] => {
+export const startArgs = (): readonly string[] => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly scripts: { readonly start: string } }
   return scripts.start.split('/node ')[1]?.split(' ') ?? []
 }
@@ -53,13 +53,13 @@ export const startWords = (): readonly string[] => {
 export const launchSystem = (
   folder: string,
   environment: Readonly<Record<string, string>> = {},
-  words: readonly string[] = [],
+  args: readonly string[] = [],
 ): LaunchedSystem => {
   // Tests and measurements send more than an account may; those of the rate limit set it.
   const free = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_RATE_LIMIT: '0' }
   const settings = { ...free, WATTLEDGER_DATA_DIR: folder, ...environment }
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
-  const child = spawn(process.execPath, [...startWords(), ...words], { cwd: root, env: { ...inherited, ...settings } })
+  const child = spawn(process.execPath, [...startArgs(), ...args], { cwd: root, env: { ...inherited, ...settings } })
   let output = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', text => (output += text))

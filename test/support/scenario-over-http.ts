@@ -8,7 +8,7 @@ import type { Scenario } from './oracle/generate.ts'
 type WithId = { readonly id: string }
 
 /** A scenario as it stands in a running system: the location, its tariffs' ids there, and the records with the ids they were given. */
-export type PlacedScenario = {
+export type CreatedScenario = {
   readonly locationId: string
   readonly tariffIds: ReadonlyMap<string, string>
   readonly input: PricingInput
@@ -47,10 +47,15 @@ export const expressible = ({ input, records }: Scenario, latest: number): Scena
   const importMarket = input.importMarket === null ? null : published(input.importMarket)
   const exportMarket = input.exportMarket === null ? importMarket : published(input.exportMarket)
   const markets = input.tariffs.some(({ marketRates }) => marketRates) ? [importMarket, exportMarket] : []
-  const kept = records.filter(({ record }) => record.end < latest && markets.every(series => series !== null && isWithin(series, record)))
+  const expressibleRecords = records.filter(
+    ({ record }) => record.end < latest && markets.every(series => series !== null && isWithin(series, record)),
+  )
   return {
     input: { ...input, importMarket, exportMarket, tariffs: input.tariffs.map(tariff => ({ ...tariff, closedAt: null })) },
-    records: kept.map(({ id, record }) => ({ id, record: { ...record, sessionReferenceId: `session of ${id}`, recordReferenceId: id } })),
+    records: expressibleRecords.map(({ id, record }) => ({
+      id,
+      record: { ...record, sessionReferenceId: `session of ${id}`, recordReferenceId: id },
+    })),
   }
 }
 
@@ -96,7 +101,7 @@ export const versionBody = ({ effectiveFrom, schedule }: TariffVersion, marketRa
 })
 
 /** Create a tariff with all its versions. Returns its id. */
-export const placeTariff = async (client: Client, tariff: Tariff, locationId: string): Promise<string> => {
+export const createTariff = async (client: Client, tariff: Tariff, locationId: string): Promise<string> => {
   const { id } = (await client.ask('POST', '/tariffs', exactBody(tariffBody(tariff, locationId)))) as WithId
   for (const version of tariff.versions ?? []) {
     await client.ask('PATCH', `/tariffs/${id}`, exactBody(versionBody(version, tariff.marketRates)))
@@ -152,16 +157,16 @@ const submit = async (client: Client, bodies: readonly unknown[]) => {
 }
 
 /** Bring a scenario about: market sources with their prices, location, tariffs, then the records as they arrive. */
-export const placeScenario = async (
+export const createScenario = async (
   client: Client,
   { input, records }: Scenario,
   deviceIds: ReadonlyMap<string, string>,
   arrival = inOrderOfTime,
-): Promise<PlacedScenario> => {
+): Promise<CreatedScenario> => {
   const locationId = await makeLocation(client, input)
   const tariffIds = new Map<string, string>()
   for (const tariff of input.tariffs) {
-    const id = await placeTariff(client, tariff, locationId)
+    const id = await createTariff(client, tariff, locationId)
     tariffIds.set(tariff.id, id)
   }
   for (const together of arrival(records)) {

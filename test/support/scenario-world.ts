@@ -39,14 +39,14 @@ export type Draw = {
   readonly wanted: number
   readonly drawn: number
   readonly seed: number
-  readonly mostRecords: number
+  readonly maxRecords: number
   readonly keeps: (scenario: Scenario) => boolean
 }
 
 /** Draw the first scenarios of a zone that a caller can bring about and that are of use; the same for the same seed. */
-export const drawScenarios = (zone: string, { wanted, drawn, seed, mostRecords, keeps }: Draw): readonly Scenario[] =>
+export const drawScenarios = (zone: string, { wanted, drawn, seed, maxRecords, keeps }: Draw): readonly Scenario[] =>
   fc
-    .sample(scenarios({ zones: [zone], mostRecords }), { seed, numRuns: wanted * drawn })
+    .sample(scenarios({ zones: [zone], maxRecords }), { seed, numRuns: wanted * drawn })
     .map(scenario => expressible(scenario, latest))
     .filter(keeps)
     .slice(0, wanted)

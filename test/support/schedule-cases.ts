@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { Client, Layout } from './client.ts'
+import type { ApiVersion, Client } from './client.ts'
 import { makeOne } from './home.ts'
-import { placeSteps } from './price-cases.ts'
+import { createSteps } from './price-cases.ts'
 
 type Prices = { readonly start: string; readonly step_minutes: number; readonly values: readonly number[] }
 type Case<Request, Expected> = {
@@ -47,13 +47,17 @@ export const scheduleCases = <T>(kind: 'duration' | 'limit' | 'amount'): readonl
   JSON.parse(readFileSync(`test/acceptance/schedule_${kind}_cases.json`, 'utf8')).cases
 
 /** Make a location whose market has the prices of a case, for what it buys and for what it sells. */
-export const placePrices = async (client: Client, layout: Layout, { start, step_minutes: step, values }: Prices): Promise<string> => {
+export const createPrices = async (
+  client: Client,
+  apiVersion: ApiVersion,
+  { start, step_minutes: step, values }: Prices,
+): Promise<string> => {
   const steps = values.map((value, index) => [index * step, (index + 1) * step, value] as const)
-  const locationId = await placeSteps(client, layout, steps, Date.parse(start))
+  const locationId = await createSteps(client, apiVersion, steps, Date.parse(start))
   const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }]
   const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
   const sold = { location_id: locationId, direction: 'EXPORT', type: 'COMMODITY', market_rates: true, schedule }
-  await client.ask('POST', layout === 'current' ? '/tariffs' : '/tariffs/elements', sold)
+  await client.ask('POST', apiVersion === 'current' ? '/tariffs' : '/tariffs/elements', sold)
   return locationId
 }
 
@@ -72,12 +76,12 @@ const paths = { duration: '/slots/time', limit: '/slots/threshold' } as const
 /** Ask for a schedule of a window in the words of a layout. */
 export const askSlots = async (
   client: Client,
-  layout: Layout,
+  apiVersion: ApiVersion,
   kind: 'duration' | 'limit',
   locationId: string,
   body: Readonly<Record<string, unknown>>,
 ): Promise<SlotsAnswer> => {
-  if (layout === 'current') return client.ask('POST', `/schedules/${kind}/${locationId}`, body)
+  if (apiVersion === 'current') return client.ask('POST', `/schedules/${kind}/${locationId}`, body)
   const { contiguous: _, tariff_direction: tariff = 'IMPORT', ...rest } = body
   const query = new URLSearchParams({
     ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, String(value)])),
@@ -114,8 +118,8 @@ export type PlanAnswer = {
 type PlanBody = Readonly<Record<string, unknown>> & { readonly data: readonly object[] }
 
 /** Write a plan's request in the words of a layout and give where it is sent. */
-export const planRequest = (layout: Layout, locationId: string, { data, ...body }: PlanBody) =>
-  layout === 'current'
+export const planRequest = (apiVersion: ApiVersion, locationId: string, { data, ...body }: PlanBody) =>
+  apiVersion === 'current'
     ? ({ path: `/schedules/amount/${locationId}`, body: { ...body, data } } as const)
     : ({
         path: '/schedules',
@@ -130,8 +134,8 @@ export const planRequest = (layout: Layout, locationId: string, { data, ...body 
       } as const)
 
 /** Send a plan's request in the words of a layout. */
-export const askPlan = (client: Client, layout: Layout, locationId: string, request: PlanBody): Promise<PlanAnswer> => {
-  const { path, body } = planRequest(layout, locationId, request)
+export const askPlan = (client: Client, apiVersion: ApiVersion, locationId: string, request: PlanBody): Promise<PlanAnswer> => {
+  const { path, body } = planRequest(apiVersion, locationId, request)
   return client.ask('POST', path, body)
 }
 

@@ -2,12 +2,12 @@ import type { Hono } from 'hono'
 import { sql } from 'kysely'
 import { authenticator, operatorAuthenticator } from '../../services/platform/authenticate.ts'
 import { bearerTokens } from '../../services/platform/bearer-token.ts'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
 import { isCurrency } from '../../services/platform/place/country.ts'
 import { marketAreasOf } from '../../services/platform/place/market-areas.ts'
-import { placeOf } from '../../services/platform/place/place.ts'
+import { geocode } from '../../services/platform/place/place.ts'
 import { createAccount } from '../../services/platform/postgres/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../services/platform/postgres/api-keys.ts'
 import type { Database } from '../../services/platform/postgres/database.ts'
@@ -15,7 +15,7 @@ import type { OutboxMessage } from '../../services/platform/postgres/outbox.ts'
 import { referenceFinder } from '../../services/platform/postgres/references.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { keyVerifier } from '../../services/platform/verify-key.ts'
-import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
+import { openWebhookHttpClient } from '../../services/platform/webhook-dialler/dialler.ts'
 import { openWorkThread } from '../../services/platform/work-thread/work-thread.ts'
 import type { Provider, QueryServiceDependencies } from '../../services/query-service/dependencies.ts'
 import { queryServiceOperations } from '../../services/query-service/operations.ts'
@@ -40,8 +40,8 @@ export type Service = {
 /** Build the whole interface over a database, as the process does, with ports of its own for time, orders and metering facts. */
 export const openService = (
   database: Database,
-  at: () => number = presentInstant,
-  publish: QueryServiceDependencies['publishOrders'] = async () => undefined,
+  at: () => number = currentInstant,
+  publish: QueryServiceDependencies['publishRecosts'] = async () => undefined,
 ): Service => {
   const facts: Facts = { lastSeen: new Map(), withRecords: new Set() }
   const published: OutboxMessage[] = []
@@ -62,17 +62,17 @@ export const openService = (
         select id, display_name as "displayName", logo_url as "logoUrl" from providers where id = any(${ids})`.execute(database.operator)
       return rows
     },
-    placeOf,
+    geocode,
     areasOf: marketAreasOf,
     isCurrency,
     timeZone,
-    publishOrders: async orders => {
+    publishRecosts: async orders => {
       published.push(...orders)
       await publish(orders)
     },
     announcePrices: async () => undefined,
-    referencesChanged: () => undefined,
-    judgeWebhookUrl: openWebhookDialler({ allowedNetworks: [] }).judge,
+    onReferencesChanged: () => undefined,
+    validateWebhookUrl: openWebhookHttpClient({ allowedNetworks: [] }).validateUrl,
     bearerTokens: tokens,
     idempotency,
     secret,
@@ -84,10 +84,10 @@ export const openService = (
     authenticateOperator: operatorAuthenticator(operatorKey),
     findReferences: referenceFinder(database),
     idempotency,
-    refused: refusalEvents(database, { warn: (fields: object) => void errors.push(fields) } as never),
-    at,
+    onRefusal: refusalEvents(database, { warn: (fields: object) => void errors.push(fields) } as never),
+    now: at,
     elapsed: () => performance.now(),
-    mintRequestId: () => `req_${crypto.randomUUID()}`,
+    newRequestId: () => `req_${crypto.randomUUID()}`,
     log: { warn: fields => errors.push(fields), error: fields => errors.push(fields) },
     observe: () => undefined,
   })
@@ -121,8 +121,8 @@ export type Client = { readonly accountId: string; readonly keyId: string; reado
 
 /** Make an account with a key of full scope in each mode, logged in over the interface. */
 export const makeAccount = async ({ app, database }: Service): Promise<{ readonly live: Client; readonly test: Client }> => {
-  const at = presentInstant()
-  const account = await createAccount(database.operator, { displayName: 'Test', defaultLayout: 'current', requestsPerSecond: null }, at)
+  const at = currentInstant()
+  const account = await createAccount(database.operator, { displayName: 'Test', defaultApiVersion: 'current', requestsPerSecond: null }, at)
   const logIn = async (liveMode: boolean): Promise<Client> => {
     const tenant = { accountId: account.id, liveMode }
     const made = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, at)

@@ -43,7 +43,7 @@ export const severablePostgres = async (to: SocketAddress) => {
       setTimeout(() => to.writable && to.write(bytes), fault.ms)
     } else to.write(bytes)
   }
-  const strike = (pair: Pair): void => {
+  const applyFault = (pair: Pair): void => {
     if (fault?.kind === 'hang') pair.isDead = true
     if (fault?.kind === 'cut') pair.bytesLeft = fault.bytes
     if (fault?.kind === 'refuse') end(pair)
@@ -51,7 +51,7 @@ export const severablePostgres = async (to: SocketAddress) => {
   const take = (near: Socket): void => {
     const pair: Pair = { near, far: createConnection(file(to.host)), isDead: false, bytesLeft: 0 }
     pairs.add(pair)
-    strike(pair)
+    applyFault(pair)
     for (const [one, other] of [
       [near, pair.far],
       [pair.far, near],
@@ -69,7 +69,7 @@ export const severablePostgres = async (to: SocketAddress) => {
   const inflict = (what: Fault): void => {
     fault = what
     if (what.kind === 'refuse') server.close()
-    for (const pair of pairs) strike(pair)
+    for (const pair of pairs) applyFault(pair)
   }
   await listen()
   return {

@@ -44,17 +44,18 @@ export const unmountWithin = (folder: string): void => {
 }
 
 /** Bytes that a disk still takes. */
-export const roomOf = (disk: string): number => {
+export const freeBytesOf = (disk: string): number => {
   const { bavail, bsize } = statfsSync(disk)
   return bavail * bsize
 }
 
 /** Write into a file at once until the disk has no more than `leave` bytes left. */
-export const fillDownTo = (disk: string, file: string, leave: number): void => {
+export const fillDownTo = (disk: string, file: string, leaveBytes: number): void => {
   const descriptor = openSync(file, 'a')
   const block = Buffer.alloc(mebibyte, 1)
   try {
-    for (let left = roomOf(disk) - leave; left > 0; left = roomOf(disk) - leave) writeSync(descriptor, block, 0, Math.min(left, mebibyte))
+    for (let left = freeBytesOf(disk) - leaveBytes; left > 0; left = freeBytesOf(disk) - leaveBytes)
+      writeSync(descriptor, block, 0, Math.min(left, mebibyte))
   } finally {
     closeSync(descriptor)
   }

@@ -1,7 +1,7 @@
 import type { Client } from './client.ts'
 
 /** One object of each kind that a caller can make, with a stored record among them. */
-export type SmallWorld = {
+export type ObjectFixture = {
   readonly customer: string
   readonly location: string
   readonly device: string
@@ -24,21 +24,21 @@ export const flatSchedule = [
   },
 ]
 
-const made = async (client: Client, path: string, body: object): Promise<string> => ((await client.ask('POST', path, body)) as WithId).id
+const create = async (client: Client, path: string, body: object): Promise<string> => ((await client.ask('POST', path, body)) as WithId).id
 
 /** Make a location in Berlin's zone that counts in euros. */
-export const makePlace = (client: Client, more: object = {}): Promise<string> =>
-  made(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
+export const createLocation = (client: Client, more: object = {}): Promise<string> =>
+  create(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
 
 /** Make the objects; the client speaks the current layout. */
-export const makeSmallWorld = async (client: Client, session: string): Promise<SmallWorld> => {
+export const createObjectFixture = async (client: Client, session: string): Promise<ObjectFixture> => {
   const [customer, device, market] = await Promise.all([
-    made(client, '/customers', { reference_id: `household of ${session}` }),
-    made(client, '/devices', { reference_id: `charger of ${session}` }),
-    made(client, '/markets', { display_name: 'Own prices', currency_code: 'EUR' }),
+    create(client, '/customers', { reference_id: `household of ${session}` }),
+    create(client, '/devices', { reference_id: `charger of ${session}` }),
+    create(client, '/markets', { display_name: 'Own prices', currency_code: 'EUR' }),
   ])
-  const location = await makePlace(client, { customer_id: customer, reference_id: `home of ${session}` })
-  const tariff = await made(client, '/tariffs', { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+  const location = await createLocation(client, { customer_id: customer, reference_id: `home of ${session}` })
+  const tariff = await create(client, '/tariffs', { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }
   const { id: batch } = (await client.submit([{ ...record, ...times }])) as WithId

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import type { Tenant } from '../../services/platform/postgres/transaction.ts'
 import { callAs, type Gateway, makeObjects, openGateway } from './gateway.ts'
 import { makeTenants } from './postgres.ts'
@@ -23,10 +23,10 @@ export const useGateway = (): void => {
   afterAll(() => gateway[Symbol.asyncDispose]())
 }
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 /** The first instant of the records, in ms: a full hour a day ago. */
-export const start = Math.floor(presentInstant() / hour) * hour - 24 * hour
+export const start = Math.floor(currentInstant() / hourMs) * hourMs - 24 * hourMs
 
 /** The record of a second, counted from the first one. */
 export const record = (index: number, change: object = {}) => ({

@@ -72,11 +72,11 @@ const isAtHome = (path: string, allowed: readonly string[]): boolean =>
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 
 /** List every breach of the walls in the files of `services/`, one sentence each; empty when there is none. */
-export function breaches(sources: readonly Source[]): readonly string[] {
-  return sources.flatMap(source => [...importBreaches(source), ...ambientBreaches(source)])
+export function boundaryViolations(sources: readonly Source[]): readonly string[] {
+  return sources.flatMap(source => [...importViolations(source), ...ambientViolations(source)])
 }
 
-function importBreaches({ path, text }: Source): readonly string[] {
+function importViolations({ path, text }: Source): readonly string[] {
   const folder = folderOf(path)
   return importsOf(text).flatMap(specifier => {
     if (specifier.startsWith('node:')) return folder === 'domain' ? [`${path} imports ${specifier}; the domain is pure`] : []
@@ -92,9 +92,9 @@ function importBreaches({ path, text }: Source): readonly string[] {
   })
 }
 
-const ambientBreaches = ({ path, text }: Source): readonly string[] =>
+const ambientViolations = ({ path, text }: Source): readonly string[] =>
   ambient.filter(({ word, homes: allowed }) => word.test(text) && !isAtHome(path, allowed)).map(({ name }) => `${path} uses ${name}`)
 
 /** List every file over 350 lines. */
-export const overlong = (sources: readonly Source[]): readonly string[] =>
+export const oversizedFiles = (sources: readonly Source[]): readonly string[] =>
   sources.filter(({ text }) => text.split('\n').length - 1 > 350).map(({ path }) => path)

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest'
-import { makeStranger, openRecords } from './accounts.ts'
-import { type Client, type Layout, login } from './client.ts'
+import { createOtherAccount, openRecords } from './accounts.ts'
+import { type ApiVersion, type Client, login } from './client.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from './openapi.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from './running-system.ts'
-import { flatSchedule, makePlace, makeSmallWorld, type SmallWorld } from './small-world.ts'
+import { createLocation, createObjectFixture, flatSchedule, type ObjectFixture } from './small-world.ts'
 import { until } from './until.ts'
 
 /** Ids of one world by their prefix. */
 export type Ids = Readonly<Record<string, string>>
 
-export type Worlds = {
+export type IsolationFixtures = {
   readonly own: Ids
   readonly otherAccount: Ids
   readonly otherMode: Ids
@@ -19,21 +19,21 @@ export type Worlds = {
 }
 
 /** What `useWorlds` made. */
-export let worlds: Worlds | undefined
-export const callers: Partial<Record<Layout, Client>> = {}
-export const documents: Partial<Record<Layout, readonly DocumentedOperation[]>> = {}
+export let fixtures: IsolationFixtures | undefined
+export const callers: Partial<Record<ApiVersion, Client>> = {}
+export const documents: Partial<Record<ApiVersion, readonly DocumentedOperation[]>> = {}
 
-const idsOf = (world: SmallWorld, accountId: string): Ids => ({
+const idsOf = (fixture: ObjectFixture, accountId: string): Ids => ({
   acc: accountId,
-  cus: world.customer,
-  loc: world.location,
-  dev: world.device,
-  trf: world.tariff,
-  mrs: world.market,
-  bat: world.batch,
-  mre: world.record,
-  evt: world.event,
-  session: world.session,
+  cus: fixture.customer,
+  loc: fixture.location,
+  dev: fixture.device,
+  trf: fixture.tariff,
+  mrs: fixture.market,
+  bat: fixture.batch,
+  mre: fixture.record,
+  evt: fixture.event,
+  session: fixture.session,
 })
 
 /** Where nobody listens: an attempt fails at once. */
@@ -51,11 +51,11 @@ const webhookIds = async (client: Client): Promise<Ids> => {
     async () => (await client.ask('GET', path)) as { readonly data: readonly { readonly id: string }[] },
     ({ data: attempts }) => attempts.length > 0,
   )
-  return { whe, whd, whr, wha: given(data[0]).id, evt }
+  return { whe, whd, whr, wha: assertDefined(data[0]).id, evt }
 }
 
 /** A plan by amount. */
-const scheduleIds = async (client: Client, { location, device }: SmallWorld): Promise<Ids> => {
+const scheduleIds = async (client: Client, { location, device }: ObjectFixture): Promise<Ids> => {
   const window = { device_id: device, start_time: '2025-09-14T18:00:00Z', end_time: '2025-09-14T20:00:00Z' }
   const data = [{ ...window, max_power: { units: 'KW', value: 2 }, energy: { units: 'KWH', value: 1 } }]
   return { sae: ((await client.ask('POST', `/schedules/amount/${location}`, { data })) as { readonly id: string }).id }
@@ -81,16 +81,16 @@ let spares = 0
 export const newReference = (): string => `reference-${++spares}`
 
 /** Make one more object of a kind, for requests that use it up. */
-export const spare = async (client: Client, prefix: string): Promise<string> => {
+export const createSpare = async (client: Client, prefix: string): Promise<string> => {
   spares += 1
   const made = async (path: string, body: object) => ((await client.ask('POST', path, body)) as { readonly id: string }).id
   if (prefix === 'cus') return made('/customers', {})
-  if (prefix === 'loc') return makePlace(client)
+  if (prefix === 'loc') return createLocation(client)
   if (prefix === 'dev') return made('/devices', { reference_id: `spare-${spares}` })
   if (prefix === 'mrs') return made('/markets', { display_name: 'Spare', currency_code: 'EUR' })
   if (prefix === 'whe') return made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix !== 'trf') throw new Error(`nothing makes a spare ${prefix}`)
-  return made('/tariffs', { location_id: await makePlace(client), direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+  return made('/tariffs', { location_id: await createLocation(client), direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
 }
 
 const deletable: Readonly<Record<string, string>> = {
@@ -105,7 +105,7 @@ const deletable: Readonly<Record<string, string>> = {
 const deletedIds = async (client: Client): Promise<Ids> => {
   const ids: Record<string, string> = {}
   for (const [prefix, kind] of Object.entries(deletable)) {
-    const id = await spare(client, prefix)
+    const id = await createSpare(client, prefix)
     await client.ask('DELETE', `/${kind}/${id}`)
     ids[prefix] = id
   }
@@ -113,13 +113,13 @@ const deletedIds = async (client: Client): Promise<Ids> => {
 }
 
 /** What must be there by now. */
-export const given = <T>(value: T | undefined): T => {
+export const assertDefined = <T>(value: T | undefined): T => {
   if (value === undefined) throw new Error('the worlds are not made')
   return value
 }
 
 /** Start a system before the tests of a file, with worlds of two accounts and both modes in it, and stop it after them. */
-export const useWorlds = (): void => {
+export const useIsolationFixtures = (): void => {
   const folder = dataFolder()
   let system: RunningSystem | undefined
   let records: Awaited<ReturnType<typeof openRecords>> | undefined
@@ -127,26 +127,27 @@ export const useWorlds = (): void => {
     system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
     const { sandbox } = system
     records = await openRecords(folder)
-    const stranger = await makeStranger(records, folder, sandbox)
+    const otherAccountSandbox = await createOtherAccount(records, folder, sandbox)
     const client = await login(sandbox, 'test')
     callers.current = client
     callers.earlier = await login(sandbox, 'test', 'earlier')
-    const worldOf = async (account: typeof sandbox, mode: 'test' | 'live', session: string) => {
+    const fixtureOf = async (account: typeof sandbox, mode: 'test' | 'live', session: string) => {
       const caller = await login(account, mode)
-      const world = await makeSmallWorld(caller, session)
+      const fixture = await createObjectFixture(caller, session)
       return {
-        ...idsOf(world, account.account_id),
-        ...(await scheduleIds(caller, world)),
+        ...idsOf(fixture, account.account_id),
+        ...(await scheduleIds(caller, fixture)),
         ...(await webhookIds(caller)),
         ...(await sessionIds(await login(account, mode, 'earlier'))),
       }
     }
-    const own = await worldOf(sandbox, 'test', 'session-own')
-    const otherAccount = await worldOf(stranger, 'test', 'session-stranger')
-    const { acc: _, ...otherMode } = await worldOf(sandbox, 'live', 'session-live')
+    const own = await fixtureOf(sandbox, 'test', 'session-own')
+    const otherAccount = await fixtureOf(otherAccountSandbox, 'test', 'session-stranger')
+    const { acc: _, ...otherMode } = await fixtureOf(sandbox, 'live', 'session-live')
     const never = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
-    worlds = { own, otherAccount, otherMode, deleted: await deletedIds(client), never: { ...never, session: 'session-never' } }
-    for (const layout of ['current', 'earlier'] as const) documents[layout] = operationsOf(await readDocument(sandbox.base_url, layout))
+    fixtures = { own, otherAccount, otherMode, deleted: await deletedIds(client), never: { ...never, session: 'session-never' } }
+    for (const apiVersion of ['current', 'earlier'] as const)
+      documents[apiVersion] = operationsOf(await readDocument(sandbox.base_url, apiVersion))
   })
 
   afterAll(async () => {

@@ -18,7 +18,7 @@ afterAll(async () => {
   removeData(folder)
 })
 
-type Stored = {
+type StoredRecord = {
   readonly id: string
   readonly data: { readonly record_reference_id: string; readonly tariff: { readonly cost: { readonly value: number } } }
 }
@@ -54,7 +54,7 @@ const totalOf = async (of: CostCase, locationId: string): Promise<number> => {
   const direction = of.tariffs.some(tariff => tariff.direction === 'EXPORT') ? 'EXPORT' : 'IMPORT'
   const span = { start_time: new Date(start_time).toISOString(), end_time: new Date(end_time).toISOString() }
   const { data } = (await client.ask('POST', `/costs/interval/${locationId}?tariff_direction=${direction}`, span)) as {
-    readonly data: readonly Stored['data'][]
+    readonly data: readonly StoredRecord['data'][]
   }
   return data.reduce((sum, { tariff }) => sum + tariff.cost.value, 0)
 }
@@ -65,7 +65,7 @@ const costsOf = async (of: CostCase, locationId: string): Promise<readonly numbe
   for (let after = ''; ; ) {
     const page = (await client.ask('GET', `/meters/records?location_id=${locationId}&limit=100${after}`)) as {
       readonly has_more: boolean
-      readonly data: readonly Stored[]
+      readonly data: readonly StoredRecord[]
     }
     for (const { data } of page.data) costs.set(data.record_reference_id, data.tariff.cost.value)
     if (!page.has_more) return of.records.map((_, place) => costs.get(`place ${place}`) ?? Number.NaN)

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CostCase, costCases, prepareCase, recordsOf, toleranceOf } from '../support/acceptance.ts'
-import { type Client, type Layout, login } from '../support/client.ts'
+import { type ApiVersion, type Client, login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
-const clients: Partial<Record<Layout, Client>> = {}
+const clients: Partial<Record<ApiVersion, Client>> = {}
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const layout of ['current', 'earlier'] as const) clients[layout] = await login(system.sandbox, 'test', layout)
+  for (const apiVersion of ['current', 'earlier'] as const) clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
 })
 
 afterAll(async () => {
@@ -19,14 +19,14 @@ afterAll(async () => {
 
 type CostElement = { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }
 
-const totalOf = async (client: Client, layout: Layout, of: CostCase, locationId: string, direction: string): Promise<number> => {
+const totalOf = async (client: Client, apiVersion: ApiVersion, of: CostCase, locationId: string, direction: string): Promise<number> => {
   const starts = of.records.map(record => Date.parse(record.start_time))
   const ends = of.records.map(record => Date.parse(record.end_time))
   const span = {
     start_time: new Date(Math.min(...starts)).toISOString(),
     end_time: new Date(Math.max(...ends)).toISOString(),
   }
-  const name = layout === 'current' ? 'tariff_direction' : 'direction'
+  const name = apiVersion === 'current' ? 'tariff_direction' : 'direction'
   const { data } = (await client.ask('POST', `/costs/interval/${locationId}?${name}=${direction}`, span)) as {
     data: readonly CostElement[]
   }
@@ -34,18 +34,18 @@ const totalOf = async (client: Client, layout: Layout, of: CostCase, locationId:
   return data.reduce((sum, element) => sum + element.tariff.cost.value, 0)
 }
 
-const recordCost = (layout: Layout, record: { data: { tariff: { value: number; cost: { value: number } } } }): number =>
-  layout === 'current' ? record.data.tariff.cost.value : record.data.tariff.value
+const recordCost = (apiVersion: ApiVersion, record: { data: { tariff: { value: number; cost: { value: number } } } }): number =>
+  apiVersion === 'current' ? record.data.tariff.cost.value : record.data.tariff.value
 
-describe.each(['current', 'earlier'] as const)('published bills in the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('published bills in the %s layout', apiVersion => {
   it.each(costCases().map(one => [one.id, one] as const))('%s', async (_, one) => {
-    const client = clients[layout] as Client
-    const locationId = await prepareCase(client, one.tariffs, layout)
-    const records = recordsOf(one, locationId, layout)
+    const client = clients[apiVersion] as Client
+    const locationId = await prepareCase(client, one.tariffs, apiVersion)
+    const records = recordsOf(one, locationId, apiVersion)
     await client.submit(records)
     const { total_cost, derived_total, import_minus_export, per_record } = one.expected
-    const imported = await totalOf(client, layout, one, locationId, 'IMPORT')
-    const exported = await totalOf(client, layout, one, locationId, 'EXPORT')
+    const imported = await totalOf(client, apiVersion, one, locationId, 'IMPORT')
+    const exported = await totalOf(client, apiVersion, one, locationId, 'EXPORT')
     if (import_minus_export !== undefined) expect(Math.abs(imported - exported - import_minus_export)).toBeLessThanOrEqual(toleranceOf(one))
     const total = one.tariffs.some(({ direction }) => direction === 'EXPORT') ? exported : imported
     if (total_cost !== undefined) expect(Math.abs(total - total_cost)).toBeLessThanOrEqual(toleranceOf(one))
@@ -59,19 +59,19 @@ describe.each(['current', 'earlier'] as const)('published bills in the %s layout
       const [stored] = list.data
       if (stored === undefined) throw new Error(`no record ${reference}`)
       const allowed = one.tolerance.per_record_abs ?? toleranceOf(one)
-      expect(Math.abs(recordCost(layout, stored) - cost), `record ${key}`).toBeLessThanOrEqual(allowed)
+      expect(Math.abs(recordCost(apiVersion, stored) - cost), `record ${key}`).toBeLessThanOrEqual(allowed)
     }
   })
 
   const alone = costCases().filter(one => one.records.length === 1 || !one.features.includes('tiers'))
 
   it.each(alone.map(one => [one.id, one] as const))('%s, asked instantly', async (_, one) => {
-    const client = clients[layout] as Client
-    const locationId = await prepareCase(client, one.tariffs, layout)
-    const records = recordsOf(one, locationId, layout)
+    const client = clients[apiVersion] as Client
+    const locationId = await prepareCase(client, one.tariffs, apiVersion)
+    const records = recordsOf(one, locationId, apiVersion)
     let total = 0
     for (const [index, record] of records.entries()) {
-      const cost = recordCost(layout, await client.ask('POST', '/costs/instant?non_persistent=true', record))
+      const cost = recordCost(apiVersion, await client.ask('POST', '/costs/instant?non_persistent=true', record))
       total += one.expected.import_minus_export !== undefined && one.records[index]?.direction === 'EXPORT' ? -cost : cost
     }
     const expected = one.expected.total_cost ?? one.expected.import_minus_export

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeInstant } from '../../services/domain/instant.ts'
-import { type Client, type Layout, login } from '../support/client.ts'
+import { type ApiVersion, type Client, login } from '../support/client.ts'
 import { bought, makeHome, makeOne } from '../support/home.ts'
 import { offsetMinutesAt } from '../support/hour-edges.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
@@ -8,7 +8,7 @@ import { makeDevices } from '../support/schedule-cases.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
-let clients: Readonly<Record<Layout, Client>>
+let clients: Readonly<Record<ApiVersion, Client>>
 
 beforeAll(async () => {
   system = await startSystem(folder)
@@ -100,8 +100,8 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
       const sides = new Set(found.map(one => Date.parse(one) < change))
       expect([found.length > 0, sides.size]).toEqual([true, 2])
     }
-    const askData = async (layout: Layout, path: string, body?: object): Promise<unknown> =>
-      ((await clients[layout].ask(body === undefined ? 'GET' : 'POST', path, body)) as { readonly data: unknown }).data
+    const askData = async (apiVersion: ApiVersion, path: string, body?: object): Promise<unknown> =>
+      ((await clients[apiVersion].ask(body === undefined ? 'GET' : 'POST', path, body)) as { readonly data: unknown }).data
 
     it('is answered with prices and audits in the offset of the location at each instant', async () => {
       const body = span(-2 * dayMs, 2 * dayMs)

@@ -4,7 +4,7 @@ import { findEmbeddedServer } from '../../services/platform/postgres/embedded-se
 import { type Client, login } from '../support/client.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { flatSchedule, makePlace } from '../support/small-world.ts'
+import { createLocation, flatSchedule } from '../support/small-world.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -25,9 +25,9 @@ afterAll(async () => {
 })
 
 const account = (): string => system?.sandbox.account_id ?? ''
-const run = (...words: readonly string[]) => runCommand(words, { WATTLEDGER_DATA_DIR: folder })
-const json = async <T>(...words: readonly string[]): Promise<T> => {
-  const { out, err } = await run(...words, '--json')
+const run = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: folder })
+const json = async <T>(...args: readonly string[]): Promise<T> => {
+  const { out, err } = await run(...args, '--json')
   if (out === '') throw new Error(err)
   return JSON.parse(out) as T
 }
@@ -38,10 +38,10 @@ type Chain = {
   readonly hash: string
   readonly faults: readonly { readonly what: string }[]
 }
-type Verified = { readonly chains: readonly Chain[]; readonly holds: boolean }
+type ChainVerification = { readonly chains: readonly Chain[]; readonly holds: boolean }
 
 const testChain = async (): Promise<Chain> => {
-  const { chains } = await json<Verified>('audit-log', 'verify', '--account', account())
+  const { chains } = await json<ChainVerification>('audit-log', 'verify', '--account', account())
   const chain = chains.find(one => !one.live_mode)
   if (chain === undefined) throw new Error('there is no chain of the test mode')
   return chain
@@ -62,7 +62,7 @@ const work = async (client: Client): Promise<readonly (readonly [string, string]
   const { id: key } = await json<{ readonly id: string }>('keys', 'create', account(), '--mode', 'test', '--scope', 'read')
   ledger.push(['api_key.create', key])
   const customer = await made('/customers', {})
-  const [location, other] = [await makePlace(client), await makePlace(client, { customer_id: customer })]
+  const [location, other] = [await createLocation(client), await createLocation(client, { customer_id: customer })]
   for (const direction of ['IMPORT', 'EXPORT']) {
     const tariff = await made('/tariffs', { location_id: location, direction, type: 'COMMODITY', schedule: flatSchedule })
     ledger.push(['tariff.create', tariff])
@@ -109,8 +109,8 @@ describe('the audit log', () => {
   it('takes entries from many at once into one chain', async () => {
     const client = await login(system?.sandbox ?? expect.fail())
     const before = (await testChain()).entries
-    const places = await Promise.all(Array.from({ length: 12 }, () => makePlace(client)))
-    await Promise.all(places.map(id => client.ask('DELETE', `/locations/${id}`)))
+    const locations = await Promise.all(Array.from({ length: 12 }, () => createLocation(client)))
+    await Promise.all(locations.map(id => client.ask('DELETE', `/locations/${id}`)))
     expect(await testChain()).toMatchObject({ entries: before + 12, faults: [] })
   })
 
@@ -133,8 +133,8 @@ describe('the audit log', () => {
 
   it('names the entry that a superuser has altered by hand', async () => {
     const noted = await testChain()
-    const place = 4
-    const of = `from audit_log where account_id = '${account()}' and not live_mode and place = ${place}`
+    const index = 4
+    const of = `from audit_log where account_id = '${account()}' and not live_mode and place = ${index}`
     const alterations: readonly (readonly [string, string, RegExp])[] = [
       ["action = 'tariff.none'", 'action', /^entry 4 \(tariff\.none of trf_\w+\) was altered$/],
       ["actor = 'key_somebody_else'", 'actor', /^entry 4 .* was altered$/],
@@ -145,7 +145,7 @@ describe('the audit log', () => {
     ]
     for (const [change, column, message] of alterations) {
       await superuser?.query(`create temporary table saved as select * ${of}`)
-      await asSuperuser(`update audit_log set ${change} where account_id = '${account()}' and not live_mode and place = ${place}`)
+      await asSuperuser(`update audit_log set ${change} where account_id = '${account()}' and not live_mode and place = ${index}`)
       const { faults } = await testChain()
       expect(faults.map(({ what }) => what)).toEqual([expect.stringMatching(message)])
       expect((await run('audit-log', 'verify')).code).toBe(1)
@@ -157,12 +157,12 @@ describe('the audit log', () => {
 
   it('misses an entry that was removed, in the middle and at the end', async () => {
     const whole = await testChain()
-    for (const [place, what] of [
+    for (const [index, what] of [
       [3, 'entry 3 is missing'],
       [whole.entries, `entries ${whole.entries} to ${whole.entries} are missing`],
     ] as const) {
       await superuser?.query(
-        `create temporary table saved as select * from audit_log where account_id = '${account()}' and not live_mode and place = ${place}`,
+        `create temporary table saved as select * from audit_log where account_id = '${account()}' and not live_mode and place = ${index}`,
       )
       await asSuperuser(`delete from audit_log a using saved s where a.account_id = s.account_id and a.id = s.id`)
       expect((await testChain()).faults.map(fault => fault.what)).toEqual([what])
@@ -175,7 +175,7 @@ describe('the audit log', () => {
   it('goes through a hash that was noted earlier, and a chain that was written anew does not', async () => {
     const { hash } = await testChain()
     const client = await login(system?.sandbox ?? expect.fail())
-    await client.ask('DELETE', `/locations/${await makePlace(client)}`)
+    await client.ask('DELETE', `/locations/${await createLocation(client)}`)
     expect(await run('audit-log', 'verify', '--holds', hash)).toMatchObject({ code: 0 })
     const never = await run('audit-log', 'verify', '--holds', 'a'.repeat(64))
     expect([never.code, never.out]).toEqual([1, expect.stringContaining(`no chain goes through ${'a'.repeat(64)}`)])
@@ -184,7 +184,7 @@ describe('the audit log', () => {
 
   it('keeps its chain where an erasure has emptied details', async () => {
     const client = await login(system?.sandbox ?? expect.fail())
-    const id = await makePlace(client)
+    const id = await createLocation(client)
     const { id: tariff } = (await client.ask('POST', '/tariffs', {
       location_id: id,
       direction: 'IMPORT',

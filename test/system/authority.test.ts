@@ -106,18 +106,18 @@ describe('a key of scope read', () => {
     const events = await get('/events?event_type=connect_session.complete')
     expect(events).toContain(sessionId)
     const ids: Readonly<Record<string, string>> = { '/connect/token/{id}': sessionId }
-    let asked = 0
-    for (const layout of ['current', 'earlier'] as const) {
-      for (const { method, path } of operationsOf(await readDocument(running.sandbox.base_url, layout))) {
+    let requestCount = 0
+    for (const apiVersion of ['current', 'earlier'] as const) {
+      for (const { method, path } of operationsOf(await readDocument(running.sandbox.base_url, apiVersion))) {
         if (method !== 'GET' || path === '/login') continue
         const list = path.split('/{')[0] ?? path
         const [first = ''] = /"id":"([a-z]{3}_[0-9a-f]+)"/.exec(await get(`${list}?limit=1`))?.slice(1) ?? []
         const text = await get(path.replace(/\{\w+\}/, ids[path] ?? first))
         expect([path, secretShapes.exec(text)?.[0]]).toEqual([path, undefined])
-        asked += 1
+        requestCount += 1
       }
     }
-    expect(asked).toBeGreaterThan(20)
+    expect(requestCount).toBeGreaterThan(20)
     // The same search finds what is shown to who may see it.
     expect(secretShapes.test(JSON.stringify(imported))).toBe(true)
   }, 60_000)

@@ -6,10 +6,10 @@ import { errorFaults } from '../support/error-object.ts'
 import { type RawReply, rawSender } from '../support/raw-http.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { type SlowEnd, slowClient } from '../support/slow-client.ts'
-import { unhurried } from '../support/unhurried.ts'
+import { measureCpuTime } from '../support/unhurried.ts'
 
 const folder = dataFolder()
-const mebi = 2 ** 20
+const mebibyte = 2 ** 20
 const slowClients = 50
 
 let system: RunningSystem | undefined
@@ -39,62 +39,62 @@ afterAll(async () => {
 
 /** Memory of the running process in bytes, as the kernel counts it. */
 const residentBytes = (): number => {
-  const [, kibi] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${running().process.pid}/status`, 'utf8')) ?? []
-  return Number(kibi) * 1_024
+  const [, kibibyte] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${running().process.pid}/status`, 'utf8')) ?? []
+  return Number(kibibyte) * 1_024
 }
 
 /** Send bodies, 32 at a time, and give the answers and the most memory that was seen meanwhile, above what it was before. */
-const underWatch = async (bodies: readonly (string | Uint8Array)[], more: Readonly<Record<string, string>>) => {
+const watchMemory = async (bodies: readonly (string | Uint8Array)[], more: Readonly<Record<string, string>>) => {
   const sender = rawSender(running().sandbox.base_url, 32)
   const before = residentBytes()
-  let most = before
-  const watch = setInterval(() => (most = Math.max(most, residentBytes())), 5)
+  let maxBytes = before
+  const watch = setInterval(() => (maxBytes = Math.max(maxBytes, residentBytes())), 5)
   const send = (body: string | Uint8Array) =>
     sender.send({ method: 'PUT', path: '/meters/interval', headers: { ...headers, ...more }, body })
   const replies = await Promise.all(bodies.map(send))
   clearInterval(watch)
   sender.close()
-  return { replies, grownBytes: most - before }
+  return { replies, grownBytes: maxBytes - before }
 }
 
-const told = (reply: RawReply) => {
+const statusAndCode = (reply: RawReply) => {
   expect(errorFaults(reply)).toEqual([])
   return [reply.status, (JSON.parse(reply.text) as { readonly code: string }).code]
 }
 
 describe('a body that is far larger than it looks', () => {
   it('is inflated no further than the limit, and memory stays flat', { timeout: 120_000 }, async () => {
-    const member = gzipSync(Buffer.alloc(16 * mebi, ' '))
+    const member = gzipSync(Buffer.alloc(16 * mebibyte, ' '))
     // Many members in one body: 1 GiB in 1 MiB.
     const bomb = Buffer.concat(Array.from({ length: 64 }, () => member))
-    expect(bomb.length).toBeLessThan(2 * mebi)
+    expect(bomb.length).toBeLessThan(2 * mebibyte)
     const gzip = { 'content-encoding': 'gzip' }
-    await underWatch([bomb, bomb], gzip)
-    const { replies, grownBytes } = await underWatch(
+    await watchMemory([bomb, bomb], gzip)
+    const { replies, grownBytes } = await watchMemory(
       Array.from({ length: 64 }, () => bomb),
       gzip,
     )
     // Those for which there is no room at the time are not even read.
-    const answers = new Set(replies.map(reply => told(reply).join(' ')))
+    const answers = new Set(replies.map(reply => statusAndCode(reply).join(' ')))
     expect([...answers].filter(answer => answer !== '503 unavailable')).toEqual(['413 body_too_large'])
     // All of them inflated at once would take 1 GiB; what the collector has not come to on a busy machine has its room.
-    expect(grownBytes / mebi).toBeLessThan(256)
+    expect(grownBytes / mebibyte).toBeLessThan(256)
   })
 
   it('nests a hundred thousand levels or has a million members, and is refused soon', { timeout: 120_000 }, async () => {
-    const deep = '['.repeat(4 * mebi)
+    const deep = '['.repeat(4 * mebibyte)
     const wide = `[{${Array.from({ length: 500_000 }, (_, at) => `"m${at}":1`).join(',')}}]`
-    const long = `[{"value":${'9'.repeat(8 * mebi)}}]`
-    const quotes = `["${'\\u0061'.repeat(2 * mebi)}`
+    const long = `[{"value":${'9'.repeat(8 * mebibyte)}}]`
+    const quotes = `["${'\\u0061'.repeat(2 * mebibyte)}`
     // One at a time: together they are more than an account may have worked on in test mode.
     const sendInTurn = async (): Promise<readonly RawReply[]> => {
       const replies: RawReply[] = []
-      for (const body of [deep, quotes, wide, long]) replies.push(...(await underWatch([body], {})).replies)
+      for (const body of [deep, quotes, wide, long]) replies.push(...(await watchMemory([body], {})).replies)
       return replies
     }
-    const { value: replies, ms } = await unhurried(sendInTurn)
+    const { value: replies, ms } = await measureCpuTime(sendInTurn)
     expect(ms).toBeLessThan(10_000)
-    expect(replies.slice(0, 3).map(told)).toEqual(Array.from({ length: 3 }, () => [400, 'body_invalid']))
+    expect(replies.slice(0, 3).map(statusAndCode)).toEqual(Array.from({ length: 3 }, () => [400, 'body_invalid']))
     // One member of a submission that is too long spoils itself alone.
     for (const { status, text } of replies.slice(3)) expect([status, text]).toEqual([200, expect.stringContaining('"records_accepted":0')])
   })
@@ -104,7 +104,7 @@ describe('slow clients', () => {
   it('hold up nobody else', { timeout: 60_000 }, async () => {
     const sender = rawSender(running().sandbox.base_url, 4)
     const ask = () => Promise.all(Array.from({ length: 20 }, () => sender.send({ method: 'GET', path: '/account', headers })))
-    const { value: replies, ms } = await unhurried(ask)
+    const { value: replies, ms } = await measureCpuTime(ask)
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     expect(ms).toBeLessThan(3_000)
     sender.close()

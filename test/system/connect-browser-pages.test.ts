@@ -6,15 +6,15 @@ import { createMarket } from '../../services/platform/postgres/markets.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
 import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titled } from '../support/connect-browser.ts'
-import { connectAccount, type Layout, londonAddress } from '../support/connect-service.ts'
-import { allRoutes, layouts, locationOf, loginWorld, retrieve, tariffsOf } from '../support/connect-world.ts'
+import { type ApiVersion, connectAccount, londonAddress } from '../support/connect-service.ts'
+import { allRoutes, apiVersions, locationOf, loginFixture, retrieve, tariffsOf } from '../support/connect-world.ts'
 import { providerPlan } from '../support/provider-app.ts'
 import type { Call } from '../support/service.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_000 }, () => {
-  const { provider, service } = loginWorld()
+  const { provider, service } = loginFixture()
   let listener: Listener
   let browser: Browser
   let references = 0
@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     listener = await listen(
       service().app,
       { host: '127.0.0.1', port: 0 },
-      { at: Date.now, mintRequestId: () => 'req_1', log: console as never },
+      { now: Date.now, newRequestId: () => 'req_1', log: console as never },
     )
     provider().connectAddress = address()
     browser = await launchBrowser()
@@ -35,9 +35,9 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
 
   const address = (path = '/connect'): string => `http://127.0.0.1:${listener.port}${path}`
 
-  const openAs = async (call: Call, layout: Layout, more: object = {}, path = '/connect') => {
+  const openAs = async (call: Call, apiVersion: ApiVersion, more: object = {}, path = '/connect') => {
     const [to, addresses] =
-      layout === 'current'
+      apiVersion === 'current'
         ? ['/connect/token', { connect_url: address(path), callback_url: address('/done') }]
         : ['/connect/tariff/token', { connect_web_url: address(path), callback_uri: address('/done') }]
     const { body } = await call('POST', to, { ...addresses, route_options: allRoutes, ...more })
@@ -45,14 +45,14 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     return { token, ...(await openTab(browser, `${address(path)}?fp_cot=${token}`)) }
   }
 
-  const open = async (layout: Layout, more: object = {}, path = '/connect') => {
-    const { call } = await connectAccount(service(), layout)
+  const open = async (apiVersion: ApiVersion, more: object = {}, path = '/connect') => {
+    const { call } = await connectAccount(service(), apiVersion)
     references += 1
-    return { call, ...(await openAs(call, layout, { location_reference_id: `tab-${references}`, ...more }, path)) }
+    return { call, ...(await openAs(call, apiVersion, { location_reference_id: `tab-${references}`, ...more }, path)) }
   }
 
-  const toLogin = async (layout: Layout) => {
-    const visit = await open(layout)
+  const toLogin = async (apiVersion: ApiVersion) => {
+    const visit = await open(apiVersion)
     await fillAddress(visit.tab)
     await chooseProvider(visit.tab, 'Direct Energy')
     await visit.tab.waitForURL('**/login**')
@@ -64,41 +64,41 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     return { ...visit, logIn }
   }
 
-  it.each(layouts)('goes to a login at the provider and back, in the %s layout', async layout => {
+  it.each(apiVersions)('goes to a login at the provider and back, in the %s layout', async apiVersion => {
     provider().reply = { status: 422, body: { message: 'Wrong password' } }
-    const { tab, faults, logIn } = await toLogin(layout)
+    const { tab, faults, logIn } = await toLogin(apiVersion)
     await logIn()
     await tab.getByText('Wrong password').waitFor()
     provider().reply = { status: 200, body: providerPlan(0.2455) }
     await logIn()
     await tab.waitForURL(/\/connect\?fp_cot=/)
-    await titled(tab, layout === 'current' ? 'Your tariff is connected' : 'Is this your tariff?')
+    await titled(tab, apiVersion === 'current' ? 'Your tariff is connected' : 'Is this your tariff?')
     await tab.getByText('Direct Green').waitFor()
-    await snap(tab, `summary-direct-${layout}`)
+    await snap(tab, `summary-direct-${apiVersion}`)
     expect(faults).toEqual([])
   })
 
-  it.each(layouts)('tells that a provider is slow, and then that it has failed, in the %s layout', async layout => {
+  it.each(apiVersions)('tells that a provider is slow, and then that it has failed, in the %s layout', async apiVersion => {
     provider().reply = 'never'
-    const { tab, faults, logIn, call } = await toLogin(layout)
+    const { tab, faults, logIn, call } = await toLogin(apiVersion)
     await logIn()
     await titled(tab, 'Your supplier is being asked')
-    await snap(tab, `pending-${layout}`)
+    await snap(tab, `pending-${apiVersion}`)
     const { clock, turn } = service()
     const made = clock.at
     try {
-      for (const waited of [hour, 50 * hour]) {
+      for (const waited of [hourMs, 50 * hourMs]) {
         clock.at = made + waited
         await turn()
       }
-      const later = await openAs(call, layout, { location_id: (await locationOf(call))['id'] })
+      const later = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
       await titled(later.tab, 'Your supplier did not give the prices')
-      await snap(later.tab, `failed-${layout}`)
-      if (layout === 'earlier') await later.tab.getByRole('button', { name: 'Try again' }).click()
+      await snap(later.tab, `failed-${apiVersion}`)
+      if (apiVersion === 'earlier') await later.tab.getByRole('button', { name: 'Try again' }).click()
       else await later.tab.getByRole('button', { name: 'Change the tariff' }).click()
-      if (layout === 'earlier') await later.tab.waitForURL('**/login**')
+      if (apiVersion === 'earlier') await later.tab.waitForURL('**/login**')
       else await titled(later.tab, 'Who is your supplier?')
-      const again = await openAs(call, layout, { location_id: (await locationOf(call))['id'] })
+      const again = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
       again.tab.on('dialog', dialog => void dialog.accept())
       await again.tab.getByRole('button', { name: 'Disconnect' }).click()
       await again.tab.waitForURL('**/done?fp_cot=**')
@@ -157,14 +157,14 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
   /** Hourly prices around the present for two regions of Great Britain. */
   const importPrices = async (): Promise<void> => {
     const { database, clock } = service()
-    const from = Math.floor(clock.at / hour) * hour - 48 * hour
+    const from = Math.floor(clock.at / hourMs) * hourMs - 48 * hourMs
     await withOperator(database, async transaction => {
       for (const area of ['GB', 'GB-C']) {
         const draft = { displayName: area, currencyCode: 'GBP', area, resolutionMinutes: 60, importer: null }
         const { id } = await createMarket(transaction, draft, clock.at)
         const prices = Array.from({ length: 96 }, (_, index) => {
           const price = Math.round(120 + 80 * Math.sin((index % 24) / 3.8)) * 1_000_000 * (index % 24 === 4 ? -0.3 : 1)
-          return { start: from + index * hour, end: from + (index + 1) * hour, value: BigInt(Math.round(price)) }
+          return { start: from + index * hourMs, end: from + (index + 1) * hourMs, value: BigInt(Math.round(price)) }
         })
         await putMarketPrices(transaction, id, prices, clock.at)
       }

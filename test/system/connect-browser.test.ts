@@ -63,15 +63,15 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   })
 
   /** Ask for a token as the app of a caller does, and open the page as its user does. */
-  const open = async (layout: 'current' | 'earlier', look: Parameters<typeof openTab>[2] = {}) => {
-    const client = await login(system.sandbox, 'test', layout)
+  const open = async (apiVersion: 'current' | 'earlier', look: Parameters<typeof openTab>[2] = {}) => {
+    const client = await login(system.sandbox, 'test', apiVersion)
     const callback = `http://127.0.0.1:${(home.address() as AddressInfo).port}/done?x=1`
     references += 1
     const routes = { tariff_name_capture: true, contract_term_capture: true, advanced_tariff_capture: true }
     const shared = { location_reference_id: `browser-${references}`, route_options: routes }
     const page = `${system.sandbox.base_url}/connect`
     const [path, addresses] =
-      layout === 'current'
+      apiVersion === 'current'
         ? ['/connect/token', { connect_url: page, callback_url: callback }]
         : ['/connect/tariff/token', { connect_web_url: page, callback_uri: callback }]
     const { connect_token: token } = (await client.ask('POST', path, { ...shared, ...addresses })) as { connect_token: string }

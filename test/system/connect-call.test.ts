@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { connectWorld, layouts, retrieve, routesOf, toRate, toStructure } from '../support/connect-world.ts'
+import { apiVersions, connectFixture, retrieve, routesOf, toRate, toStructure } from '../support/connect-world.ts'
 import { caller } from '../support/service.ts'
 
-const { begin, service } = connectWorld()
+const { begin, service } = connectFixture()
 const unknown = `cot_${'0'.repeat(32)}`
 const mediaTypes = ['application/json', 'text/plain;charset=UTF-8', 'application/x-www-form-urlencoded']
 
@@ -41,10 +41,10 @@ describe('the Connect call', () => {
     expect((await raw(`{"a":"${'x'.repeat(1_100_000)}"}`)).body).toMatchObject({ context: 'connect.session', code: 'body_too_large' })
   })
 
-  it.each(layouts)(
+  it.each(apiVersions)(
     'takes a body under any media type, members it does not know, and ignores an Authorization, in the %s layout',
-    async layout => {
-      const { token } = await begin(layout)
+    async apiVersion => {
+      const { token } = await begin(apiVersion)
       for (const type of mediaTypes) {
         const body = { connect_token: token, route: 'session_start', type: 'submit', more: { of: ['it'] } }
         const answer = await raw(JSON.stringify(body), { 'content-type': type, authorization: 'Bearer nonsense' })
@@ -66,7 +66,7 @@ describe('the Connect call', () => {
   it('answers a preflight, and wherever the operator has mounted it, with a slash at the end too', async () => {
     const { token } = await begin('current')
     for (const path of ['/connect', '/connect/', '/flow/here', '/flow/here/']) {
-      const asked = await service().app.request(path, {
+      const reply = await service().app.request(path, {
         method: 'OPTIONS',
         headers: {
           origin: 'https://page.example.com',
@@ -74,9 +74,9 @@ describe('the Connect call', () => {
           'access-control-request-headers': 'content-type',
         },
       })
-      expect([asked.status, asked.headers.get('access-control-allow-origin')], path).toEqual([204, '*'])
-      expect(asked.headers.get('access-control-allow-methods')).toContain('POST')
-      expect(asked.headers.get('access-control-allow-headers')).toContain('Content-Type')
+      expect([reply.status, reply.headers.get('access-control-allow-origin')], path).toEqual([204, '*'])
+      expect(reply.headers.get('access-control-allow-methods')).toContain('POST')
+      expect(reply.headers.get('access-control-allow-headers')).toContain('Content-Type')
       const answer = await caller(service().app, {})('POST', path, { connect_token: token, route: 'session_start' })
       expect([answer.body['route'], answer.headers.get('access-control-allow-origin')], path).toEqual(['postal_address_capture', '*'])
     }
@@ -120,17 +120,20 @@ describe('the Connect call', () => {
     expect(restored.body['direction']).toBeUndefined()
   })
 
-  it.each(layouts)('knows pages by the names of either layout, and answers in those of the session, in the %s layout', async layout => {
-    const { surcharge, summary } = routesOf(layout)
-    for (const route of ['surcharge_capture', 'market_surcharge_capture']) {
-      // In the current layout the surcharge completes the session, whose token only reads from then on: each name has a session of its own.
-      const { flow } = await begin(layout, { route_options: {} })
-      expect((await toRate(flow, 'MARKET')).route).toBe(surcharge)
-      expect((await flow.submit(route, { surcharge: { fixed: 0.01, percentage: 0 } })).route).toBe(summary)
-      for (const shown of ['tariffs_summary', 'tariff_summary', 'summary_tou_confirm', 'summary_fixed_confirm'])
-        expect(await flow.submit(shown, {})).toMatchObject({ code: 'action_missing' })
-    }
-  })
+  it.each(apiVersions)(
+    'knows pages by the names of either layout, and answers in those of the session, in the %s layout',
+    async apiVersion => {
+      const { surcharge, summary } = routesOf(apiVersion)
+      for (const route of ['surcharge_capture', 'market_surcharge_capture']) {
+        // In the current layout the surcharge completes the session, whose token only reads from then on: each name has a session of its own.
+        const { flow } = await begin(apiVersion, { route_options: {} })
+        expect((await toRate(flow, 'MARKET')).route).toBe(surcharge)
+        expect((await flow.submit(route, { surcharge: { fixed: 0.01, percentage: 0 } })).route).toBe(summary)
+        for (const shown of ['tariffs_summary', 'tariff_summary', 'summary_tou_confirm', 'summary_fixed_confirm'])
+          expect(await flow.submit(shown, {})).toMatchObject({ code: 'action_missing' })
+      }
+    },
+  )
 
   it('ends with its 24 hours, for the person and for the caller', async () => {
     const { flow, call, token } = await begin('current')

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { londonAddress } from '../support/connect-service.ts'
 import {
+  apiVersions,
   bandsOf,
   completed,
-  connectWorld,
-  layouts,
+  connectFixture,
   locationOf,
   retrieve,
   routesOf,
@@ -13,7 +13,7 @@ import {
   toStructure,
 } from '../support/connect-world.ts'
 
-const { begin } = connectWorld()
+const { begin } = connectFixture()
 
 const night = [
   { cost: 0.0999, valid_from: '23:30:00', valid_to: '07:00:00' },
@@ -21,11 +21,11 @@ const night = [
 ]
 const rateOf = (fixed: number) => [{ fixed, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 }]
 
-describe.each(layouts)('what a person types in the %s layout', layout => {
-  const { summary, fixedSummary, surcharge: surchargePage, end: endPage } = routesOf(layout)
+describe.each(apiVersions)('what a person types in the %s layout', apiVersion => {
+  const { summary, fixedSummary, surcharge: surchargePage, end: endPage } = routesOf(apiVersion)
 
   it('is kept as a tariff by the time of day, a night that wraps and all', async () => {
-    const { call, flow, token } = await begin(layout, { customer_reference_id: 'household' })
+    const { call, flow, token } = await begin(apiVersion, { customer_reference_id: 'household' })
     const rate = await toRate(flow, 'TIME_OF_DAY')
     const untouched = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
     expect(rate).toMatchObject({ route: 'rate_tod_capture', data: { currency_code: 'GBP', hours: [untouched, untouched] } })
@@ -52,33 +52,36 @@ describe.each(layouts)('what a person types in the %s layout', layout => {
     const starts = today.map(({ valid_from }) => Date.parse(valid_from))
     expect(starts).toEqual([...new Set(starts)].toSorted((a, b) => a - b))
     for (const { valid_from, valid_to } of today) expect(`${valid_from} ${valid_to}`).toMatch(/^\S+[+-]\d\d:\d\d \S+[+-]\d\d:\d\d$/)
-    expect((await retrieve(call, layout, token)).status).toBe(layout === 'current' ? 200 : 422)
-    const end = await (layout === 'current' ? flow.act('CLOSE') : flow.act('SAVE', summary))
-    const address = layout === 'current' ? `https://app.example.com/done?x=1&fp_cot=${token}#end` : `myapp://done?x=1&fp_cot=${token}`
-    const data = layout === 'current' ? { redirect_url: address, callback_url: address } : { callback_uri: address, callback_url: address }
+    expect((await retrieve(call, apiVersion, token)).status).toBe(apiVersion === 'current' ? 200 : 422)
+    const end = await (apiVersion === 'current' ? flow.act('CLOSE') : flow.act('SAVE', summary))
+    const address = apiVersion === 'current' ? `https://app.example.com/done?x=1&fp_cot=${token}#end` : `myapp://done?x=1&fp_cot=${token}`
+    const data =
+      apiVersion === 'current' ? { redirect_url: address, callback_url: address } : { callback_uri: address, callback_url: address }
     expect(end.route).toBe(endPage)
     expect(end.data).toEqual(data)
     const [tariff] = await tariffsOf(call)
     expect(tariff).toMatchObject({ display_name: 'Night owl', connection_type: 'MANUAL', is_linked: false })
     expect(bandsOf(tariff)).toEqual(night.map(({ cost, ...hours }) => ({ ...hours, rate: rateOf(cost) })))
     const object =
-      layout === 'current' ? { object: 'connect_session', price_available: true } : { object: 'connect_token', is_tariff_processed: true }
-    const [told] = await completed(call)
-    expect(told).toMatchObject({ data: { session_id: expect.stringMatching(/^fps_[0-9a-f]{24}$/), ...object } })
-    expect(JSON.stringify(told)).not.toContain('cot_')
+      apiVersion === 'current'
+        ? { object: 'connect_session', price_available: true }
+        : { object: 'connect_token', is_tariff_processed: true }
+    const [eventTypes] = await completed(call)
+    expect(eventTypes).toMatchObject({ data: { session_id: expect.stringMatching(/^fps_[0-9a-f]{24}$/), ...object } })
+    expect(JSON.stringify(eventTypes)).not.toContain('cot_')
     const { id, customer_id: customerId } = await locationOf(call)
-    expect(await retrieve(call, layout, token)).toMatchObject({
+    expect(await retrieve(call, apiVersion, token)).toMatchObject({
       status: 200,
       body: { ...object, id: token, live_mode: false, location_id: id, customer_id: customerId, customer_reference_id: 'household' },
     })
   })
 
   it('is kept as one price, of which the summary tells', async () => {
-    const { call, flow } = await begin(layout, { route_options: {} })
+    const { call, flow } = await begin(apiVersion, { route_options: {} })
     expect(await toRate(flow, 'FIXED')).toMatchObject({ route: 'rate_fixed_capture', data: { currency_code: 'GBP', cost: 0 } })
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.2455 })
     expect(shown.route).toBe(fixedSummary)
-    if (layout === 'earlier') {
+    if (apiVersion === 'earlier') {
       expect(shown.data).toMatchObject({ currency_code: 'GBP', cost: 0.2455, tariff: { structure_type: 'FIXED' } })
       expect(shown.actions).toEqual(['SAVE', 'EDIT', 'DISCONNECT'])
       expect(await locationOf(call)).toEqual({})
@@ -91,21 +94,21 @@ describe.each(layouts)('what a person types in the %s layout', layout => {
   })
 
   it('is kept on the market with a surcharge of 18.5 percent; without prices the days are empty', async () => {
-    const { call, flow } = await begin(layout, { route_options: {} })
+    const { call, flow } = await begin(apiVersion, { route_options: {} })
     expect(await toRate(flow, 'MARKET')).toMatchObject({
       route: surchargePage,
       data: { currency_code: 'GBP', surcharge: { fixed: 0, percentage: 0 } },
     })
     const shown = await flow.submit(surchargePage, { surcharge: { fixed: 0.02, percentage: 18.5 } })
     expect(shown).toMatchObject({ route: summary, data: { market_rates_source: true, rates: { yesterday: [], today: [], tomorrow: [] } } })
-    if (layout === 'earlier') await flow.act('SAVE')
+    if (apiVersion === 'earlier') await flow.act('SAVE')
     const [tariff] = await tariffsOf(call)
     expect(tariff).toMatchObject({ connection_type: 'MARKET', is_linked: true, market_rates: true })
     expect(bandsOf(tariff)).toMatchObject([{ rate: [{ surcharge_fixed: 0.02, surcharge_percentage: 0.185 }] }])
   })
 
   it('is judged as POST /tariffs does on the page for advanced prices; of tiers the lowest is shown', async () => {
-    const { call, flow } = await begin(layout)
+    const { call, flow } = await begin(apiVersion)
     expect(await toRate(flow, 'ADVANCED')).toMatchObject({
       route: 'rate_advanced_capture',
       data: { currency_code: 'GBP', tariff: { market_rates: false, contract_start_date: null, contract_end_date: null } },
@@ -120,9 +123,9 @@ describe.each(layouts)('what a person types in the %s layout', layout => {
     await flow.submit('tariff_name_capture', { tariff: { name: 'Tiers' } })
     const shown = await flow.submit('contract_term_capture')
     expect(shown.data['tariff']).toMatchObject({ tiered: true, name: 'Tiers' })
-    if (layout === 'earlier') expect(shown).toMatchObject({ route: fixedSummary, data: { cost: 0.3 } })
+    if (apiVersion === 'earlier') expect(shown).toMatchObject({ route: fixedSummary, data: { cost: 0.3 } })
     else expect(shown.data['rates']).toMatchObject({ today: [{ tariff: { cost: 0.3, confidence: 1 } }] })
-    if (layout === 'earlier') await flow.act('SAVE')
+    if (apiVersion === 'earlier') await flow.act('SAVE')
     expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([
       {
         rate: [
@@ -135,21 +138,21 @@ describe.each(layouts)('what a person types in the %s layout', layout => {
 
   it('of an address is merged with what is known, in whatever case the country comes', async () => {
     const known = { country_code: 'gb', address_line2: 'Flat 7', state: 'Greater London' }
-    const { call, flow } = await begin(layout, { route_options: {}, postal_address: known })
-    const asked = await flow.submit('session_start')
-    expect(asked).toMatchObject({ route: 'postal_address_capture', data: { postal_address: { address_line2: 'Flat 7' } } })
+    const { call, flow } = await begin(apiVersion, { route_options: {}, postal_address: known })
+    const shownPage = await flow.submit('session_start')
+    expect(shownPage).toMatchObject({ route: 'postal_address_capture', data: { postal_address: { address_line2: 'Flat 7' } } })
     await flow.submit('postal_address_capture', { postal_address: { ...londonAddress, country_code: 'gb' } })
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
-    if (layout === 'earlier') await flow.act('SAVE')
+    if (apiVersion === 'earlier') await flow.act('SAVE')
     expect((await locationOf(call))['postal_address']).toEqual({ ...londonAddress, address_line2: 'Flat 7', state: 'Greater London' })
     expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Corner Shop', provider_id: null }])
   })
 
   it('is asked for on pages that hold what clients need', async () => {
-    const { flow, token } = await begin(layout)
-    const direction = layout === 'earlier' ? 'IMPORT' : undefined
+    const { flow, token } = await begin(apiVersion)
+    const direction = apiVersion === 'earlier' ? 'IMPORT' : undefined
     const first = await flow.submit('session_start')
     expect(first.body).toMatchObject({ connect_token: token, type: 'COMMODITY', live_mode: false, actions: ['BACK', 'CLOSE'] })
     expect([first.body['direction'], first.data['postal_address']]).toEqual([direction, { country_code: '' }])

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { readProviderFile } from '../../services/contract/provider-file.ts'
 import { putLibraryTariffs } from '../../services/platform/postgres/library-tariffs.ts'
 import { putProviders } from '../../services/platform/postgres/providers.ts'
-import { shippedSuppliers, shipSuppliers } from '../../services/platform/provider-catalogue/suppliers.ts'
+import { bundledSuppliers, seedSuppliers } from '../../services/platform/provider-catalogue/suppliers.ts'
 import { londonAddress } from '../support/connect-service.ts'
-import { connectWorld, tariffsOf } from '../support/connect-world.ts'
+import { connectFixture, tariffsOf } from '../support/connect-world.ts'
 
-const { begin, service } = connectWorld()
+const { begin, service } = connectFixture()
 const libraryId = `prv_${'1'.repeat(24)}`
 
 const library = {
@@ -42,8 +42,8 @@ beforeAll(async () => {
   const [tariff] = file.value.providers[0]?.library_tariffs ?? []
   if (tariff === undefined) throw new Error('the file holds a tariff')
   const { direction, type, marketRates, schedule } = tariff.terms
-  const kept = { id: `trt_${'1'.repeat(24)}`, providerId: libraryId, name: tariff.name, description: tariff.description ?? null }
-  const shelf = { ...kept, countries: [], addressTypes: [], currencyCode: 'GBP', direction, type, marketRates, schedule }
+  const savedTariff = { id: `trt_${'1'.repeat(24)}`, providerId: libraryId, name: tariff.name, description: tariff.description ?? null }
+  const shelf = { ...savedTariff, countries: [], addressTypes: [], currencyCode: 'GBP', direction, type, marketRates, schedule }
   const shop = { ...shelf, id: `trt_${'2'.repeat(24)}`, name: 'Shop', addressTypes: ['COMMERCIAL'] as const }
   const elsewhere = { ...shelf, id: `trt_${'3'.repeat(24)}`, providerId: `prv_${'c'.repeat(24)}` }
   const inEuro = { ...shelf, id: `trt_${'4'.repeat(24)}`, name: 'Euro', currencyCode: 'EUR' }
@@ -97,14 +97,14 @@ describe('the catalogue', () => {
 
   it('comes with the well-known suppliers of its countries, and leaves what the operator has made of one', async () => {
     const countries = ['GB', 'DE', 'FR', 'NL', 'BE', 'AT', 'SE', 'NO', 'DK', 'FI', 'ES', 'IT', 'IE', 'PL', 'US', 'AU', 'CA']
-    const shipped = shippedSuppliers()
+    const shipped = bundledSuppliers()
     for (const country of countries) expect(shipped.filter(one => one.countries.includes(country)).length, country).toBeGreaterThan(2)
     expect(shipped.every(({ logoUrl, direct }) => logoUrl === null && direct === null)).toBe(true)
     const [one] = shipped.filter(({ displayName }) => displayName === 'Ecotricity')
     if (one === undefined) throw new Error('Ecotricity is a supplier of GB')
     const { database, clock } = service()
     await putProviders(database.operator, [{ ...one, displayName: 'Ecotricity Ltd' }], clock.at)
-    expect(await shipSuppliers(database, clock.at)).toBe(0)
+    expect(await seedSuppliers(database, clock.at)).toBe(0)
     const { flow } = await begin('current', { postal_address: londonAddress })
     const { data } = await flow.submit('session_start')
     const names = (data['providers'] as unknown as { display_name: string }[]).map(({ display_name: name }) => name)

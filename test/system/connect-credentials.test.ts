@@ -1,17 +1,17 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { createSession, retrieveSession, type StoredSession } from '../../services/platform/postgres/connect-sessions.ts'
+import { createConnectSession, retrieveConnectSession, type StoredSession } from '../../services/platform/postgres/connect-sessions.ts'
 import { putCredentials, type TariffCredentials } from '../../services/platform/postgres/tariff-credentials.ts'
 import { withTenant } from '../../services/platform/postgres/transaction.ts'
-import { completed, directId, locationOf, loginWorld, otherDirectId, tariffsOf } from '../support/connect-world.ts'
+import { completed, directId, locationOf, loginFixture, otherDirectId, tariffsOf } from '../support/connect-world.ts'
 import { providerPlan } from '../support/provider-app.ts'
 
-const { atLogin, logIn, post, provider, service, toLogin, visitAs } = loginWorld()
-const hour = 3_600_000
+const { atLogin, logIn, post, provider, service, toLogin, openSession: visitAs } = loginFixture()
+const hourMs = 3_600_000
 
 const edit = { actions: { edit_tariff: true } }
 const choice = { status: 200, body: { accounts: [{ id: 'a', name: 'Home' }] } }
-const kept = async (accountId: string): Promise<readonly TariffCredentials[]> => {
+const savedCredentials = async (accountId: string): Promise<readonly TariffCredentials[]> => {
   const { rows } = await sql<TariffCredentials>`
     select account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", sealed, fetched_at as "fetchedAt"
     from tariff_credentials where account_id = ${accountId} order by time_created`.execute(service().database.operator)
@@ -23,35 +23,35 @@ describe('what a person gives the app of a provider', () => {
     const { token, flow } = await toLogin()
     const asks = await post({ connect_token: token, route: 'auth_metadata_capture', data: { user: 'ann' } })
     await flow.submit('provider_select', { provider: { id: otherDirectId } })
-    const asked = provider().asked.length
+    const requestCount = provider().requests.length
     const data = { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: true }
     const answer = await post({ connect_token: token, route: 'consent_capture', data })
     expect(answer.text).toContain('auth_metadata_invalid')
-    expect(provider().asked).toHaveLength(asked)
+    expect(provider().requests).toHaveLength(requestCount)
   })
 
   it('takes the place of what was given before in the session, and may be long', async () => {
     const { token, accountId } = await toLogin()
     const form = { connect_token: token, route: 'auth_metadata_capture', data: { user: 'x'.repeat(300_000) } }
     for (let again = 0; again < 3; again += 1) expect((await post(form)).route).toBe('consent_capture')
-    expect(await kept(accountId)).toHaveLength(1)
+    expect(await savedCredentials(accountId)).toHaveLength(1)
   })
 
   it('ends nothing that works before it has worked itself', async () => {
     const { call, accountId, token } = await toLogin()
     await logIn(token)
-    const [working] = await kept(accountId)
+    const [working] = await savedCredentials(accountId)
     const again = await atLogin(call, edit)
     provider().reply = 'never'
     await logIn(again.token)
     expect((await again.flow.submit('session_start')).route).toBe('tariff_connection_pending')
-    expect((await kept(accountId)).map(({ id }) => id)).toContain(working?.id)
+    expect((await savedCredentials(accountId)).map(({ id }) => id)).toContain(working?.id)
     const visited = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'] })
     expect((await visited.submit('session_start')).route).toBe('tariffs_summary')
     provider().reply = { status: 200, body: providerPlan(0.31) }
-    service().clock.at += hour
+    service().clock.at += hourMs
     await service().turn()
-    expect(await kept(accountId)).toMatchObject([{ sessionId: expect.not.stringMatching(`^${working?.sessionId}$`) }])
+    expect(await savedCredentials(accountId)).toMatchObject([{ sessionId: expect.not.stringMatching(`^${working?.sessionId}$`) }])
   })
 
   it.each([{ action: 'DISCONNECT' }, { action: 'DISMISS_DIRECT', route: 'multiple_available_tariffs' }])(
@@ -59,12 +59,12 @@ describe('what a person gives the app of a provider', () => {
     async action => {
       const { call, token, accountId } = await toLogin()
       await logIn(token)
-      const before = [await tariffsOf(call), await kept(accountId)]
+      const before = [await tariffsOf(call), await savedCredentials(accountId)]
       const again = await atLogin(call, edit)
       provider().reply = choice
       expect((await logIn(again.token)).route).toBe('multiple_available_tariffs')
       expect((await post({ connect_token: again.token, ...action })).route).toBe('session_redirect')
-      expect([await tariffsOf(call), await kept(accountId)]).toEqual(before)
+      expect([await tariffsOf(call), await savedCredentials(accountId)]).toEqual(before)
     },
   )
 })
@@ -73,13 +73,13 @@ describe('credentials', () => {
   it('are sealed where they are kept, stand in no answer, and go with their tariff', async () => {
     const { call, token, accountId } = await toLogin()
     const answers = [await logIn(token)]
-    const sealed = await kept(accountId)
+    const sealed = await savedCredentials(accountId)
     expect(sealed).toHaveLength(1)
     expect(answers.map(({ text }) => text).join()).not.toContain('canary-secret')
     expect(JSON.stringify(service().logged)).not.toContain('canary-secret')
     const [tariff] = await tariffsOf(call)
     await call('DELETE', `/tariffs/${tariff?.['id']}`)
-    expect(await kept(accountId)).toEqual([])
+    expect(await savedCredentials(accountId)).toEqual([])
   })
 
   it('go with DISCONNECT, and where prices are typed instead', async () => {
@@ -87,13 +87,13 @@ describe('credentials', () => {
     await logIn(one.token)
     await one.flow.submit('session_start')
     await one.flow.act('DISCONNECT')
-    expect(await kept(one.accountId)).toEqual([])
+    expect(await savedCredentials(one.accountId)).toEqual([])
     const two = await toLogin('current', edit)
     await logIn(two.token)
     await two.flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await two.flow.submit('tariff_structure_select', { options: ['FIXED'] })
     await two.flow.submit('rate_fixed_capture', { cost: 0.2 })
-    expect(await kept(two.accountId)).toEqual([])
+    expect(await savedCredentials(two.accountId)).toEqual([])
     expect(await tariffsOf(two.call)).toMatchObject([{ connection_type: 'MANUAL' }])
   })
 
@@ -109,10 +109,10 @@ describe('credentials', () => {
     await post({ connect_token: token, route: 'consent_capture', data: { auth_metadata_id: id, consent_given: true } })
     for (const code of ['1', '2', '3'])
       await post({ connect_token: token, route: 'mfa_capture', data: { auth_metadata_id: id, code: code.repeat(1_000) } })
-    expect(provider().asked.at(-1)).toEqual({
+    expect(provider().requests.at(-1)).toEqual({
       auth_metadata: { data: { user: 'ann', pin: '12345678901234567890', code: '3'.repeat(1_000) } },
     })
-    const [one] = await kept(accountId)
+    const [one] = await savedCredentials(accountId)
     expect(one?.sealed.length).toBeLessThan(2_000)
     const much = (name: string) => ({ auth_metadata_id: id, [name]: 'x'.repeat(900_000) })
     await post({ connect_token: token, route: 'mfa_capture', data: much('a') })
@@ -136,7 +136,7 @@ describe('a tariff that a provider gave', () => {
     await logIn(token)
     const [fetched] = await tariffsOf(call)
     expect(fetched).toMatchObject({ connection_type: 'DIRECT' })
-    service().clock.at += hour
+    service().clock.at += hourMs
     await typed(0.3)
     const { rows } = await sql<{ voided: boolean }>`
       select voided_at is not null as voided from tariffs where account_id = ${accountId} and id = ${fetched?.['id']}`.execute(
@@ -150,11 +150,11 @@ describe('a tariff that a provider gave', () => {
     provider().reply = 'never'
     await logIn(token)
     for (let day = 0; day < 3; day += 1) {
-      service().clock.at += 24 * hour
+      service().clock.at += 24 * hourMs
       await service().turn()
     }
     provider().reply = { status: 200, body: providerPlan(0.2455) }
-    service().clock.at += 24 * hour
+    service().clock.at += 24 * hourMs
     while (await service().turn());
     expect(await completed(call)).toHaveLength(1)
   })
@@ -165,11 +165,11 @@ describe('work that cannot be done', () => {
     const { call, accountId, token } = await toLogin()
     provider().reply = 'never'
     await logIn(token)
-    const [waiting] = await kept(accountId)
+    const [waiting] = await savedCredentials(accountId)
     if (waiting === undefined) throw new Error('nothing is kept')
     const tenant = { accountId, liveMode: false }
     await withTenant(service().database, tenant, async transaction => {
-      const session = await retrieveSession(transaction, waiting.sessionId)
+      const session = await retrieveConnectSession(transaction, waiting.sessionId)
       if (session === null) throw new Error('there is no session')
       for (let number = 0; number < 20; number += 1) {
         const done: Partial<StoredSession> = {
@@ -177,14 +177,21 @@ describe('work that cannot be done', () => {
           completedAt: service().clock.at,
           expiresAt: service().clock.at + 1e9,
         }
-        await createSession(transaction, { ...session, ...done, id: `unpriced-${number}`, sessionId: `fps_${number}` })
-        const nothing = { referenceId: null, tariffId: null, fetchedAt: null, failingSince: null, failureToldAt: null, locationId: null }
+        await createConnectSession(transaction, { ...session, ...done, id: `unpriced-${number}`, sessionId: `fps_${number}` })
+        const nothing = {
+          referenceId: null,
+          tariffId: null,
+          fetchedAt: null,
+          failingSince: null,
+          failureReportedAt: null,
+          locationId: null,
+        }
         const broken = { ...waiting, ...nothing, providerId: directId, direction: 'IMPORT', type: 'COMMODITY' } as const
         await putCredentials(transaction, { ...broken, id: `aut_${number}`, sealed: 'broken', consentedAt: 1, dueAt: 1, createdAt: 1 })
       }
     })
     provider().reply = { status: 200, body: providerPlan(0.2455) }
-    service().clock.at += hour
+    service().clock.at += hourMs
     expect(await service().turn()).toBe(true)
     expect(await tariffsOf(call)).toEqual([])
     await service().turn()

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '../../services/platform/failure.ts'
 import { putProviders } from '../../services/platform/postgres/providers.ts'
-import { type Layout, londonAddress } from '../support/connect-service.ts'
-import { connectWorld, directId, layouts } from '../support/connect-world.ts'
+import { type ApiVersion, londonAddress } from '../support/connect-service.ts'
+import { apiVersions, connectFixture, directId } from '../support/connect-world.ts'
 
 let thrown: Error = new RangeError('the inside of the program')
-const { begin, service } = connectWorld(async () => {
+const { begin, service } = connectFixture(async () => {
   throw thrown
 })
 
@@ -15,20 +15,20 @@ beforeAll(async () => {
   await putProviders(service().database.operator, [provider], 0)
 })
 
-const consent = async (layout: Layout) => {
-  const { flow } = await begin(layout, { postal_address: londonAddress })
+const consent = async (apiVersion: ApiVersion) => {
+  const { flow } = await begin(apiVersion, { postal_address: londonAddress })
   await flow.submit('provider_select', { provider: { id: directId } })
   const asks = await flow.submit('auth_metadata_capture', { user: 'ann' })
   return flow.submit('consent_capture', { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: true })
 }
 
-describe.each(layouts)('a fault of the server in the %s layout', layout => {
+describe.each(apiVersions)('a fault of the server in the %s layout', apiVersion => {
   it.each([
     [new RangeError('the inside of the program'), 500, 'internal_error'],
     [new Failure('postgres_away', 'the inside of the world', { retriable: true }), 503, 'unavailable'],
   ] as const)('is told as connect_error with token and page, without its inside: %s', async (error, status, code) => {
     thrown = error
-    const answer = await consent(layout)
+    const answer = await consent(apiVersion)
     expect(answer).toMatchObject({
       status,
       body: {

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { putProviders } from '../../services/platform/postgres/providers.ts'
-import { connectAccount, type Flow, type FlowPage, type Layout, londonAddress, tokenFor, visit } from '../support/connect-service.ts'
-import { allRoutes, connectWorld, layouts } from '../support/connect-world.ts'
+import { type ApiVersion, connectAccount, type Flow, type FlowPage, londonAddress, tokenFor, visit } from '../support/connect-service.ts'
+import { allRoutes, apiVersions, connectFixture } from '../support/connect-world.ts'
 import { goldenText } from '../support/golden.ts'
 import type { Call } from '../support/service.ts'
 
-const { service } = connectWorld(async () => {
+const { service } = connectFixture(async () => {
   throw new TypeError('fetch failed')
 })
 
@@ -37,20 +37,20 @@ const written = ({ text }: FlowPage): string =>
     .replace(/cot_[0-9a-f]{32}/g, 'cot_…')
     .replace(/"request_id": "[^"]+"/g, '"request_id": "…"')
 
-const visitAs = async (call: Call, layout: Layout, more: object = {}): Promise<Flow> =>
-  visit(service(), await tokenFor(call, layout, { location_reference_id: 'golden', route_options: allRoutes, ...more }))
+const openSession = async (call: Call, apiVersion: ApiVersion, more: object = {}): Promise<Flow> =>
+  visit(service(), await tokenFor(call, apiVersion, { location_reference_id: 'golden', route_options: allRoutes, ...more }))
 
-const begin = async (layout: Layout, more: object = {}): Promise<Flow> =>
-  visitAs((await connectAccount(service(), layout)).call, layout, more)
+const begin = async (apiVersion: ApiVersion, more: object = {}): Promise<Flow> =>
+  openSession((await connectAccount(service(), apiVersion)).call, apiVersion, more)
 
 const choose = (flow: Flow): Promise<FlowPage> => flow.submit('provider_select', { provider: { id: provider.id } })
 
 /** Walk through every page once; gives each under the name of what it shows. */
-const walk = async (layout: Layout): Promise<ReadonlyMap<string, FlowPage>> => {
+const walk = async (apiVersion: ApiVersion): Promise<ReadonlyMap<string, FlowPage>> => {
   const pages = new Map<string, FlowPage>()
   const keep = async (name: string, page: Promise<FlowPage>): Promise<void> => void pages.set(name, await page)
   // Its summary is left for another one, which a session without edit_tariff could not do.
-  const flow = await begin(layout, { postal_address: { country_code: 'IS' }, actions: { edit_tariff: true } })
+  const flow = await begin(apiVersion, { postal_address: { country_code: 'IS' }, actions: { edit_tariff: true } })
   await keep('address', flow.submit('session_start'))
   await keep('refusal', flow.submit('postal_address_capture', { postal_address: { ...reykjavik, city: ' ' } }))
   await keep('provider', flow.submit('postal_address_capture', { postal_address: reykjavik }))
@@ -70,44 +70,44 @@ const walk = async (layout: Layout): Promise<ReadonlyMap<string, FlowPage>> => {
   ]
   await flow.submit('rate_tod_capture', { hours })
   await keep('summary', flow.submit('contract_term_capture'))
-  await keep('end', layout === 'current' ? flow.act('CLOSE') : flow.act('SAVE'))
-  const market = await begin(layout, { postal_address: londonAddress })
+  await keep('end', apiVersion === 'current' ? flow.act('CLOSE') : flow.act('SAVE'))
+  const market = await begin(apiVersion, { postal_address: londonAddress })
   await market.submit('session_start')
   await market.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
   await keep('surcharge', market.submit('tariff_structure_select', { options: ['MARKET'] }))
-  const { call } = await connectAccount(service(), layout)
-  const leg = await visitAs(call, layout, { postal_address: reykjavik })
-  await leg.submit('session_start')
-  await keep('login', leg.submit('provider_select', { provider: { id: direct.id } }))
-  await keep('login_start', leg.submit('start_tariff_integration'))
-  const asks = await leg.submit('auth_metadata_capture', { user: 'ann' })
-  await leg.submit('consent_capture', { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: true })
-  await keep('pending', leg.submit('session_restore'))
+  const { call } = await connectAccount(service(), apiVersion)
+  const loginFlow = await openSession(call, apiVersion, { postal_address: reykjavik })
+  await loginFlow.submit('session_start')
+  await keep('login', loginFlow.submit('provider_select', { provider: { id: direct.id } }))
+  await keep('login_start', loginFlow.submit('start_tariff_integration'))
+  const asks = await loginFlow.submit('auth_metadata_capture', { user: 'ann' })
+  await loginFlow.submit('consent_capture', { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: true })
+  await keep('pending', loginFlow.submit('session_restore'))
   service().clock.at += 3_600_000
   await service().turn()
   service().clock.at += 48 * 3_600_000
   await service().turn()
-  const later = await visitAs(call, layout)
+  const later = await openSession(call, apiVersion)
   await keep('failed', later.submit('session_restore'))
   service().clock.at -= 49 * 3_600_000
   return pages
 }
 
-describe.each(layouts)('the pages of the %s layout', layout => {
+describe.each(apiVersions)('the pages of the %s layout', apiVersion => {
   it('stay as they were published', async () => {
-    mkdirSync(`test/golden/${layout}`, { recursive: true })
-    for (const [name, page] of await walk(layout)) {
-      await expect(written(page)).toMatchFileSnapshot(`../golden/${layout}/connect_${name}.json`)
+    mkdirSync(`test/golden/${apiVersion}`, { recursive: true })
+    for (const [name, page] of await walk(apiVersion)) {
+      await expect(written(page)).toMatchFileSnapshot(`../golden/${apiVersion}/connect_${name}.json`)
     }
   })
 
   it('and so does the token', async () => {
-    const { call } = await connectAccount(service(), layout)
+    const { call } = await connectAccount(service(), apiVersion)
     const [path, addresses] =
-      layout === 'current'
+      apiVersion === 'current'
         ? ['/connect/token', { connect_url: 'https://a.example.com', callback_url: 'https://a.example.com/done' }]
         : ['/connect/tariff/token', { callback_uri: 'https://a.example.com/done' }]
     const { text } = await call('POST', path, { ...addresses, location_reference_id: 'golden' })
-    await expect(goldenText(text).replace(/cot_[0-9a-f]{32}/g, 'cot_…')).toMatchFileSnapshot(`../golden/${layout}/connect_token.json`)
+    await expect(goldenText(text).replace(/cot_[0-9a-f]{32}/g, 'cot_…')).toMatchFileSnapshot(`../golden/${apiVersion}/connect_token.json`)
   })
 })

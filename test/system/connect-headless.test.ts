@@ -182,16 +182,16 @@ describe('what a person gives the app of a provider', () => {
     const connectAddress = `${running().sandbox.base_url}/connect`
     const back = await provider().logIn(connectAddress, token, { user: 'ann', password: canary })
     expect(back.route).toBe('session_redirect')
-    expect(JSON.stringify(provider().asked)).toContain(canary)
+    expect(JSON.stringify(provider().requests)).toContain(canary)
     const odd = await postAsApp(connectAddress, { connect_token: token, route: 'auth_metadata_capture', data: [canary] })
     expect(odd.status).toBe(409)
     const summary = await post({ connect_token: token, route: 'session_restore' })
     expect(JSON.stringify([back, odd, summary])).not.toContain(canary)
     expect(running().output()).not.toContain(canary)
-    const places = [folder, ...(process.getuid?.() === 0 ? ['/var/lib/wattledger'] : [])]
+    const folders = [folder, ...(process.getuid?.() === 0 ? ['/var/lib/wattledger'] : [])]
     const found = (text: string): string => {
       try {
-        return execFileSync('grep', ['-rlaF', text, ...places], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+        return execFileSync('grep', ['-rlaF', text, ...folders], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
       } catch (error) {
         return String((error as { stdout?: string }).stdout ?? '')
       }
@@ -243,10 +243,10 @@ describe('a tariff that is on its way from its provider', () => {
     expect(data).toMatchObject([{ tariff_status: { commodity_import: 'PENDING' } }])
     const [location_id, device_id] = [data[0]?.id ?? '', await makeOne(client, '/devices', { reference_id: 'car' })]
     const times = { start_time: new Date().toISOString(), end_time: new Date(Date.now() + 3_600_000).toISOString() }
-    const asked = { device_id, max_power: { units: 'KW', value: 4 }, energy: { units: 'KWH', value: 1 }, ...times }
+    const planRequest = { device_id, max_power: { units: 'KW', value: 4 }, energy: { units: 'KWH', value: 1 }, ...times }
     const prices = client.send('GET', `/tariffs/rates/${location_id}?end_time=${times.end_time}`)
     const cost = client.send('POST', '/costs/instant', { location_id, units: 'KWH', value: 1, ...times })
-    const plan = client.send('POST', '/schedules', { location_id, data: [asked] })
+    const plan = client.send('POST', '/schedules', { location_id, data: [planRequest] })
     for (const { json } of await Promise.all([prices, cost, plan])) expect(json).toMatchObject({ code: 'pending_connect' })
   })
 })

@@ -4,10 +4,10 @@ import { putMarketPrices } from '../../services/platform/postgres/market-prices.
 import { createMarket } from '../../services/platform/postgres/markets.ts'
 import { withOperator } from '../../services/platform/postgres/transaction.ts'
 import { londonAddress } from '../support/connect-service.ts'
-import { completed, connectWorld, locationOf } from '../support/connect-world.ts'
+import { completed, connectFixture, locationOf } from '../support/connect-world.ts'
 import type { Call } from '../support/service.ts'
 
-const { begin: beginSession, service } = connectWorld()
+const { begin: beginSession, service } = connectFixture()
 
 const hourMs = 3_600_000
 const [whole = '', region = '', ...rest] = marketAreasOf({ ...londonAddress })
@@ -29,8 +29,8 @@ const importPrices = async (area: string): Promise<string> => {
   })
 }
 
-const begin = async (layout: 'current' | 'earlier', more: object = {}) => {
-  const session = await beginSession(layout, { route_options: {}, postal_address: londonAddress, ...more })
+const begin = async (apiVersion: 'current' | 'earlier', more: object = {}) => {
+  const session = await beginSession(apiVersion, { route_options: {}, postal_address: londonAddress, ...more })
   await session.flow.submit('session_start')
   await session.flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
   return session
@@ -117,17 +117,17 @@ describe('market prices', () => {
   })
 })
 
-describe.each(['current', 'earlier'] as const)('an address that does not decide between market areas, in the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('an address that does not decide between market areas, in the %s layout', apiVersion => {
   // Oskarshamn lies at the border between SE3 and SE4.
   const address = { address_line1: 'Storgatan 1', city: 'Oskarshamn', post_code: '57230', country_code: 'SE' }
   const areas = ['SE3', 'SE4', 'SE1', 'SE2']
   const surcharge = { fixed: 0, percentage: 0 }
 
   it('asks, although no prices are stored, and guesses none', async () => {
-    const { call, flow } = await begin(layout, { postal_address: address })
+    const { call, flow } = await begin(apiVersion, { postal_address: address })
     const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })
     expect(page).toMatchObject({ data: { regions: areas } })
-    if (layout === 'current') {
+    if (apiVersion === 'current') {
       expect(page.route).toBe('region_select')
       expect(await flow.submit('surcharge_capture', { surcharge })).toMatchObject({ code: 'route_invalid' })
       await flow.submit('region_select', { region: 'SE4' })
@@ -142,13 +142,13 @@ describe.each(['current', 'earlier'] as const)('an address that does not decide 
   })
 
   it('leaves the location of a fixed tariff without a source', async () => {
-    const { call, flow } = await begin(layout, { postal_address: address })
+    const { call, flow } = await begin(apiVersion, { postal_address: address })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
-    if (layout === 'earlier') await flow.act('SAVE')
+    if (apiVersion === 'earlier') await flow.act('SAVE')
     // The published file of the earlier version says string: what is not there is left out.
     // Source: docs/rules/earlier-version.md #null-members.
-    expect(await sourcesOf(call)).toEqual(layout === 'current' ? { import: null, export: null } : {})
+    expect(await sourcesOf(call)).toEqual(apiVersion === 'current' ? { import: null, export: null } : {})
   })
 })
 

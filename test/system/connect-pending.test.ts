@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { completed, eventsOf, locationOf, loginWorld, retrieve, tariffsOf } from '../support/connect-world.ts'
+import { completed, eventsOf, locationOf, loginFixture, retrieve, tariffsOf } from '../support/connect-world.ts'
 import { providerPlan } from '../support/provider-app.ts'
 
-const { logIn, provider, service, toLogin } = loginWorld()
+const { logIn, provider, service, toLogin } = loginFixture()
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 describe('a provider that does not answer', () => {
   it('is waited for: pending, then connected, and told once', async () => {
@@ -19,7 +19,7 @@ describe('a provider that does not answer', () => {
     expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'PENDING' })
     expect((await retrieve(call, 'current', token)).body['code']).toBe('pending_connect')
     provider().reply = { status: 200, body: providerPlan(0.2455) }
-    service().clock.at += hour
+    service().clock.at += hourMs
     await service().turn()
     expect((await flow.submit('session_start')).route).toBe('tariffs_summary')
     expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'CONNECTED' })
@@ -32,18 +32,18 @@ describe('a provider that does not answer', () => {
     provider().reply = 'never'
     const failed = () => eventsOf(call, 'tariff.fetch.failed')
     for (let day = 0; day < 3; day += 1) {
-      service().clock.at += 24 * hour
+      service().clock.at += 24 * hourMs
       await service().turn()
     }
     expect(await failed()).toHaveLength(1)
     expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'ERROR' })
     const [tariff] = await tariffsOf(call)
     expect((await failed())[0]).toMatchObject({ data: { tariff_id: tariff?.['id'], live_mode: false } })
-    service().clock.at += 24 * hour
+    service().clock.at += 24 * hourMs
     await service().turn()
     expect(await failed()).toHaveLength(1)
     provider().reply = { status: 200, body: providerPlan(0.2455) }
-    service().clock.at += 24 * hour
+    service().clock.at += 24 * hourMs
     await service().turn()
     expect(await tariffsOf(call)).toMatchObject([{ id: tariff?.['id'], status: 'CONNECTED' }])
   })
@@ -52,11 +52,11 @@ describe('a provider that does not answer', () => {
     const { call, token } = await toLogin()
     await logIn(token)
     const [first] = await tariffsOf(call)
-    service().clock.at += 24 * hour
+    service().clock.at += 24 * hourMs
     await service().turn()
     expect(await tariffsOf(call)).toMatchObject([{ id: first?.['id'] }])
     provider().reply = { status: 200, body: providerPlan(0.31) }
-    service().clock.at += 24 * hour
+    service().clock.at += 24 * hourMs
     await service().turn()
     const [tariff] = await tariffsOf(call)
     expect(tariff).toMatchObject({ connection_type: 'DIRECT' })

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { updateAccountPages } from '../../services/platform/postgres/accounts.ts'
 import { dueCredentials } from '../../services/platform/postgres/tariff-credentials.ts'
 import { withTenant } from '../../services/platform/postgres/transaction.ts'
-import { bandsOf, completed, directId, loginWorld, tariffsOf } from '../support/connect-world.ts'
+import { bandsOf, completed, directId, loginFixture, tariffsOf } from '../support/connect-world.ts'
 import { providerPlan } from '../support/provider-app.ts'
 
-const { begin, logIn, post, provider, service, toLogin } = loginWorld()
+const { begin, logIn, post, provider, service, toLogin } = loginFixture()
 
 const credentials = async (accountId: string) => {
   const due = await dueCredentials(service().database.operator, Number.MAX_SAFE_INTEGER / 4_000, 1_000)
@@ -13,12 +13,12 @@ const credentials = async (accountId: string) => {
 }
 
 describe('the login at a provider', () => {
-  it.each(['current', 'earlier'] as const)('connects what the provider tells, in the %s layout', async layout => {
-    const { call, token, flow, page } = await toLogin(layout)
+  it.each(['current', 'earlier'] as const)('connects what the provider tells, in the %s layout', async apiVersion => {
+    const { call, token, flow, page } = await toLogin(apiVersion)
     const loginUrl = `${provider().loginUrl}&fp_cot=${token}`
     expect(page).toMatchObject({
       route: 'session_redirect',
-      data: { redirect_url: loginUrl, ...(layout === 'earlier' ? { redirect_uri: loginUrl } : {}) },
+      data: { redirect_url: loginUrl, ...(apiVersion === 'earlier' ? { redirect_uri: loginUrl } : {}) },
     })
     const about = await post({ connect_token: token, route: 'start_tariff_integration' })
     expect(about).toMatchObject({
@@ -31,11 +31,11 @@ describe('the login at a provider', () => {
     const back = await logIn(token)
     const address = `https://app.example.com/back?fp_cot=${token}`
     expect(back).toMatchObject({ route: 'session_redirect', data: { redirect_url: address } })
-    expect(back.data['redirect_uri']).toBe(layout === 'earlier' ? address : undefined)
-    expect(provider().asked.at(-1)).toEqual({ auth_metadata: { data: { user: 'ann', password: 'canary-secret' } } })
+    expect(back.data['redirect_uri']).toBe(apiVersion === 'earlier' ? address : undefined)
+    expect(provider().requests.at(-1)).toEqual({ auth_metadata: { data: { user: 'ann', password: 'canary-secret' } } })
     const summary = await flow.submit('session_start')
-    expect(summary.route).toBe(layout === 'current' ? 'tariffs_summary' : 'summary_fixed_confirm')
-    if (layout === 'earlier') expect((await flow.act('SAVE')).route).toBe('session_complete')
+    expect(summary.route).toBe(apiVersion === 'current' ? 'tariffs_summary' : 'summary_fixed_confirm')
+    if (apiVersion === 'earlier') expect((await flow.act('SAVE')).route).toBe('session_complete')
     expect(await tariffsOf(call)).toMatchObject([
       { connection_type: 'DIRECT', is_linked: true, display_name: 'Direct Green', provider_id: directId },
     ])
@@ -111,7 +111,7 @@ describe('the login at a provider', () => {
     provider().reply = { status: 200, body: providerPlan(0.3) }
     const data = { auth_metadata_id: choice.data['auth_metadata_id'], account: { id: 'b' } }
     await post({ connect_token: token, route: 'multiple_available_tariffs', data })
-    expect(provider().asked.at(-1)).toMatchObject({ auth_metadata: { reference_id: 'b' } })
+    expect(provider().requests.at(-1)).toMatchObject({ auth_metadata: { reference_id: 'b' } })
     expect((await flow.submit('session_start')).route).toBe('tariffs_summary')
   })
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { listProviders } from '../../services/platform/postgres/providers.ts'
 import { type Flow, londonAddress } from '../support/connect-service.ts'
-import { connectWorld, layouts, providerNamed, routesOf, toRate, toStructure } from '../support/connect-world.ts'
+import { apiVersions, connectFixture, providerNamed, routesOf, toRate, toStructure } from '../support/connect-world.ts'
 
-const { begin, service } = connectWorld()
+const { begin, service } = connectFixture()
 
-describe.each(layouts)('a submit that cannot be taken in the %s layout', layout => {
-  const status = layout === 'current' ? 400 : 409
-  const { summary, surcharge } = routesOf(layout)
+describe.each(apiVersions)('a submit that cannot be taken in the %s layout', apiVersion => {
+  const status = apiVersion === 'current' ? 400 : 409
+  const { summary, surcharge } = routesOf(apiVersion)
 
   /** Post what is refused, and see that the session has stayed where it was. */
   const refusing = (flow: Flow, route: string) => async (data: object | undefined, code: string) => {
@@ -29,7 +29,7 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
   }
 
   it('of an address', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     const refuses = refusing(flow, 'postal_address_capture')
     const without = (part: object) => ({ postal_address: { ...londonAddress, ...part } })
     await refuses(without({ address_line1: ' ' }), 'address_line1_missing')
@@ -55,7 +55,7 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
   })
 
   it('of a provider', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await flow.submit('postal_address_capture', { postal_address: londonAddress })
     const refuses = refusing(flow, 'provider_select')
     await refuses({}, 'provider_id_missing')
@@ -72,7 +72,7 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
   })
 
   it('of a tariff of a library, and of a structure', async () => {
-    const { flow } = await begin(layout, { route_options: {} })
+    const { flow } = await begin(apiVersion, { route_options: {} })
     await toStructure(flow)
     const library = refusing(flow, 'tariff_select')
     await library({}, 'tariff_id_missing')
@@ -87,7 +87,7 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
   })
 
   it('of prices', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     const fixed = refusing(flow, 'rate_fixed_capture')
     await fixed({ cost: 0 }, 'cost_value_zero')
@@ -113,7 +113,7 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
   })
 
   it('of a name, a term, and a button', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
     const name = refusing(flow, 'tariff_name_capture')
@@ -133,7 +133,7 @@ describe.each(layouts)('a submit that cannot be taken in the %s layout', layout 
   })
 
   it('of a page that is not open', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await refusing(flow, 'provider_select')({ provider: { id: `prv_${'0'.repeat(24)}` } }, 'provider_not_found')
     const providers = await flow.submit('postal_address_capture', { postal_address: londonAddress })
     await flow.submit('provider_select', { provider: { id: providerNamed(providers, 'Ecotricity') } })

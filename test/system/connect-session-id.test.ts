@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectAccount, londonAddress } from '../support/connect-service.ts'
-import { completed, connectWorld, layouts, locationOf, retrieve, routesOf, tariffsOf, toRate } from '../support/connect-world.ts'
+import { apiVersions, completed, connectFixture, locationOf, retrieve, routesOf, tariffsOf, toRate } from '../support/connect-world.ts'
 
-const { begin, keepFixed, service, visitAs } = connectWorld()
+const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()
 
 const everyRow = async (): Promise<string> => {
   const { operator } = service().database
@@ -18,18 +18,18 @@ const everyRow = async (): Promise<string> => {
   return texts.join('\n')
 }
 
-describe.each(layouts)('the id of a session, in the %s layout', layout => {
-  const base = layout === 'current' ? '/connect/token' : '/connect/tariff/token'
+describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion => {
+  const base = apiVersion === 'current' ? '/connect/token' : '/connect/tariff/token'
 
   it('comes with the token, and in connect_session.complete without it', async () => {
-    const { call, token } = await keepFixed(layout, 0.3)
+    const { call, token } = await keepFixed(apiVersion, 0.3)
     const [event] = await completed(call)
     const data = (event?.['data'] ?? {}) as Readonly<Record<string, unknown>>
     const sessionId = String(data['session_id'])
     expect(sessionId).toMatch(/^fps_[0-9a-f]{24}$/)
     expect(data).not.toHaveProperty('id')
     expect(JSON.stringify(event)).not.toContain(token)
-    const byToken = (await retrieve(call, layout, token)).body
+    const byToken = (await retrieve(call, apiVersion, token)).body
     expect(byToken).toMatchObject({ id: token, session_id: sessionId })
     const { id: _, ...rest } = byToken
     const byId = await call('GET', `${base}/${sessionId}`)
@@ -39,23 +39,23 @@ describe.each(layouts)('the id of a session, in the %s layout', layout => {
   })
 
   it('is read by its own account alone, and only once the session is complete', async () => {
-    const { call } = await connectAccount(service(), layout)
+    const { call } = await connectAccount(service(), apiVersion)
     const urls = { connect_url: 'https://app.example.com', callback_url: 'https://app.example.com/done' }
     const made = await call(
       'POST',
       base,
-      layout === 'current' ? urls : { ...urls, connect_url: undefined, callback_uri: urls.callback_url, callback_url: undefined },
+      apiVersion === 'current' ? urls : { ...urls, connect_url: undefined, callback_uri: urls.callback_url, callback_url: undefined },
     )
     const sessionId = String(made.body['session_id'])
     expect(await call('GET', `${base}/${sessionId}`)).toMatchObject({ status: 422, body: { code: 'pending_connect' } })
-    const { call: stranger } = await connectAccount(service(), layout)
+    const { call: stranger } = await connectAccount(service(), apiVersion)
     expect((await stranger('GET', `${base}/${sessionId}`)).status).toBe(404)
     for (const none of [`fps_${'0'.repeat(24)}`, `cot_${'0'.repeat(32)}`, 'x'])
       expect((await call('GET', `${base}/${none}`)).status).toBe(404)
   })
 
   it('opens nothing: the flow takes tokens alone', async () => {
-    const { call, flow } = await keepFixed(layout, 0.3)
+    const { call, flow } = await keepFixed(apiVersion, 0.3)
     const [event] = await completed(call)
     const sessionId = String((event?.['data'] as Readonly<Record<string, unknown>> | undefined)?.['session_id'])
     expect(sessionId).not.toBe(flow.token)
@@ -65,22 +65,22 @@ describe.each(layouts)('the id of a session, in the %s layout', layout => {
   })
 
   it('is all that is stored: the token stands in no row of any table', async () => {
-    const { token, call } = await keepFixed(layout, 0.3)
+    const { token, call } = await keepFixed(apiVersion, 0.3)
     const rows = await everyRow()
-    expect(rows).toContain(String((await retrieve(call, layout, token)).body['session_id']))
+    expect(rows).toContain(String((await retrieve(call, apiVersion, token)).body['session_id']))
     expect(rows).not.toContain(token)
     expect(rows).not.toContain(token.slice(4))
   })
 })
 
-describe.each(layouts)('a token after its session is complete, in the %s layout', layout => {
-  const { end, fixedSummary } = routesOf(layout)
+describe.each(apiVersions)('a token after its session is complete, in the %s layout', apiVersion => {
+  const { end, fixedSummary } = routesOf(apiVersion)
 
   it('reads, and changes nothing', async () => {
-    const { call, flow } = await keepFixed(layout, 0.3)
+    const { call, flow } = await keepFixed(apiVersion, 0.3)
     const before = [await tariffsOf(call), await locationOf(call)]
     const shown = await flow.submit('session_start')
-    expect(shown.route).toBe(layout === 'current' ? fixedSummary : end)
+    expect(shown.route).toBe(apiVersion === 'current' ? fixedSummary : end)
     for (const action of ['EDIT', 'DISCONNECT', 'ADDRESS_CHANGE', 'PROVIDER_MISSING', 'TARIFF_MISSING', 'RECONNECT']) {
       expect([action, await flow.act(action)]).toMatchObject([
         action,
@@ -110,22 +110,22 @@ describe.each(layouts)('a token after its session is complete, in the %s layout'
   })
 
   it('answers a submit that is repeated with the page it led to', async () => {
-    const { call, flow } = await begin(layout, { route_options: {} })
+    const { call, flow } = await begin(apiVersion, { route_options: {} })
     await toRate(flow, 'FIXED')
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.3 })
     expect(await flow.submit('rate_fixed_capture', { cost: 0.3 })).toMatchObject({ route: shown.route })
-    if (layout === 'earlier') await flow.act('SAVE')
+    if (apiVersion === 'earlier') await flow.act('SAVE')
     expect(await tariffsOf(call)).toHaveLength(1)
   })
 
   it('goes on to change the tariff if the session was created with edit_tariff', async () => {
-    const { call } = await keepFixed(layout, 0.3)
-    const flow = await visitAs(call, layout, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
     await flow.submit('session_start')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
-    if (layout === 'earlier') await flow.act('SAVE')
+    if (apiVersion === 'earlier') await flow.act('SAVE')
     else expect(shown.actions).toEqual(['WRONG_TARIFF_REPORT', 'EDIT', 'DISCONNECT', 'CLOSE', 'BACK'])
     expect((await flow.act('DISCONNECT')).route).toBe(end)
     expect((await flow.act('DISCONNECT')).route).toBe(end)

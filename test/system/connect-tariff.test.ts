@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { connectAccount, visit } from '../support/connect-service.ts'
 import {
+  apiVersions,
   bandsOf,
   completed,
-  connectWorld,
+  connectFixture,
   eventsOf,
-  layouts,
   locationOf,
   retrieve,
   routesOf,
@@ -15,34 +15,37 @@ import {
 } from '../support/connect-world.ts'
 import type { Call } from '../support/service.ts'
 
-const { begin, keepFixed, service, visitAs } = connectWorld()
-const day = 86_400_000
+const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()
+const dayMs = 86_400_000
 const dayOf = (at: number): string => `${new Date(at).toISOString().slice(0, 10)}T00:00:00Z`
 
-describe.each(layouts)('a location that has a tariff, in the %s layout', layout => {
-  const { fixedSummary, end } = routesOf(layout)
+describe.each(apiVersions)('a location that has a tariff, in the %s layout', apiVersion => {
+  const { fixedSummary, end } = routesOf(apiVersion)
 
   it('opens at its summary; EDIT leads to the providers until the session is complete', async () => {
-    const { call } = await keepFixed(layout, 0.3)
-    const flow = await visitAs(call, layout, { location_id: (await locationOf(call))['id'] })
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
     const shown = await flow.submit('session_start')
     expect(shown).toMatchObject({ route: fixedSummary, data: { provider: { display_name: 'Ecotricity' } } })
-    if (layout === 'earlier') {
+    if (apiVersion === 'earlier') {
       expect((await flow.act('EDIT', shown.route)).route).toBe('provider_select')
       expect((await flow.act('BACK')).route).toBe(shown.route)
       expect((await flow.act('SAVE')).route).toBe(end)
     } else expect(await flow.act('EDIT', shown.route)).toMatchObject({ code: 'action_invalid' })
-    expect(await retrieve(call, layout, flow.token)).toMatchObject({ status: 200, body: { location_id: (await locationOf(call))['id'] } })
+    expect(await retrieve(call, apiVersion, flow.token)).toMatchObject({
+      status: 200,
+      body: { location_id: (await locationOf(call))['id'] },
+    })
   })
 
   it('is found by its reference, with its customer, when a session was abandoned', async () => {
     const references = { customer_reference_id: 'household', location_reference_id: 'the-home', route_options: {} }
-    const { call } = await begin(layout, references)
-    const again = await visitAs(call, layout, references)
+    const { call } = await begin(apiVersion, references)
+    const again = await visitAs(call, apiVersion, references)
     await toRate(again, 'FIXED')
     const shown = await again.submit('rate_fixed_capture', { cost: 0.3 })
-    if (layout === 'earlier') await again.act('SAVE', shown.route)
-    const third = await visitAs(call, layout, references)
+    if (apiVersion === 'earlier') await again.act('SAVE', shown.route)
+    const third = await visitAs(call, apiVersion, references)
     expect((await third.submit('session_start')).route).toBe(fixedSummary)
     const { body } = await call('GET', '/customers')
     expect((body['data'] as unknown as object[]).length).toBe(1)
@@ -53,65 +56,65 @@ describe.each(layouts)('a location that has a tariff, in the %s layout', layout 
   })
 
   it('opens at the providers with edit_tariff; the new one begins at local midnight, where the old one ends', async () => {
-    const { call } = await keepFixed(layout, 0.3)
-    const flow = await visitAs(call, layout, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
     expect((await flow.submit('session_start')).route).toBe('provider_select')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
-    if (layout === 'earlier') await flow.act('SAVE', shown.route)
+    if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
     expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: dayOf(service().clock.at), display_name: 'Corner Shop' }])
   })
 
   it('opens at the providers with edit_tariff also if the address is incomplete, and keeps that address', async () => {
-    const { call } = await connectAccount(service(), layout)
+    const { call } = await connectAccount(service(), apiVersion)
     const { body: made } = await call('POST', '/locations', { postal_address: { city: 'Dresden', country_code: 'DE' } })
     const more = { location_id: made['id'], postal_address: { country_code: 'DE' } }
-    expect((await (await visitAs(call, layout, more)).submit('session_start')).route).toBe('postal_address_capture')
-    const flow = await visitAs(call, layout, { ...more, actions: { edit_tariff: true } })
+    expect((await (await visitAs(call, apiVersion, more)).submit('session_start')).route).toBe('postal_address_capture')
+    const flow = await visitAs(call, apiVersion, { ...more, actions: { edit_tariff: true } })
     expect((await flow.submit('session_start')).route).toBe('provider_select')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
-    if (layout === 'earlier') await flow.act('SAVE', shown.route)
+    if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
     expect((await tariffsOf(call)).map(tariff => tariff['display_name'])).toEqual(['Corner Shop'])
     expect((await locationOf(call))['postal_address']).toEqual(made['postal_address'])
-    if (layout === 'current') return
-    const later = await visitAs(call, layout, { location_id: made['id'] })
+    if (apiVersion === 'current') return
+    const later = await visitAs(call, apiVersion, { location_id: made['id'] })
     expect((await later.act('EDIT', (await later.submit('session_start')).route)).route).toBe('provider_select')
   })
 
   it('asks for the address with edit_tariff if no country is known', async () => {
-    const { call } = await connectAccount(service(), layout)
+    const { call } = await connectAccount(service(), apiVersion)
     const { body: made } = await call('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
-    const flow = await visitAs(call, layout, { location_id: made['id'], actions: { edit_tariff: true } })
+    const flow = await visitAs(call, apiVersion, { location_id: made['id'], actions: { edit_tariff: true } })
     expect((await flow.submit('session_start')).route).toBe('postal_address_capture')
   })
 
   it('is renewed with its values filled in', async () => {
-    const { call } = await keepFixed(layout, 0.3)
+    const { call } = await keepFixed(apiVersion, 0.3)
     const [tariff] = await tariffsOf(call)
-    const flow = await visitAs(call, layout, { tariff_id: tariff?.['id'], route_options: { tariff_name_capture: true } })
+    const flow = await visitAs(call, apiVersion, { tariff_id: tariff?.['id'], route_options: { tariff_name_capture: true } })
     const choice = await flow.submit('session_start')
     expect(choice).toMatchObject({ route: 'provider_select', data: { provider: { display_name: 'Ecotricity' } } })
     await flow.submit('provider_select', { provider: choice.data['provider'] })
     expect(await flow.submit('tariff_structure_select', { options: ['FIXED'] })).toMatchObject({ data: { cost: 0.3 } })
     expect(await flow.submit('rate_fixed_capture', { cost: 0.2 })).toMatchObject({ data: { tariff: { name: 'Ecotricity' } } })
     const shown = await flow.submit('tariff_name_capture', { tariff: { name: 'Renewed' } })
-    if (layout === 'earlier') await flow.act('SAVE', shown.route)
+    if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
     expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: dayOf(service().clock.at), display_name: 'Renewed' }])
   })
 
   it('is disconnected without pages, and its history stays', async () => {
-    const { call } = await keepFixed(layout, 0.3)
+    const { call } = await keepFixed(apiVersion, 0.3)
     const location = await locationOf(call)
-    const flow = await visitAs(call, layout, { location_id: location['id'], actions: { disconnect_tariff: true } })
+    const flow = await visitAs(call, apiVersion, { location_id: location['id'], actions: { disconnect_tariff: true } })
     expect((await flow.submit('session_start')).route).toBe(end)
     expect((await flow.submit('session_start')).route).toBe(end)
     expect(await tariffsOf(call)).toEqual([])
-    const told = await retrieve(call, layout, flow.token)
-    expect(told).toMatchObject({ status: 200, body: { location_id: location['id'] } })
-    expect(told.body['complete_action']).toBe(layout === 'current' ? undefined : 'DISCONNECT')
+    const events = await retrieve(call, apiVersion, flow.token)
+    expect(events).toMatchObject({ status: 200, body: { location_id: location['id'] } })
+    expect(events.body['complete_action']).toBe(apiVersion === 'current' ? undefined : 'DISCONNECT')
     const { rows } = await sql<{ closed: boolean; voided: boolean }>`
       select closed_at is not null as closed, voided_at is not null as voided from tariffs
       where location_id = ${location['id']}`.execute(service().database.operator)
@@ -119,7 +122,7 @@ describe.each(layouts)('a location that has a tariff, in the %s layout', layout 
   })
 
   it('is disconnected from its summary by a session with edit_tariff', async () => {
-    const { call, flow } = await keepFixed(layout, 0.3, { actions: { edit_tariff: true } })
+    const { call, flow } = await keepFixed(apiVersion, 0.3, { actions: { edit_tariff: true } })
     expect((await flow.act('DISCONNECT', fixedSummary)).route).toBe(end)
     expect(await tariffsOf(call)).toEqual([])
     expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'NOT_CONNECTED' })
@@ -162,7 +165,7 @@ describe('a session that keeps another tariff than before', () => {
       { from: null, to: null, closed: '2026-06-01' },
       { from: '2026-06-01', to: null, closed: null },
     ])
-    const ahead = new Date(service().clock.at + 30 * day).toISOString().slice(0, 10)
+    const ahead = new Date(service().clock.at + 30 * dayMs).toISOString().slice(0, 10)
     await flow.submit('contract_term_capture', termFrom(`${ahead}T00:00:00Z`))
     expect(await pricedBy(call)).toEqual([
       { from: null, to: ahead, closed: null },
@@ -189,7 +192,7 @@ describe('a session that keeps another tariff than before', () => {
 
   it('brings nothing back that was ended by somebody else in the meantime', async () => {
     const { call, flow } = await edited()
-    const ahead = new Date(service().clock.at + 30 * day).toISOString().slice(0, 10)
+    const ahead = new Date(service().clock.at + 30 * dayMs).toISOString().slice(0, 10)
     await flow.submit('contract_term_capture', termFrom(`${ahead}T00:00:00Z`))
     const old = (await tariffsOf(call)).find(one => one['contract_start_date'] === null)
     expect((await call('DELETE', `/tariffs/${old?.['id']}`)).status).toBe(202)
@@ -218,9 +221,9 @@ describe('a save', () => {
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     await flow.submit('rate_fixed_capture', { cost: 0.2 })
-    const told = await eventsOf(call, 'location.update')
-    expect(told).toHaveLength(before + 1)
-    expect(told[0]).toMatchObject({ data: { postal_address: address, tariff_status: { commodity_import: 'CONNECTED' } } })
+    const events = await eventsOf(call, 'location.update')
+    expect(events).toHaveLength(before + 1)
+    expect(events[0]).toMatchObject({ data: { postal_address: address, tariff_status: { commodity_import: 'CONNECTED' } } })
   })
 
   it('follows the token of the session, whoever else visits the location', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { connectAccount, londonAddress, visit } from '../support/connect-service.ts'
-import { bandsOf, completed, connectWorld, eventsOf, locationOf, retrieve, tariffsOf } from '../support/connect-world.ts'
+import { bandsOf, completed, connectFixture, eventsOf, locationOf, retrieve, tariffsOf } from '../support/connect-world.ts'
 
-const { begin, service, visitAs, keepFixed } = connectWorld()
+const { begin, service, openSession: visitAs, saveFixed: keepFixed } = connectFixture()
 const good = { connect_url: 'https://a.example.com/back', callback_url: 'https://a.example.com/done' }
 
 describe('a token', () => {
@@ -106,9 +106,9 @@ describe('a token', () => {
     const made = async (path: string, body: object) => String((await call('POST', path, body)).body['id'])
     const customer = await made('/customers', { reference_id: 'household-3' })
     const other = await made('/customers', {})
-    const place = { timezone: 'Europe/Berlin', currency_code: 'EUR' }
-    const home = await made('/locations', { ...place, reference_id: 'home-3', customer_id: customer })
-    const alone = await made('/locations', place)
+    const locationBody = { timezone: 'Europe/Berlin', currency_code: 'EUR' }
+    const home = await made('/locations', { ...locationBody, reference_id: 'home-3', customer_id: customer })
+    const alone = await made('/locations', locationBody)
     const customerOf = async (more: object) => {
       const { status, body } = await call('POST', '/connect/token', { ...good, ...more })
       return [status, body['customer_id'], body['customer_reference_id']]
@@ -194,9 +194,9 @@ describe('a token', () => {
     expect((await retrieve(call, 'current', `cot_${'0'.repeat(32)}`)).status).toBe(404)
     const { call: stranger } = await connectAccount(service(), 'current')
     expect((await retrieve(stranger, 'current', token)).status).toBe(404)
-    const kept = await keepFixed('earlier', 0.3)
-    expect((await retrieve(kept.call, 'earlier', kept.token)).body).toMatchObject({
-      ...{ id: kept.token, object: 'connect_token', is_tariff_processed: true, complete_action: 'SAVE' },
+    const saved = await keepFixed('earlier', 0.3)
+    expect((await retrieve(saved.call, 'earlier', saved.token)).body).toMatchObject({
+      ...{ id: saved.token, object: 'connect_token', is_tariff_processed: true, complete_action: 'SAVE' },
       ...{ time_created: expect.any(String), time_expiry: expect.any(String) },
     })
   })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { londonAddress, visit } from '../support/connect-service.ts'
 import {
+  apiVersions,
   bandsOf,
   completed,
-  connectWorld,
-  layouts,
+  connectFixture,
   providerNamed,
   routesOf,
   tariffsOf,
@@ -12,13 +12,13 @@ import {
   toStructure,
 } from '../support/connect-world.ts'
 
-const { begin, service } = connectWorld()
+const { begin, service } = connectFixture()
 
-describe.each(layouts)('a person who moves about in the %s layout', layout => {
-  const { fixedSummary, summary, surcharge, end } = routesOf(layout)
+describe.each(apiVersions)('a person who moves about in the %s layout', apiVersion => {
+  const { fixedSummary, summary, surcharge, end } = routesOf(apiVersion)
 
   it('goes back page by page, and out at the first; comes again where the session stands', async () => {
-    const { flow, token } = await begin(layout)
+    const { flow, token } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     const routes = []
     let page = await flow.act('BACK')
@@ -29,7 +29,7 @@ describe.each(layouts)('a person who moves about in the %s layout', layout => {
   })
 
   it('goes back from an older page as if it were open still', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     expect((await flow.act('BACK', 'tariff_structure_select')).route).toBe('provider_select')
     await toRate(flow, 'FIXED')
@@ -39,7 +39,7 @@ describe.each(layouts)('a person who moves about in the %s layout', layout => {
   })
 
   it('leaves with CLOSE, which may come with any route or none', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     for (const route of [undefined, 'rate_fixed_capture', 'provider_select', 'anything']) {
       expect((await flow.act('CLOSE', route)).route).toBe(end)
@@ -49,14 +49,14 @@ describe.each(layouts)('a person who moves about in the %s layout', layout => {
 
   it('submits an older page as if it were open still', async () => {
     const actions = { edit_tariff: true }
-    const { flow, call } = await begin(layout, { route_options: {}, postal_address: londonAddress, actions })
+    const { flow, call } = await begin(apiVersion, { route_options: {}, postal_address: londonAddress, actions })
     expect((await flow.submit('session_restore')).route).toBe('provider_select')
     const providers = await flow.submit('postal_address_capture', { postal_address: { ...londonAddress, address_line2: 'Flat 1' } })
     await flow.submit('provider_select', { provider: { id: providerNamed(providers, 'British Gas') } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     expect((await flow.submit('rate_fixed_capture', { cost: 0.3 })).route).toBe(fixedSummary)
     expect((await flow.submit('rate_fixed_capture', { cost: 0.2455 })).route).toBe(fixedSummary)
-    if (layout === 'earlier') await flow.act('SAVE', fixedSummary)
+    if (apiVersion === 'earlier') await flow.act('SAVE', fixedSummary)
     const tariffs = await tariffsOf(call)
     expect(tariffs).toHaveLength(1)
     expect(bandsOf(tariffs[0])).toMatchObject([{ rate: [{ fixed: 0.2455 }] }])
@@ -64,7 +64,7 @@ describe.each(layouts)('a person who moves about in the %s layout', layout => {
   })
 
   it('keeps what was typed last where two tabs are open', async () => {
-    const { flow: one, call, token } = await begin(layout, { route_options: {} })
+    const { flow: one, call, token } = await begin(apiVersion, { route_options: {} })
     await toStructure(one)
     const other = visit(service(), token)
     expect((await other.submit('session_start')).route).toBe('tariff_structure_select')
@@ -73,34 +73,34 @@ describe.each(layouts)('a person who moves about in the %s layout', layout => {
     expect((await one.submit('session_start')).route).toBe(surcharge)
     expect(await one.submit('rate_fixed_capture', { cost: 0.3 })).toMatchObject({ code: 'route_invalid' })
     expect((await other.submit(surcharge, { surcharge: { fixed: 0.01, percentage: 0 } })).route).toBe(summary)
-    if (layout === 'earlier') await one.act('SAVE')
+    if (apiVersion === 'earlier') await one.act('SAVE')
     expect(await tariffsOf(call)).toMatchObject([{ market_rates: true }])
   })
 
   it('posts pages that were skipped, in the fixed order, without reading', async () => {
-    const { flow, call } = await begin(layout, { route_options: {} })
+    const { flow, call } = await begin(apiVersion, { route_options: {} })
     await toRate(flow, 'MARKET')
     expect((await flow.submit(surcharge, { surcharge: { fixed: 0, percentage: 0 } })).route).toBe(summary)
     expect((await flow.submit('tariff_name_capture', { tariff: { name: 'Cheap' } })).route).toBe(summary)
     expect((await flow.submit('contract_term_capture')).route).toBe(summary)
     const term = { contract_start_date: null, contract_end_date: '2031-01-01T00:00:00Z', contract_term_type: 'FIXED' }
     expect((await flow.submit('contract_term_capture', term)).route).toBe(summary)
-    if (layout === 'earlier') expect((await flow.act('SAVE', 'summary_tou_confirm')).route).toBe(end)
+    if (apiVersion === 'earlier') expect((await flow.act('SAVE', 'summary_tou_confirm')).route).toBe(end)
     expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Cheap', contract_end_date: '2031-01-01T00:00:00Z' }])
   })
 
   it('skips pages that may be skipped with neither data nor action, and a surcharge of zeros', async () => {
-    const { flow, call } = await begin(layout)
+    const { flow, call } = await begin(apiVersion)
     await toRate(flow, 'MARKET')
     expect((await flow.submit(surcharge)).route).toBe('tariff_name_capture')
     await flow.submit('tariff_name_capture', { tariff: { name: 'Mine' } })
     expect((await flow.submit('contract_term_capture')).route).toBe(summary)
-    if (layout === 'earlier') await flow.act('SAVE')
+    if (apiVersion === 'earlier') await flow.act('SAVE')
     expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([{ rate: [{ surcharge_fixed: 0, surcharge_percentage: 0 }] }])
   })
 
   it('sees after a failed submit what was there, and may post it again', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     for (let again = 0; again < 2; again += 1)
       expect(await flow.submit('rate_fixed_capture', { cost: 0 })).toMatchObject({ code: 'cost_value_zero' })
@@ -109,7 +109,7 @@ describe.each(layouts)('a person who moves about in the %s layout', layout => {
   })
 
   it('presses buttons that are not listed: they do, or are refused', async () => {
-    const { flow } = await begin(layout)
+    const { flow } = await begin(apiVersion)
     await toStructure(flow)
     expect((await flow.act('PROVIDER_MISSING')).route).toBe('provider_name_capture')
     expect((await flow.act('ADDRESS_CHANGE', 'provider_name_capture')).route).toBe('postal_address_capture')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey, openRecords } from '../support/accounts.ts'
-import { places, type Seen, signIn as signInAt, type Visitor } from '../support/console-visitor.ts'
+import { paths, type SeenPage, signIn as signInAt, type Visitor } from '../support/console-visitor.ts'
 import { runCommand } from '../support/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 
@@ -48,7 +48,7 @@ describe('the page of the account', () => {
     for (const address of Object.values(addresses)) expect(text).toContain(`value="${address}"`)
     expect(headers.get('content-security-policy')?.match(/https?:[^ ;]+/g)).toEqual(['https://cdn.volt.example'])
     expect(text).toMatch(/<img class="logo" src="data:image\/svg[^"]+"[^>]* data-picture="https:\/\/cdn\.volt\.example\/logo\.svg">/)
-    for (const path of places.filter(one => one !== page)) {
+    for (const path of paths.filter(one => one !== page)) {
       expect((await one.get(path)).headers.get('content-security-policy')).not.toMatch(/https?:/)
     }
     expect((await one.send(page, page, { privacy_url: '', terms_url: ' ', logo_url: '' })).status).toBe(200)
@@ -91,7 +91,7 @@ describe('the page of the account', () => {
 })
 
 describe('the page of keys', () => {
-  const secretIn = ({ text }: Seen) => /<code class="secret">(sk_test_[0-9a-f]{48})<\/code>/.exec(text)?.[1]
+  const secretIn = ({ text }: SeenPage) => /<code class="secret">(sk_test_[0-9a-f]{48})<\/code>/.exec(text)?.[1]
 
   const canLogIn = async (key: string): Promise<boolean> => {
     const basic = Buffer.from(`${sandbox().account_id}:${key}`).toString('base64')

@@ -1,11 +1,19 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { revokeApiKey } from '../../services/platform/postgres/api-keys.ts'
-import { makeKey, makeStranger, openRecords } from '../support/accounts.ts'
+import { createOtherAccount, makeKey, openRecords } from '../support/accounts.ts'
 import { login } from '../support/client.ts'
-import { openVisitor, places, type Seen, sessionCookie, signIn as signInAt, signInPath, type Visitor } from '../support/console-visitor.ts'
+import {
+  openVisitor,
+  paths,
+  type SeenPage,
+  sessionCookie,
+  signIn as signInAt,
+  signInPath,
+  type Visitor,
+} from '../support/console-visitor.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { makePlace } from '../support/small-world.ts'
+import { createLocation } from '../support/small-world.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -32,7 +40,7 @@ const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
 describe('the console', () => {
   it('shows nobody anything but the way in, and leads back to where they wanted to go', async () => {
     const one = visitor()
-    for (const path of [...places.slice(1), '/console/nothing', '/console/events/tail']) {
+    for (const path of [...paths.slice(1), '/console/nothing', '/console/events/tail']) {
       const { status, to, text } = await one.get(path)
       expect([status, to, text]).toEqual([303, `${signInPath}?next=${encodeURIComponent(path)}`, ''])
     }
@@ -44,7 +52,7 @@ describe('the console', () => {
 
   it('serves pages whose policy lets nothing in from outside and nothing inline run', async () => {
     const one = await testVisitor()
-    for (const path of [signInPath, ...places, '/console/nothing']) {
+    for (const path of [signInPath, ...paths, '/console/nothing']) {
       const { headers, text } = await one.get(path)
       const policy = headers.get('content-security-policy') ?? ''
       expect(policy).toContain("default-src 'none'")
@@ -88,7 +96,7 @@ describe('the console', () => {
   it('says in which mode it is, on every page', async () => {
     const live = await signIn(sandbox().account_id, sandbox().live_key)
     const test = await testVisitor()
-    for (const path of [...places, '/console/nothing']) {
+    for (const path of [...paths, '/console/nothing']) {
       expect((await live.get(path)).text).toContain('>Live mode<')
       expect((await test.get(path)).text).toContain('>Test mode<')
     }
@@ -98,9 +106,9 @@ describe('the console', () => {
     const { sandbox: own } = { sandbox: sandbox() }
     const evil = '<script>alert(1)</script>"\'&'
     const client = await login(own)
-    const mine = await makePlace(client, { reference_id: evil })
-    const stranger = await makeStranger(database(), folder, own)
-    const foreign = [await makePlace(await login(stranger)), await makePlace(await login(own, 'live'))]
+    const mine = await createLocation(client, { reference_id: evil })
+    const stranger = await createOtherAccount(database(), folder, own)
+    const foreign = [await createLocation(await login(stranger)), await createLocation(await login(own, 'live'))]
     const one = await testVisitor()
     const list = await one.get('/console/locations')
     expect(list.text).toContain(mine)
@@ -121,7 +129,7 @@ describe('the console', () => {
 
   it("says which records the costs of a location come from: its devices' until it has its own, as the API decides", async () => {
     const client = await login(sandbox())
-    const place = await makePlace(client, {})
+    const place = await createLocation(client, {})
     const whole = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }] }]
     await client.ask('POST', '/tariffs', { location_id: place, direction: 'IMPORT', type: 'COMMODITY', schedule: whole })
     const { id: device } = (await client.ask('POST', '/devices', { reference_id: 'counted' })) as { readonly id: string }
@@ -140,8 +148,8 @@ describe('the console', () => {
     for (let n = 0; n < 65; n += 1)
       await client.ask('POST', '/locations', { reference_id: `page ${n}`, timezone: 'UTC', currency_code: 'EUR' })
     const one = await signIn(sandbox().account_id, sandbox().live_key)
-    const shown = ({ text }: Seen) => [...text.matchAll(/>page (\d+)</g)].map(([, n]) => Number(n))
-    const link = ({ text }: Seen, rel: string) => new RegExp(`rel="${rel}" href="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&')
+    const shown = ({ text }: SeenPage) => [...text.matchAll(/>page (\d+)</g)].map(([, n]) => Number(n))
+    const link = ({ text }: SeenPage, rel: string) => new RegExp(`rel="${rel}" href="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&')
     const first = await one.get('/console/locations')
     expect([shown(first).length, shown(first)[0], link(first, 'prev')]).toEqual([30, 64, undefined])
     const second = await one.get(link(first, 'next') ?? '')
@@ -156,7 +164,7 @@ describe('the console', () => {
 
 describe('signing in', () => {
   it('answers ten wrong keys of a peer for an account, then asks to wait; the right key always gets in', async () => {
-    const stranger = await makeStranger(database(), folder, sandbox())
+    const stranger = await createOtherAccount(database(), folder, sandbox())
     const one = visitor()
     for (let n = 0; n < 10; n += 1) {
       const failed = await one.send(signInPath, signInPath, { account: stranger.account_id, key: 'sk_test_wrong' })
@@ -195,7 +203,7 @@ describe('signing in', () => {
     expect((await one.get('/console')).status).toBe(200)
     await revokeApiKey(database().operator, { accountId: sandbox().account_id, liveMode: false }, id, Date.now())
     expect((await one.get('/console')).status).toBe(303)
-    const stranger = await makeStranger(database(), folder, sandbox())
+    const stranger = await createOtherAccount(database(), folder, sandbox())
     const other = await signIn(stranger.account_id, stranger.test_key)
     await sql`update accounts set disabled_at = now() where id = ${stranger.account_id}`.execute(database().operator)
     expect((await other.get('/console')).status).toBe(303)

@@ -31,7 +31,7 @@ const costs = async (id: string, query = '', span: object = month): Promise<Answ
   (await client.ask('POST', `/costs/interval/${id}?${query}`, span)) as Answer
 
 /** What an answer tells of devices, and its energies. */
-const told = ({ includes_devices, excluded_device_energy, warning, data }: Answer) => [
+const deviceSummary = ({ includes_devices, excluded_device_energy, warning, data }: Answer) => [
   ...[includes_devices, excluded_device_energy?.value, warning],
   data.map(({ energy }) => energy.value),
 ]
@@ -47,35 +47,35 @@ describe('the costs of a location', () => {
   it('are those of its devices until its first own record, and again once that is cancelled', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const device = await makeDevice(home)
-    expect(told(await costs(home))).toEqual([true, undefined, undefined, [0]])
+    expect(deviceSummary(await costs(home))).toEqual([true, undefined, undefined, [0]])
     await client.submit([at(home, 1, 3, device), at(home, 2, 5, device)])
-    expect(told(await costs(home))).toEqual([true, undefined, undefined, [3000]])
+    expect(deviceSummary(await costs(home))).toEqual([true, undefined, undefined, [3000]])
     const own = at(home, 4, 4, { record_reference_id: 'own' })
     await client.submit([own])
-    expect(told(await costs(home))).toEqual([false, 3000, mixed, [4000]])
+    expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [4000]])
     await client.submit([{ ...own, value: 0 }])
-    expect(told(await costs(home))).toEqual([true, undefined, undefined, [3000]])
+    expect(deviceSummary(await costs(home))).toEqual([true, undefined, undefined, [3000]])
     // Corrected back.
     await client.submit([own])
-    expect(told(await costs(home))).toEqual([false, 3000, mixed, [4000]])
+    expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [4000]])
     // An older own record is left where the newest one is cancelled.
     await client.submit([at(home, 8, 2), { ...own, value: 0 }])
-    expect(told(await costs(home))).toEqual([false, 3000, mixed, [8000]])
+    expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [8000]])
   })
 
   it('have records of devices as include_devices says', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const device = await makeDevice(home)
     await client.submit([at(home, 1, 3, device), at(home, 4, 4)])
-    expect(told(await costs(home, 'include_devices=Auto'))).toEqual([false, 1000, mixed, [4000]])
-    expect(told(await costs(home, 'include_devices=true'))).toEqual([true, undefined, mixed, [5000]])
-    expect(told(await costs(home, 'include_devices=0'))).toEqual([false, 1000, mixed, [4000]])
+    expect(deviceSummary(await costs(home, 'include_devices=Auto'))).toEqual([false, 1000, mixed, [4000]])
+    expect(deviceSummary(await costs(home, 'include_devices=true'))).toEqual([true, undefined, mixed, [5000]])
+    expect(deviceSummary(await costs(home, 'include_devices=0'))).toEqual([false, 1000, mixed, [4000]])
     const { status, text } = await client.send('POST', `/costs/interval/${home}?include_devices=maybe`, month)
     expect([status, text]).toEqual([400, expect.stringContaining('include_devices must be auto, true or false')])
     // Nothing of the devices lies in this span.
     const later = { start_time: june(10, 0), end_time: june(11, 0) }
-    expect(told(await costs(home, '', later))).toEqual([false, undefined, mixed, [0]])
-    expect(told(await costs(device.device_id))).toEqual([undefined, undefined, undefined, [1000]])
+    expect(deviceSummary(await costs(home, '', later))).toEqual([false, undefined, mixed, [0]])
+    expect(deviceSummary(await costs(device.device_id))).toEqual([undefined, undefined, undefined, [1000]])
   })
 
   it('are decided for each flow and direction on its own', async () => {
@@ -83,8 +83,8 @@ describe('the costs of a location', () => {
     const device = await makeDevice(home)
     const sold = { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' }
     await client.submit([at(home, 1, 3, { ...device, ...sold }), at(home, 2, 3, device), at(home, 4, 4)])
-    expect(told(await costs(home, 'tariff_direction=EXPORT'))).toEqual([true, undefined, undefined, [1000]])
-    expect(told(await costs(home))).toEqual([false, 2000, mixed, [4000]])
+    expect(deviceSummary(await costs(home, 'tariff_direction=EXPORT'))).toEqual([true, undefined, undefined, [1000]])
+    expect(deviceSummary(await costs(home))).toEqual([false, 2000, mixed, [4000]])
   })
 
   it('are decided over all time, so that days add up to months', async () => {
@@ -99,7 +99,7 @@ describe('the costs of a location', () => {
     expect([days.length, sum(days), sum(months)]).toEqual([30, 0, 0])
     for (const day of [3, 5]) {
       const span = { start_time: june(day, 0), end_time: june(day + 1, 0) }
-      expect(told(await costs(home, '', span))).toEqual([false, day === 3 ? 1000 : 2000, mixed, [0]])
+      expect(deviceSummary(await costs(home, '', span))).toEqual([false, day === 3 ? 1000 : 2000, mixed, [0]])
     }
   })
 
@@ -113,7 +113,7 @@ describe('the costs of a location', () => {
     const energies = async (query = '') => {
       const { data, ...answer } = await costs(customer, query)
       const unpriced = data.map(element => (element as unknown as { unpriced_energy?: { value: number } }).unpriced_energy?.value ?? 0)
-      return [...told({ ...answer, data: [] }).slice(0, 3), unpriced]
+      return [...deviceSummary({ ...answer, data: [] }).slice(0, 3), unpriced]
     }
     expect(await energies()).toEqual([true, 1000, mixed, [2000 + 4000 + 8000]])
     expect(await energies('include_devices=true')).toEqual([true, undefined, mixed, [15_000]])

@@ -93,9 +93,9 @@ describe('whose cost it is', () => {
   it('a customer without locations has cost nothing, in no currency, by the calendar of UTC', async () => {
     const customer = await makeOne(client, '/customers', {})
     const span = { start_time: '2025-03-30T00:00:00Z', end_time: '2025-04-01T00:00:00Z' }
-    const asked = await client.ask('POST', `/costs/interval/${customer}?aggregation=DAY`, span)
+    const posted = await client.ask('POST', `/costs/interval/${customer}?aggregation=DAY`, span)
     const nothing = { energy: { value: 0 }, tariff: { cost: { value: 0, confidence: 1 } } }
-    expect(asked).toMatchObject({
+    expect(posted).toMatchObject({
       ...{ object_id: customer, currency_code: 'XXX', location_timezone: 'UTC' },
       data: [
         { ...nothing, start_time: '2025-03-30T00:00:00Z', end_time: '2025-03-31T00:00:00Z' },

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BearerTokens, bearerTokens, type TokenSubject } from '../../services/platform/bearer-token.ts'
-import { mintApiKey } from '../../services/platform/mint.ts'
-import { makeKey, makeStranger, openRecords, secretOf, tokenOf } from '../support/accounts.ts'
+import { newApiKey } from '../../services/platform/mint.ts'
+import { createOtherAccount, makeKey, openRecords, secretOf, tokenOf } from '../support/accounts.ts'
 import { errorFaults } from '../support/error-object.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../support/openapi.ts'
 import { type RawReply, type RawSender, rawSender } from '../support/raw-http.ts'
@@ -117,10 +117,10 @@ const opensFor = ({ method, path }: DocumentedOperation): readonly string[] => {
   return reads ? ['read', 'all'] : ['all']
 }
 
-describe.each(['current', 'earlier'] as const)('the scope of a key in the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('the scope of a key in the %s layout', apiVersion => {
   it('opens what it names and nothing else, at every operation', async () => {
     const { system, records, sender } = all()
-    const document = await readDocument(system.sandbox.base_url, layout)
+    const document = await readDocument(system.sandbox.base_url, apiVersion)
     const operations = operationsOf(document).filter(({ scopes }) => scopes !== null)
     expect(operations.length).toBeGreaterThan(30)
     for (const scope of ['read', 'metering', 'all'] as const) {
@@ -145,7 +145,7 @@ describe('the login', () => {
   it('says the same whatever is wrong', async () => {
     const { system, records, key } = all()
     const { account_id: account, live_key: liveKey } = system.sandbox
-    const stranger = await makeStranger(records, folder, system.sandbox)
+    const stranger = await createOtherAccount(records, folder, system.sandbox)
     const wrong = await get('/login', basic('acc_nobody', key))
     expect([wrong.status, codeOf(wrong), errorFaults(wrong)]).toEqual([401, 'bad_credentials', []])
     expect(wrong.headers['www-authenticate']).toContain('Basic')
@@ -167,7 +167,7 @@ describe('the login', () => {
 
   it('answers ten wrong keys of a peer for an account, then asks to wait; the right key and other accounts get in all the same', async () => {
     const { system, records, key } = all()
-    const stranger = await makeStranger(records, folder, system.sandbox)
+    const stranger = await createOtherAccount(records, folder, system.sandbox)
     const wrong = basic(stranger.account_id, `sk_live_${'0'.repeat(48)}`)
     const answers = await Promise.all(Array.from({ length: 10 }, () => get('/login', wrong)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 401))
@@ -187,13 +187,13 @@ describe('the login', () => {
   it('of the right key goes on while other requests of its peer and of others flood it with wrong keys', async () => {
     const { system, key } = all()
     const flood = Array.from({ length: 300 }, (_, index) => {
-      const random = mintApiKey(index % 2 === 0)
+      const random = newApiKey(index % 2 === 0)
       return index % 3 === 0 ? get('/customers', `Bearer ${random}`) : get('/login', basic(system.sandbox.account_id, random))
     })
     const right = await Promise.all(Array.from({ length: 20 }, () => get('/login', basic(system.sandbox.account_id, key))))
     expect(right.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
-    const told = new Set((await Promise.all(flood)).map(({ status }) => status))
-    expect([...told].every(status => status === 401 || status === 429)).toBe(true)
+    const statuses = new Set((await Promise.all(flood)).map(({ status }) => status))
+    expect([...statuses].every(status => status === 401 || status === 429)).toBe(true)
   })
 })
 

@@ -8,7 +8,7 @@ import { readJournal } from '../support/ledger/journal.ts'
 import { openLedger } from '../support/ledger/ledger.ts'
 import { seeded } from '../support/ledger/random.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { mountSmallDisk, roomOf, unmountDisk } from '../support/small-disk.ts'
+import { freeBytesOf, mountSmallDisk, unmountDisk } from '../support/small-disk.ts'
 import { until } from '../support/until.ts'
 
 const mebibyte = 1_048_576
@@ -20,7 +20,7 @@ const fillDisk = async (disk: string, file: string): Promise<void> => {
   try {
     for (;;) {
       writeSync(descriptor, block)
-      if (roomOf(disk) < 48 * mebibyte) await sleep(4)
+      if (freeBytesOf(disk) < 48 * mebibyte) await sleep(4)
     }
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
@@ -43,7 +43,7 @@ const untilAnswered = (system: RunningSystem, answers: () => number, enough: num
 /** Submit while the disk is filled and while room is made again, then audit; gives the statuses of all answers. */
 const runFull = async (system: RunningSystem, disk: string, file: string): Promise<readonly (number | null)[]> => {
   const client = await login(system.sandbox)
-  const size = { locations: 4, mostInAll: 3_000, restMs: 50 }
+  const size = { locations: 4, maxTotalRecords: 3_000, restMs: 50 }
   await using ledger = await openLedger({ file, random: seeded(1), target: () => client, ...size })
   const statuses = () => readJournal(file).flatMap(entry => (entry.kind === 'answered' ? [entry.status] : []))
   const enough = new AbortController()

@@ -77,8 +77,8 @@ describe('what failures say of an erased location', () => {
     const { system: running, client: caller } = ready()
     const device = await makeOne(caller, '/devices', { reference_id: 'a wall box' })
     const early = await Promise.all(['canary-erased', 'canary-stays'].map(submitEarly))
-    const place = (word: string) => makeHome(caller, { import: 0.3 }, { reference_id: `${word} home` })
-    const [erased, other] = [await place('canary-erased'), await place('canary-stays')]
+    const createWordHome = (word: string) => makeHome(caller, { import: 0.3 }, { reference_id: `${word} home` })
+    const [erased, other] = [await createWordHome('canary-erased'), await createWordHome('canary-stays')]
     const gone = [...(await submitWords(erased, device, 'canary-erased')), ...early.slice(0, 1)]
     const stays = [...(await submitWords(other, device, 'canary-stays')), ...early.slice(1)]
     const seen = await until(
@@ -113,7 +113,7 @@ describe('what failures say of an erased location', () => {
         if (Number(others) > 0) found.push(`${table}: stays`)
       }
       expect(found).toContain('meter_batch_failures: stays')
-      expect(found.filter(place => place.endsWith('erased'))).toEqual([])
+      expect(found.filter(createWordHome => createWordHome.endsWith('erased'))).toEqual([])
     } finally {
       await db.close()
     }

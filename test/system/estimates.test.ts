@@ -73,11 +73,11 @@ it('tiers count what is left of an estimate, and what lies behind it follows', a
 })
 
 describe('an instant cost is that of the row which is stored', () => {
-  type Priced = {
+  type InstantCost = {
     readonly data: { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }
   }
   const askFor = async (record: object, search = ''): Promise<readonly [energy: number, cost: number]> => {
-    const { data } = (await client.ask('POST', `/costs/instant${search}`, record)) as Priced
+    const { data } = (await client.ask('POST', `/costs/instant${search}`, record)) as InstantCost
     return [data.energy.value, data.tariff.cost.value]
   }
   const costTwice = async (record: object) => [await askFor(record, '?non_persistent=true'), await askFor(record)]

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { presentInstant } from '../../services/platform/clock.ts'
+import { currentInstant } from '../../services/platform/clock.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
 import { eventTopic } from '../../services/platform/log/event-message.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
 import type { EventEnvelope } from '../../services/platform/log/messages.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { readAudit } from '../../services/platform/postgres/audit-log.ts'
-import { readAuditHeads, walkAuditChain } from '../../services/platform/postgres/audit-log-chain.ts'
+import { readAuditHeads, verifyAuditChain } from '../../services/platform/postgres/audit-log-chain.ts'
 import { openRecords } from '../support/accounts.ts'
 import { type Client, login } from '../support/client.ts'
-import { gauntletLimitMs, rounds, runGauntlet, seed, wanted } from '../support/event-ledger/gauntlet.ts'
-import type { Told } from '../support/event-ledger/lives.ts'
+import { faultInjectionTimeoutMs, rounds, runFaultInjection, seed, wanted } from '../support/event-ledger/gauntlet.ts'
+import type { ReceivedEvent } from '../support/event-ledger/lives.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { until } from '../support/until.ts'
 
@@ -59,7 +59,7 @@ const killPostgres = async (): Promise<void> => {
 /** Read every event that the log holds, partition by partition; the system must have ended. */
 const published = async (): Promise<readonly EventEnvelope[]> => {
   const codec = await openCodec(localSchemaIds())
-  const log = await openLmdbLog({ folder: join(folder, 'log'), now: presentInstant })
+  const log = await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant })
   const all: EventEnvelope[] = []
   try {
     for (let partition = 0; partition < log.partitions(eventTopic); partition += 1) {
@@ -73,23 +73,23 @@ const published = async (): Promise<readonly EventEnvelope[]> => {
 }
 
 /** Hold the audit log against the events: each deletion, tariff and endpoint has one entry, nothing else has any, and the chain is whole. */
-const expectAudited = async (events: readonly Told[], accountId: string): Promise<void> => {
+const expectAudited = async (events: readonly ReceivedEvent[], accountId: string): Promise<void> => {
   await using records = await openRecords(folder)
   const query = records.operator
   const entries = await readAudit({ accountId, liveMode: false, query }, 1_000_000)
-  const owed = events.flatMap(({ type, data }) => [
+  const expectedEntries = events.flatMap(({ type, data }) => [
     ...(type.endsWith('.delete') ? [`${type} ${data.id}`] : []),
     ...(data.tariff_elements ?? []).map(id => `tariff.create ${id}`),
   ])
   const of = (kinds: RegExp) => entries.filter(({ action }) => kinds.test(action)).map(({ action, objectId }) => `${action} ${objectId}`)
-  expect(of(/\.delete$|^tariff\./).toSorted()).toEqual([...new Set(owed)].toSorted())
+  expect(of(/\.delete$|^tariff\./).toSorted()).toEqual([...new Set(expectedEntries)].toSorted())
   expect(of(/^(?!.*\.delete$|tariff\.)/).map(one => one.split(' ')[0])).toEqual(['webhook_endpoint.create', 'api_key.create'])
-  for (const head of await readAuditHeads(query, accountId)) expect((await walkAuditChain(query, head, null)).faults).toEqual([])
+  for (const head of await readAuditHeads(query, accountId)) expect((await verifyAuditChain(query, head, null)).faults).toEqual([])
 }
 
 describe('events under kills of the process of all roles and of PostgreSQL', () => {
   it(`are the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
-    timeout: gauntletLimitMs,
+    timeout: faultInjectionTimeoutMs,
   }, async () => {
     await start()
     const parts = [
@@ -97,15 +97,15 @@ describe('events under kills of the process of all roles and of PostgreSQL', () 
       { name: 'PostgreSQL', kill: killPostgres },
       { name: 'both at once', kill: killBoth },
     ]
-    const events = await runGauntlet({ target: () => client, groups: [parts] })
+    const events = await runFaultInjection({ target: () => client, groups: [parts] })
     await expectAudited(events, system?.sandbox.account_id ?? '')
     expect(await system?.stop()).toBe(0)
     const copies = Map.groupBy(await published(), ({ eventId }) => eventId)
     expect(new Set(copies.keys())).toEqual(new Set(events.map(({ id }) => id)))
     for (const group of copies.values()) expect(new Set(group.map(copy => JSON.stringify(copy))).size).toBe(1)
-    const places = new Map(events.map(({ id }, place) => [id, place]))
+    const indexes = new Map(events.map(({ id }, index) => [id, index]))
     for (const own of Map.groupBy(copies.values(), ([first]) => first?.objectId ?? first?.eventId).values()) {
-      const order = own.map(([first]) => places.get(first?.eventId ?? '') ?? -1)
+      const order = own.map(([first]) => indexes.get(first?.eventId ?? '') ?? -1)
       expect(order).toEqual(order.toSorted((a, b) => a - b))
     }
   })

@@ -6,32 +6,32 @@ import { afterAll, describe, it } from 'vitest'
 import type { Role } from '../../services/platform/config.ts'
 import { SOCKET_PORT } from '../../services/platform/postgres/postmaster.ts'
 import { type Client, login } from '../support/client.ts'
-import { gauntletLimitMs, rounds, runGauntlet, seed, wanted } from '../support/event-ledger/gauntlet.ts'
+import { faultInjectionTimeoutMs, rounds, runFaultInjection, seed, wanted } from '../support/event-ledger/gauntlet.ts'
 import { openProcesses, type RoleProcess } from '../support/kafka/processes.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { sharedFolderVariable } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
-const mostStarts = 5
+const maxStarts = 5
 
-type World = Awaited<ReturnType<typeof openProcesses>>
+type Fixture = Awaited<ReturnType<typeof openProcesses>>
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
 /** Open the shared parts with a PostgreSQL that no other test has, for it is killed; whoever started it starts it again. */
-const openWorld = async (): Promise<World> => {
+const openFixture = async (): Promise<Fixture> => {
   delete process.env[sharedFolderVariable]
-  const world = stack.use(await openProcesses(await sharedBrokers(), `test-${randomUUID()}.`))
-  Object.assign(world.variables, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
-  return world
+  const fixture = stack.use(await openProcesses(await sharedBrokers(), `test-${randomUUID()}.`))
+  Object.assign(fixture.variables, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+  return fixture
 }
 
-const postmasterOf = ({ postgresFolder }: World): number =>
+const postmasterOf = ({ postgresFolder }: Fixture): number =>
   Number(readFileSync(join(postgresFolder, `.s.PGSQL.${SOCKET_PORT}.lock`), 'utf8').split('\n')[0])
 
 /** Tell whether PostgreSQL is there again. */
-const answers = async ({ variables }: World): Promise<boolean> => {
+const answers = async ({ variables }: Fixture): Promise<boolean> => {
   const client = new pg.Client({ connectionString: variables.WATTLEDGER_POSTGRES_URL })
   client.on('error', () => undefined)
   try {
@@ -45,27 +45,27 @@ const answers = async ({ variables }: World): Promise<boolean> => {
 }
 
 /** Start a process again and again, as whoever watches over it would: a start may meet a PostgreSQL that was just killed. */
-const startAnyhow = async (world: World, role: Role): Promise<RoleProcess> => {
+const startWithRetries = async (fixture: Fixture, role: Role): Promise<RoleProcess> => {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await world.start(role)
+      return await fixture.start(role)
     } catch (error) {
-      if (tries === mostStarts) throw error
+      if (tries === maxStarts) throw error
     }
   }
 }
 
 describe.skipIf(skippedWithout('any broker') !== null)('events under kills of their relay, of the webhook worker and of PostgreSQL', () => {
   it(`are the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
-    timeout: gauntletLimitMs,
+    timeout: faultInjectionTimeoutMs,
   }, async () => {
-    const world = await openWorld()
-    let relay = await startAnyhow(world, 'query-service')
-    let worker = await startAnyhow(world, 'webhook-worker')
+    const fixture = await openFixture()
+    let relay = await startWithRetries(fixture, 'query-service')
+    let worker = await startWithRetries(fixture, 'webhook-worker')
     let client: Client | null = null
     const logIn = async (): Promise<void> => {
       client = await until(
-        () => login({ ...world.sandbox(), base_url: relay.url }).catch(() => null),
+        () => login({ ...fixture.sandbox(), base_url: relay.url }).catch(() => null),
         one => one !== null,
       )
     }
@@ -73,22 +73,22 @@ describe.skipIf(skippedWithout('any broker') !== null)('events under kills of th
     const killRelay = async (): Promise<void> => {
       client = null
       await relay.end('SIGKILL')
-      relay = await startAnyhow(world, 'query-service')
+      relay = await startWithRetries(fixture, 'query-service')
       await logIn()
     }
     const killWorker = async (): Promise<void> => {
       await worker.end('SIGKILL')
-      worker = await startAnyhow(world, 'webhook-worker')
+      worker = await startWithRetries(fixture, 'webhook-worker')
     }
     const killPostgres = async (): Promise<void> => {
-      process.kill(postmasterOf(world), 'SIGKILL')
-      await until(() => answers(world), Boolean)
+      process.kill(postmasterOf(fixture), 'SIGKILL')
+      await until(() => answers(fixture), Boolean)
     }
     const groups = [
       [{ name: 'relay', kill: killRelay }],
       [{ name: 'worker', kill: killWorker }],
       [{ name: 'PostgreSQL', kill: killPostgres }],
     ]
-    await runGauntlet({ target: () => client, groups })
+    await runFaultInjection({ target: () => client, groups })
   })
 })

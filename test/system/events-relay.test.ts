@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import { Failure } from '../../services/platform/failure.ts'
 import { eventTopic } from '../../services/platform/log/event-message.ts'
 import type { Log } from '../../services/platform/log/log.ts'
@@ -9,38 +9,38 @@ import { writeEvents } from '../../services/platform/postgres/events.ts'
 import { takeLease } from '../../services/platform/postgres/leases.ts'
 import { putMarketPrices } from '../../services/platform/postgres/market-prices.ts'
 import { createMarket } from '../../services/platform/postgres/markets.ts'
-import { takeOutbox } from '../../services/platform/postgres/outbox.ts'
+import { readOutbox } from '../../services/platform/postgres/outbox.ts'
 import { termsToText } from '../../services/platform/postgres/tariff-row.ts'
 import { withOperator, withTenant } from '../../services/platform/postgres/transaction.ts'
 import { publishEvents } from '../../services/query-service/events/event-relay.ts'
 import { fanOutPage } from '../../services/query-service/markets/price-fan-out.ts'
 import { tieredSchedule } from '../support/drafts.ts'
-import { openLanes } from '../support/lanes.ts'
+import { openPartitions } from '../support/lanes.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const { database } = stack.use(await openTestDatabase())
-const lanes = stack.use(await openLanes(2))
+const partitionLog = stack.use(await openPartitions(2))
 const { live } = await makeTenants(database)
 
 let published = 0
-const means = {
+const dependencies = {
   database,
-  log: lanes.log,
-  codec: lanes.codec,
-  published: (events: number) => {
+  log: partitionLog.log,
+  codec: partitionLog.codec,
+  onPublished: (events: number) => {
     published += events
   },
 }
 
 /** A log that fails while `isAway` says so of a message. */
 const failingLog = (isAway: (key: string) => boolean): Pick<Log, 'append' | 'partitions'> => ({
-  partitions: lanes.log.partitions,
+  partitions: partitionLog.log.partitions,
   append: async (topic, partition, message) => {
     if (isAway(message.key)) throw new Failure('log_away', 'the log is away', { retriable: true })
-    return lanes.log.append(topic, partition, message)
+    return partitionLog.log.append(topic, partition, message)
   },
 })
 
@@ -50,13 +50,13 @@ const write = (objectId: string, data: unknown): Promise<string> =>
     return event?.id ?? expect.fail('no event')
   })
 
-const waiting = async (): Promise<number> => (await takeOutbox(database.operator, eventTopic, 100_000)).length
+const waiting = async (): Promise<number> => (await readOutbox(database.operator, eventTopic, 100_000)).length
 
 const inLog = async (): Promise<readonly EventEnvelope[]> => {
   const all: EventEnvelope[] = []
-  for (let partition = 0; partition < lanes.log.partitions(eventTopic); partition += 1) {
-    const { messages } = await lanes.log.peek(eventTopic, partition, 0, { maxMessages: 100_000, maxBytes: 2 ** 30 })
-    for (const { value } of messages) all.push(await lanes.codec.decodeEvent(value))
+  for (let partition = 0; partition < partitionLog.log.partitions(eventTopic); partition += 1) {
+    const { messages } = await partitionLog.log.peek(eventTopic, partition, 0, { maxMessages: 100_000, maxBytes: 2 ** 30 })
+    for (const { value } of messages) all.push(await partitionLog.codec.decodeEvent(value))
   }
   return all
 }
@@ -69,26 +69,26 @@ describe('the relay of events', () => {
     const free = [await write('dev_free', { n: 1 }), await write('dev_free', { n: 2 })]
     const tried: string[] = []
     const log = failingLog(key => key.endsWith('dev_stuck') && tried.push(key) === 1)
-    await expect(publishEvents({ ...means, log })).rejects.toMatchObject({ code: 'log_away' })
+    await expect(publishEvents({ ...dependencies, log })).rejects.toMatchObject({ code: 'log_away' })
     expect([await idsAbout('dev_stuck'), await idsAbout('dev_free'), await waiting()]).toEqual([[], free, 2])
-    expect(await publishEvents({ ...means, log })).toBe(false)
+    expect(await publishEvents({ ...dependencies, log })).toBe(false)
     expect([await idsAbout('dev_stuck'), await waiting()]).toEqual([stuck, 0])
   })
 
   it('publishes again under the same id what it could not delete', async () => {
     const id = await write('dev_twice', { exact: 1 })
     const broken = {
-      ...means,
+      ...dependencies,
       log: {
-        ...lanes.log,
+        ...partitionLog.log,
         append: async (...words: Parameters<Log['append']>) => {
-          await lanes.log.append(...words)
+          await partitionLog.log.append(...words)
           throw new Failure('log_away', 'the answer was lost', { retriable: true })
         },
       },
     }
     await expect(publishEvents(broken)).rejects.toThrow('lost')
-    await publishEvents(means)
+    await publishEvents(dependencies)
     expect(await idsAbout('dev_twice')).toEqual([id, id])
     expect(await waiting()).toBe(0)
   })
@@ -97,9 +97,9 @@ describe('the relay of events', () => {
     const exact = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('12345678901234567.123456789')
     const ids: string[] = []
     for (let n = 0; n < 7; n += 1) ids.push(await write('dev_order', { cost: exact, n }))
-    let turns = 1
-    while (await publishEvents(means, 2)) turns += 1
-    expect(turns).toBe(4)
+    let rounds = 1
+    while (await publishEvents(dependencies, 2)) rounds += 1
+    expect(rounds).toBe(4)
     expect(await idsAbout('dev_order')).toEqual(ids)
     const [first] = (await inLog()).filter(one => one.objectId === 'dev_order')
     expect(first).toEqual({
@@ -119,7 +119,7 @@ describe('the relay of events', () => {
       live_mode: true,
       data: Array(60_000).fill({ start: at }),
     })
-    await publishEvents(means)
+    await publishEvents(dependencies)
     const [event] = (await inLog()).filter(one => one.eventId === id)
     expect(JSON.parse(event?.data ?? '')).toEqual({ id: 'sae_large', object: 'schedule_amount', live_mode: true, truncated: true })
   })
@@ -138,18 +138,18 @@ describe('the relay of events', () => {
     await sql`
       insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, terms, time_created)
       select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED', true,
-        ${atOnce(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(database.operator)
+        ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(database.operator)
     await withOperator(database, keeper => putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at))
     const lease = (await takeLease(database.operator, 'order-relay', 'this', 60_000)) ?? expect.fail('no lease')
     published = 0
-    while ((await fanOutPage({ ...lanes, database, at: () => at }, lease)) !== null) while (await publishEvents(means));
-    while (await publishEvents(means));
+    while ((await fanOutPage({ ...partitionLog, database, at: () => at }, lease)) !== null) while (await publishEvents(dependencies));
+    while (await publishEvents(dependencies));
     expect(published).toBe(20_000)
     const events = await inLog()
     for (const name of ['location.update', 'price.update']) {
-      const told = events.filter(({ type }) => type === name)
-      expect(told.map(({ objectId }) => objectId ?? '').toSorted()).toEqual(ids)
-      expect(new Set(told.map(({ eventId }) => eventId)).size).toBe(10_000)
+      const publishedEvents = events.filter(({ type }) => type === name)
+      expect(publishedEvents.map(({ objectId }) => objectId ?? '').toSorted()).toEqual(ids)
+      expect(new Set(publishedEvents.map(({ eventId }) => eventId)).size).toBe(10_000)
     }
   })
 })

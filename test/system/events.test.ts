@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { listAll } from '../support/event-ledger/judge.ts'
-import type { Told } from '../support/event-ledger/lives.ts'
+import type { ReceivedEvent } from '../support/event-ledger/lives.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { flatSchedule, makePlace } from '../support/small-world.ts'
+import { createLocation, flatSchedule } from '../support/small-world.ts'
 
 let folder = ''
 let system: RunningSystem | null = null
@@ -25,18 +25,19 @@ type Kind = keyof typeof paths
 const bodyOf = (kind: Kind, reference_id: string) =>
   kind === 'location' ? { reference_id, timezone: 'UTC', currency_code: 'EUR' } : { reference_id }
 
-const allEvents = async (client: Client): Promise<readonly Told[]> => (await listAll<Told>(client, '/events')).toReversed()
+const allEvents = async (client: Client): Promise<readonly ReceivedEvent[]> =>
+  (await listAll<ReceivedEvent>(client, '/events')).toReversed()
 
 describe('events', () => {
   it('of a refusal tell which request was refused and why, once for each', async () => {
     folder = dataFolder()
     const current = await start()
-    const asked: { readonly type: string; readonly request: string; readonly code: string }[] = []
+    const refusedRequests: { readonly type: string; readonly request: string; readonly code: string }[] = []
     const refuse = async (type: string, method: string, path: string, body?: object | string) => {
       const reply = await current.send(method, path, body)
       expect(reply.status).toBeGreaterThanOrEqual(400)
       const { request_id: request, code } = reply.json as { readonly request_id: string; readonly code: string }
-      asked.push({ type, request, code })
+      refusedRequests.push({ type, request, code })
     }
     for (const [kind, path] of Object.entries(paths) as readonly [Kind, string][]) {
       await current.ask('POST', path, bodyOf(kind, 'taken'))
@@ -50,14 +51,14 @@ describe('events', () => {
     const events = await allEvents(current)
     const seen = events.map(({ type, data }) => ({ type, data: data as { request_id?: string; error?: { code: string } } }))
     const failed = seen.filter(({ type }) => type.endsWith('.failed'))
-    expect(failed.map(({ type, data }) => ({ type, request: data.request_id, code: data.error?.code }))).toEqual(asked)
-    expect(seen).toHaveLength(asked.length + 3)
+    expect(failed.map(({ type, data }) => ({ type, request: data.request_id, code: data.error?.code }))).toEqual(refusedRequests)
+    expect(seen).toHaveLength(refusedRequests.length + 3)
   })
 
   it('tell of a location whose tariff changes, and of nothing where nothing changed', async () => {
     folder = dataFolder()
     const current = await start()
-    const location = await makePlace(current)
+    const location = await createLocation(current)
     const body = { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule }
     const { id } = (await current.ask('POST', '/tariffs', body)) as { readonly id: string }
     await current.ask('PATCH', `/tariffs/${id}`, { display_name: 'Night' })

@@ -3,7 +3,7 @@ import { openProbe } from '../support/probe.ts'
 import { flatSchedule } from '../support/small-world.ts'
 
 const probe = await openProbe()
-const { client, world, told, record, submitted } = probe
+const { client, fixture, statusOf: told, record, submitElements: submitted } = probe
 afterAll(() => probe[Symbol.asyncDispose]())
 
 /** Letters that take one, two and four units of UTF-16; each is one character. */
@@ -13,7 +13,7 @@ describe.each(letters)('a text of the letter %s', letter => {
   const text = (characters: number) => letter.repeat(characters)
 
   it('has at most 255 characters', async () => {
-    const { customer, device } = world
+    const { customer, device } = fixture
     for (const [method, path, body, status] of [
       ['POST', '/customers', (value: string) => ({ reference_id: value }), 201],
       ['PATCH', `/customers/${customer}`, (value: string) => ({ metadata: { note: value } }), 202],
@@ -52,7 +52,7 @@ describe('counts', () => {
     const lists = ['/customers', '/locations', '/devices', '/markets', '/events', '/meters/records', '/tariffs']
     for (const list of lists) {
       const statusOf = async (limit: string) =>
-        (await client.send('GET', `${list}?limit=${limit}${/records|tariffs/.test(list) ? `&location_id=${world.location}` : ''}`)).status
+        (await client.send('GET', `${list}?limit=${limit}${/records|tariffs/.test(list) ? `&location_id=${fixture.location}` : ''}`)).status
       const statuses = await Promise.all(['1', '100', '0', '101', '-1', '1.5', ''].map(statusOf))
       // An empty value counts as absent. Source: docs/rules/versions-and-transport.md #query-parameters.
       expect([list, statuses]).toEqual([list, [200, 200, 400, 400, 400, 400, 200]])
@@ -95,7 +95,7 @@ describe('counts', () => {
 
 describe('a span', () => {
   const cost = (start_time: string, end_time: string, aggregation = '') =>
-    told('POST', `/costs/interval/${world.location}${aggregation}`, JSON.stringify({ start_time, end_time }))
+    told('POST', `/costs/interval/${fixture.location}${aggregation}`, JSON.stringify({ start_time, end_time }))
 
   it('of costs is at most 10 years and 4,000 elements', async () => {
     expect(await cost('2015-01-01T00:00:00Z', '2025-01-01T00:00:00Z')).toBe(200)
@@ -106,7 +106,7 @@ describe('a span', () => {
   })
 
   it('of market prices is at most 90 days', async () => {
-    const prices = (end: string) => told('GET', `/markets/${world.market}/prices?start_time=2025-01-01T00:00:00Z&end_time=${end}`, '')
+    const prices = (end: string) => told('GET', `/markets/${fixture.market}/prices?start_time=2025-01-01T00:00:00Z&end_time=${end}`, '')
     expect(await prices('2025-04-01T00:00:00Z')).toBe(200)
     expect(await prices('2025-04-01T00:00:00.001Z')).toEqual([400, 'interval_too_long'])
   })

@@ -21,13 +21,13 @@ const announced: unknown[] = []
 const options = {
   database,
   timeZone,
-  announce: async (change: unknown) => void announced.push(change),
+  announcePrices: async (change: unknown) => void announced.push(change),
   logger: { info: () => undefined },
   at: () => start,
 }
 const workAll = async (): Promise<number> => {
   const work = forecastWork(options)
-  for (let turns = 0; ; turns += 1) if (!(await work.turn())) return turns
+  for (let rounds = 0; ; rounds += 1) if (!(await work.turn())) return rounds
 }
 
 const newSource = async (): Promise<string> => {

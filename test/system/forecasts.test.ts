@@ -95,8 +95,8 @@ describe('prices beyond the published ones', () => {
       ),
     ).toEqual(wanted)
     // One for the tariff and one for each publication: forecasts follow without a word of their own.
-    const told = (await client.ask('GET', `/events?object_id=${home}&event_type=location.update&limit=100`)) as { data: unknown[] }
-    expect(told.data).toHaveLength(4)
+    const events = (await client.ask('GET', `/events?object_id=${home}&event_type=location.update&limit=100`)) as { data: unknown[] }
+    expect(events.data).toHaveLength(4)
   }, 60_000)
 
   it('are shown by prices up to the end of the forecast, and by the source only where they are published', async () => {

@@ -9,13 +9,13 @@ import { departures, type JsonSchema } from '../support/json-schema.ts'
 import { type DocumentedOperation, type OpenApiDocument, operationsOf, readDocument } from '../support/openapi.ts'
 import { type RawReply, rawSender } from '../support/raw-http.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { makeSmallWorld } from '../support/small-world.ts'
+import { createObjectFixture } from '../support/small-world.ts'
 
 /** Requests for each layout; `FUZZ_RUNS` and `FUZZ_SEED` choose others. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 1_500)
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_250_914)
 const atOnce = 12
-const idsKept = 12
+const maxIds = 12
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -34,14 +34,14 @@ afterAll(async () => {
 })
 
 /** Ids by prefix, the newest last; those of the world that was made first stay, so that some always exist. */
-const idBook = (first: readonly string[]) => {
+const idCollection = (first: readonly string[]) => {
   const known = new Map<string, string[]>()
   const add = (id: string): void => {
     const prefix = id.slice(0, 3)
     const ids = known.get(prefix) ?? []
     known.set(prefix, ids)
     if (!ids.includes(id)) ids.push(id)
-    if (ids.length > idsKept) ids.splice(1, 1)
+    if (ids.length > maxIds) ids.splice(1, 1)
   }
   for (const id of first) add(id)
   return {
@@ -60,28 +60,28 @@ const shown = ({ request }: PlannedRequest): string => {
   return `${request.method} ${request.path.slice(0, 300)} ${JSON.stringify(headers)} ${JSON.stringify(body.slice(0, 700))}`
 }
 
-type Tally = { sent: number; accepted: number; readonly codes: Set<string>; readonly faults: Map<string, string> }
+type FuzzCounts = { sent: number; accepted: number; readonly codes: Set<string>; readonly faults: Map<string, string> }
 
-const judge = (planned: PlannedRequest, reply: RawReply, version: string, tally: Tally): void => {
-  tally.sent += 1
-  if (reply.status < 300) tally.accepted += 1
-  else tally.codes.add(/"code":"(\w+)"/.exec(reply.text)?.[1] ?? '')
+const verifyReply = (planned: PlannedRequest, reply: RawReply, version: string, counts: FuzzCounts): void => {
+  counts.sent += 1
+  if (reply.status < 300) counts.accepted += 1
+  else counts.codes.add(/"code":"(\w+)"/.exec(reply.text)?.[1] ?? '')
   for (const fault of answerFaults(planned, reply, version)) {
     const key = `${planned.operation.id}: ${fault.replace(/[0-9a-f]{24}|\[\d+\]/g, '…')}`
-    if (!tally.faults.has(key)) tally.faults.set(key, `${shown(planned)}\n    -> ${reply.status} ${reply.text.slice(0, 300)}`)
+    if (!counts.faults.has(key)) counts.faults.set(key, `${shown(planned)}\n    -> ${reply.status} ${reply.text.slice(0, 300)}`)
   }
 }
 
-const fuzz = async (document: OpenApiDocument, layout: 'current' | 'earlier'): Promise<Tally> => {
+const fuzz = async (document: OpenApiDocument, apiVersion: 'current' | 'earlier'): Promise<FuzzCounts> => {
   const { sandbox } = running()
-  const world = await makeSmallWorld(await login(sandbox), `session-${layout}`)
-  const ids = idBook(Object.values(world))
-  const random = seededRandom(seed + (layout === 'current' ? 0 : 1))
+  const fixture = await createObjectFixture(await login(sandbox), `session-${apiVersion}`)
+  const ids = idCollection(Object.values(fixture))
+  const random = seededRandom(seed + (apiVersion === 'current' ? 0 : 1))
   const token = await tokenOf(sandbox, sandbox.test_key)
   const operations = operationsOf(document)
   const sender = rawSender(sandbox.base_url, atOnce)
-  const tally: Tally = { sent: 0, accepted: 0, codes: new Set(), faults: new Map() }
-  const setting = { version: versions[layout], token, operatorKey: sandbox.operator_key, known: ids.known, random }
+  const counts: FuzzCounts = { sent: 0, accepted: 0, codes: new Set(), faults: new Map() }
+  const setting = { version: versions[apiVersion], token, operatorKey: sandbox.operator_key, known: ids.known, random }
   for (let first = 0; first < runs; first += atOnce) {
     // Answers are looked at in the order of the requests, so that the seed alone decides what comes next.
     const planned = Array.from({ length: atOnce }, (_, index) => operations[(first + index) % operations.length])
@@ -91,23 +91,23 @@ const fuzz = async (document: OpenApiDocument, layout: 'current' | 'earlier'): P
     for (const [index, one] of planned.entries()) {
       const reply = replies[index]
       if (reply === undefined) continue
-      judge(one, reply, setting.version, tally)
+      verifyReply(one, reply, setting.version, counts)
       if (reply.status < 300) ids.addFrom(reply.text)
     }
   }
   sender.close()
-  return tally
+  return counts
 }
 
-describe.each(['current', 'earlier'] as const)('any request in the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('any request in the %s layout', apiVersion => {
   it('is answered as documented or refused with the error object, never with a fault', { timeout: 60_000 + runs * 100 }, async () => {
-    const document = await readDocument(running().sandbox.base_url, layout)
-    const tally = await fuzz(document, layout)
-    const report = [...tally.faults].map(([key, example]) => `${key}\n    ${example}`).join('\n')
-    expect(report, `seed ${seed}, ${tally.sent} requests`).toBe('')
+    const document = await readDocument(running().sandbox.base_url, apiVersion)
+    const counts = await fuzz(document, apiVersion)
+    const report = [...counts.faults].map(([key, example]) => `${key}\n    ${example}`).join('\n')
+    expect(report, `seed ${seed}, ${counts.sent} requests`).toBe('')
     // A run that is all refused, or refused for few reasons, would prove little.
-    expect(tally.accepted / tally.sent).toBeGreaterThan(0.15)
-    expect(tally.codes.size).toBeGreaterThan(20)
+    expect(counts.accepted / counts.sent).toBeGreaterThan(0.15)
+    expect(counts.codes.size).toBeGreaterThan(20)
   })
 })
 
@@ -122,7 +122,7 @@ describe('the checks of a run', () => {
     headers: { 'content-type': 'application/json', 'api-version': versions.current, 'x-request-id': 'req_1', ...headers },
     text: JSON.stringify(body),
   })
-  const spoiled = (change: object) => ({
+  const corrupted = (change: object) => ({
     object: 'error',
     type: 'invalid_request',
     code: 'field_invalid',
@@ -148,16 +148,16 @@ describe('the checks of a run', () => {
     ...{ id: 'customer_list', method: 'GET', path: '/customers', parameters: [], body: null, scopes: ['read'], isOperators: false },
     ...{ success: csv, refusals: new Map([[400, ['field_invalid']]]), takesIdempotencyKey: false },
   }
-  const judged = (answer: RawReply, of: Partial<DocumentedOperation> = {}) => {
+  const verified = (answer: RawReply, of: Partial<DocumentedOperation> = {}) => {
     const request = { method: 'GET', path: '/customers', headers: { 'api-version': versions.current } }
-    return answerFaults({ operation: { ...operation, ...of }, request, isSpoiled: false }, answer, versions.current)
+    return answerFaults({ operation: { ...operation, ...of }, request, isCorrupted: false }, answer, versions.current)
   }
   const inCsv = (text: string): RawReply => ({ ...reply(200, {}, { 'content-type': 'text/csv; charset=utf-8; header=present' }), text })
   const notFound = { code: 'not_found', message: 'No customer has this id.' }
 
   it.each([
     ['an undocumented status of success', reply(201, { id: 'a' }), {}],
-    ['an undocumented refusal', reply(404, spoiled(notFound)), {}],
+    ['an undocumented refusal', reply(404, corrupted(notFound)), {}],
     ['an undocumented media type', reply(200, { id: 'a' }, { 'content-type': 'text/html' }), {}],
     ['no media type', reply(200, { id: 'a' }, { 'content-type': undefined }), {}],
     ['CSV that is not documented', inCsv('id\r\n'), { success: { ...csv, mediaTypes: ['application/json'] } }],
@@ -165,12 +165,12 @@ describe('the checks of a run', () => {
     ['CSV of uneven lines', inCsv('id,at\r\na,1\r\nb\r\n'), {}],
     ['an answer that departs from its schema', reply(200, { id: 1 }), {}],
     ['another API version', reply(200, { id: 'a' }, { 'api-version': versions.earlier }), {}],
-    ['a fault of the program', reply(500, spoiled({ code: 'internal_error', type: 'api_error' })), { refusals: new Map([[500, []]]) }],
+    ['a fault of the program', reply(500, corrupted({ code: 'internal_error', type: 'api_error' })), { refusals: new Map([[500, []]]) }],
   ])('find %s', (_, answer, of) => {
-    expect(judged(reply(200, { id: 'a' }))).toEqual([])
-    expect(judged(inCsv('id,at\r\n"a,\nb",1\r\n'))).toEqual([])
-    expect(judged(reply(400, spoiled({})))).toEqual([])
-    expect(judged(answer as RawReply, of)).not.toEqual([])
+    expect(verified(reply(200, { id: 'a' }))).toEqual([])
+    expect(verified(inCsv('id,at\r\n"a,\nb",1\r\n'))).toEqual([])
+    expect(verified(reply(400, corrupted({})))).toEqual([])
+    expect(verified(answer as RawReply, of)).not.toEqual([])
   })
 
   it.each([
@@ -183,7 +183,7 @@ describe('the checks of a run', () => {
     ['a foreign member', 400, { stack: 'at' }],
     ['a 401 that asks for nothing', 401, { code: 'bad_credentials' }],
   ])('find %s in an error', (_, status, change) => {
-    expect(errorFaults(reply(400, spoiled({})))).toEqual([])
-    expect(errorFaults(reply(status, spoiled(change)))).toHaveLength(1)
+    expect(errorFaults(reply(400, corrupted({})))).toEqual([])
+    expect(errorFaults(reply(status, corrupted(change)))).toHaveLength(1)
   })
 })

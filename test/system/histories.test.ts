@@ -4,7 +4,7 @@ import { login } from '../support/client.ts'
 import { type Comparison, compareAgain, comparePlays } from '../support/history/compare-plays.ts'
 import { histories } from '../support/history/generate-history.ts'
 import type { History } from '../support/history/history.ts'
-import type { Stage } from '../support/history/play.ts'
+import type { PlayContext } from '../support/history/play.ts'
 import { describeHistory } from '../support/history/stored-state.ts'
 import { makeOne } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
@@ -23,7 +23,7 @@ const timeout = 60_000 + count * 5_000 + 2 * shrinkLimitMs
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
-let stage: Stage
+let stage: PlayContext
 const compared: Comparison[] = []
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ const firstFailure = async (own: number, numRuns: number): Promise<Failure | nul
   return failed && last !== null ? { ...(last as Omit<Failure, 'path' | 'first'>), first, path: counterexamplePath ?? '' } : null
 }
 
-const tell = ({ history, faults, first, path: found }: Failure, own: number): string =>
+const describeFailure = ({ history, faults, first, path: found }: Failure, own: number): string =>
   `HISTORY_SEED=${seed}: seed ${own} path ${found}\n${describeHistory(history)}\n\n${faults.join('\n')}\n\nat first\n${first}`
 
 describe(`${count} histories with the seed ${seed}`, () => {
@@ -76,7 +76,7 @@ describe(`${count} histories with the seed ${seed}`, () => {
       Array.from({ length: players }, async (_, index) => {
         const own = seed * 1000 + index
         const failure = await firstFailure(own, Math.ceil((count - index) / players))
-        return failure === null ? [] : [tell(failure, own)]
+        return failure === null ? [] : [describeFailure(failure, own)]
       }),
     )
     expect(found.flat().join('\n\n\n')).toBe('')
@@ -87,7 +87,7 @@ describe(`${count} histories with the seed ${seed}`, () => {
     const faults: string[] = []
     const left = compared.values()
     const ask = async (): Promise<void> => {
-      for (const { inOrder, anyhow } of left) faults.push(...(await compareAgain(stage, inOrder, anyhow)))
+      for (const { inOrder, shuffled } of left) faults.push(...(await compareAgain(stage, inOrder, shuffled)))
     }
     await Promise.all(Array.from({ length: players }, ask))
     expect(faults).toEqual([])

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../services/contract/operations.ts'
 import { idempotencyKeys } from '../../services/platform/idempotency-store.ts'
-import { holdIdempotency } from '../../services/platform/postgres/idempotency-holder.ts'
+import { holdIdempotencyLock } from '../../services/platform/postgres/idempotency-holder.ts'
 import { type Client, login, type Reply } from '../support/client.ts'
 import { seeded } from '../support/ledger/random.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
@@ -94,13 +94,13 @@ describe('the lock of a process', () => {
     const { live } = await makeTenants(database)
     const at = Date.now()
     const claim = (key: string) => ({ ...live, key, fingerprint: 'same' })
-    const held = await holdIdempotency(database)
-    const other = await holdIdempotency(database)
-    const [mine, theirs] = [idempotencyKeys(database, held.holder), idempotencyKeys(database, other.holder)]
+    const heldClaim = await holdIdempotencyLock(database)
+    const other = await holdIdempotencyLock(database)
+    const [mine, theirs] = [idempotencyKeys(database, heldClaim.holder), idempotencyKeys(database, other.holder)]
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'new' })
     expect(await theirs.begin(claim('a'), at)).toEqual({ state: 'running' })
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'running' })
-    await held[Symbol.asyncDispose]()
+    await heldClaim[Symbol.asyncDispose]()
     expect(await theirs.begin(claim('a'), at)).toEqual({ state: 'new' })
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'running' })
     await other[Symbol.asyncDispose]()
@@ -110,8 +110,8 @@ describe('the lock of a process', () => {
     await using opened = await openTestDatabase()
     const { database } = opened
     const { live } = await makeTenants(database)
-    await using held = await holdIdempotency(database)
-    const keys = idempotencyKeys(database, held.holder)
+    await using heldClaim = await holdIdempotencyLock(database)
+    const keys = idempotencyKeys(database, heldClaim.holder)
     const superuser = new pg.Client(opened.address)
     await superuser.connect()
     const cut = await superuser.query(`

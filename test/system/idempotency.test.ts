@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeStranger, openRecords } from '../support/accounts.ts'
+import { createOtherAccount, openRecords } from '../support/accounts.ts'
 import { type Client, login, type Reply } from '../support/client.ts'
 import { makeHome } from '../support/home.ts'
 import { operationsOf, readDocument } from '../support/openapi.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { flatSchedule, makePlace } from '../support/small-world.ts'
+import { createLocation, flatSchedule } from '../support/small-world.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -21,7 +21,7 @@ beforeAll(async () => {
   system = await startSystem(folder)
   const { sandbox } = system
   records = await openRecords(folder)
-  const stranger = await makeStranger(records, folder, sandbox)
+  const stranger = await createOtherAccount(records, folder, sandbox)
   ready = {
     client: await login(sandbox),
     live: await login(sandbox, 'live'),
@@ -47,7 +47,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
   device_create: async count => ({ reference_id: `device-${count}` }),
   market_create: async count => ({ display_name: `market-${count}`, currency_code: 'EUR' }),
   tariff_create: async () => ({
-    location_id: await makePlace(clients().client),
+    location_id: await createLocation(clients().client),
     direction: 'IMPORT',
     type: 'COMMODITY',
     schedule: flatSchedule,
@@ -55,7 +55,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
   connect_token_create: async () => ({
     connect_url: 'https://app.example.com/connect',
     callback_url: 'https://app.example.com/done',
-    location_id: await makePlace(clients().client),
+    location_id: await createLocation(clients().client),
     postal_address: { country_code: 'GB' },
   }),
   webhook_create: async count => ({ url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'], description: `hook-${count}` }),
@@ -69,7 +69,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     return { data: [{ device_id: id, ...span, max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 1 } }] }
   },
   instant_cost_calculate: async () => {
-    const location_id = await makePlace(clients().client)
+    const location_id = await createLocation(clients().client)
     await clients().client.ask('POST', '/tariffs', { location_id, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
     return { location_id, units: 'KWH', value: 1, start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z' }
   },
@@ -86,7 +86,7 @@ const pathOf = async (path: string): Promise<string> => {
   return path.replace('{id}', endpoint).replace('{delivery_id}', delivery)
 }
 
-const twins = 12
+const copies = 12
 
 describe('an Idempotency-Key', () => {
   it('makes parallel twins one, at every operation that takes it', async () => {
@@ -98,7 +98,7 @@ describe('an Idempotency-Key', () => {
       const body = await bodies[id]?.(index)
       const path = await pathOf(documented)
       const send = () => client.send(method, path, body, keyed(`twins-${id}`))
-      const replies = await Promise.all(Array.from({ length: twins }, send))
+      const replies = await Promise.all(Array.from({ length: copies }, send))
       const made = replies.filter(({ status }) => status === success.status)
       const others = replies.filter(({ status }) => status !== success.status)
       // One does the work; the others see its answer or, while it runs, that it runs.

@@ -1,34 +1,45 @@
 import { describe, expect, it } from 'vitest'
 import type { Reply } from '../support/client.ts'
-import type { IdPlace } from '../support/id-places.ts'
+import type { IdPath } from '../support/id-places.ts'
 import type { DocumentedOperation } from '../support/openapi.ts'
-import { nameOf, needsNew, ownIdFor, type Planned, plansOf, queryOf, seen, sendWith } from '../support/planned-requests.ts'
-import { makeSmallWorld } from '../support/small-world.ts'
-import { callers, documents, given, newReference, useWorlds, worlds } from '../support/worlds.ts'
+import {
+  nameOf,
+  needsNew,
+  ownIdFor,
+  type PlannedIdRequest,
+  planRequests,
+  queryOf,
+  sendWith,
+  visibleText,
+} from '../support/planned-requests.ts'
+import { createObjectFixture } from '../support/small-world.ts'
+import { assertDefined, callers, documents, fixtures, newReference, useIsolationFixtures } from '../support/worlds.ts'
 
-useWorlds()
+useIsolationFixtures()
 
 /** Where deleted objects of the account itself are still of use: their costs, records and events, and pages that go on behind them. */
-const keepsDeleted = ({ id }: DocumentedOperation, place: IdPlace): boolean =>
+const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
   id === 'interval_cost_calculate' ||
   id === 'session_cost_calculate' ||
-  (place.in === 'query' && (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(place.name)))
+  (idPath.in === 'query' && (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
 
 /** Providers are the operator's and the same for everybody. */
 const shared = ['prv']
 
-const differences = async (planned: Planned): Promise<readonly string[]> => {
-  const { own, otherAccount, otherMode, deleted, never } = given(worlds)
-  const { operation, place } = planned
-  const foreign = Object.entries({ never, otherAccount, otherMode, ...(keepsDeleted(operation, place) ? {} : { deleted }) })
-  const asked = foreign.flatMap(([world, ids]) => (ids[place.prefix] === undefined ? [] : [{ world, id: given(ids[place.prefix]) }]))
-  const [reference, ...replies] = await Promise.all(asked.map(({ id }) => sendWith(planned, own, id)))
-  const { text, status } = given(reference)
-  const unlike = replies.filter(reply => seen(reply) !== seen(given(reference)))
-  const faults = unlike.map(reply => `${asked[replies.indexOf(reply) + 1]?.world} ${reply.text} differs from ${status} ${text}`)
+const differences = async (planned: PlannedIdRequest): Promise<readonly string[]> => {
+  const { own, otherAccount, otherMode, deleted, never } = assertDefined(fixtures)
+  const { operation, idPath } = planned
+  const foreign = Object.entries({ never, otherAccount, otherMode, ...(keepsDeleted(operation, idPath) ? {} : { deleted }) })
+  const requests = foreign.flatMap(([fixture, ids]) =>
+    ids[idPath.prefix] === undefined ? [] : [{ world: fixture, id: assertDefined(ids[idPath.prefix]) }],
+  )
+  const [reference, ...replies] = await Promise.all(requests.map(({ id }) => sendWith(planned, own, id)))
+  const { text, status } = assertDefined(reference)
+  const unlike = replies.filter(reply => visibleText(reply) !== visibleText(assertDefined(reference)))
+  const faults = unlike.map(reply => `${requests[replies.indexOf(reply) + 1]?.world} ${reply.text} differs from ${status} ${text}`)
   const reply = await sendWith(planned, own, await ownIdFor(planned))
   if (reply.status >= 300) faults.push(`its own gives ${reply.text}`)
-  if (seen(reply) === seen(given(reference))) faults.push(`its own is like none ${reply.text}`)
+  if (visibleText(reply) === visibleText(assertDefined(reference))) faults.push(`its own is like none ${reply.text}`)
   for (const id of [...Object.values(otherAccount), ...Object.values(otherMode)]) {
     if (reply.text.includes(id)) faults.push(`shows ${id} of another world`)
   }
@@ -44,22 +55,22 @@ const phases = [
 ] as const
 
 describe('an object of another account, of the other mode, deleted or never made', () => {
-  it.each(['current', 'earlier'] as const)('is in no list of the %s layout', async layout => {
+  it.each(['current', 'earlier'] as const)('is in no list of the %s layout', async apiVersion => {
     const isList = (one: DocumentedOperation) => one.method === 'GET' && one.id.endsWith('_list') && !one.path.includes('{')
-    const lists = given(documents[layout]).filter(isList)
+    const lists = assertDefined(documents[apiVersion]).filter(isList)
     expect(lists.length).toBeGreaterThan(5)
-    const { own, otherAccount, otherMode } = given(worlds)
+    const { own, otherAccount, otherMode } = assertDefined(fixtures)
     for (const operation of lists) {
       const query = new URLSearchParams([...queryOf(operation, own), ['limit', '100']])
-      const { status, text } = await given(callers[layout]).send('GET', `${operation.path}?${query}`)
+      const { status, text } = await assertDefined(callers[apiVersion]).send('GET', `${operation.path}?${query}`)
       expect(status, text).toBe(200)
       for (const id of [...Object.values(otherAccount), ...Object.values(otherMode)]) expect(text, operation.path).not.toContain(id)
     }
   })
 
-  it.each(phases)('is answered alike in every byte at every place of %s that takes an id, in the %s layout', async (phase, layout) => {
-    const isChange = ({ operation }: Planned) => operation.method !== 'GET' && !operation.path.startsWith('/costs/')
-    const plans = plansOf(layout).filter(one => isChange(one) === (phase === 'changes') && !shared.includes(one.place.prefix))
+  it.each(phases)('is answered alike in every byte at every place of %s that takes an id, in the %s layout', async (phase, apiVersion) => {
+    const isChange = ({ operation }: PlannedIdRequest) => operation.method !== 'GET' && !operation.path.startsWith('/costs/')
+    const plans = planRequests(apiVersion).filter(one => isChange(one) === (phase === 'changes') && !shared.includes(one.idPath.prefix))
     expect(plans.length).toBeGreaterThan(15)
     const faults: string[] = []
     for (const planned of plans) faults.push(...(await differences(planned)))
@@ -78,8 +89,8 @@ const kindsOf = { cus: 'customers', loc: 'locations', dev: 'devices' } as const
 /** Make an object with a reference that was never used, and give the reference. */
 const newObject = async (prefix: 'cus' | 'loc' | 'dev'): Promise<string> => {
   const reference = newReference()
-  const place = prefix === 'loc' ? { timezone: 'Europe/Berlin', currency_code: 'EUR' } : {}
-  await given(callers.current).ask('POST', `/${kindsOf[prefix]}`, { reference_id: reference, ...place })
+  const locationBody = prefix === 'loc' ? { timezone: 'Europe/Berlin', currency_code: 'EUR' } : {}
+  await assertDefined(callers.current).ask('POST', `/${kindsOf[prefix]}`, { reference_id: reference, ...locationBody })
   return reference
 }
 
@@ -89,46 +100,49 @@ const isReferenced = (prefix: string): prefix is keyof typeof kindsOf => prefix 
 const without = (reference: string, reply: Reply): string => {
   const headers = new Headers(reply.headers)
   headers.delete('content-length')
-  return seen({ ...reply, headers, text: reply.text.replaceAll(JSON.stringify(JSON.stringify(reference)).slice(1, -1), '…') })
+  return visibleText({ ...reply, headers, text: reply.text.replaceAll(JSON.stringify(JSON.stringify(reference)).slice(1, -1), '…') })
 }
 
 /** The reference that an object of the caller's own has by now: tests before may have changed it. */
-const presentReference = async (prefix: keyof typeof kindsOf): Promise<string> => {
-  const { reference_id: reference } = (await given(callers.current).ask('GET', `/${kindsOf[prefix]}/${given(worlds).own[prefix]}`)) as {
+const createdReference = async (prefix: keyof typeof kindsOf): Promise<string> => {
+  const { reference_id: reference } = (await assertDefined(callers.current).ask(
+    'GET',
+    `/${kindsOf[prefix]}/${assertDefined(fixtures).own[prefix]}`,
+  )) as {
     readonly reference_id: string
   }
   return reference
 }
 
-const referenceDifferences = async (planned: Planned, deleted: Readonly<Record<string, string>>): Promise<readonly string[]> => {
-  const { prefix } = planned.place
+const referenceDifferences = async (planned: PlannedIdRequest, deleted: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+  const { prefix } = planned.idPath
   if (!isReferenced(prefix)) return []
-  const own = given(worlds).own
+  const own = assertDefined(fixtures).own
   const ask = async (reference: string) => ({ reference, reply: await sendWith(planned, own, `reference:${reference}`) })
-  const foreign = ['session-none', 'session-stranger', 'session-live'].map(session => given(referencesOf(session)[prefix]))
-  const never = await ask(given(foreign[0]))
+  const foreign = ['session-none', 'session-stranger', 'session-live'].map(session => assertDefined(referencesOf(session)[prefix]))
+  const never = await ask(assertDefined(foreign[0]))
   const faults: string[] = []
-  for (const reference of [...foreign.slice(1), given(deleted[prefix])]) {
+  for (const reference of [...foreign.slice(1), assertDefined(deleted[prefix])]) {
     const { reply } = await ask(reference)
     if (without(reference, reply) !== without(never.reference, never.reply)) {
       faults.push(`${reference}: ${reply.status} ${reply.text} differs from ${never.reply.text}`)
     }
   }
-  const { reply } = await ask(needsNew(planned) ? await newObject(prefix) : await presentReference(prefix))
+  const { reply } = await ask(needsNew(planned) ? await newObject(prefix) : await createdReference(prefix))
   if (reply.status >= 300) faults.push(`its own gives ${reply.text}`)
-  if (seen(reply) === seen(never.reply)) faults.push(`its own is like none: ${reply.text}`)
+  if (visibleText(reply) === visibleText(never.reply)) faults.push(`its own is like none: ${reply.text}`)
   return faults.map(fault => `${nameOf(planned)}: ${fault}`)
 }
 
 describe('an own reference of another account, of the other mode, of a deleted object or of none', () => {
-  it.each(phases)('is answered alike at every place of %s that takes one, in the %s layout', async (phase, layout) => {
-    const isChange = ({ operation }: Planned) => operation.method !== 'GET' && !operation.path.startsWith('/costs/')
-    const plans = plansOf(layout).filter(one => isChange(one) === (phase === 'changes') && isReferenced(one.place.prefix))
+  it.each(phases)('is answered alike at every place of %s that takes one, in the %s layout', async (phase, apiVersion) => {
+    const isChange = ({ operation }: PlannedIdRequest) => operation.method !== 'GET' && !operation.path.startsWith('/costs/')
+    const plans = planRequests(apiVersion).filter(one => isChange(one) === (phase === 'changes') && isReferenced(one.idPath.prefix))
     expect(plans.length).toBeGreaterThan(10)
     const deleted: Record<string, string> = {}
     for (const prefix of ['cus', 'loc', 'dev'] as const) {
       deleted[prefix] = await newObject(prefix)
-      const { status } = await given(callers.current).send('DELETE', `/${kindsOf[prefix]}/reference:${deleted[prefix]}`)
+      const { status } = await assertDefined(callers.current).send('DELETE', `/${kindsOf[prefix]}/reference:${deleted[prefix]}`)
       expect(status).toBe(202)
     }
     const faults: string[] = []
@@ -139,22 +153,22 @@ describe('an own reference of another account, of the other mode, of a deleted o
 
 describe('what the account itself deleted', () => {
   it('keeps its costs, records and events', async () => {
-    const client = given(callers.current)
-    const world = await makeSmallWorld(client, 'session-deleted')
-    for (const path of [`/devices/${world.device}`, `/customers/${world.customer}`]) await client.ask('DELETE', path)
-    expect((await client.send('GET', `/locations/${world.location}`)).status).toBe(404)
+    const client = assertDefined(callers.current)
+    const fixture = await createObjectFixture(client, 'session-deleted')
+    for (const path of [`/devices/${fixture.device}`, `/customers/${fixture.customer}`]) await client.ask('DELETE', path)
+    expect((await client.send('GET', `/locations/${fixture.location}`)).status).toBe(404)
     const span = { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }
     const energyOf = async (path: string, body?: object) =>
       ((await client.ask('POST', path, body)) as { data: readonly { energy: { value: number } }[] }).data[0]?.energy.value
-    expect(await energyOf(`/costs/interval/${world.location}?include_devices=true`, span)).toBe(1_250)
-    expect(await energyOf(`/costs/interval/${world.device}`, span)).toBe(1_250)
-    expect(await energyOf(`/costs/interval/${world.device}?location_id=${world.location}`, span)).toBe(1_250)
-    expect(await energyOf(`/costs/session/${world.session}`)).toBe(1_250)
-    for (const query of [`location_id=${world.location}`, `device_id=${world.device}`, `session_reference_id=${world.session}`]) {
+    expect(await energyOf(`/costs/interval/${fixture.location}?include_devices=true`, span)).toBe(1_250)
+    expect(await energyOf(`/costs/interval/${fixture.device}`, span)).toBe(1_250)
+    expect(await energyOf(`/costs/interval/${fixture.device}?location_id=${fixture.location}`, span)).toBe(1_250)
+    expect(await energyOf(`/costs/session/${fixture.session}`)).toBe(1_250)
+    for (const query of [`location_id=${fixture.location}`, `device_id=${fixture.device}`, `session_reference_id=${fixture.session}`]) {
       expect(((await client.ask('GET', `/meters/records?${query}`)) as { data: readonly unknown[] }).data, query).toHaveLength(1)
     }
-    expect((await client.send('GET', `/meters/records/${world.record}`)).status).toBe(200)
-    const { data } = (await client.ask('GET', `/events?object_id=${world.device}`)) as { data: readonly { type: string }[] }
+    expect((await client.send('GET', `/meters/records/${fixture.record}`)).status).toBe(200)
+    const { data } = (await client.ask('GET', `/events?object_id=${fixture.device}`)) as { data: readonly { type: string }[] }
     expect(data.map(({ type }) => type)).toEqual(['device.delete', 'device.create'])
   })
 })

@@ -10,7 +10,7 @@ import { dataFolder, launchSystem, type RunningSystem, removeData, startSystem }
 
 /** More rounds, or other moments: KILL_ROUNDS=100 KILL_SEED=7. */
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 12)
-const size = { locations: 5, mostRecords: 100, mostInAll: 4_000, restMs: 100 }
+const size = { locations: 5, maxRecords: 100, maxTotalRecords: 4_000, restMs: 100 }
 const seed = Number(process.env['KILL_SEED'] ?? 1)
 
 let folder = ''

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bought, makeHome, priceSchedule } from '../support/home.ts'
-import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
+import { openPartitionFixture, type PartitionFixture } from '../support/lane-world.ts'
 import { addTiers } from '../support/tier-tariff.ts'
-import { unhurried } from '../support/unhurried.ts'
+import { measureCpuTime } from '../support/unhurried.ts'
 
-let world: LaneWorld
+let fixture: PartitionFixture
 
 beforeAll(async () => {
-  world = await openLaneWorld()
-  await world.start()
+  fixture = await openPartitionFixture()
+  await fixture.start()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => fixture?.[Symbol.asyncDispose]())
 
 const months = 300
 const longestMs = 60_000
@@ -34,7 +34,7 @@ type Element = { readonly energy: { readonly value: number }; readonly tariff: {
 const costByMonth = async (home: string): Promise<readonly number[]> => {
   const ask = async (from: number, to: number) => {
     const body = { start_time: instant(monthStart(from)), end_time: instant(monthStart(to)) }
-    const { data } = (await world.client.ask('POST', `/costs/interval/${home}?aggregation=MONTH`, body)) as {
+    const { data } = (await fixture.client.ask('POST', `/costs/interval/${home}?aggregation=MONTH`, body)) as {
       readonly data: readonly Element[]
     }
     return data.map(element => element.tariff.cost.value)
@@ -44,8 +44,8 @@ const costByMonth = async (home: string): Promise<readonly number[]> => {
 }
 
 const makeBackfilled = async (): Promise<string> => {
-  const home = await makeHome(world.client, {}, { timezone: 'UTC' })
-  await addTiers(world.client, home)
+  const home = await makeHome(fixture.client, {}, { timezone: 'UTC' })
+  await addTiers(fixture.client, home)
   return home
 }
 
@@ -64,8 +64,8 @@ const every = (month: number): boolean => month > 0 && month < months
 /** Send all in one body; gives how long it took until it was stored, in ms. */
 const store = async (records: readonly object[]): Promise<number> => {
   const startedAt = performance.now()
-  expect(await world.client.ask('PUT', '/meters/interval', records)).toMatchObject({ failed_records: [] })
-  await world.settled(longestMs)
+  expect(await fixture.client.ask('PUT', '/meters/interval', records)).toMatchObject({ failed_records: [] })
+  await fixture.waitUntilRead(longestMs)
   return Math.round(performance.now() - startedAt)
 }
 
@@ -89,17 +89,17 @@ describe('a body of 300 months with tiers costs what it costs month by month', {
     expect(await costByMonth(home)).toEqual(expected(every))
     // On the 2nd of a month nothing crosses: 3 kWh more push 3 kWh from 0.1 to 0.5
     const late = monthStart(160) + dayMs
-    const { ms } = await unhurried(() => store([bought(home, 3, instant(late), instant(late + hourMs))]))
+    const { ms } = await measureCpuTime(() => store([bought(home, 3, instant(late), instant(late + hourMs))]))
     expect(ms).toBeLessThan(5_000)
     const followed = expected(every).map((cost, month) => (month === 160 ? Number((cost + 1.5).toFixed(9)) : cost))
     expect(await costByMonth(home)).toEqual(followed)
-    const { data } = (await world.client.ask('GET', `/tariffs?location_id=${home}`)) as {
+    const { data } = (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as {
       readonly data: readonly { readonly id: string }[]
     }
     const changedAt = performance.now()
-    await world.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
-    await addTiers(world.client, home, [{ fixed: 0.2, to_kwh: 10 }, { fixed: 1 }])
-    await world.settled(longestMs)
+    await fixture.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
+    await addTiers(fixture.client, home, [{ fixed: 0.2, to_kwh: 10 }, { fixed: 1 }])
+    await fixture.waitUntilRead(longestMs)
     console.info(`${months} months were priced anew, twice, in ${Math.round(performance.now() - changedAt)} ms`)
     expect(await costByMonth(home)).toEqual(followed.map(cost => Number((cost * 2).toFixed(9))))
   })
@@ -107,7 +107,7 @@ describe('a body of 300 months with tiers costs what it costs month by month', {
 
 describe('a month of 22,000 rows at one location', () => {
   it('is priced anew in slices, each row once', async () => {
-    const home = await makeHome(world.client, { import: 0.2 }, { timezone: 'UTC' })
+    const home = await makeHome(fixture.client, { import: 0.2 }, { timezone: 'UTC' })
     const minuteMs = 60_000
     const records = Array.from({ length: 22_000 }, (_, index) => {
       const start = Date.UTC(2025, 4, 1) + index * minuteMs
@@ -115,16 +115,16 @@ describe('a month of 22,000 rows at one location', () => {
     })
     for (let from = 0; from < records.length; from += 10_000) await store(records.slice(from, from + 10_000))
     const [tariff] = (
-      (await world.client.ask('GET', `/tariffs?location_id=${home}`)) as { readonly data: readonly { readonly id: string }[] }
+      (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { readonly data: readonly { readonly id: string }[] }
     ).data
-    await world.client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
-    await world.client.ask('POST', '/tariffs', {
+    await fixture.client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
+    await fixture.client.ask('POST', '/tariffs', {
       ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
     })
-    await world.settled(longestMs)
-    const [counts] = await world.clickHouse.rows(`SELECT toUInt32(sum(rows)), toString(sum(sum)), max(rows) < 12000 FROM (
+    await fixture.waitUntilRead(longestMs)
+    const [counts] = await fixture.clickHouse.rows(`SELECT toUInt32(sum(rows)), toString(sum(sum)), max(rows) < 12000 FROM (
       SELECT version, count() AS rows, sum(cost) AS sum FROM meter_cost FINAL
-      WHERE account_id = unhex('${world.tenant.accountId.slice(4)}') AND live_mode = false AND location_id = unhex('${home.slice(4)}') GROUP BY version)`)
+      WHERE account_id = unhex('${fixture.tenant.accountId.slice(4)}') AND live_mode = false AND location_id = unhex('${home.slice(4)}') GROUP BY version)`)
     expect(counts).toEqual([22_000, '396', 1])
   })
 })

@@ -1,39 +1,39 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
-import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
+import { openPartitionFixture, type PartitionFixture } from '../support/lane-world.ts'
 import { costsOf, costsUntil, recordsOf } from '../support/settled.ts'
 import { addTiers } from '../support/tier-tariff.ts'
 import { until } from '../support/until.ts'
 
-let world: LaneWorld
+let fixture: PartitionFixture
 
 beforeAll(async () => {
-  world = await openLaneWorld()
-  await world.start()
+  fixture = await openPartitionFixture()
+  await fixture.start()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => fixture?.[Symbol.asyncDispose]())
 afterEach(() => {
-  world.gate.insert = null
+  fixture.gate.insert = null
 })
 
 const hour = (day: number, at = 8): string => `2025-06-${String(day).padStart(2, '0')}T${String(at).padStart(2, '0')}:00:00Z`
 const used = (home: string, day: number, kwh: number, more: object = {}) =>
   bought(home, kwh, hour(day), hour(day, 9), { record_reference_id: `d${day}`, ...more })
-const put = (...records: readonly object[]): Promise<{ readonly id: string }> => world.client.ask('PUT', '/meters/interval', records)
+const put = (...records: readonly object[]): Promise<{ readonly id: string }> => fixture.client.ask('PUT', '/meters/interval', records)
 
 /** A location that pays the market price and a tenth. */
 const makeMarketHome = async (more: object = {}): Promise<{ readonly home: string; readonly market: string }> => {
-  const market = await makeOne(world.client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
-  const home = await makeHome(world.client, {}, { market_sources: { import: market }, ...more })
+  const market = await makeOne(fixture.client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
+  const home = await makeHome(fixture.client, {}, { market_sources: { import: market }, ...more })
   const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0.1 }] }]
   const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
-  await makeOne(world.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', market_rates: true, schedule })
+  await makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', market_rates: true, schedule })
   return { home, market }
 }
 
 /** Publish the price of the hour of some days. */
 const publish = (market: string, value: number, ...days: readonly number[]) =>
-  world.client.ask(
+  fixture.client.ask(
     'PUT',
     `/markets/${market}/prices`,
     days.map(day => ({ start_time: hour(day), end_time: hour(day, 9), value })),
@@ -43,9 +43,9 @@ const publish = (market: string, value: number, ...days: readonly number[]) =>
 const whileInserting = async (begin: () => Promise<unknown>, meanwhile: () => Promise<unknown>): Promise<void> => {
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
-  world.gate.insert = async (rows, go) => {
+  fixture.gate.insert = async (rows, go) => {
     if (rows.table === 'meter_cost') {
-      world.gate.insert = null
+      fixture.gate.insert = null
       reached.resolve()
       await released.promise
     }
@@ -58,10 +58,10 @@ const whileInserting = async (begin: () => Promise<unknown>, meanwhile: () => Pr
 }
 
 /** The source's orders are behind what stands in the lanes: all of its locations were told. */
-const toldOf = async (market: string): Promise<void> => {
+const waitForPrice = async (market: string): Promise<void> => {
   await until(
     async () =>
-      (await world.database.operator.selectFrom('price_fan_outs').select('source_id').where('source_id', '=', market).execute()).length,
+      (await fixture.database.operator.selectFrom('price_fan_outs').select('source_id').where('source_id', '=', market).execute()).length,
     count => count === 0,
   )
 }
@@ -71,14 +71,14 @@ describe('a market price that comes', () => {
     for (const isFirst of [true, false]) {
       const { home, market } = await makeMarketHome()
       await publish(market, 0.2, 10)
-      await world.stop()
+      await fixture.stop()
       if (isFirst) await publish(market, 0.4, 10)
       await put(used(home, 10, 1))
       if (!isFirst) await publish(market, 0.4, 10)
-      await toldOf(market)
-      await world.start()
-      await world.settled()
-      expect(await costsOf(world.client, home)).toEqual({ d10: 0.5 })
+      await waitForPrice(market)
+      await fixture.start()
+      await fixture.waitUntilRead()
+      expect(await costsOf(fixture.client, home)).toEqual({ d10: 0.5 })
     }
   })
 
@@ -90,32 +90,32 @@ describe('a market price that comes', () => {
     if (isCorrection) {
       await publish(market, 0.2, 10, 11)
       // The worker holds the older price by now.
-      await world.client.submit([used(home, 11, 1)])
+      await fixture.client.submit([used(home, 11, 1)])
     }
     await whileInserting(
       () => put(used(home, 10, 1)),
       async () => {
         await publish(market, 0.4, 10)
-        await toldOf(market)
+        await waitForPrice(market)
       },
     )
     const wanted = isCorrection ? { d10: 0.5, d11: 0.3 } : { d10: 0.5 }
-    expect(await costsUntil(world.client, home, wanted)).toEqual(wanted)
+    expect(await costsUntil(fixture.client, home, wanted)).toEqual(wanted)
   })
 
   it('while its own order is under way and again, leaves the newest', async () => {
     const { home, market } = await makeMarketHome()
-    await world.client.submit([used(home, 10, 1), used(home, 11, 1)])
+    await fixture.client.submit([used(home, 10, 1), used(home, 11, 1)])
     await whileInserting(
       () => publish(market, 0.1, 10, 11),
       async () => {
         await publish(market, 0.2, 10)
         await publish(market, 0.3, 11)
-        await toldOf(market)
+        await waitForPrice(market)
       },
     )
     const wanted = { d10: 0.3, d11: 0.4 }
-    expect(await costsUntil(world.client, home, wanted)).toEqual(wanted)
+    expect(await costsUntil(fixture.client, home, wanted)).toEqual(wanted)
   })
 })
 
@@ -124,95 +124,95 @@ type Sum = {
 }
 
 const spent = async (id: string, from = hour(9), to = hour(30)) => {
-  const { data } = (await world.client.ask('POST', `/costs/interval/${id}`, { start_time: from, end_time: to })) as Sum
+  const { data } = (await fixture.client.ask('POST', `/costs/interval/${id}`, { start_time: from, end_time: to })) as Sum
   return data.map(({ energy, tariff }) => [energy.value, tariff.cost.value])
 }
 
 describe('a deleted location', () => {
   it('keeps what its records have cost, by its id and in the account, whatever the market does later', async () => {
     const { home, market } = await makeMarketHome()
-    const other = await makeHome(world.client, {}, { market_sources: { import: market } })
+    const other = await makeHome(fixture.client, {}, { market_sources: { import: market } })
     await publish(market, 0.2, 20, 21)
-    await world.client.submit([used(home, 20, 1), used(home, 21, 2)])
-    const [before, all] = [await recordsOf(world.client, home), await spent(world.sandbox.account_id, hour(20, 0), hour(22, 0))]
+    await fixture.client.submit([used(home, 20, 1), used(home, 21, 2)])
+    const [before, all] = [await recordsOf(fixture.client, home), await spent(fixture.sandbox.account_id, hour(20, 0), hour(22, 0))]
     expect(await spent(home)).toEqual([[3000, 0.9]])
-    expect((await world.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
+    expect((await fixture.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
     await publish(market, 5, 20, 21)
-    await toldOf(market)
-    await world.settled()
+    await waitForPrice(market)
+    await fixture.waitUntilRead()
     expect(await spent(home)).toEqual([[3000, 0.9]])
-    expect(await spent(world.sandbox.account_id, hour(20, 0), hour(22, 0))).toEqual(all)
-    expect(await recordsOf(world.client, home)).toEqual(before)
+    expect(await spent(fixture.sandbox.account_id, hour(20, 0), hour(22, 0))).toEqual(all)
+    expect(await recordsOf(fixture.client, home)).toEqual(before)
     expect(await spent(other)).toEqual([[0, 0]])
   })
 
   it('keeps the whole cost of records that end after it went, stored before or after, and after a restart', async () => {
-    const home = await makeHome(world.client, { import: 0.5 })
+    const home = await makeHome(fixture.client, { import: 0.5 })
     const now = Date.now()
     const around = (kwh: number, hours: number, name: string) =>
       bought(home, kwh, new Date(now - 3_600_000).toISOString(), new Date(now + hours * 3_600_000).toISOString(), {
         record_reference_id: name,
       })
-    await world.client.submit([around(1, 1, 'stored')])
-    await world.stop()
+    await fixture.client.submit([around(1, 1, 'stored')])
+    await fixture.stop()
     await put(around(2, 2, 'waiting'))
-    expect((await world.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
-    await world.start()
-    await world.settled()
+    expect((await fixture.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
+    await fixture.start()
+    await fixture.waitUntilRead()
     await put(around(4, 1, 'stored'))
-    await world.settled()
-    expect(await costsOf(world.client, home)).toEqual({ stored: 2, waiting: 1 })
+    await fixture.waitUntilRead()
+    expect(await costsOf(fixture.client, home)).toEqual({ stored: 2, waiting: 1 })
   })
 
   it('has records that were accepted before stored and priced, and takes no new ones', async () => {
-    const home = await makeHome(world.client, { import: 0.5 })
-    await world.client.submit([used(home, 12, 1)])
-    await world.stop()
+    const home = await makeHome(fixture.client, { import: 0.5 })
+    await fixture.client.submit([used(home, 12, 1)])
+    await fixture.stop()
     const { id } = await put(used(home, 13, 2))
-    expect((await world.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
-    await world.start()
-    await world.settled()
-    expect(await world.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({ records_processed: 1, failed_records: [] })
-    expect(await costsOf(world.client, home)).toEqual({ d12: 0.5, d13: 1 })
-    world.clock.aheadMs = 59_000
+    expect((await fixture.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
+    await fixture.start()
+    await fixture.waitUntilRead()
+    expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({ records_processed: 1, failed_records: [] })
+    expect(await costsOf(fixture.client, home)).toEqual({ d12: 0.5, d13: 1 })
+    fixture.clock.aheadMs = 59_000
     try {
       expect(await put(used(home, 14, 1))).toMatchObject({
         records_accepted: 0,
         failed_records: [{ error: expect.stringContaining('location') }],
       })
-      expect((await world.client.send('POST', '/costs/instant', used(home, 14, 1))).json).toMatchObject({ code: 'location_not_found' })
+      expect((await fixture.client.send('POST', '/costs/instant', used(home, 14, 1))).json).toMatchObject({ code: 'location_not_found' })
     } finally {
-      world.clock.aheadMs = 0
+      fixture.clock.aheadMs = 0
     }
-    expect(await costsOf(world.client, home)).toEqual({ d12: 0.5, d13: 1 })
+    expect(await costsOf(fixture.client, home)).toEqual({ d12: 0.5, d13: 1 })
   })
 })
 
-const unpricedRows = async (): Promise<number> => (await world.metrics.unpriced.get()).values.reduce((sum, { value }) => sum + value, 0)
+const unpricedRows = async (): Promise<number> => (await fixture.metrics.unpriced.get()).values.reduce((sum, { value }) => sum + value, 0)
 
 describe('records without a tariff', () => {
   it.each([
     [
       'one price',
       (home: string) =>
-        makeOne(world.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.2) }),
+        makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.2) }),
       [1.2, 1.2],
     ],
-    ['tiers', (home: string) => addTiers(world.client, home), [0.6, 1.4]],
+    ['tiers', (home: string) => addTiers(fixture.client, home), [0.6, 1.4]],
   ] as const)(
     'count as such wherever they show, and are priced without being asked once there is %s',
     async (_, addTariff, [first, second]) => {
-      const home = await makeHome(world.client, {})
+      const home = await makeHome(fixture.client, {})
       const counted = await unpricedRows()
-      const receipt = (await world.client.submit([used(home, 10, 6), used(home, 11, 6)])) as { readonly id: string }
+      const receipt = (await fixture.client.submit([used(home, 10, 6), used(home, 11, 6)])) as { readonly id: string }
       expect(await unpricedRows()).toBe(counted + 2)
-      expect((await recordsOf(world.client, home)).map(({ status, data }) => [status, data.tariff.cost.value])).toEqual([
+      expect((await recordsOf(fixture.client, home)).map(({ status, data }) => [status, data.tariff.cost.value])).toEqual([
         ['UNPRICED', null],
         ['UNPRICED', null],
       ])
       const body = { start_time: hour(9), end_time: hour(13) }
       const cost = () =>
-        world.client.ask('POST', `/costs/interval/${home}?aggregation=DAY`, body) as Promise<{ readonly data: readonly object[] }>
+        fixture.client.ask('POST', `/costs/interval/${home}?aggregation=DAY`, body) as Promise<{ readonly data: readonly object[] }>
       const days = (await cost()).data
       expect(days).toMatchObject(
         [{}, { unpriced_records: 1, unpriced_energy: { value: 6000 }, energy: { value: 0 } }, { unpriced_records: 1 }, {}, {}].slice(
@@ -220,11 +220,11 @@ describe('records without a tariff', () => {
           days.length,
         ),
       )
-      const readReceipt = () => world.client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)
+      const readReceipt = () => fixture.client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)
       expect(await readReceipt()).toMatchObject({ records_processed: 2, failed_records: [] })
       await addTariff(home)
       const wanted = { d10: first, d11: second }
-      expect(await costsUntil(world.client, home, wanted)).toEqual(wanted)
+      expect(await costsUntil(fixture.client, home, wanted)).toEqual(wanted)
       for (const element of (await cost()).data) expect(element).not.toHaveProperty('unpriced_records')
       expect(await readReceipt()).toMatchObject({ records_processed: 2, failed_records: [] })
       expect(await unpricedRows()).toBe(counted + 2)

@@ -2,35 +2,35 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { comparePlays } from '../support/history/compare-plays.ts'
 import { histories } from '../support/history/generate-history.ts'
-import type { Stage } from '../support/history/play.ts'
+import type { PlayContext } from '../support/history/play.ts'
 import { describeHistory } from '../support/history/stored-state.ts'
 import { makeOne } from '../support/home.ts'
-import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
+import { openPartitionFixture, type PartitionFixture } from '../support/lane-world.ts'
 
 /** Nearly everything is costed beside the steps, and rows are costed again a few at a time. */
-const load = { pieces: 2, perRecord: 0 }
+const load = { maxPieces: 2, minPiecesPerRecord: 0 }
 const count = Number(process.env['HISTORIES'] ?? 2)
 const seed = Number(process.env['HISTORY_SEED'] ?? 11)
 const timeout = 600_000
 
-let world: LaneWorld
-let stage: Stage
+let fixture: PartitionFixture
+let stage: PlayContext
 
 beforeAll(async () => {
-  world = await openLaneWorld()
-  await world.start(undefined, { load })
+  fixture = await openPartitionFixture()
+  await fixture.start(undefined, { load })
   const deviceIds: string[] = []
-  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(world.client, '/devices', { reference_id: name }))
-  stage = { client: world.client, ...world.tenant, deviceIds }
+  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
+  stage = { client: fixture.client, ...fixture.tenant, deviceIds }
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => fixture?.[Symbol.asyncDispose]())
 
 describe('work beside the steps', () => {
   it.each(fc.sample(histories, { seed, numRuns: count }))(
     'costs the same in whatever order and cut it arrives: history %#',
     { timeout },
     async history => {
-      const { faults } = await comparePlays(stage, history, 20_000, () => world.settled(240_000))
+      const { faults } = await comparePlays(stage, history, 20_000, () => fixture.waitUntilRead(240_000))
       expect(faults, describeHistory(history)).toEqual([])
     },
   )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { flatSchedule, makePlace } from '../support/small-world.ts'
+import { createLocation, flatSchedule } from '../support/small-world.ts'
 
 const locationCount = 5_000
 const recordCount = 10_000
@@ -24,7 +24,7 @@ beforeAll(async () => {
     while (locations.length < locationCount) {
       // The place is taken before the answer is there, so that all together make as many as are wanted.
       const at = locations.push('') - 1
-      locations[at] = await makePlace(caller())
+      locations[at] = await createLocation(caller())
     }
   }
   await Promise.all(Array.from({ length: atOnce }, makeSome))

@@ -18,7 +18,14 @@ let journal: readonly JournalEntry[] = []
 beforeAll(async () => {
   system = await startSystem(folder)
   client = await login(system.sandbox)
-  await using ledger = await openLedger({ file, random: seeded(5), target: () => client, locations: 2, mostRecords: 20, mostInAll: 150 })
+  await using ledger = await openLedger({
+    file,
+    random: seeded(5),
+    target: () => client,
+    locations: 2,
+    maxRecords: 20,
+    maxTotalRecords: 150,
+  })
   const enough = new AbortController()
   const load = ledger.run(2, enough.signal)
   while (readJournal(file).filter(({ kind }) => kind === 'answered').length < 25) await new Promise(resolve => setTimeout(resolve, 50))

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { makeSmallWorld, type SmallWorld } from '../support/small-world.ts'
+import { createObjectFixture, type ObjectFixture } from '../support/small-world.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
 let current: Client
 let earlier: Client
-let world: SmallWorld
+let fixture: ObjectFixture
 
 beforeAll(async () => {
   system = await startSystem(folder)
   current = await login(system.sandbox)
   earlier = await login(system.sandbox, 'test', 'earlier')
-  world = await makeSmallWorld(current, 'session-17')
+  fixture = await createObjectFixture(current, 'session-17')
 })
 
 afterAll(async () => {
@@ -28,11 +28,11 @@ const clients = () => [current, earlier] as const
 describe('a request', () => {
   it('may end its path with a slash', async () => {
     for (const client of clients()) {
-      for (const path of ['/customers', `/customers/${world.customer}`, '/account']) {
+      for (const path of ['/customers', `/customers/${fixture.customer}`, '/account']) {
         const [plain, slashed] = [await client.send('GET', path), await client.send('GET', `${path}/`)]
         expect([slashed.status, slashed.text]).toEqual([200, plain.text])
       }
-      expect((await client.send('PATCH', `/devices/${world.device}/`, {})).status).toBe(200)
+      expect((await client.send('PATCH', `/devices/${fixture.device}/`, {})).status).toBe(200)
       expect((await client.send('GET', '/customers//')).status).toBe(404)
       expect((await client.send('DELETE', '/customers/')).status).toBe(405)
     }
@@ -45,34 +45,34 @@ describe('a request', () => {
   })
 
   it('may ask for carbon in both versions, and gets none', async () => {
-    const record = { location_id: world.location, units: 'KWH', value: 1, ...span }
+    const record = { location_id: fixture.location, units: 'KWH', value: 1, ...span }
     for (const client of clients()) {
       const instant = await client.send('POST', '/costs/instant?include_carbon=true&non_persistent=true', record)
       expect([instant.status, instant.text.includes('"carbon":')]).toEqual([200, false])
-      const costs = await client.send('POST', `/costs/interval/${world.location}?include_carbon=1`, span)
+      const costs = await client.send('POST', `/costs/interval/${fixture.location}?include_carbon=1`, span)
       expect([costs.status, costs.text.includes('"carbon":')]).toEqual([200, false])
     }
-    expect((await current.send('POST', `/prices/${world.location}?include_carbon=true`, span)).status).toBe(200)
-    expect((await earlier.send('GET', `/tariffs/rates/${world.location}?include_carbon=true&${inQuery(span)}`)).status).toBe(200)
+    expect((await current.send('POST', `/prices/${fixture.location}?include_carbon=true`, span)).status).toBe(200)
+    expect((await earlier.send('GET', `/tariffs/rates/${fixture.location}?include_carbon=true&${inQuery(span)}`)).status).toBe(200)
   })
 
   it('of the earlier version may name the direction of slots tariff or direction', async () => {
-    const asked = { ...span, segment: 'LOW' }
-    for (const path of [`/slots/time/${world.location}?duration=60&`, `/slots/threshold/${world.location}?relative=0.5&`]) {
-      const byTariff = await earlier.ask('GET', path + inQuery({ ...asked, tariff: 'IMPORT' }))
-      const byDirection = await earlier.ask('GET', path + inQuery({ ...asked, direction: 'IMPORT' }))
+    const requestBody = { ...span, segment: 'LOW' }
+    for (const path of [`/slots/time/${fixture.location}?duration=60&`, `/slots/threshold/${fixture.location}?relative=0.5&`]) {
+      const byTariff = await earlier.ask('GET', path + inQuery({ ...requestBody, tariff: 'IMPORT' }))
+      const byDirection = await earlier.ask('GET', path + inQuery({ ...requestBody, direction: 'IMPORT' }))
       const own = { id: '', time_created: '', next_update: '' }
       expect({ ...(byDirection as object), ...own }).toEqual({ ...(byTariff as object), ...own })
-      expect((await earlier.send('GET', path + inQuery({ ...asked, tariff: 'IMPORT', direction: 'EXPORT' }))).json).toMatchObject({
+      expect((await earlier.send('GET', path + inQuery({ ...requestBody, tariff: 'IMPORT', direction: 'EXPORT' }))).json).toMatchObject({
         code: 'field_invalid',
         field: 'direction',
         message: 'direction must equal tariff; send one of the two names.',
       })
-      const wrong = { ...asked, direction: 'EXPORT' }
+      const wrong = { ...requestBody, direction: 'EXPORT' }
       expect((await earlier.send('GET', path + inQuery(wrong))).json).toMatchObject({ code: 'no_tariff_connected' })
     }
-    const wrongVersion = await current.send('POST', `/schedules/duration/${world.location}`, {
-      ...asked,
+    const wrongVersion = await current.send('POST', `/schedules/duration/${fixture.location}`, {
+      ...requestBody,
       duration: 60,
       direction: 'IMPORT',
     })
@@ -81,9 +81,9 @@ describe('a request', () => {
 
   it('of the earlier version may send the power of a plan as a string', async () => {
     const plan = (value: unknown) => ({
-      location_id: world.location,
+      location_id: fixture.location,
       max_power: { units: 'KW', value },
-      data: [{ device_id: world.device, ...span, max_power: { units: 'KW', value }, energy: { units: 'KWH', value: 7 } }],
+      data: [{ device_id: fixture.device, ...span, max_power: { units: 'KW', value }, energy: { units: 'KWH', value: 7 } }],
     })
     const [asNumber, asString] = [
       await earlier.send('POST', '/schedules', plan(7.4)),
@@ -96,7 +96,7 @@ describe('a request', () => {
       message: 'value must be a number.',
     })
     const { location_id: _, ...body } = plan('7.4')
-    expect((await current.send('POST', `/schedules/amount/${world.location}`, body)).json).toMatchObject({ field: 'max_power.value' })
+    expect((await current.send('POST', `/schedules/amount/${fixture.location}`, body)).json).toMatchObject({ field: 'max_power.value' })
   })
 
   it('of a webhook may name the version of its header', async () => {
@@ -117,7 +117,7 @@ describe('a request', () => {
 
   it('of an import may say that it disconnects nothing', async () => {
     const body = (disconnect: boolean) => ({
-      session: { location_id: world.location, direction: 'EXPORT', disconnect },
+      session: { location_id: fixture.location, direction: 'EXPORT', disconnect },
       tariff: {
         type: 'FIXED',
         data: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 1 }] }] }] }],
@@ -139,10 +139,10 @@ describe('a request', () => {
 
 describe('an update', () => {
   const pathsOf = (isCurrent: boolean) => [
-    `/customers/${world.customer}`,
-    `/locations/${world.location}`,
-    `/devices/${world.device}`,
-    `${isCurrent ? '/tariffs' : '/tariffs/elements'}/${world.tariff}`,
+    `/customers/${fixture.customer}`,
+    `/locations/${fixture.location}`,
+    `/devices/${fixture.device}`,
+    `${isCurrent ? '/tariffs' : '/tariffs/elements'}/${fixture.tariff}`,
   ]
 
   it('may send back the object that was read, and changes nothing', async () => {
@@ -156,7 +156,7 @@ describe('an update', () => {
   })
 
   it('may write the same instant another way, and no other instant', async () => {
-    const path = `/tariffs/${world.tariff}`
+    const path = `/tariffs/${fixture.tariff}`
     const { time_created: created } = (await current.ask('GET', path)) as { time_created: string }
     const shifted = new Date(Date.parse(created) + 3_600_000).toISOString().replace('Z', '+01:00')
     expect((await current.send('PATCH', path, { time_created: shifted })).status).toBe(200)
@@ -203,7 +203,7 @@ describe('the message of a refusal', () => {
       'The city "Xyzzyville" cannot be placed in BR: check spelling and post code or give timezone and currency_code.',
     ],
   ])('to %s %s with %j says what to change', async (method, path, body, message) => {
-    const filled = path.replace('{location}', world.location).replace('{market}', world.market)
+    const filled = path.replace('{location}', fixture.location).replace('{market}', fixture.market)
     expect(((await current.send(method, filled, body)).json as { message: string }).message).toBe(message)
   })
 
@@ -214,7 +214,7 @@ describe('the message of a refusal', () => {
     ['POST', '/costs/instant', 'tariff_direction', 'tariff_rate'],
     ['PUT', '/meters/interval', 'tariff_direction', 'tariff_rate'],
   ])('to %s %s of the earlier version names %s and what stands for it', async (method, path, foreign, own) => {
-    const one = { location_id: world.location, units: 'WH', [foreign]: 'INBOUND' }
+    const one = { location_id: fixture.location, units: 'WH', [foreign]: 'INBOUND' }
     const body = path === '/meters/interval' ? [one] : one
     const { text, json } = await earlier.send(method, path, body)
     expect(text).toContain(`${foreign} belongs to Api-Version 2025-09-14; with 2024-08-24 use ${own}`)

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { openProbe } from '../support/probe.ts'
 
-const mebi = 2 ** 20
+const mebibyte = 2 ** 20
 
 const probe = await openProbe()
-const { client, world, told, record, submitted } = probe
+const { client, fixture, statusOf: told, record, submitElements: submitted } = probe
 afterAll(() => probe[Symbol.asyncDispose]())
 
 /** A record with a raw number for its value. */
@@ -15,17 +15,17 @@ describe('the size of a body', () => {
 
   it('is at most 16 MiB for submissions and 1 MiB for others', async () => {
     const submission = JSON.stringify([record()])
-    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebi))).toBe(200)
-    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebi + 1))).toEqual([413, 'body_too_large'])
+    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebibyte))).toBe(200)
+    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebibyte + 1))).toEqual([413, 'body_too_large'])
     const prices = JSON.stringify([{ start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z', value: 0.08 }])
-    expect(await told('PUT', `/markets/${world.market}/prices`, padded(prices, 16 * mebi))).toBe(200)
-    expect(await told('PUT', `/markets/${world.market}/prices`, padded(prices, 16 * mebi + 1))).toEqual([413, 'body_too_large'])
+    expect(await told('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte))).toBe(200)
+    expect(await told('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte + 1))).toEqual([413, 'body_too_large'])
     for (const [method, path, body, status] of [
       ['POST', '/customers', '{}', 201],
-      ['PATCH', `/customers/${world.customer}`, '{}', 202],
+      ['PATCH', `/customers/${fixture.customer}`, '{}', 202],
     ] as const) {
-      expect([path, await told(method, path, padded(body, mebi))]).toEqual([path, status])
-      expect([path, await told(method, path, padded(body, mebi + 1))]).toEqual([path, [413, 'body_too_large']])
+      expect([path, await told(method, path, padded(body, mebibyte))]).toEqual([path, status])
+      expect([path, await told(method, path, padded(body, mebibyte + 1))]).toEqual([path, [413, 'body_too_large']])
     }
   })
 
@@ -69,7 +69,7 @@ describe('a submission', () => {
   it('of market prices has 1 to 10,000 prices', async () => {
     const at = (minute: number) => new Date(Date.UTC(2024, 0, 1) + minute * 60_000).toISOString()
     const prices = Array.from({ length: 10_001 }, (_, minute) => ({ start_time: at(minute), end_time: at(minute + 1), value: minute % 7 }))
-    const path = `/markets/${world.market}/prices`
+    const path = `/markets/${fixture.market}/prices`
     expect(await told('PUT', path, JSON.stringify(prices.slice(1)))).toBe(200)
     expect(await told('PUT', path, JSON.stringify(prices))).toEqual([400, 'value_out_of_range'])
     expect(await told('PUT', path, '[]')).toEqual([400, 'value_out_of_range'])

@@ -25,7 +25,7 @@ const link = () =>
   linkSources({
     database,
     areasOf: marketAreasOf,
-    publishOrders: async orders => {
+    publishRecosts: async orders => {
       published.push(...orders)
     },
     at: () => now,

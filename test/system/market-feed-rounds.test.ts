@@ -1,20 +1,19 @@
 import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sharedSourceId } from '../../services/platform/postgres/market-sources.ts'
-import { tellOutages } from '../../services/query-service/markets/market-feed-alarm.ts'
+import { publishFeedOutages } from '../../services/query-service/markets/market-feed-alarm.ts'
 import type { MarketFetchOptions } from '../../services/query-service/markets/market-feed-fetch.ts'
-import { feedMarkets, type MarketFeedOptions, startMarketFeeds } from '../../services/query-service/markets/market-feeds.ts'
+import { fetchDueMarkets, type MarketFeedOptions, startMarketFeeds } from '../../services/query-service/markets/market-feeds.ts'
 import { until } from '../support/until.ts'
 import { energyChartsUntil } from './market-feed-server.ts'
 import {
-  beginAnew,
   clock,
   database,
-  day,
+  dayMs,
   energyCharts,
   feed,
   fetchArea,
-  hour,
+  hourMs,
   live,
   makeTariff,
   midnight,
@@ -23,12 +22,13 @@ import {
   other,
   sourceOf,
   stack,
+  startAgain,
 } from './market-feed-world.ts'
 
 afterAll(() => stack.disposeAsync())
-beforeEach(beginAnew)
+beforeEach(startAgain)
 
-const toldOf = async (): Promise<readonly string[]> => {
+const failureEvents = async (): Promise<readonly string[]> => {
   const { rows } = await sql<{ id: string; data: string }>`
     select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`.execute(database.operator)
   for (const { id, data } of rows) {
@@ -49,30 +49,30 @@ describe('an outage', () => {
     await makeTariff(sharedSourceId('SK', 'EUR'))
     feed.answer = () => ({ status: 502, text: '' })
     await fetchArea('HU')
-    for (const passed of [47 * hour, 48 * hour, 49 * hour]) {
+    for (const passed of [47 * hourMs, 48 * hourMs, 49 * hourMs]) {
       clock.now = noon + passed
       await fetchArea('HU')
-      expect(await tellOutages(database, clock.now)).toBe(passed === 48 * hour ? 2 : 0)
+      expect(await publishFeedOutages(database, clock.now)).toBe(passed === 48 * hourMs ? 2 : 0)
     }
-    expect(await toldOf()).toEqual([first, second])
+    expect(await failureEvents()).toEqual([first, second])
     // A crash between two pages goes on behind the first, and writes no event twice.
     await sql`update market_feeds set told_at = null where source_id = ${sourceId}`.execute(database.operator)
-    expect(await tellOutages(database, clock.now)).toBe(0)
+    expect(await publishFeedOutages(database, clock.now)).toBe(0)
     // Whoever reads events since the last one they had finds these: their ids are of when they were told.
     const { rows } = await sql<{ id: string }>`select id from events where type = 'tariff.fetch.failed'`.execute(database.operator)
-    for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(noon + 48 * hour)
-    feed.answer = energyChartsUntil(midnight + 3 * day)
+    for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(noon + 48 * hourMs)
+    feed.answer = energyChartsUntil(midnight + 3 * dayMs)
     await fetchArea('HU')
-    expect(await sourceOf('HU')).toMatchObject({ failingSince: null, toldAt: null })
+    expect(await sourceOf('HU')).toMatchObject({ failingSince: null, reportedAt: null })
     feed.answer = () => ({ status: 502, text: '' })
-    clock.now += day
+    clock.now += dayMs
     await fetchArea('HU')
-    clock.now += 48 * hour
-    expect(await tellOutages(database, clock.now)).toBe(0)
+    clock.now += 48 * hourMs
+    expect(await publishFeedOutages(database, clock.now)).toBe(0)
     await fetchArea('HU')
-    const twice = await Promise.all([tellOutages(database, clock.now), tellOutages(database, clock.now)])
+    const twice = await Promise.all([publishFeedOutages(database, clock.now), publishFeedOutages(database, clock.now)])
     expect(twice.toSorted()).toEqual([0, 2])
-    expect(await toldOf()).toHaveLength(4)
+    expect(await failureEvents()).toHaveLength(4)
   })
 })
 
@@ -81,20 +81,20 @@ const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
   areasOf: () => {
     throw new Error('nothing is placed in a round')
   },
-  publishOrders: async () => undefined,
+  publishRecosts: async () => undefined,
   logger: { info: () => undefined, warn: () => undefined } as never,
   restMs: 20,
 })
 
 describe('a round', () => {
-  const round = (options: MarketFetchOptions) => feedMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
+  const round = (options: MarketFetchOptions) => fetchDueMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
 
   it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
     await sql`update locations set deleted_at = now()`.execute(database.operator)
     await makeTariff(sharedSourceId('SI', 'EUR'))
     await makeTariff(sharedSourceId('SE3', 'SEK'))
     expect(await round(energyCharts)).toBe(1)
-    expect(new Set(feed.asked.map(path => new URLSearchParams(path.slice(6)).get('bzn')))).toEqual(new Set(['SI']))
+    expect(new Set(feed.requests.map(path => new URLSearchParams(path.slice(6)).get('bzn')))).toEqual(new Set(['SI']))
     expect(await round(energyCharts)).toBe(0)
     clock.now = Date.parse('2026-03-11T12:00:00Z')
     expect(await round(energyCharts)).toBe(1)
@@ -103,8 +103,8 @@ describe('a round', () => {
   it('asks nobody where no feed is chosen, or another process holds the lease', async () => {
     await makeTariff(sharedSourceId('LT', 'EUR'))
     expect(await round(optionsOf())).toBe(0)
-    expect(await feedMarkets(roundOf(energyCharts), async () => false, AbortSignal.timeout(1_000))).toBe(0)
-    expect(feed.asked).toEqual([])
+    expect(await fetchDueMarkets(roundOf(energyCharts), async () => false, AbortSignal.timeout(1_000))).toBe(0)
+    expect(feed.requests).toEqual([])
   })
 })
 
@@ -117,19 +117,19 @@ describe('rounds', () => {
       () => sourceOf('RO'),
       ({ succeededAt }) => succeededAt === noon,
     )
-    const asked = feed.asked.length
+    const requestCount = feed.requests.length
     const second = startMarketFeeds(roundOf(optionsOf({ name: 'energy-charts', baseUrl: other.baseUrl })))
     await first[Symbol.asyncDispose]()
-    expect(other.asked).toEqual([])
-    other.answer = energyChartsUntil(midnight + 2 * day)
-    clock.now = noon + day
+    expect(other.requests).toEqual([])
+    other.answer = energyChartsUntil(midnight + 2 * dayMs)
+    clock.now = noon + dayMs
     await until(
       () => sourceOf('RO'),
       ({ succeededAt }) => succeededAt === clock.now,
     )
     await second[Symbol.asyncDispose]()
-    expect(feed.asked).toHaveLength(asked)
-    expect(other.asked.length).toBeGreaterThan(0)
+    expect(feed.requests).toHaveLength(requestCount)
+    expect(other.requests.length).toBeGreaterThan(0)
   })
 
   it('end at once when they are told to, also while a feed hangs, and leave no mark', async () => {
@@ -138,7 +138,7 @@ describe('rounds', () => {
     feed.answer = () => 'hang'
     const rounds = startMarketFeeds(roundOf({ ...energyCharts, timeoutMs: 60_000 }))
     await until(
-      async () => feed.asked.length,
+      async () => feed.requests.length,
       count => count > 0,
     )
     const startedAt = performance.now()

@@ -11,11 +11,11 @@ export type FeedAnswer =
 /** A feed on the loopback; `answer` may be changed at any time, `asked` gathers what was asked for. */
 export type FeedServer = AsyncDisposable & {
   readonly baseUrl: string
-  readonly asked: string[]
+  readonly requests: string[]
   answer: (url: URL) => FeedAnswer
 }
 
-const misbehave = (how: 'hang' | 'cut' | 'endless', response: ServerResponse): void => {
+const failWith = (how: 'hang' | 'cut' | 'endless', response: ServerResponse): void => {
   if (how === 'hang') return
   response.writeHead(200, { 'Content-Type': 'application/json' })
   if (how === 'cut') {
@@ -32,19 +32,19 @@ const misbehave = (how: 'hang' | 'cut' | 'endless', response: ServerResponse): v
 
 /** Start a feed that answers 404 until told otherwise. */
 export const startFeedServer = async (): Promise<FeedServer> => {
-  const asked: string[] = []
+  const requests: string[] = []
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const url = new URL(request.url ?? '/', 'http://feed.test')
-    asked.push(`${url.pathname}${url.search}`)
+    requests.push(`${url.pathname}${url.search}`)
     const answer = feed.answer(url)
-    if (typeof answer === 'string') misbehave(answer, response)
+    if (typeof answer === 'string') failWith(answer, response)
     else response.writeHead(answer.status ?? 200, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.text)
   }
   const server = createServer(handle)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const feed: FeedServer = {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     answer: () => ({ status: 404, text: '' }),
     [Symbol.asyncDispose]: () =>
       new Promise(resolve => {

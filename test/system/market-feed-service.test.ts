@@ -12,15 +12,15 @@ import { costsUntil } from '../support/settled.ts'
 import { until } from '../support/until.ts'
 import { energyChartsUntil, type FeedServer, startFeedServer } from './market-feed-server.ts'
 
-const day = 86_400_000
+const dayMs = 86_400_000
 const folder = dataFolder()
 const german = sharedSourceId('DE-LU', 'EUR')
 let feed: FeedServer
 let system: RunningSystem
 let client: Client
 
-const command = (...words: readonly string[]) => runCommand(words, { WATTLEDGER_DATA_DIR: folder })
-const json = async <T>(...words: readonly string[]): Promise<T> => JSON.parse((await command(...words, '--json')).out) as T
+const command = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: folder })
+const json = async <T>(...args: readonly string[]): Promise<T> => JSON.parse((await command(...args, '--json')).out) as T
 
 beforeAll(async () => {
   feed = await startFeedServer()
@@ -48,17 +48,17 @@ const address = (city: string, country: string) => ({ address_line1: '1', city, 
 describe('a service that may fetch prices', () => {
   it('asks nobody while no location takes prices', async () => {
     expect((await command('markets', 'list')).out).toContain(`--all shows all ${sharedSources.length}`)
-    expect(feed.asked).toEqual([])
+    expect(feed.requests).toEqual([])
   })
 
   it('prices a location by the source of its area as soon as the feed has answered', async () => {
-    const present = Date.now()
-    feed.answer = energyChartsUntil(Math.floor(present / day) * day + 3 * day)
+    const now = Date.now()
+    feed.answer = energyChartsUntil(Math.floor(now / dayMs) * dayMs + 3 * dayMs)
     const id = await makeOne(client, '/locations', { postal_address: address('Hamburg', 'DE') })
     const location = (await client.ask('GET', `/locations/${id}`)) as { market_sources: object }
     expect(location.market_sources).toEqual({ import: german, export: german })
     await makeOne(client, '/tariffs', { ...marketTariff, location_id: id })
-    const yesterday = new Date(present - day).toISOString().slice(0, 10)
+    const yesterday = new Date(now - dayMs).toISOString().slice(0, 10)
     await client.submit([bought(id, 1.5, `${yesterday}T10:00:00Z`, `${yesterday}T10:15:00Z`, { record_reference_id: 'a' })])
     // 10:00Z is quarter hour 40 of the day: 40 EUR/MWh × 1.5 kWh.
     expect(await costsUntil(client, id, { a: 0.06 }, 20_000)).toEqual({ a: 0.06 })

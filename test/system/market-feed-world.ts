@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { atOnce } from '../../services/domain/at-once.ts'
-import type { FeedChoice } from '../../services/platform/market-feeds/feed-choice.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
+import type { FeedConfig } from '../../services/platform/market-feeds/feed-choice.ts'
 import { sharedSources } from '../../services/platform/market-feeds/shared-sources.ts'
 import { createMetrics } from '../../services/platform/metrics.ts'
-import { type FedSource, fedSources } from '../../services/platform/postgres/market-feeds.ts'
+import { type FeedSource, listFeedSources } from '../../services/platform/postgres/market-feeds.ts'
 import { readMarketPrices } from '../../services/platform/postgres/market-prices.ts'
 import { seedSharedSources, sharedSourceId } from '../../services/platform/postgres/market-sources.ts'
 import { pricesFrom } from '../../services/platform/postgres/price-block.ts'
@@ -15,8 +15,8 @@ import { tieredSchedule } from '../support/drafts.ts'
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 import { energyChartsUntil, startFeedServer } from './market-feed-server.ts'
 
-export const hour = 3_600_000
-export const day = 24 * hour
+export const hourMs = 3_600_000
+export const dayMs = 24 * hourMs
 export const noon = Date.parse('2026-03-10T12:30:00Z')
 export const midnight = Date.parse('2026-03-10T23:00:00Z')
 export const stack = new AsyncDisposableStack()
@@ -26,8 +26,8 @@ export const other = stack.use(await startFeedServer())
 await seedSharedSources(database.operator, sharedSources)
 export const { live } = await makeTenants(database)
 
-export const choiceOf = (...chosen: FeedChoice['chosen']): FeedChoice => ({
-  chosen,
+export const choiceOf = (...chosen: FeedConfig['enabled']): FeedConfig => ({
+  enabled: chosen,
   entsoeToken: 'token-of-the-tests',
   octopus: { product: 'AGILE-24-10-01', isVatIncluded: true, region: null },
 })
@@ -35,24 +35,24 @@ export const choiceOf = (...chosen: FeedChoice['chosen']): FeedChoice => ({
 /** The time of the world; tests move it. */
 export const clock = { now: noon }
 export const announced: { sourceId: string; revision: number }[] = []
-export const optionsOf = (...chosen: FeedChoice['chosen']): MarketFetchOptions => ({
+export const optionsOf = (...chosen: FeedConfig['enabled']): MarketFetchOptions => ({
   database,
   choice: choiceOf(...chosen),
   fetch,
   timeoutMs: 300,
-  mostBytes: 2 ** 20,
+  maxBytes: 2 ** 20,
   timeZone,
   announcePrices: async change => {
     announced.push(change)
   },
   at: () => clock.now,
-  chance: () => 0.5,
+  random: () => 0.5,
   metrics: createMetrics(),
 })
 export const energyCharts = optionsOf({ name: 'energy-charts', baseUrl: feed.baseUrl })
 
-export const sourceOf = async (area: string, currency = 'EUR'): Promise<FedSource> => {
-  const [source] = await fedSources(database.operator, { id: sharedSourceId(area, currency) })
+export const sourceOf = async (area: string, currency = 'EUR'): Promise<FeedSource> => {
+  const [source] = await listFeedSources(database.operator, { id: sharedSourceId(area, currency) })
   if (source === undefined) throw new Error(`no source of ${area}`)
   return source
 }
@@ -62,16 +62,16 @@ export const fetchArea = async (area: string, options = energyCharts, currency =
 
 export const pricesOf = async (area: string, from: number, to: number, currency = 'EUR') => {
   const read = await withOperator(database, keeper => readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }))
-  return atOnce(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
+  return runToEnd(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
 }
 
 /** Begin anew: the clock, what was announced and asked, and what the feeds answer. */
-export const beginAnew = (): void => {
+export const startAgain = (): void => {
   clock.now = noon
   announced.length = 0
-  feed.asked.length = 0
-  other.asked.length = 0
-  feed.answer = energyChartsUntil(midnight + day)
+  feed.requests.length = 0
+  other.requests.length = 0
+  feed.answer = energyChartsUntil(midnight + dayMs)
   other.answer = () => ({ status: 404, text: '' })
 }
 
@@ -90,6 +90,6 @@ export const makeTariff = async (
   await sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, terms, time_created)
     values (${accountId}, ${liveMode}, ${`trf_${id}`}, ${`loc_${id}`}, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${atOnce(termsToText(tieredSchedule(0n)))}, now())`.execute(database.operator)
+      ${closedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now())`.execute(database.operator)
   return `trf_${id}`
 }

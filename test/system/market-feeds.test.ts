@@ -1,15 +1,14 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { fetchSpan } from '../../services/query-service/markets/market-feed-fetch.ts'
+import { fetchInterval } from '../../services/query-service/markets/market-feed-fetch.ts'
 import { energyChartsUntil } from './market-feed-server.ts'
 import {
   announced,
-  beginAnew,
   clock,
-  day,
+  dayMs,
   energyCharts,
   feed,
   fetchArea,
-  hour,
+  hourMs,
   midnight,
   noon,
   optionsOf,
@@ -17,19 +16,20 @@ import {
   pricesOf,
   sourceOf,
   stack,
+  startAgain,
 } from './market-feed-world.ts'
 
 afterAll(() => stack.disposeAsync())
-beforeEach(beginAnew)
+beforeEach(startAgain)
 
 describe('a source that was never fetched', () => {
   it('gets the prices of 35 days and of tomorrow, exactly, and waits for the next publication', async () => {
     const result = await fetchArea('AT')
-    expect(result).toMatchObject({ feed: 'energy-charts', replaced: 0, unchanged: 0, knownUntil: midnight + day, error: null })
+    expect(result).toMatchObject({ feed: 'energy-charts', replaced: 0, unchanged: 0, knownUntil: midnight + dayMs, error: null })
     // The 3rd of February is 35 days before the 10th of March; the 11th is known whole: 37 days.
     expect(result.stored).toBe(37 * 96)
-    expect(await pricesOf('AT', midnight, midnight + hour)).toEqual(
-      [92n, 93n, 94n, 95n].map((price, index) => [midnight + (index * hour) / 4, 15, price * 1_000_000n]),
+    expect(await pricesOf('AT', midnight, midnight + hourMs)).toEqual(
+      [92n, 93n, 94n, 95n].map((price, index) => [midnight + (index * hourMs) / 4, 15, price * 1_000_000n]),
     )
     expect(announced.map(({ revision }) => revision)).toEqual([1, 2])
     const state = await sourceOf('AT')
@@ -49,21 +49,21 @@ describe('a source that is fetched again', () => {
   it('announces nothing where nothing changed, and what a feed has corrected in two days', async () => {
     await fetchArea('BE')
     announced.length = 0
-    clock.now = noon + day
-    feed.answer = energyChartsUntil(midnight + 2 * day)
+    clock.now = noon + dayMs
+    feed.answer = energyChartsUntil(midnight + 2 * dayMs)
     expect(await fetchArea('BE')).toMatchObject({ stored: 96, replaced: 0, error: null })
     expect(announced).toHaveLength(1)
-    feed.answer = energyChartsUntil(midnight + 2 * day, 1_000)
+    feed.answer = energyChartsUntil(midnight + 2 * dayMs, 1_000)
     const corrected = await fetchArea('BE')
     expect(corrected.replaced).toBeGreaterThanOrEqual(2 * 96)
     expect((await pricesOf('BE', midnight, midnight + 1))[0]?.[2]).toBe(1_092_000_000n)
-    expect((await pricesOf('BE', noon - 10 * day, noon - 10 * day + 1))[0]?.[2]).toBe(50_000_000n)
+    expect((await pricesOf('BE', noon - 10 * dayMs, noon - 10 * dayMs + 1))[0]?.[2]).toBe(50_000_000n)
   })
 
   it('gives a span of its own on request, and leaves what is due as it is', async () => {
     const source = await sourceOf('CH')
     const span = { from: Date.parse('2025-01-01T00:00:00Z'), to: Date.parse('2025-01-02T00:00:00Z') }
-    expect(await fetchSpan(energyCharts, source, span, AbortSignal.timeout(5_000))).toMatchObject({ stored: 96, error: null })
+    expect(await fetchInterval(energyCharts, source, span, AbortSignal.timeout(5_000))).toMatchObject({ stored: 96, error: null })
     expect(await sourceOf('CH')).toMatchObject({ attemptedAt: null, nextAt: null })
   })
 })
@@ -89,19 +89,19 @@ describe('a feed that fails', () => {
     const state = await sourceOf('FR')
     expect(state.failures).toBeGreaterThan(0)
     expect(state.failingSince).toBe(noon)
-    expect((state.nextAt ?? 0) - noon).toBe(Math.min(60_000 * 2 ** (state.failures - 1), hour))
+    expect((state.nextAt ?? 0) - noon).toBe(Math.min(60_000 * 2 ** (state.failures - 1), hourMs))
     expect(await pricesOf('FR', 0, midnight)).toEqual([])
   })
 
   it('that asks for time gets it', async () => {
     feed.answer = () => ({ status: 429, text: '', headers: { 'Retry-After': '1800' } })
     await fetchArea('CZ')
-    expect((await sourceOf('CZ')).nextAt).toBe(noon + hour / 2)
+    expect((await sourceOf('CZ')).nextAt).toBe(noon + hourMs / 2)
   })
 
   it('keeps what came before it did', async () => {
-    let asked = 0
-    feed.answer = url => (++asked === 1 ? energyChartsUntil(midnight)(url) : { status: 503, text: '' })
+    let requestCount = 0
+    feed.answer = url => (++requestCount === 1 ? energyChartsUntil(midnight)(url) : { status: 503, text: '' })
     const { stored, error } = await fetchArea('PL')
     expect(stored).toBeGreaterThan(2_000)
     expect(error).toContain('answered 503')
@@ -112,7 +112,7 @@ describe('a feed that fails', () => {
     other.answer = () => ({ status: 401, text: 'token-of-the-tests' })
     const refused = await fetchArea('ES', entsoe)
     const away = await fetchArea('ES', optionsOf({ name: 'entsoe', baseUrl: 'http://127.0.0.1:9' }))
-    expect(other.asked[0]).toContain('token-of-the-tests')
+    expect(other.requests[0]).toContain('token-of-the-tests')
     for (const { error } of [refused, away]) {
       expect(error).toContain('entsoe: 127.0.0.1')
       expect(error).not.toContain('token')
@@ -123,28 +123,28 @@ describe('a feed that fails', () => {
     const both = optionsOf({ name: 'energy-charts', baseUrl: feed.baseUrl }, { name: 'awattar', baseUrl: other.baseUrl })
     feed.answer = energyChartsUntil(midnight)
     const rows = [0, 1].map(place => ({
-      start_timestamp: midnight + (place - 1) * hour,
-      end_timestamp: midnight + place * hour,
+      start_timestamp: midnight + (place - 1) * hourMs,
+      end_timestamp: midnight + place * hourMs,
       marketprice: 500,
       unit: 'Eur/MWh',
     }))
     other.answer = () => ({
       text: JSON.stringify({
         object: 'list',
-        data: [...rows, { ...rows[1], start_timestamp: midnight + hour, end_timestamp: midnight + day }],
+        data: [...rows, { ...rows[1], start_timestamp: midnight + hourMs, end_timestamp: midnight + dayMs }],
       }),
     })
     clock.now = Date.parse('2026-03-10T20:00:00Z')
     await fetchArea('DE-LU', both)
-    expect(await pricesOf('DE-LU', midnight - hour / 4, midnight + hour)).toEqual([
-      [midnight - hour / 4, 15, 91_000_000n],
+    expect(await pricesOf('DE-LU', midnight - hourMs / 4, midnight + hourMs)).toEqual([
+      [midnight - hourMs / 4, 15, 91_000_000n],
       [midnight, 60, 500_000_000n],
     ])
-    expect(await pricesOf('DE-LU', midnight + hour, midnight + day)).toEqual([[midnight + hour, 23 * 60, 500_000_000n]])
+    expect(await pricesOf('DE-LU', midnight + hourMs, midnight + dayMs)).toEqual([[midnight + hourMs, 23 * 60, 500_000_000n]])
     // Once the preferred feed is back, its prices hold.
-    feed.answer = energyChartsUntil(midnight + day)
+    feed.answer = energyChartsUntil(midnight + dayMs)
     await fetchArea('DE-LU', both)
-    expect(await pricesOf('DE-LU', midnight, midnight + day)).toHaveLength(96)
+    expect(await pricesOf('DE-LU', midnight, midnight + dayMs)).toHaveLength(96)
   })
 })
 
@@ -156,9 +156,9 @@ describe('prices that are overdue', () => {
     clock.now = Date.parse('2026-03-10T18:00:00Z')
     const { error } = await fetchArea('NL')
     expect(error).toBe('prices are overdue')
-    expect(await sourceOf('NL')).toMatchObject({ failures: 0, failingSince: clock.now, nextAt: clock.now + hour / 2 })
-    feed.answer = energyChartsUntil(midnight + day)
-    clock.now += hour
+    expect(await sourceOf('NL')).toMatchObject({ failures: 0, failingSince: clock.now, nextAt: clock.now + hourMs / 2 })
+    feed.answer = energyChartsUntil(midnight + dayMs)
+    clock.now += hourMs
     await fetchArea('NL')
     expect(await sourceOf('NL')).toMatchObject({ failingSince: null, error: null, succeededAt: clock.now })
   })
@@ -168,24 +168,26 @@ describe('feeds of other shapes', () => {
   it('are read page by page, wherever their pages say they are', async () => {
     const octopus = optionsOf({ name: 'octopus-agile', baseUrl: other.baseUrl })
     const rate = (start: number, price: string) =>
-      `{"value_exc_vat":1,"value_inc_vat":${price},"valid_from":"${new Date(start).toISOString()}","valid_to":"${new Date(start + hour / 2).toISOString()}","payment_method":null}`
+      `{"value_exc_vat":1,"value_inc_vat":${price},"valid_from":"${new Date(start).toISOString()}","valid_to":"${new Date(start + hourMs / 2).toISOString()}","payment_method":null}`
     other.answer = url =>
       url.searchParams.get('page') === '2'
-        ? { text: `{"count":2,"next":null,"previous":null,"results":[${rate(noon - hour / 2, '20.16')}]}` }
+        ? { text: `{"count":2,"next":null,"previous":null,"results":[${rate(noon - hourMs / 2, '20.16')}]}` }
         : { text: `{"count":2,"next":"https://elsewhere.test/x?page=2","previous":null,"results":[${rate(noon, '-1.23456789')}]}` }
     await fetchArea('GB-C', octopus, 'GBP')
-    expect(await pricesOf('GB-C', noon - hour, noon + hour, 'GBP')).toEqual([
-      [noon - hour / 2, 30, 201_600_000n],
+    expect(await pricesOf('GB-C', noon - hourMs, noon + hourMs, 'GBP')).toEqual([
+      [noon - hourMs / 2, 30, 201_600_000n],
       [noon, 30, -12_345_679n],
     ])
-    expect(other.asked.every(path => path.startsWith('/v1/products/AGILE-24-10-01/electricity-tariffs/E-1R-AGILE-24-10-01-C/'))).toBe(true)
+    expect(other.requests.every(path => path.startsWith('/v1/products/AGILE-24-10-01/electricity-tariffs/E-1R-AGILE-24-10-01-C/'))).toBe(
+      true,
+    )
   })
 
   it('are not followed round in circles', async () => {
     const octopus = optionsOf({ name: 'octopus-agile', baseUrl: other.baseUrl })
     other.answer = () => ({ text: '{"count":0,"next":"https://elsewhere.test/x?page=1","previous":null,"results":[]}' })
     expect((await fetchArea('GB-D', octopus, 'GBP')).error).toContain('more than 20 pages')
-    expect(other.asked).toHaveLength(20)
+    expect(other.requests).toHaveLength(20)
   })
 
   it('may say that a day is not there yet', async () => {

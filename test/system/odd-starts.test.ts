@@ -12,8 +12,8 @@ const folder = dataFolder()
 const secretsFile = join(folder, 'secrets.json')
 const sandboxFile = join(folder, 'sandbox.json')
 
-const endOf = async (environment: Readonly<Record<string, string>> = {}, words: readonly string[] = [], at = folder) => {
-  const launched = launchSystem(at, environment, words)
+const endOf = async (environment: Readonly<Record<string, string>> = {}, args: readonly string[] = [], at = folder) => {
+  const launched = launchSystem(at, environment, args)
   const code = await launched.exited
   return { code, output: launched.output(), errors: launched.errors() }
 }

@@ -3,7 +3,7 @@ import { seededRandom } from '../support/fuzz/random.ts'
 import type { IdentifiedRecord } from '../support/oracle/cost.ts'
 import type { Scenario } from '../support/oracle/generate.ts'
 import { expectOracleCosts } from '../support/oracle-over-http.ts'
-import { type Arrival, placeScenario } from '../support/scenario-over-http.ts'
+import { type Arrival, createScenario } from '../support/scenario-over-http.ts'
 import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../support/scenario-world.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
@@ -13,7 +13,7 @@ const timeout = 60_000
 
 /** The first scenarios of a zone with tiers and enough records to come in many orders. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, mostRecords: 12, keeps: one => hasTiers(one) && one.records.length > 3 })
+  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, maxRecords: 12, keeps: one => hasTiers(one) && one.records.length > 3 })
 
 /** Any order, one to three to a submission; some come first with another value, some come twice. */
 const atRandom =
@@ -43,6 +43,6 @@ describe.each(zones)('in %s, records that come late, twice or corrected cost wha
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
 
   it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', { timeout }, async (index, scenario) => {
-    await expectOracleCosts(client, await placeScenario(client, scenario, deviceIds, atRandom(seed * 1000 + index)))
+    await expectOracleCosts(client, await createScenario(client, scenario, deviceIds, atRandom(seed * 1000 + index)))
   })
 })

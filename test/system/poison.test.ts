@@ -6,18 +6,18 @@ import { batchIds } from '../../services/platform/batch-id.ts'
 import { type ChunkBatch, toHeaders } from '../../services/platform/log/chunk-headers.ts'
 import { openCodec } from '../../services/platform/log/codec.ts'
 import { openLmdbLog } from '../../services/platform/log/lmdb-log.ts'
-import type { Lane, Log } from '../../services/platform/log/log.ts'
+import type { Assignment, Log } from '../../services/platform/log/log.ts'
 import type { AcceptedRecord, DeadLetter } from '../../services/platform/log/messages.ts'
-import { laneKey, partitionOf } from '../../services/platform/log/partition.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
 import { type Client, login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { unhurried } from '../support/unhurried.ts'
+import { measureCpuTime } from '../support/unhurried.ts'
 
 const topic = 'meter.records.v1'
 const folder = dataFolder()
 const codec = await openCodec(localSchemaIds())
-const hour = 3_600_000
+const hourMs = 3_600_000
 const start = Date.parse('2025-06-02T10:00:00Z')
 
 /** What was laid into the lane while the system was down: bytes by what is wrong with them, and batches. */
@@ -37,7 +37,7 @@ const recordOf = (location: string, recordNumber: number, recordReferenceId: str
     locationId: location,
     deviceId: null,
     ...({ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const),
-    ...{ start, end: start + hour, energy: 2_000_000_000n, confidence: 1_000_000 },
+    ...{ start, end: start + hourMs, energy: 2_000_000_000n, confidence: 1_000_000 },
     ...{ sessionReferenceId: null, recordReferenceId, recordNumber },
   }
   return { ...record, recordId: recordIdDigits(tenant(), record) }
@@ -54,22 +54,22 @@ const withLog = async (work: (log: Log) => Promise<void>): Promise<void> => {
 }
 
 /** Lay poison into the location's lane, with good records behind it. */
-const layPoison = async (log: Log): Promise<void> => {
+const appendPoison = async (log: Log): Promise<void> => {
   const { accountId, liveMode } = tenant()
-  const lane = partitionOf(laneKey(accountId, locationId), log.partitions(topic))
-  const [unreadable, half] = [0, 1].map(() => batchIds(secret()).mint(tenant(), Date.now())) as [string, string]
+  const partition = partitionOf(partitionKey(accountId, locationId), log.partitions(topic))
+  const [unreadable, half] = [0, 1].map(() => batchIds(secret()).create(tenant(), Date.now())) as [string, string]
   batches = { unreadable, half }
   const ofBatch = (batchId: string, recordNumbers: readonly number[]): ChunkBatch => ({ accountId, liveMode, batchId, recordNumbers })
   let chunks = 0
   const append = (value: Buffer, ...named: readonly ChunkBatch[]) =>
-    log.append(topic, lane, {
-      key: laneKey(accountId, locationId),
+    log.append(topic, partition, {
+      key: partitionKey(accountId, locationId),
       value,
       headers: toHeaders({ generation: 1, chunkId: `laid${chunks++}`, batches: named }),
     })
-  for (const value of Object.values(poison)) await log.append(topic, lane, { key: 'poison', value, headers: { from: 'elsewhere' } })
+  for (const value of Object.values(poison)) await log.append(topic, partition, { key: 'poison', value, headers: { from: 'elsewhere' } })
   const records = [recordOf(locationId, 1, 'good'), recordOf(`loc_${'0'.repeat(23)}1`, 2, 'of no location')]
-  const chunk = codec.encodeLane({ kind: 'records', parts: [{ ...tenant(), batchId: half, receivedAt: Date.now(), records }] })
+  const chunk = codec.encodeMeterMessage({ kind: 'records', parts: [{ ...tenant(), batchId: half, receivedAt: Date.now(), records }] })
   await append(chunk, ofBatch(half, [1, 2]))
   await append(chunk.subarray(0, -7), ofBatch(unreadable, [1, 2, 3]))
   for (const [batchId, count] of [
@@ -77,18 +77,18 @@ const layPoison = async (log: Log): Promise<void> => {
     [unreadable, 3],
   ] as const) {
     const counts = { recordsSubmitted: count, recordsAccepted: count, refused: [] }
-    await append(codec.encodeLane({ kind: 'submission', ...tenant(), batchId, receivedAt: Date.now(), ...counts }))
+    await append(codec.encodeMeterMessage({ kind: 'submission', ...tenant(), batchId, receivedAt: Date.now(), ...counts }))
   }
 }
 
 const readLetters = async (log: Log): Promise<void> => {
-  const lanes: Lane[] = []
-  await log.subscribe('meter.dead-letters.v1', 'test', lane => lanes.push(lane))
+  const assignments: Assignment[] = []
+  await log.subscribe('meter.dead-letters.v1', 'test', partition => assignments.push(partition))
   const found: DeadLetter[] = []
-  for (const lane of lanes) {
-    const { end } = await log.lag('meter.dead-letters.v1', lane.partition, 'test')
+  for (const partition of assignments) {
+    const { end } = await log.lag('meter.dead-letters.v1', partition.partition, 'test')
     if (end === 0) continue
-    for (const { value } of await lane.read({ maxMessages: 1_000, maxBytes: 2 ** 26 })) found.push(await codec.decodeDeadLetter(value))
+    for (const { value } of await partition.read({ maxMessages: 1_000, maxBytes: 2 ** 26 })) found.push(await codec.decodeDeadLetter(value))
   }
   letters = found
 }
@@ -102,7 +102,7 @@ beforeAll(async () => {
   const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
   await client.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule })
   expect(await system.stop()).toBe(0)
-  await withLog(layPoison)
+  await withLog(appendPoison)
   system = await startSystem(folder)
   client = await login(system.sandbox)
 }, 180_000)
@@ -125,7 +125,7 @@ describe('poison in a lane', () => {
       ...{ location_id: locationId, record_reference_id: 'behind', units: 'KWH', value: 2 },
       ...{ start_time: '2025-06-02T10:00:00Z', end_time: '2025-06-02T11:00:00Z' },
     }
-    const { ms } = await unhurried(() => client.submit([sent]))
+    const { ms } = await measureCpuTime(() => client.submit([sent]))
     expect(ms).toBeLessThan(5_000)
     for (const reference of ['good', 'behind']) {
       expect(await listed(reference)).toMatchObject([{ data: { energy: { value: 2_000 }, tariff: { cost: { value: 0.5 } } } }])
@@ -156,8 +156,8 @@ describe('poison in a lane', () => {
     }
     const single = letters.filter(({ position }) => position >= 0)
     expect(single).toMatchObject([{ position: 1, code: 'location_unknown', reason: expect.stringContaining('registry') }])
-    const [laid] = single
-    expect(laid === undefined ? null : await codec.decodeLane(laid.value)).toMatchObject({
+    const [appended] = single
+    expect(appended === undefined ? null : await codec.decodeMeterMessage(appended.value)).toMatchObject({
       parts: [{ batchId: batches.half, records: [{ recordNumber: 2, recordReferenceId: 'of no location' }] }],
     })
   })

@@ -52,8 +52,8 @@ describe('wattledger prices', () => {
     [['prices', 'loc_1', '--hours', '2161'], 2, '--hours is a whole number'],
     [['prices', 'loc_1', '--direction', 'OUT'], 2, '--direction is one of IMPORT, EXPORT, LOCAL'],
     [['prices', 'loc_1'], 1, 'No location has this id'],
-  ])('%j ends with %i and says why', async (words, expected, reason) => {
-    const { code, err } = await runCommand(words, variables)
+  ])('%j ends with %i and says why', async (args, expected, reason) => {
+    const { code, err } = await runCommand(args, variables)
     expect([code, err]).toEqual([expected, expect.stringContaining(reason)])
   })
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toTimestamp } from '../../services/platform/postgres/column.ts'
 import { openRecords } from '../support/accounts.ts'
-import { type Client, type Layout, login, type Reply } from '../support/client.ts'
+import { type ApiVersion, type Client, login, type Reply } from '../support/client.ts'
 import { goldenText } from '../support/golden.ts'
 import { makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
@@ -42,8 +42,8 @@ const makeMarketHome = async (client: Client): Promise<string> => {
 
 const span = { start_time: '2025-09-14T00:00:00.250+02:00', end_time: '2025-09-14T04:00:00+02:00' }
 
-const answersIn = async (client: Client, home: string, layout: Layout): Promise<Readonly<Record<string, Reply>>> => {
-  if (layout === 'current') {
+const answersIn = async (client: Client, home: string, apiVersion: ApiVersion): Promise<Readonly<Record<string, Reply>>> => {
+  if (apiVersion === 'current') {
     return {
       price: await client.send('POST', `/prices/${home}`, span),
       price_audit: await client.send('POST', `/audits/prices/${home}`, span),
@@ -60,16 +60,16 @@ const answersIn = async (client: Client, home: string, layout: Layout): Promise<
 /** Times that follow the present, blotted out like those of the making. */
 const blotted = (text: string): string => goldenText(text).replace(/("(?:last_updated|next_update)": )"[^"]+"/g, '$1"…"')
 
-describe.each(['current', 'earlier'] as const)('the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
   it('writes prices and audits as published', async () => {
     if (system === undefined) throw new Error('the system did not start')
     const home = await makeMarketHome(await login(system.sandbox))
-    const client = await login(system.sandbox, 'test', layout)
-    for (const [name, { status, text }] of Object.entries(await answersIn(client, home, layout))) {
+    const client = await login(system.sandbox, 'test', apiVersion)
+    for (const [name, { status, text }] of Object.entries(await answersIn(client, home, apiVersion))) {
       expect(status, `${name}: ${text}`).toBe(200)
-      await expect(blotted(text)).toMatchFileSnapshot(`../golden/${layout}/${name}.json`)
+      await expect(blotted(text)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
     }
-    if (layout === 'current') return
+    if (apiVersion === 'current') return
     const query = new URLSearchParams(span)
     const [one, other] = [
       await client.send('GET', `/tariffs/audits/${home}?${query}`),
@@ -81,16 +81,16 @@ describe.each(['current', 'earlier'] as const)('the %s layout', layout => {
   it('tells when prices last changed, and in the earlier one when to ask again', async () => {
     if (system === undefined) throw new Error('the system did not start')
     const maker = await login(system.sandbox)
-    const client = await login(system.sandbox, 'test', layout)
+    const client = await login(system.sandbox, 'test', apiVersion)
     const home = await makeHome(maker, {})
     const before = Date.now()
     await maker.ask('POST', '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) })
     const after = Date.now()
-    const [reply] = Object.values(await answersIn(client, home, layout))
+    const [reply] = Object.values(await answersIn(client, home, apiVersion))
     const { last_updated: updated, next_update: next } = JSON.parse(reply?.text ?? '') as { last_updated: string; next_update?: string }
     expect(Date.parse(updated)).toBeGreaterThanOrEqual(before)
     expect(Date.parse(updated)).toBeLessThanOrEqual(after)
-    if (layout === 'current') expect(next).toBeUndefined()
+    if (apiVersion === 'current') expect(next).toBeUndefined()
     else expect(Date.parse(next ?? '') - Date.now()).toBeGreaterThan(0)
   })
 })

@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { type PriceAuditElement, priceAudit } from '../../services/domain/price/price-series.ts'
-import { pricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../services/domain/tariff/tariff.ts'
 import { askExactly } from '../support/exact-json.ts'
 import { decimal } from '../support/ledger/exact-decimal.ts'
 import { countAll } from '../support/oracle/count-all.ts'
 import type { Scenario } from '../support/oracle/generate.ts'
-import { type PlacedScenario, placeScenario } from '../support/scenario-over-http.ts'
+import { type CreatedScenario, createScenario } from '../support/scenario-over-http.ts'
 import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../support/scenario-world.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 9) / zones.length)
 const seed = Number(process.env['SCENARIO_SEED'] ?? 11)
-const day = 86_400_000
+const dayMs = 86_400_000
 
 useScenarios()
 
 /** The first scenarios of a zone with tiers and some records. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, mostRecords: 10, keeps: one => hasTiers(one) && one.records.length > 2 })
+  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, maxRecords: 10, keeps: one => hasTiers(one) && one.records.length > 2 })
 
 const instant = (at: number): string => new Date(at).toISOString()
 
@@ -51,11 +51,11 @@ const runsOf = (elements: readonly PriceAuditElement[]): readonly (readonly Pric
 }
 
 /** Compare the audits of a direction with what all records, counted one by one, make of the same tariffs; gives how many tiers were met. */
-const compare = async ({ input, records, locationId }: PlacedScenario, direction: TariffDirection): Promise<number> => {
-  const snapshot = compileSnapshot(input, pricingPool())
+const compare = async ({ input, records, locationId }: CreatedScenario, direction: TariffDirection): Promise<number> => {
+  const snapshot = compileSnapshot(input, createPricingPool())
   const starts = records.map(({ record }) => record.start)
-  const start = Math.min(...starts) - day
-  const end = Math.min(start + 60 * day, Math.max(...starts) + 3 * day)
+  const start = Math.min(...starts) - dayMs
+  const end = Math.min(start + 60 * dayMs, Math.max(...starts) + 3 * dayMs)
   const { elements } = priceAudit(snapshot, { direction, start, end, counted: countAll({ snapshot, direction, records }) })
   for (const run of runsOf(elements)) {
     const span = { start_time: instant(run[0]?.start ?? 0), end_time: instant(run.at(-1)?.end ?? 0) }
@@ -74,8 +74,8 @@ describe.each(zones)('in %s, audits over HTTP are those of the tariffs with ever
   it('and meet tiers', { timeout: 120_000 }, async () => {
     let tiers = 0
     for (const scenario of all) {
-      const placed = await placeScenario(client, scenario, deviceIds)
-      for (const direction of ['IMPORT', 'EXPORT', 'LOCAL'] as const) tiers += await compare(placed, direction)
+      const created = await createScenario(client, scenario, deviceIds)
+      for (const direction of ['IMPORT', 'EXPORT', 'LOCAL'] as const) tiers += await compare(created, direction)
     }
     expect(tiers).toBeGreaterThan(0)
   })

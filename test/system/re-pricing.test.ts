@@ -3,7 +3,7 @@ import { type Client, login } from '../support/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import { costsOf, costsUntil, recordsOf } from '../support/settled.ts'
-import { unhurried } from '../support/unhurried.ts'
+import { measureCpuTime } from '../support/unhurried.ts'
 import { until } from '../support/until.ts'
 
 const folder = dataFolder()
@@ -182,7 +182,7 @@ it('10,000 records of a location are priced anew within 10 s; ids and receipts s
     const answer = (await client.ask('POST', `/costs/interval/${home}`, body)) as { data: { tariff: { cost: { value: number } } }[] }
     return answer.data[0]?.tariff.cost.value ?? 0
   }
-  const { ms } = await unhurried(async () => {
+  const { ms } = await measureCpuTime(async () => {
     await client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
     await addTariff(home, 0.75)
     await until(costOfAll, cost => cost === 7500, 60_000)

@@ -28,12 +28,12 @@ type Receipt = {
   readonly records_accepted: number
   readonly failed_records: readonly { readonly record_num: number; readonly error: string }[]
 }
-type Listed = { readonly data: readonly { readonly id: string; readonly location_id: string; readonly device_id: string | null }[] }
+type RecordList = { readonly data: readonly { readonly id: string; readonly location_id: string; readonly device_id: string | null }[] }
 
 const put = (records: readonly object[]): Promise<Receipt> => ready().ask('PUT', '/meters/interval', records) as Promise<Receipt>
 
-const recordsOf = async (location: string): Promise<Listed['data']> =>
-  ((await ready().ask('GET', `/meters/records?location_id=${encodeURIComponent(location)}`)) as Listed).data
+const recordsOf = async (location: string): Promise<RecordList['data']> =>
+  ((await ready().ask('GET', `/meters/records?location_id=${encodeURIComponent(location)}`)) as RecordList).data
 
 const references = [
   ['a path', 'yard/7/'],

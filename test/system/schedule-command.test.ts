@@ -28,11 +28,11 @@ const fail = (): never => {
   throw new Error('the system did not start')
 }
 
-const words = (more: readonly string[] = []) => ['schedule', home, '--device', device, '--energy', '4', '--power', '2', ...more]
+const args = (more: readonly string[] = []) => ['schedule', home, '--device', device, '--energy', '4', '--power', '2', ...more]
 
 describe('wattledger schedule', () => {
   it('draws the prices, marks when the device runs under them, and says what that costs', async () => {
-    const { code, out, err } = await runCommand(words(), variables)
+    const { code, out, err } = await runCommand(args(), variables)
     expect([code, err]).toEqual([0, ''])
     const text = stripVTControlCharacters(out)
     expect(text).toContain(`Plan of ${device} at ${home}, EUR per kWh, time of Europe/Berlin`)
@@ -64,7 +64,7 @@ describe('wattledger schedule', () => {
   })
 
   it('gives the plan itself to scripts', async () => {
-    const { code, out } = await runCommand(words(['--hours', '3', '--json']), variables)
+    const { code, out } = await runCommand(args(['--hours', '3', '--json']), variables)
     expect([code, JSON.parse(out)]).toMatchObject([0, { object: 'schedule_amount', location_id: home, cost: { value: 1 } }])
   })
 
@@ -83,7 +83,7 @@ describe('wattledger schedule', () => {
   })
 
   it('says why a plan cannot be', async () => {
-    const { code, err } = await runCommand(words(['--hours', '1']), variables)
+    const { code, err } = await runCommand(args(['--hours', '1']), variables)
     expect([code, err]).toEqual([1, expect.stringContaining('asks for 4 kWh, but can have at most 2 kWh at full power')])
   })
 })

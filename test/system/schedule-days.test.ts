@@ -66,11 +66,11 @@ describe('plans', () => {
     const home = await makeHome(client, {})
     const [device = ''] = await makeDevices(client, 1)
     const window = { start_time: '2026-03-10T00:00:00Z', end_time: '2026-03-10T06:00:00Z' }
-    for (const [layout, of, path] of [
+    for (const [apiVersion, of, path] of [
       ['current', client, '/tariffs'],
       ['earlier', earlier, '/tariffs/elements'],
     ] as const) {
-      const request = planRequest(layout, home, { data: [task(device, 1, window)] })
+      const request = planRequest(apiVersion, home, { data: [task(device, 1, window)] })
       const { status, json } = await of.send('POST', request.path, request.body)
       const { code, message } = json as { readonly code: string; readonly message: string }
       expect([status, code]).toEqual([422, 'no_tariff_connected'])

@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, type Layout, login } from '../support/client.ts'
+import { type ApiVersion, type Client, login } from '../support/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
 import {
   type AmountCase,
   askPlan,
   askSlots,
   averageOf,
+  createPrices,
   type DurationCase,
   type LimitCase,
   makeDevices,
-  placePrices,
   scheduleCases,
 } from '../support/schedule-cases.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
-const clients: Partial<Record<Layout, Client>> = {}
+const clients: Partial<Record<ApiVersion, Client>> = {}
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const layout of ['current', 'earlier'] as const) clients[layout] = await login(system.sandbox, 'test', layout)
+  for (const apiVersion of ['current', 'earlier'] as const) clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
 })
 
 afterAll(async () => {
@@ -43,7 +43,7 @@ describe('published runs', () => {
     const client = clients.current as Client
     const { duration_minutes: duration, ...window } = one.request
     const body = { ...window, duration, contiguous: true }
-    const { data } = await askSlots(client, 'current', 'duration', await placePrices(client, 'current', one.prices), body)
+    const { data } = await askSlots(client, 'current', 'duration', await createPrices(client, 'current', one.prices), body)
     expect(data).toHaveLength(1)
     const [slot] = data
     if (slot === undefined) throw new Error('no run')
@@ -57,18 +57,18 @@ describe('published windows that are too short', () => {
   it.each(tooLong.map(one => [one.id, one] as const))('%s', async (_, one) => {
     const client = clients.current as Client
     const { duration_minutes: duration, ...window } = one.request
-    const path = `/schedules/duration/${await placePrices(client, 'current', one.prices)}`
+    const path = `/schedules/duration/${await createPrices(client, 'current', one.prices)}`
     const { status, json } = await client.send('POST', path, { ...window, duration, contiguous: true })
     expect([status, json]).toMatchObject([400, { code: 'duration_too_long', field: 'duration' }])
   })
 })
 
-describe.each(['current', 'earlier'] as const)('published schedules in the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('published schedules in the %s layout', apiVersion => {
   it.each(durationCases.map(one => [one.id, one] as const))('%s, split, is no worse than one run', async (_, one) => {
-    const client = clients[layout] as Client
+    const client = clients[apiVersion] as Client
     const { duration_minutes: duration, ...window } = one.request
-    const locationId = await placePrices(client, layout, one.prices)
-    const { data } = await askSlots(client, layout, 'duration', locationId, { ...window, duration })
+    const locationId = await createPrices(client, apiVersion, one.prices)
+    const { data } = await askSlots(client, apiVersion, 'duration', locationId, { ...window, duration })
     const hours = data.map(({ start_time: start, end_time: end }) => hoursOf(start, end))
     const total = hours.reduce((sum, one) => sum + one, 0)
     expect(total * 60).toBeCloseTo(duration, 9)
@@ -78,8 +78,8 @@ describe.each(['current', 'earlier'] as const)('published schedules in the %s la
   })
 
   it.each(limitCases.map(one => [one.id, one] as const))('%s', async (_, one) => {
-    const client = clients[layout] as Client
-    const { data, duration } = await askSlots(client, layout, 'limit', await placePrices(client, layout, one.prices), one.request)
+    const client = clients[apiVersion] as Client
+    const { data, duration } = await askSlots(client, apiVersion, 'limit', await createPrices(client, apiVersion, one.prices), one.request)
     expect(data.map(slot => [Date.parse(slot.start_time), Date.parse(slot.end_time)])).toEqual(
       one.expected.windows.map(({ start_time: start, end_time: end }) => [Date.parse(start), Date.parse(end)]),
     )
@@ -90,8 +90,8 @@ describe.each(['current', 'earlier'] as const)('published schedules in the %s la
   })
 
   it.each(amountCases.map(one => [one.id, one] as const))('%s', async (_, one) => {
-    const client = clients[layout] as Client
-    const locationId = await placePrices(client, layout, one.prices)
+    const client = clients[apiVersion] as Client
+    const locationId = await createPrices(client, apiVersion, one.prices)
     const devices = await makeDevices(clients.current as Client, one.request.devices.length)
     const data = one.request.devices.map((device, index) => ({
       device_id: devices[index],
@@ -102,7 +102,10 @@ describe.each(['current', 'earlier'] as const)('published schedules in the %s la
       energy: { units: 'KWH', value: device.energy_kwh },
     }))
     const planUnder = async (cap: number | null, expected: number): Promise<void> => {
-      const plan = await askPlan(client, layout, locationId, { ...(cap === null ? {} : { max_power: { units: 'KW', value: cap } }), data })
+      const plan = await askPlan(client, apiVersion, locationId, {
+        ...(cap === null ? {} : { max_power: { units: 'KW', value: cap } }),
+        data,
+      })
       const cost = (plan.cost ?? plan.tariff)?.value ?? Number.NaN
       expect(Math.abs(cost - expected)).toBeLessThanOrEqual(toleranceOf(one, expected))
       const { baseline_asap_uncapped_cost: baseline } = one.expected

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, type Layout, login, type Reply } from '../support/client.ts'
+import { type ApiVersion, type Client, login, type Reply } from '../support/client.ts'
 import { goldenText } from '../support/golden.ts'
 import { makeOne, priceSchedule } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { placePrices, planRequest } from '../support/schedule-cases.ts'
+import { createPrices, planRequest } from '../support/schedule-cases.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -18,8 +18,8 @@ afterAll(async () => {
 })
 
 /** A location at the market, the third hour of which is not known, and a location of one price with generation that is expected. */
-const places = async (client: Client) => {
-  const market = await placePrices(client, 'current', { start: '2025-09-14T00:00:00Z', step_minutes: 60, values: [0.3, 0.1234567, 0.2] })
+const createLocations = async (client: Client) => {
+  const market = await createPrices(client, 'current', { start: '2025-09-14T00:00:00Z', step_minutes: 60, values: [0.3, 0.1234567, 0.2] })
   const home = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
   for (const direction of ['IMPORT', 'EXPORT'] as const) {
     const schedule = priceSchedule(direction === 'IMPORT' ? 0.3 : 0.08)
@@ -34,14 +34,14 @@ const places = async (client: Client) => {
 
 const span = { start_time: '2025-09-14T02:30:00+02:00', end_time: '2025-09-14T06:00:00+02:00' }
 
-const answersIn = async (client: Client, layout: Layout, maker: Client): Promise<Readonly<Record<string, Reply>>> => {
-  const { market, home, car, battery } = await places(maker)
+const answersIn = async (client: Client, apiVersion: ApiVersion, maker: Client): Promise<Readonly<Record<string, Reply>>> => {
+  const { market, home, car, battery } = await createLocations(maker)
   const ask = (current: string, earlier: string, body: Readonly<Record<string, string | number>>) => {
-    if (layout === 'current') return client.send('POST', current, { ...body, tariff_direction: 'IMPORT' })
+    if (apiVersion === 'current') return client.send('POST', current, { ...body, tariff_direction: 'IMPORT' })
     const query = Object.fromEntries(Object.entries({ ...body, tariff: 'IMPORT' }).map(([name, value]) => [name, String(value)]))
     return client.send('GET', `${earlier}?${new URLSearchParams(query)}`)
   }
-  const { path, body } = planRequest(layout, home, {
+  const { path, body } = planRequest(apiVersion, home, {
     max_power: { units: 'KW', value: 2.2 },
     shaving_threshold: { relative: 1 },
     data: [
@@ -66,13 +66,13 @@ const answersIn = async (client: Client, layout: Layout, maker: Client): Promise
 
 const blotted = (text: string): string => goldenText(text).replace(/("next_update": )"[^"]+"/g, '$1"…"')
 
-describe.each(['current', 'earlier'] as const)('the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
   it('writes schedules as published', async () => {
     if (system === undefined) throw new Error('the system did not start')
-    const answers = await answersIn(await login(system.sandbox, 'test', layout), layout, await login(system.sandbox))
+    const answers = await answersIn(await login(system.sandbox, 'test', apiVersion), apiVersion, await login(system.sandbox))
     for (const [name, { status, text }] of Object.entries(answers)) {
       expect(status, `${name}: ${text}`).toBe(200)
-      await expect(blotted(text)).toMatchFileSnapshot(`../golden/${layout}/${name}.json`)
+      await expect(blotted(text)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
     }
   })
 })

@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, type Layout, login, type Reply } from '../support/client.ts'
+import { type ApiVersion, type Client, login, type Reply } from '../support/client.ts'
 import { makeHome } from '../support/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { askPlan, makeDevices, type PlanAnswer, placePrices, planRequest } from '../support/schedule-cases.ts'
+import { askPlan, createPrices, makeDevices, type PlanAnswer, planRequest } from '../support/schedule-cases.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
-const ready: Partial<Record<Layout, Client>> = {}
+const ready: Partial<Record<ApiVersion, Client>> = {}
 
-const clientOf = (layout: Layout): Client => {
-  const client = ready[layout]
+const clientOf = (apiVersion: ApiVersion): Client => {
+  const client = ready[apiVersion]
   if (client === undefined) throw new Error('the system is not ready')
   return client
 }
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const layout of ['current', 'earlier'] as const) ready[layout] = await login(system.sandbox, 'test', layout)
+  for (const apiVersion of ['current', 'earlier'] as const) ready[apiVersion] = await login(system.sandbox, 'test', apiVersion)
 })
 
 afterAll(async () => {
@@ -34,7 +34,7 @@ const at = (hours: number): string => new Date(Date.UTC(2025, 8, 14) + hours * 3
 /** Four hours of prices, the third of which is not known. */
 const gapped = async (client: Client) => {
   const known = { step_minutes: 60, start: at(0) }
-  const locationId = await placePrices(client, 'current', { ...known, values: [0.3, 0.1] })
+  const locationId = await createPrices(client, 'current', { ...known, values: [0.3, 0.1] })
   const { market_sources: sources } = (await client.ask('GET', `/locations/${locationId}`)) as { market_sources: { import: string } }
   await client.ask('PUT', `/markets/${sources.import}/prices`, [{ start_time: at(3), end_time: at(4), value: 0.2 }])
   return locationId
@@ -129,12 +129,12 @@ const task = (deviceId: string, energy: number, more: object = {}) => ({
 const piecesOf = ({ data }: PlanAnswer) =>
   data.map(({ schedule }) => schedule.map(({ start_time: start, end_time: end, power }) => [start, end, power.value]))
 
-describe.each(['current', 'earlier'] as const)('plans in the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('plans in the %s layout', apiVersion => {
   it('tell of themselves in an event of the same transaction, once for a key', async () => {
-    const client = clientOf(layout)
+    const client = clientOf(apiVersion)
     const [home, [device = '']] = [await makeHome(clientOf('current'), { import: 0.3 }), await makeDevices(clientOf('current'), 1)]
-    const { path, body } = planRequest(layout, home, { data: [task(device, 1)] })
-    const key = { 'Idempotency-Key': `plan-${layout}` }
+    const { path, body } = planRequest(apiVersion, home, { data: [task(device, 1)] })
+    const key = { 'Idempotency-Key': `plan-${apiVersion}` }
     const [first, again] = [await client.send('POST', path, body, key), await client.send('POST', path, body, key)]
     expect([first.status, again.text]).toEqual([200, first.text])
     const plan = JSON.parse(first.text) as PlanAnswer & { readonly location_id: string }
@@ -143,29 +143,29 @@ describe.each(['current', 'earlier'] as const)('plans in the %s layout', layout 
       data: readonly { readonly data: object }[]
     }
     expect(events.data).toHaveLength(1)
-    const told = (await clientOf('current').ask('GET', `/events?object_id=${plan.id}`)) as {
+    const createdEvents = (await clientOf('current').ask('GET', `/events?object_id=${plan.id}`)) as {
       data: readonly { data: { location_id: string } }[]
     }
-    expect(told.data[0]?.data.location_id).toBe(home)
+    expect(createdEvents.data[0]?.data.location_id).toBe(home)
   })
 
   it('name what they do not know by its field', async () => {
-    const client = clientOf(layout)
+    const client = clientOf(apiVersion)
     const [home, [device = '']] = [await makeHome(clientOf('current'), { import: 0.3 }), await makeDevices(clientOf('current'), 1)]
-    const status = layout === 'current' ? 400 : 409
+    const status = apiVersion === 'current' ? 400 : 409
     const ask = async (locationId: string, data: readonly object[], more: object = {}) => {
-      const { path, body } = planRequest(layout, locationId, { ...more, data })
+      const { path, body } = planRequest(apiVersion, locationId, { ...more, data })
       return refusalOf(await client.send('POST', path, body))
     }
     const unknown = 'dev_0198c0ffee00112233445566'
     expect(await ask(home, [task(device, 1), task(unknown, 1)])).toEqual([status, 'device_not_found', 'data[1].device_id'])
     expect(await ask('loc_0198c0ffee00112233445566', [task(device, 1)])).toEqual(
-      layout === 'current' ? [404, 'not_found', undefined] : [409, 'location_not_found', 'location_id'],
+      apiVersion === 'current' ? [404, 'not_found', undefined] : [409, 'location_not_found', 'location_id'],
     )
     expect(await ask(home, [task(device, 1, { max_power: null })])).toEqual([status, 'field_required', 'data[0].max_power'])
     expect((await ask(home, [task(device, 1, { max_power: null })], { max_power: kilowatts(1) }))[0]).toBe(200)
     for (const shaving_threshold of [null, {}, { relative: null, absolute: null }]) {
-      const { path, body } = planRequest(layout, home, { data: [task(device, 1)], shaving_threshold })
+      const { path, body } = planRequest(apiVersion, home, { data: [task(device, 1)], shaving_threshold })
       const plan = await client.send('POST', path, body)
       expect([plan.status, JSON.parse(plan.text).shaving_threshold ?? null]).toEqual([200, null])
     }

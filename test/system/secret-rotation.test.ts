@@ -29,22 +29,22 @@ describe('a changed secret', () => {
     const key = { 'Idempotency-Key': 'a webhook' }
     const hook = { url: 'https://1.1.1.1/hooks', event_types: ['customer.create'] }
     const made = await client.ask('POST', '/webhooks', hook, key)
-    const held = await login(sandbox)
+    const clientBefore = await login(sandbox)
 
     const port = new URL(sandbox.base_url).port
     const rotated = await startWith({ WATTLEDGER_SECRET: after, WATTLEDGER_FORMER_SECRETS: before, WATTLEDGER_PORT: port })
     expect(rotated.sandbox.base_url).toBe(sandbox.base_url)
-    expect(await held.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject({ records_processed: 1 })
-    expect(await held.send('GET', `/connect/token?connect_token=${token}`)).toMatchObject({
+    expect(await clientBefore.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject({ records_processed: 1 })
+    expect(await clientBefore.send('GET', `/connect/token?connect_token=${token}`)).toMatchObject({
       status: 422,
       json: { code: 'pending_connect' },
     })
-    expect(await held.ask('POST', '/webhooks', hook, key)).toEqual(made)
+    expect(await clientBefore.ask('POST', '/webhooks', hook, key)).toEqual(made)
     const fresh = await login(rotated.sandbox)
     await fresh.ask('GET', '/account')
 
     await startWith({ WATTLEDGER_SECRET: after, WATTLEDGER_PORT: port })
-    expect(await held.send('GET', '/account')).toMatchObject({ status: 401, json: { code: 'bad_credentials' } })
+    expect(await clientBefore.send('GET', '/account')).toMatchObject({ status: 401, json: { code: 'bad_credentials' } })
     await fresh.ask('GET', '/account')
     await (await login(rotated.sandbox)).ask('GET', '/account')
     const unused = Buffer.from(`${sandbox.account_id}:${sandbox.live_key}`).toString('base64')

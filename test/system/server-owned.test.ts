@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, type Layout, login } from '../support/client.ts'
+import { type ApiVersion, type Client, login } from '../support/client.ts'
 import { generateValue } from '../support/fuzz/generate-value.ts'
 import { seededRandom } from '../support/fuzz/random.ts'
 import type { JsonSchema } from '../support/json-schema.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../support/openapi.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
-import { makePlace, makeSmallWorld, type SmallWorld } from '../support/small-world.ts'
+import { createLocation, createObjectFixture, type ObjectFixture } from '../support/small-world.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
-type World = SmallWorld & { readonly webhook: string }
-let world: World | undefined
-const clients: Partial<Record<Layout, Client>> = {}
-const documents: Partial<Record<Layout, readonly DocumentedOperation[]>> = {}
+type Fixture = ObjectFixture & { readonly webhook: string }
+let fixture: Fixture | undefined
+const clients: Partial<Record<ApiVersion, Client>> = {}
+const documents: Partial<Record<ApiVersion, readonly DocumentedOperation[]>> = {}
 
 const given = <T>(value: T | undefined): T => {
   if (value === undefined) throw new Error('the system is not ready')
@@ -21,14 +21,14 @@ const given = <T>(value: T | undefined): T => {
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const layout of ['current', 'earlier'] as const) {
-    clients[layout] = await login(system.sandbox, 'test', layout)
-    documents[layout] = operationsOf(await readDocument(system.sandbox.base_url, layout))
+  for (const apiVersion of ['current', 'earlier'] as const) {
+    clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
+    documents[apiVersion] = operationsOf(await readDocument(system.sandbox.base_url, apiVersion))
   }
   const client = given(clients.current)
   const { id: webhook } = (await client.ask('POST', '/webhooks', { url: 'https://example.com' })) as { id: string }
   await client.ask('PATCH', `/webhooks/${webhook}`, { status: 'DISABLED' })
-  world = { ...(await makeSmallWorld(client, 'session-17')), webhook }
+  fixture = { ...(await createObjectFixture(client, 'session-17')), webhook }
 })
 
 afterAll(async () => {
@@ -54,7 +54,7 @@ const ownedFields = ({ body, success }: DocumentedOperation): readonly (readonly
   return Object.entries(all).filter(([name]) => taken[name] === undefined || taken[name]['readOnly'] === true)
 }
 
-const prefixes: Readonly<Record<string, keyof World>> = {
+const prefixes: Readonly<Record<string, keyof Fixture>> = {
   whe: 'webhook',
   cus: 'customer',
   loc: 'location',
@@ -64,7 +64,7 @@ const prefixes: Readonly<Record<string, keyof World>> = {
 }
 
 const withOwnIds = <T>(value: T): T => {
-  const own = (text: string, prefix: string): string => given(world)[prefixes[prefix] ?? 'location'] ?? text
+  const own = (text: string, prefix: string): string => given(fixture)[prefixes[prefix] ?? 'location'] ?? text
   return JSON.parse(JSON.stringify(value).replace(/\b([a-z]{3})_0198c0ffee00112233445566\b/g, own)) as T
 }
 
@@ -74,7 +74,7 @@ const pathOf = (operation: DocumentedOperation): string =>
     return withOwnIds(String(example))
   })
 
-type Refused = {
+type RefusalBody = {
   readonly code?: string
   readonly field?: string
   readonly failed_records?: readonly { readonly error: string }[]
@@ -86,7 +86,7 @@ const faultOf = async (operation: DocumentedOperation, name: string, value: unkn
   const example = withOwnIds(operation.body?.example ?? {})
   const body = Array.isArray(example) ? example.map((one: object) => ({ ...one, [name]: value })) : { ...example, [name]: value }
   const { status, json, text } = await client.send(operation.method, pathOf(operation), body)
-  const { code, field = '', failed_records: failed, records_accepted: taken }: Refused = json
+  const { code, field = '', failed_records: failed, records_accepted: taken }: RefusalBody = json
   // A submission refuses record by record.
   if (failed !== undefined) return taken === 0 && failed.every(({ error }) => error.includes(name)) ? null : text
   const isRefused = (status === 400 || status === 409) && (code === 'unknown_field' || code === 'field_immutable')
@@ -95,7 +95,7 @@ const faultOf = async (operation: DocumentedOperation, name: string, value: unkn
 
 /** All that a caller can read of the objects it made. */
 const everything = async (client: Client): Promise<string> => {
-  const { location, market, batch, record } = given(world)
+  const { location, market, batch, record } = given(fixture)
   const lists = [
     '/customers',
     '/locations',
@@ -111,13 +111,13 @@ const everything = async (client: Client): Promise<string> => {
   return replies.map(({ text }) => text).join('\n')
 }
 
-describe.each(['current', 'earlier'] as const)('what only the service sets, in the %s layout', layout => {
+describe.each(['current', 'earlier'] as const)('what only the service sets, in the %s layout', apiVersion => {
   it('is refused in every body by its name, and nothing is stored', async () => {
-    const client = given(clients[layout])
+    const client = given(clients[apiVersion])
     const random = seededRandom(17)
     const before = await everything(given(clients.current))
     // Clients of the Connect flow send members of their own, which are not looked at.
-    const bodies = given(documents[layout]).filter(({ body, id }) => body !== null && id !== 'connect_step')
+    const bodies = given(documents[apiVersion]).filter(({ body, id }) => body !== null && id !== 'connect_step')
     expect(bodies.length).toBeGreaterThan(12)
     const faults: string[] = []
     for (const operation of bodies) {
@@ -136,8 +136,8 @@ describe.each(['current', 'earlier'] as const)('what only the service sets, in t
   })
 
   it('is refused as a parameter of every operation', async () => {
-    const client = given(clients[layout])
-    for (const operation of given(documents[layout])) {
+    const client = given(clients[apiVersion])
+    for (const operation of given(documents[apiVersion])) {
       // A Connect session reads no parameter: what stands there is passed over.
       if (operation.path === '/login' || operation.path === '/connect') continue
       for (const name of ['account_id', 'live_mode']) {
@@ -147,17 +147,17 @@ describe.each(['current', 'earlier'] as const)('what only the service sets, in t
           `${pathOf(operation)}?${[...query, `${name}=true`].join('&')}`,
           operation.body === null ? undefined : '{}',
         )
-        expect((json as Refused).code, `${operation.id} ${text}`).toBe('unknown_parameter')
+        expect((json as RefusalBody).code, `${operation.id} ${text}`).toBe('unknown_parameter')
       }
     }
   })
 
   it('of a tariff may be said again where it is so, and not otherwise', async () => {
-    const client = given(clients[layout])
-    const path = layout === 'current' ? '/tariffs' : '/tariffs/elements'
-    const create = given(documents[layout]).find(one => one.id === 'tariff_create')
-    const body = { ...(create?.body?.example as object), location_id: await makePlace(given(clients.current)) }
-    const codeOf = async (more: object) => ((await client.send('POST', path, { ...body, ...more })).json as Refused).code
+    const client = given(clients[apiVersion])
+    const path = apiVersion === 'current' ? '/tariffs' : '/tariffs/elements'
+    const create = given(documents[apiVersion]).find(one => one.id === 'tariff_create')
+    const body = { ...(create?.body?.example as object), location_id: await createLocation(given(clients.current)) }
+    const codeOf = async (more: object) => ((await client.send('POST', path, { ...body, ...more })).json as RefusalBody).code
     expect(await codeOf({ connection_type: 'DIRECT' })).toBe('field_invalid')
     expect(await codeOf({ timezone: 'Europe/London' })).toBe('field_invalid')
     const made = (await client.ask('POST', path, { ...body, connection_type: 'MANUAL', timezone: 'Europe/Berlin' })) as object

@@ -26,8 +26,8 @@ afterEach(async () => {
 afterAll(() => removeData(folder))
 
 /** Launch with words and settings that end it; gives its exit code and what it wrote. */
-const endOf = async (environment: Readonly<Record<string, string>>, words: readonly string[] = []) => {
-  const launched = launchSystem(folder, environment, words)
+const endOf = async (environment: Readonly<Record<string, string>>, args: readonly string[] = []) => {
+  const launched = launchSystem(folder, environment, args)
   const code = await launched.exited
   return { code, output: launched.output(), errors: launched.errors() }
 }
@@ -235,8 +235,8 @@ describe('a start that cannot be', () => {
     [['--roles', 'gateway'], '"gateway" is no role; the roles are ingest-gateway, cost-worker, query-service'],
     [['--roles'], 'cannot read "--roles"'],
     [['serve'], 'cannot read "serve"'],
-  ])('refuses %j', async (words, reason) => {
-    const ended = await endOf({}, words)
+  ])('refuses %j', async (args, reason) => {
+    const ended = await endOf({}, args)
     expect(ended).toMatchObject({ code: 1, output: expect.stringContaining(reason) })
     expect(ended.output).not.toContain('    at ')
   })

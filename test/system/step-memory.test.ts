@@ -3,15 +3,15 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Codec } from '../../services/platform/log/codec.ts'
 import { bought, makeHome } from '../support/home.ts'
-import { type LaneWorld, openLaneWorld } from '../support/lane-world.ts'
+import { openPartitionFixture, type PartitionFixture } from '../support/lane-world.ts'
 import { recordsOf } from '../support/settled.ts'
 
-let world: LaneWorld
+let fixture: PartitionFixture
 
 beforeAll(async () => {
-  world = await openLaneWorld()
+  fixture = await openPartitionFixture()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => fixture?.[Symbol.asyncDispose]())
 
 const collectGarbage = (): void => {
   setFlagsFromString('--expose-gc')
@@ -21,8 +21,8 @@ const collectGarbage = (): void => {
 /** Take note of the records that a codec reads, without holding them. */
 const watchRecords = (codec: Codec): readonly WeakRef<object>[] => {
   const read: WeakRef<object>[] = []
-  const { decodeLane } = codec
-  const watched: Codec['decodeLane'] = async value => {
+  const { decodeMeterMessage: decodeLane } = codec
+  const watched: Codec['decodeMeterMessage'] = async value => {
     const content = await decodeLane(value)
     if (content.kind === 'records') for (const { records } of content.parts) read.push(...records.map(record => new WeakRef(record)))
     return content
@@ -34,25 +34,25 @@ const watchRecords = (codec: Codec): readonly WeakRef<object>[] => {
 const hours = 200
 
 it('a worker lets go of the records of a step while its rows are stored, and until its receipts are written', async () => {
-  const home = await makeHome(world.client, { import: 0.25 })
+  const home = await makeHome(fixture.client, { import: 0.25 })
   const records = Array.from({ length: hours }, (_, hour) => {
     const start = Date.parse('2025-06-01T00:00:00Z') + hour * 3_600_000
     return bought(home, 1, new Date(start).toISOString(), new Date(start + 3_600_000).toISOString())
   })
-  await world.client.ask('PUT', '/meters/interval', records)
-  const read = watchRecords(world.codec)
+  await fixture.client.ask('PUT', '/meters/interval', records)
+  const read = watchRecords(fixture.codec)
   const alive = (): number => read.filter(one => one.deref() !== undefined).length
   const left: Record<string, number> = {}
-  world.gate.insert = async ({ table }, go) => {
+  fixture.gate.insert = async ({ table }, go) => {
     // Some turns later all that led to the call has ended, but for what waits for it.
     await new Promise(resolve => setTimeout(resolve, 50))
     collectGarbage()
     left[table] ??= alive()
     await go()
   }
-  await world.start()
-  await world.settled()
+  await fixture.start()
+  await fixture.waitUntilRead()
   expect(read.length).toBe(hours)
   expect(left).toEqual({ meter_cost: 0, meter_batch_parts: 0, meter_batches: 0 })
-  expect((await recordsOf(world.client, home)).length).toBe(hours)
+  expect((await recordsOf(fixture.client, home)).length).toBe(hours)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Scenario } from '../support/oracle/generate.ts'
 import { expectOracleCosts } from '../support/oracle-over-http.ts'
-import { placeScenario } from '../support/scenario-over-http.ts'
+import { createScenario } from '../support/scenario-over-http.ts'
 import { client, deviceIds, drawScenarios, useScenarios } from '../support/scenario-world.ts'
 
 const zones = [
@@ -14,7 +14,7 @@ const timeout = 60_000
 
 /** The first scenarios of a zone that a caller can bring about with a record left. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, { wanted: perZone, drawn: 4, seed, mostRecords: 9, keeps: ({ records }) => records.length > 0 })
+  drawScenarios(zone, { wanted: perZone, drawn: 4, seed, maxRecords: 9, keeps: ({ records }) => records.length > 0 })
 
 useScenarios()
 
@@ -24,7 +24,7 @@ describe.each(zones)('in %s, costs over HTTP are those of an oracle that shares 
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
 
   it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', { timeout }, async (_, scenario) => {
-    const placed = await placeScenario(client, scenario, deviceIds)
-    await expectOracleCosts(client, placed)
+    const created = await createScenario(client, scenario, deviceIds)
+    await expectOracleCosts(client, created)
   })
 })

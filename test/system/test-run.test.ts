@@ -23,9 +23,9 @@ const processesOf = (folder: string): readonly string[] =>
     .map(name => read(name, 'cmdline').replaceAll('\0', ' ').slice(0, 200))
 
 const begin = (note: string): ChildProcess => {
-  const words = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/support/test-run/interrupted/vitest.config.ts']
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/support/test-run/interrupted/vitest.config.ts']
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_') && name !== 'VITEST'))
-  return spawn(process.execPath, words, {
+  return spawn(process.execPath, args, {
     cwd: root,
     detached: true,
     stdio: 'ignore',
@@ -53,8 +53,8 @@ describe('a test run that is interrupted', () => {
     await expect.poll(() => existsSync(note) && readFileSync(note, 'utf8') !== '', { timeout: 60_000, interval: 100 }).toBe(true)
     const folder = readFileSync(note, 'utf8')
     const started = processesOf(folder)
-    expect(started.filter(words => words.includes('postgres')).length).toBeGreaterThan(1)
-    expect(started.filter(words => words.includes('services/main.mjs'))).toHaveLength(1)
+    expect(started.filter(args => args.includes('postgres')).length).toBeGreaterThan(1)
+    expect(started.filter(args => args.includes('services/main.mjs'))).toHaveLength(1)
     expect(mountsWithin(folder)).toHaveLength(mayMount() ? 1 : 0)
     const pid = runner.pid ?? 0
     process.kill(isGroup ? -pid : pid, signal)

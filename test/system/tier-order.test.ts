@@ -19,7 +19,9 @@ afterAll(async () => {
 })
 
 type Rate = { readonly fixed: number; readonly to_kwh?: number }
-type Stored = { readonly data: { readonly record_reference_id: string; readonly tariff: { readonly cost: { readonly value: number } } } }
+type StoredRecord = {
+  readonly data: { readonly record_reference_id: string; readonly tariff: { readonly cost: { readonly value: number } } }
+}
 
 const addTariff = (locationId: string, rate: readonly Rate[], more: object = {}) =>
   makeOne(client, '/tariffs', {
@@ -28,7 +30,7 @@ const addTariff = (locationId: string, rate: readonly Rate[], more: object = {})
   })
 
 const costsByReference = async (locationId: string) => {
-  const { data } = (await client.ask('GET', `/meters/records?location_id=${locationId}`)) as { data: readonly Stored[] }
+  const { data } = (await client.ask('GET', `/meters/records?location_id=${locationId}`)) as { data: readonly StoredRecord[] }
   return Object.fromEntries(data.map(({ data: { record_reference_id: name, tariff } }) => [name, tariff.cost.value]))
 }
 
@@ -78,9 +80,9 @@ it('a simulated record finds counted what comes before it in each order that it 
   await addTariff(home, [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }])
   await client.submit([bought(home, 6, '2025-05-31T22:00:00Z', '2025-05-31T23:00:00Z')])
   const long = bought(home, 16, '2025-05-31T21:00:00Z', '2025-06-01T01:00:00Z')
-  const answer = (await client.ask('POST', '/costs/instant?non_persistent=true', long)) as Stored
+  const answer = (await client.ask('POST', '/costs/instant?non_persistent=true', long)) as StoredRecord
   expect(answer.data.tariff.cost.value).toBe(4.8)
-  expect((await client.ask('POST', '/costs/instant', long)) as Stored).toMatchObject({ data: { tariff: { cost: { value: 4.8 } } } })
+  expect((await client.ask('POST', '/costs/instant', long)) as StoredRecord).toMatchObject({ data: { tariff: { cost: { value: 4.8 } } } })
 })
 
 it('a contract that ends within a long record gives its tier back to the records before that end', async () => {

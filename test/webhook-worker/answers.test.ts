@@ -1,7 +1,7 @@
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { openWebhookDialler } from '../../services/platform/webhook-dialler/dialler.ts'
+import { openWebhookHttpClient } from '../../services/platform/webhook-dialler/dialler.ts'
 import { unknownCertificate } from './support/certificate.ts'
 import { openReceiver } from './support/receiver.ts'
 
@@ -10,11 +10,11 @@ const local = { allowedNetworks: ['127.0.0.0/8'] }
 describe('what answers a webhook', () => {
   it('keeps 16 KiB of an answer, and no NUL, however long it is', async () => {
     await using receiver = await openReceiver(() => ({ status: 200, body: `\0${'ä'.repeat(1_000_000)}` }))
-    const dialler = openWebhookDialler(local)
-    const { status, body, isCut } = await dialler.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
+    const webhookClient = openWebhookHttpClient(local)
+    const { status, body, isCut } = await webhookClient.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
     expect([status, body.slice(0, 3), body.includes('\0'), isCut]).toEqual([200, '\ufffdää', false, true])
     expect(body.length).toBeLessThanOrEqual(16_384 / 2 + 2)
-    await dialler[Symbol.asyncDispose]()
+    await webhookClient[Symbol.asyncDispose]()
   })
 
   it('ends in time, whether the answer, its body or its headers do not', async () => {
@@ -28,17 +28,17 @@ describe('what answers a webhook', () => {
     await using receiver = await openReceiver(({ path }) =>
       path === '/long' ? { status: 200, headers: { a: 'b'.repeat(20_000) } } : 'hang',
     )
-    const dialler = openWebhookDialler({ ...local, timeoutMs: 500 })
+    const webhookClient = openWebhookHttpClient({ ...local, timeoutMs: 500 })
     const urls = [receiver.url, `http://127.0.0.1:${(slow.address() as AddressInfo).port}/`]
     for (const url of urls) {
-      const sent = await dialler.post({ url, liveMode: false, headers: {}, body: '{}' })
+      const sent = await webhookClient.post({ url, liveMode: false, headers: {}, body: '{}' })
       expect(sent).toMatchObject({ status: null, error: 'timed_out' })
       expect(sent.durationMs).toBeLessThan(2_000)
     }
-    expect(await dialler.post({ url: `${receiver.url}/long`, liveMode: false, headers: {}, body: '{}' })).toMatchObject({
+    expect(await webhookClient.post({ url: `${receiver.url}/long`, liveMode: false, headers: {}, body: '{}' })).toMatchObject({
       error: 'answer_invalid',
     })
-    await dialler[Symbol.asyncDispose]()
+    await webhookClient[Symbol.asyncDispose]()
     slow.close()
   })
 
@@ -49,11 +49,11 @@ describe('what answers a webhook', () => {
       response.end()
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    const dialler = openWebhookDialler(local)
+    const webhookClient = openWebhookHttpClient(local)
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    expect(await dialler.post({ url, liveMode: true, headers: {}, body: '{}' })).toMatchObject({ status: null, error: 'tls_failed' })
+    expect(await webhookClient.post({ url, liveMode: true, headers: {}, body: '{}' })).toMatchObject({ status: null, error: 'tls_failed' })
     expect(requests).toBe(0)
-    await dialler[Symbol.asyncDispose]()
+    await webhookClient[Symbol.asyncDispose]()
     server.close()
   })
 })

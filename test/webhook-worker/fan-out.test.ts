@@ -44,7 +44,7 @@ it('an event waits for a registry that is away, and one that cannot be read hold
     url: 'https://example.com/',
     eventTypes: ['*'],
     description: null,
-    layout: 'current',
+    apiVersion: 'current',
     sealedSecret: () => 'sealed',
   } as const
   const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))
@@ -58,7 +58,7 @@ it('an event waits for a registry that is away, and one that cannot be read hold
   for (const message of [first, { key: 'garbage', value: Buffer.from('not an event'), headers: {} }, second]) {
     await log.append(eventTopic, 0, message)
   }
-  stack.use(await startFanOut({ log, codec: awayAtFirst(codec, 2), database, logger, at: () => at, queued: () => undefined }))
+  stack.use(await startFanOut({ log, codec: awayAtFirst(codec, 2), database, logger, at: () => at, onQueued: () => undefined }))
   const listed = await until(
     () =>
       withTenant(database, tenant, one =>

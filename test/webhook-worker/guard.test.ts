@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openWebhookDialler, type PostOutcome } from '../../services/platform/webhook-dialler/dialler.ts'
+import { openWebhookHttpClient, type PostOutcome } from '../../services/platform/webhook-dialler/dialler.ts'
 import { addressRule } from '../../services/platform/webhook-dialler/judge-address.ts'
 import { openReceiver } from './support/receiver.ts'
 
@@ -83,9 +83,9 @@ const brokenUrls = [
 ]
 
 const post = (url: string, resolve: (host: string) => Promise<readonly string[]>, allowedNetworks: readonly string[] = []) => {
-  const dialler = openWebhookDialler({ allowedNetworks, resolve, timeoutMs: 1_000 })
-  const sent = dialler.post({ url, liveMode: false, headers: {}, body: '{}' })
-  return sent.finally(() => dialler[Symbol.asyncDispose]())
+  const webhookClient = openWebhookHttpClient({ allowedNetworks, resolve, timeoutMs: 1_000 })
+  const sent = webhookClient.post({ url, liveMode: false, headers: {}, body: '{}' })
+  return sent.finally(() => webhookClient[Symbol.asyncDispose]())
 }
 
 const nothing = async (): Promise<readonly string[]> => {
@@ -111,45 +111,45 @@ describe('a webhook to an address that is not public', () => {
 
   it('is never dialled, in whatever base or alphabet it is written', async () => {
     const { canary: four, canary6: six } = both()
-    const dialler = openWebhookDialler({ allowedNetworks: [] })
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: [] })
     for (const host of hostileHosts) {
       for (const port of [four.port, six.port]) {
         const url = `http://${host}:${port}/`
-        expect([url, (await dialler.judge(url, false)).ok]).toEqual([url, false])
-        const sent = await dialler.post({ url, liveMode: false, headers: {}, body: '{}' })
+        expect([url, (await webhookClient.validateUrl(url, false)).ok]).toEqual([url, false])
+        const sent = await webhookClient.post({ url, liveMode: false, headers: {}, body: '{}' })
         expect(named(url, sent)).toEqual([url, 'address_forbidden', null])
       }
     }
-    await dialler[Symbol.asyncDispose]()
+    await webhookClient[Symbol.asyncDispose]()
     expect([four.connections, six.connections]).toEqual([0, 0])
   })
 
   it('is named to the operator when it is refused, by its address as by its name', async () => {
     const hosts: string[] = []
     const resolve = async (): Promise<readonly string[]> => ['10.0.0.1']
-    const dialler = openWebhookDialler({ allowedNetworks: [], resolve, onForbidden: host => hosts.push(host) })
-    await dialler.judge('http://10.0.0.2/hook', false)
-    await dialler.judge('https://hooks.example.com/hook', true)
-    await dialler.judge('https://hooks.example.com:25/hook', true)
-    await dialler[Symbol.asyncDispose]()
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve, onForbidden: host => hosts.push(host) })
+    await webhookClient.validateUrl('http://10.0.0.2/hook', false)
+    await webhookClient.validateUrl('https://hooks.example.com/hook', true)
+    await webhookClient.validateUrl('https://hooks.example.com:25/hook', true)
+    await webhookClient[Symbol.asyncDispose]()
     expect(hosts).toEqual(['10.0.0.2', 'hooks.example.com'])
   })
 
   it('is not dialled by a name that was public when it was judged', async () => {
     const { canary: four } = both()
-    let asked = 0
+    let lookups = 0
     const rebinding = async (): Promise<readonly string[]> => {
-      asked += 1
-      return asked === 1 ? ['93.184.216.34'] : ['127.0.0.1']
+      lookups += 1
+      return lookups === 1 ? ['93.184.216.34'] : ['127.0.0.1']
     }
-    const dialler = openWebhookDialler({ allowedNetworks: [], resolve: rebinding })
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: rebinding })
     const url = `http://rebinding.example.com:${four.port}/`
-    expect(await dialler.judge(url, false)).toEqual({ ok: true, value: url })
-    expect(await dialler.post({ url, liveMode: false, headers: {}, body: '{}' })).toMatchObject({ error: 'address_forbidden' })
-    await dialler[Symbol.asyncDispose]()
+    expect(await webhookClient.validateUrl(url, false)).toEqual({ ok: true, value: url })
+    expect(await webhookClient.post({ url, liveMode: false, headers: {}, body: '{}' })).toMatchObject({ error: 'address_forbidden' })
+    await webhookClient[Symbol.asyncDispose]()
     // Of several addresses only those that are public are tried.
     const mixed = await post(url, async () => ['127.0.0.1', '::1', '240.0.0.1', '10.0.0.1'])
-    expect([mixed.error, asked, four.connections]).toEqual(['address_forbidden', 2, 0])
+    expect([mixed.error, lookups, four.connections]).toEqual(['address_forbidden', 2, 0])
   })
 
   it('is dialled where the operator allows its network, which shows that the canaries see', async () => {
@@ -164,10 +164,13 @@ describe('a webhook to an address that is not public', () => {
 
 describe('the address of a webhook', () => {
   it.each(brokenUrls)('is refused: %s', async url => {
-    const dialler = openWebhookDialler({ allowedNetworks: ['0.0.0.0/0', '::/0'], resolve: nothing })
-    expect(await dialler.judge(url, false)).toMatchObject({ ok: false, refusal: { code: 'webhook_url_refused', field: 'url' } })
-    expect(await dialler.post({ url, liveMode: false, headers: {}, body: '' })).toMatchObject({ status: null, error: 'address_forbidden' })
-    await dialler[Symbol.asyncDispose]()
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: ['0.0.0.0/0', '::/0'], resolve: nothing })
+    expect(await webhookClient.validateUrl(url, false)).toMatchObject({ ok: false, refusal: { code: 'webhook_url_refused', field: 'url' } })
+    expect(await webhookClient.post({ url, liveMode: false, headers: {}, body: '' })).toMatchObject({
+      status: null,
+      error: 'address_forbidden',
+    })
+    await webhookClient[Symbol.asyncDispose]()
   })
 
   it.each([
@@ -181,19 +184,22 @@ describe('the address of a webhook', () => {
     'LOCAL.LOCAL.',
   ])('is refused at once for a reserved name: %s', async host => {
     const url = `https://${host}/`
-    const dialler = openWebhookDialler({ allowedNetworks: [], resolve: nothing })
-    expect(await dialler.judge(url, true)).toMatchObject({ ok: false, refusal: { code: 'webhook_url_refused', field: 'url' } })
-    expect(await dialler.post({ url, liveMode: true, headers: {}, body: '' })).toMatchObject({ status: null, error: 'address_forbidden' })
-    await dialler[Symbol.asyncDispose]()
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: nothing })
+    expect(await webhookClient.validateUrl(url, true)).toMatchObject({ ok: false, refusal: { code: 'webhook_url_refused', field: 'url' } })
+    expect(await webhookClient.post({ url, liveMode: true, headers: {}, body: '' })).toMatchObject({
+      status: null,
+      error: 'address_forbidden',
+    })
+    await webhookClient[Symbol.asyncDispose]()
     // An operator who allows networks may have such names in them: what they resolve to is judged.
-    const allowing = openWebhookDialler({ allowedNetworks: ['10.0.0.0/8'], resolve: async () => ['10.0.0.1'] })
-    expect((await allowing.judge('https://receiver/', true)).ok).toBe(true)
+    const allowing = openWebhookHttpClient({ allowedNetworks: ['10.0.0.0/8'], resolve: async () => ['10.0.0.1'] })
+    expect((await allowing.validateUrl('https://receiver/', true)).ok).toBe(true)
     await allowing[Symbol.asyncDispose]()
   })
 
   it('has labels of at most 63 characters and 253 in all: n passes, n + 1 is refused', async () => {
-    const dialler = openWebhookDialler({ allowedNetworks: [], resolve: async () => ['93.184.216.34'] })
-    const ok = async (host: string) => (await dialler.judge(`https://${host}/`, true)).ok
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: async () => ['93.184.216.34'] })
+    const ok = async (host: string) => (await webhookClient.validateUrl(`https://${host}/`, true)).ok
     const label = 'a'.repeat(63)
     expect([await ok(`${label}.example.com`), await ok(`${label}a.example.com`)]).toEqual([true, false])
     const long = `${label}.${label}.${label}.`
@@ -202,22 +208,25 @@ describe('the address of a webhook', () => {
       false,
       false,
     ])
-    await dialler[Symbol.asyncDispose]()
+    await webhookClient[Symbol.asyncDispose]()
   })
 
   it('is https in live mode', async () => {
-    const dialler = openWebhookDialler({ allowedNetworks: [], resolve: async () => ['93.184.216.34'] })
-    expect((await dialler.judge('http://example.com/', true)).ok).toBe(false)
-    expect((await dialler.judge('http://example.com/', false)).ok).toBe(true)
-    expect(await dialler.judge('HTTPS://Example.COM:443/a/../b?c', true)).toEqual({ ok: true, value: 'https://example.com/b?c' })
-    await dialler[Symbol.asyncDispose]()
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: async () => ['93.184.216.34'] })
+    expect((await webhookClient.validateUrl('http://example.com/', true)).ok).toBe(false)
+    expect((await webhookClient.validateUrl('http://example.com/', false)).ok).toBe(true)
+    expect(await webhookClient.validateUrl('HTTPS://Example.COM:443/a/../b?c', true)).toEqual({
+      ok: true,
+      value: 'https://example.com/b?c',
+    })
+    await webhookClient[Symbol.asyncDispose]()
   })
 
   it('may be of a host that nobody resolves yet, and is then judged when it is dialled', async () => {
     const url = 'https://not-yet.example.com/'
-    const dialler = openWebhookDialler({ allowedNetworks: [], resolve: nothing })
-    expect(await dialler.judge(url, true)).toEqual({ ok: true, value: url })
-    await dialler[Symbol.asyncDispose]()
+    const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: nothing })
+    expect(await webhookClient.validateUrl(url, true)).toEqual({ ok: true, value: url })
+    await webhookClient[Symbol.asyncDispose]()
   })
 })
 
@@ -228,10 +237,10 @@ describe('a POST', () => {
     const { canary: four } = both()
     for (const status of [301, 302, 303, 307, 308]) {
       await using receiver = await openReceiver(() => ({ status, headers: { location: `http://127.0.0.1:${four.port}/` } }))
-      const dialler = openWebhookDialler(local)
-      const sent = await dialler.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
+      const webhookClient = openWebhookHttpClient(local)
+      const sent = await webhookClient.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
       expect([sent.status, receiver.received.length]).toEqual([status, 1])
-      await dialler[Symbol.asyncDispose]()
+      await webhookClient[Symbol.asyncDispose]()
     }
     expect(four.connections).toBe(0)
   })
@@ -243,9 +252,9 @@ describe('a POST', () => {
     for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${four.port}`
     try {
       await using receiver = await openReceiver()
-      const dialler = openWebhookDialler(local)
-      expect((await dialler.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })).status).toBe(204)
-      await dialler[Symbol.asyncDispose]()
+      const webhookClient = openWebhookHttpClient(local)
+      expect((await webhookClient.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })).status).toBe(204)
+      await webhookClient[Symbol.asyncDispose]()
     } finally {
       for (const [name, value] of before) {
         if (value === undefined) delete process.env[name]

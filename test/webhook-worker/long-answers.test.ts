@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { until } from '../support/until.ts'
-import { openWebhookWorld } from './support/world.ts'
+import { openWebhookFixture } from './support/world.ts'
 
 const events = 60
 /** The first answers set the pace. */
@@ -24,7 +24,7 @@ const mostAtOnce = async (answerBytes: number): Promise<number> => {
     }, 20)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  await using world = await openWebhookWorld({ at: Date.now })
+  await using world = await openWebhookFixture({ at: Date.now })
   const { id } = await world.subscribe(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
   await world.emit(events)
   await until(

@@ -17,7 +17,7 @@ import { createResend, stepResend } from '../../services/platform/postgres/webho
 import { makeTenants, openTestDatabase } from '../support/postgres.ts'
 
 const at = 1_760_000_000_000
-const day = 86_400_000
+const dayMs = 86_400_000
 const opened = await openTestDatabase()
 const { database } = opened
 const { operator } = database
@@ -30,7 +30,7 @@ const makeEndpoint = async (tenant: Tenant): Promise<string> => {
     url: 'https://example.com/',
     eventTypes: ['*'],
     description: null,
-    layout: 'current',
+    apiVersion: 'current',
     sealedSecret: () => 'sealed',
   } as const
   const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))
@@ -56,16 +56,16 @@ const stored = async (tenant: Tenant, endpointId: string) => {
   return list.ok ? list.value.items : []
 }
 
-const claim = (endpointId: string, room: number, more: object = {}) =>
-  claimDeliveries(operator, [{ endpointId, room }], { at, leaseUntil: at + 25_000, bytes: 1_000_000, ...more })
+const claim = (endpointId: string, capacity: number, more: object = {}) =>
+  claimDeliveries(operator, [{ endpointId, capacity }], { at, leaseUntil: at + 25_000, bytes: 1_000_000, ...more })
 
 describe('deliveries', () => {
   it('stand once for each event and endpoint, however often an event is read', async () => {
     const { tenant, endpointId, deliveries } = await makeBacklog(20)
     await Promise.all([insertDeliveries(operator, deliveries, at + 1), insertDeliveries(operator, deliveries.toReversed(), at + 2)])
-    const kept = await stored(tenant, endpointId)
-    expect(kept.map(({ eventId }) => eventId).toReversed()).toEqual(deliveries.map(({ eventId }) => eventId))
-    expect(kept.every(({ createdAt }) => createdAt === at)).toBe(true)
+    const remaining = await stored(tenant, endpointId)
+    expect(remaining.map(({ eventId }) => eventId).toReversed()).toEqual(deliveries.map(({ eventId }) => eventId))
+    expect(remaining.every(({ createdAt }) => createdAt === at)).toBe(true)
   })
 
   it('are claimed by one of many at once, and again once a lease has run out', async () => {
@@ -81,11 +81,11 @@ describe('deliveries', () => {
 
   it('are claimed oldest first, within the room of their endpoint and the bytes of all', async () => {
     const [one, other] = [await makeBacklog(10), await makeBacklog(10)]
-    const asked = [
-      { endpointId: one.endpointId, room: 3 },
-      { endpointId: other.endpointId, room: 2 },
+    const requests = [
+      { endpointId: one.endpointId, capacity: 3 },
+      { endpointId: other.endpointId, capacity: 2 },
     ]
-    const claims = await claimDeliveries(operator, asked, { at, leaseUntil: at + 1, bytes: 1_000_000 })
+    const claims = await claimDeliveries(operator, requests, { at, leaseUntil: at + 1, bytes: 1_000_000 })
     const eventsOf = (id: string) => claims.filter(({ endpointId }) => endpointId === id).map(({ eventId }) => eventId)
     expect(eventsOf(one.endpointId)).toEqual(one.deliveries.slice(0, 3).map(({ eventId }) => eventId))
     expect(eventsOf(other.endpointId)).toEqual(other.deliveries.slice(0, 2).map(({ eventId }) => eventId))
@@ -146,9 +146,9 @@ describe('deliveries', () => {
       return list.ok ? list.value.items.length : 0
     }
     expect(await attempts()).toBe(2)
-    await deleteExpiredWebhooks(operator, at + 30 * day, 1_000)
+    await deleteExpiredWebhooks(operator, at + 30 * dayMs, 1_000)
     expect(await attempts()).toBe(2)
-    await deleteExpiredWebhooks(operator, at + 30 * day + 1, 1_000)
+    await deleteExpiredWebhooks(operator, at + 30 * dayMs + 1, 1_000)
     expect([await attempts(), (await stored(tenant, endpointId)).length]).toEqual([0, 1])
   })
 
@@ -199,7 +199,7 @@ describe('a span that is sent again', () => {
       ...(place === 0 ? { status: 'DELIVERED' as const, dueAt: null } : { status: 'PENDING' as const, dueAt: at + 20 * 3_600_000 }),
     }))
     await recordOutcomes(operator, outcomes)
-    const draft = { endpointId, from: at - day, to: at + day, includeDelivered: false }
+    const draft = { endpointId, from: at - dayMs, to: at + dayMs, includeDelivered: false }
     await changeTenant(database, tenant, async transaction => accepted(await createResend(transaction, draft, at)))
     while (await withOperator(database, transaction => stepResend(transaction, at, 100)));
     const [arrived, late, underWay, due] = (await stored(tenant, endpointId)).toReversed()

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../services/domain/at-once.ts'
+import { runToEnd } from '../../services/domain/at-once.ts'
 import { rotateSecret, rotationWindowMs } from '../../services/domain/webhook/secret-rotation.ts'
-import type { Claim } from '../../services/platform/postgres/webhook-queue.ts'
-import { mintWebhookSecret, webhookSeal } from '../../services/platform/postgres/webhook-secret.ts'
+import type { DeliveryClaim } from '../../services/platform/postgres/webhook-queue.ts'
+import { newWebhookSecret, webhookSeal } from '../../services/platform/postgres/webhook-secret.ts'
 import { eventBody, signedPost } from '../../services/webhook-worker/attempt.ts'
 
 const { seal, open } = webhookSeal('a secret of at least thirty-two characters')
 const endpointId = `whe_${'0'.repeat(24)}`
-const [first, second] = [mintWebhookSecret(), mintWebhookSecret()]
+const [first, second] = [newWebhookSecret(), newWebhookSecret()]
 const createdAt = 1_757_840_000_000
 
-const claimOf = (secrets: Claim['secrets'], data = '{"id":"cus_1"}'): Claim => ({
+const claimOf = (secrets: DeliveryClaim['secrets'], data = '{"id":"cus_1"}'): DeliveryClaim => ({
   accountId: 'acc_1',
   liveMode: false,
   id: 'whd_1',
@@ -25,22 +25,22 @@ const claimOf = (secrets: Claim['secrets'], data = '{"id":"cus_1"}'): Claim => (
   data,
   eventCreatedAt: createdAt,
   url: 'https://example.com/',
-  layout: 'current',
+  apiVersion: 'current',
   secrets,
   failingSince: null,
   isClosed: false,
 })
 
-const sent = (secrets: Claim['secrets'], data?: string, at = Date.now()) => {
+const sent = (secrets: DeliveryClaim['secrets'], data?: string, at = Date.now()) => {
   const claim = claimOf(secrets, data)
-  const { headers, body } = atOnce(signedPost(claim, atOnce(eventBody(claim, claim.data ?? '', createdAt)), { seal: { open } }, at))
+  const { headers, body } = runToEnd(signedPost(claim, runToEnd(eventBody(claim, claim.data ?? '', createdAt)), { seal: { open } }, at))
   return { body: body.toString(), headers: headers as Record<string, string> }
 }
 
 const one = [{ secret: seal(first, endpointId), until: null }]
 // No object that came in by a request has this name among its members.
 const member = fc.string().filter(name => name !== '__proto__')
-const holds = (secret: string, body: string, headers: Record<string, string>): boolean => {
+const isVerified = (secret: string, body: string, headers: Record<string, string>): boolean => {
   try {
     new Webhook(secret).verify(body, headers)
     return true
@@ -55,9 +55,9 @@ describe('what is sent', () => {
     const dataOf = (pieces: number) =>
       `{"object":"schedule_amount","data":[${Array.from({ length: pieces }, (_, at) => piece(at)).join(',')}]}`
     const [claim, long] = [claimOf(one), dataOf(4_000)]
-    const body = atOnce(eventBody(claim, long, createdAt)).toString()
+    const body = runToEnd(eventBody(claim, long, createdAt)).toString()
     expect(body).toBe(
-      atOnce(eventBody(claim, dataOf(1), createdAt))
+      runToEnd(eventBody(claim, dataOf(1), createdAt))
         .toString()
         .replace(dataOf(1), () => long),
     )
@@ -72,12 +72,12 @@ describe('what is sent', () => {
       const data = JSON.stringify({ object: 'customer', text, list })
       const claim = { ...claimOf(one, data), layout }
       const writing = [...eventBody(claim, data, createdAt)].length
-      const body = atOnce(eventBody(claim, data, createdAt))
+      const body = runToEnd(eventBody(claim, data, createdAt))
       expect(JSON.parse(body.toString()).data).toEqual(JSON.parse(data))
       const signing = [...signedPost(claim, body, { seal: { open } }, createdAt)].length
       expect(Math.min(writing, 10 * signing)).toBeGreaterThanOrEqual(5)
-      const { headers } = atOnce(signedPost(claim, body, { seal: { open } }, Date.now()))
-      expect(holds(first, body.toString(), headers as Record<string, string>)).toBe(true)
+      const { headers } = runToEnd(signedPost(claim, body, { seal: { open } }, Date.now()))
+      expect(isVerified(first, body.toString(), headers as Record<string, string>)).toBe(true)
     },
   )
 
@@ -95,7 +95,7 @@ describe('what is sent', () => {
     const { body, headers } = sent(one)
     const signature = headers['webhook-signature'] ?? ''
     const timestamp = Number(headers['webhook-timestamp'])
-    expect(holds(first, body, headers)).toBe(true)
+    expect(isVerified(first, body, headers)).toBe(true)
     const altered: Readonly<Record<string, readonly [string, string, Record<string, string>]>> = {
       'another byte of the body': [first, body.replace('cus_1', 'cus_2'), headers],
       'a blank behind the body': [first, `${body} `, headers],
@@ -111,18 +111,18 @@ describe('what is sent', () => {
       'another secret': [second, body, headers],
     }
     for (const [name, [secret, text, changed]] of Object.entries(altered))
-      expect([name, holds(secret, text, changed)]).toEqual([name, false])
+      expect([name, isVerified(secret, text, changed)]).toEqual([name, false])
     const late = sent(one, undefined, Date.now() - 6 * 60_000)
-    expect(holds(first, late.body, late.headers)).toBe(false)
+    expect(isVerified(first, late.body, late.headers)).toBe(false)
   })
 
   it('is signed with the old and the new secret for 24 h after a rotation, then with the new one alone', () => {
     const now = Date.now()
     const fresh = seal(second, endpointId)
     const both = sent(rotateSecret(one, fresh, now - rotationWindowMs + 5_000))
-    expect([holds(first, both.body, both.headers), holds(second, both.body, both.headers)]).toEqual([true, true])
+    expect([isVerified(first, both.body, both.headers), isVerified(second, both.body, both.headers)]).toEqual([true, true])
     const alone = sent(rotateSecret(one, fresh, now - rotationWindowMs - 5_000))
-    expect([holds(first, alone.body, alone.headers), holds(second, alone.body, alone.headers)]).toEqual([false, true])
+    expect([isVerified(first, alone.body, alone.headers), isVerified(second, alone.body, alone.headers)]).toEqual([false, true])
   })
 })
 
@@ -135,9 +135,9 @@ describe('a sealed secret', () => {
     expect(() => open(sealed, `whe_${'1'.repeat(24)}`)).toThrow()
     expect(() => webhookSeal('another secret of thirty-two characters').open(sealed, endpointId)).toThrow()
     const bytes = Buffer.from(sealed, 'base64')
-    for (let place = 0; place < bytes.length; place += 1) {
+    for (let index = 0; index < bytes.length; index += 1) {
       const broken = Buffer.from(bytes)
-      broken[place] = (broken[place] ?? 0) ^ 1
+      broken[index] = (broken[index] ?? 0) ^ 1
       expect(() => open(broken.toString('base64'), endpointId)).toThrow()
     }
   })

@@ -10,9 +10,9 @@ import { instantParameter, parameters, wholeNumber } from '../parameter.ts'
  * callers: their letters are of all accounts.
  */
 
-export const mostReplays = 100
+export const maxReplays = 100
 
-const letter = {
+const summaryMembers = {
   id: z.string().describe('Partition and offset in the topic of dead letters.'),
   object: z.literal('dead_letter'),
   lane: orNull(count).describe('Partition of the topic of records that it came from; null where the letter itself cannot be read.'),
@@ -23,10 +23,10 @@ const letter = {
   time_failed: instantText,
 }
 
-const summary = z.object(letter)
+const summary = z.object(summaryMembers)
 
-const whole = z.object({
-  ...letter,
+const detail = z.object({
+  ...summaryMembers,
   topic: z.string(),
   time_appended: orNull(instantText).describe('When its message was appended to the lane.'),
   key: z.string(),
@@ -46,15 +46,15 @@ const replay = z.object({
 })
 
 export type DeadLetterSummary = z.output<typeof summary>
-export type DeadLetterWhole = z.output<typeof whole>
+export type DeadLetterDetail = z.output<typeof detail>
 export type DeadLetterReplay = z.output<typeof replay>
 
-const base = { tag: 'Operator', access: 'all', operator: true, status: 200 } as const
+const operatorDefaults = { tag: 'Operator', access: 'all', operator: true, status: 200 } as const
 
 const cursor = /^\d{1,12}(\.\d{1,12})*$/
 
 export const deadLetterList = defineOperation({
-  ...base,
+  ...operatorDefaults,
   id: 'dead_letter_list',
   summary: 'List what was put aside',
   description: 'Newest first. A page may hold fewer than limit while has_more is true: go on with next.',
@@ -69,20 +69,20 @@ export const deadLetterList = defineOperation({
 })
 
 export const deadLetterRetrieve = defineOperation({
-  ...base,
+  ...operatorDefaults,
   id: 'dead_letter_retrieve',
   summary: 'Retrieve what was put aside',
   description: 'Everything that is known of it, with its bytes.',
   routes: sameRoute('GET', '/operator/dead-letters/{id}'),
-  answer: { name: 'DeadLetter', shape: whole },
+  answer: { name: 'DeadLetter', shape: detail },
 })
 
 export const deadLetterReplay = defineOperation({
-  ...base,
+  ...operatorDefaults,
   id: 'dead_letter_replay',
   summary: 'Replay what was put aside',
   description: 'Puts the bytes back into their lane, in the standing that they had there. Repeats change nothing.',
   routes: sameRoute('POST', '/operator/dead-letters/replay'),
-  body: fields({ ids: listOf(text(), { min: 1, max: mostReplays }) }),
+  body: fields({ ids: listOf(text(), { min: 1, max: maxReplays }) }),
   answer: { name: 'DeadLetterReplays', shape: z.object({ object: z.literal('list'), data: z.array(replay) }) },
 })

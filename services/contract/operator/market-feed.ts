@@ -28,7 +28,7 @@ const feed = z.object({
   error: orNull(z.string()),
 })
 
-const fetched = z.object({
+const fetchResult = z.object({
   id: idText('mrs'),
   object: z.literal('market_feed_fetch'),
   feed: orNull(z.string()),
@@ -40,14 +40,14 @@ const fetched = z.object({
 })
 
 export type MarketFeedWire = z.output<typeof feed>
-export type MarketFeedFetchWire = z.output<typeof fetched>
+export type MarketFeedFetchWire = z.output<typeof fetchResult>
 
-const base = { tag: 'Operator', access: 'all', operator: true, status: 200 } as const
+const operatorDefaults = { tag: 'Operator', access: 'all', operator: true, status: 200 } as const
 
-export const longestFetchMs = 31 * 86_400_000
+export const maxFetchMs = 31 * 86_400_000
 
 export const marketFeedList = defineOperation({
-  ...base,
+  ...operatorDefaults,
   id: 'market_feed_list',
   summary: 'List shared market sources and how fetching goes',
   description: 'All of them, by area and currency.',
@@ -56,7 +56,7 @@ export const marketFeedList = defineOperation({
 })
 
 export const marketFeedFetch = defineOperation({
-  ...base,
+  ...operatorDefaults,
   id: 'market_feed_fetch',
   summary: 'Fetch the prices of a shared market source now',
   description: 'What is due, or a span of at most 31 days, however old.',
@@ -68,10 +68,10 @@ export const marketFeedFetch = defineOperation({
     }
     if (start_time === undefined || end_time === undefined) return
     if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
-    if (end_time.at - start_time.at > longestFetchMs) {
+    if (end_time.at - start_time.at > maxFetchMs) {
       refuseField(context, 'interval_too_long', 'must be at most 31 days after start_time', ['end_time'])
     }
   }),
   bodyOptional: true,
-  answer: { name: 'MarketFeedFetch', shape: fetched },
+  answer: { name: 'MarketFeedFetch', shape: fetchResult },
 })

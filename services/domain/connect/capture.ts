@@ -7,19 +7,19 @@ import {
   type ConnectState,
   type ContractTerm,
   type CostPeriod,
+  enclosingRegion,
   followsMarket,
   mayFollowMarket,
   type Structure,
   type Surcharge,
   structuresOf,
-  wholeRegion,
 } from './session.ts'
 
 /** What came of a login at a provider: `again` for one that may be tried once more, `another` where the person wants another provider. */
 export type LoginOutcome = 'connected' | 'pending' | 'skipped' | 'again' | 'another'
 
 /** What is captured on each page, read and looked up. A `null` is a page that was skipped. */
-export type Captured =
+export type PageSubmission =
   | {
       readonly page: 'address'
       readonly address: ConnectAddress
@@ -44,69 +44,69 @@ export type Captured =
  * Write down what was captured. Prices that are captured anew take the place of a library's, a provider's or a stored tariff.
  * Refuses `option_not_supported` and `market_region_invalid`.
  */
-export const take = (config: ConnectConfig, state: ConnectState, captured: Captured): Result<ConnectState> => {
-  const captures = (more: Partial<ConnectState>): Result<ConnectState> => accepted({ ...state, source: 'captured', ...more })
-  switch (captured.page) {
+export const applySubmission = (config: ConnectConfig, state: ConnectState, submission: PageSubmission): Result<ConnectState> => {
+  const withPrices = (more: Partial<ConnectState>): Result<ConnectState> => accepted({ ...state, source: 'captured', ...more })
+  switch (submission.page) {
     case 'address': {
-      const { page: _, ...place } = captured
+      const { page: _, ...place } = submission
       const region = state.region !== null && place.regions.includes(state.region) ? state.region : null
       return accepted({ ...state, ...place, region, isPlaced: true })
     }
     case 'provider':
     case 'provider_name':
-      return accepted({ ...state, provider: captured.provider, source: null, libraryTariffId: null })
+      return accepted({ ...state, provider: submission.provider, source: null, libraryTariffId: null })
     case 'library':
-      return accepted({ ...state, source: 'library', libraryTariffId: captured.tariffId, name: captured.name })
+      return accepted({ ...state, source: 'library', libraryTariffId: submission.tariffId, name: submission.name })
     case 'structure':
-      return structuresOf(config, state).includes(captured.structure)
-        ? accepted({ ...state, source: null, structure: captured.structure })
-        : notOffered(captured.structure)
+      return structuresOf(config, state).includes(submission.structure)
+        ? accepted({ ...state, source: null, structure: submission.structure })
+        : structureNotOffered(submission.structure)
     case 'fixed':
-      return captures({ structure: 'FIXED', cost: captured.cost })
+      return withPrices({ structure: 'FIXED', cost: submission.cost })
     case 'time_of_day':
-      return captures({ structure: 'TIME_OF_DAY', hours: captured.hours })
+      return withPrices({ structure: 'TIME_OF_DAY', hours: submission.hours })
     case 'advanced':
-      if (captured.advanced.marketRates && !mayFollowMarket(config, state)) return notOffered('MARKET')
-      return captures({ structure: 'ADVANCED', advanced: captured.advanced, term: captured.term })
+      if (submission.advanced.marketRates && !mayFollowMarket(config, state)) return structureNotOffered('MARKET')
+      return withPrices({ structure: 'ADVANCED', advanced: submission.advanced, term: submission.term })
     case 'region':
-      return takeRegion(config, state, captured.region)
+      return applyRegion(config, state, submission.region)
     case 'surcharge':
-      return takeSurcharge(config, state, captured)
+      return applySurcharge(config, state, submission)
     case 'name':
-      return accepted({ ...state, name: captured.name ?? state.name })
+      return accepted({ ...state, name: submission.name ?? state.name })
     case 'term':
-      return accepted({ ...state, term: captured.term ?? state.term })
+      return accepted({ ...state, term: submission.term ?? state.term })
     case 'login':
-      return accepted({ ...state, source: captured.outcome === 'connected' ? 'direct' : null })
+      return accepted({ ...state, source: submission.outcome === 'connected' ? 'direct' : null })
   }
 }
 
-const notOffered = (structure: Structure) =>
+const structureNotOffered = (structure: Structure) =>
   refused('option_not_supported', `${structure} is not offered here; choose another structure`, 'data.options[0]')
 
-const wrongRegion = ({ regions }: ConnectState) =>
+const regionNotOffered = ({ regions }: ConnectState) =>
   refused('market_region_invalid', `Choose one of the regions ${regions.join(', ')}`, 'data.region')
 
 /** Whoever chooses a region wants market prices, whatever a page in another tab has chosen since. */
-const takeRegion = (config: ConnectConfig, state: ConnectState, region: string | null): Result<ConnectState> => {
-  if (!mayFollowMarket(config, state)) return notOffered('MARKET')
-  if (region !== null && !state.regions.includes(region)) return wrongRegion(state)
+const applyRegion = (config: ConnectConfig, state: ConnectState, region: string | null): Result<ConnectState> => {
+  if (!mayFollowMarket(config, state)) return structureNotOffered('MARKET')
+  if (region !== null && !state.regions.includes(region)) return regionNotOffered(state)
   return accepted({ ...state, region, structure: followsMarket(state) ? state.structure : 'MARKET' })
 }
 
 /** A surcharge belongs to market prices; where others were captured and its page was never shown there is nothing to add to. */
-const takeSurcharge = (
+const applySurcharge = (
   config: ConnectConfig,
   state: ConnectState,
-  captured: Extract<Captured, { page: 'surcharge' }>,
+  submission: Extract<PageSubmission, { page: 'surcharge' }>,
 ): Result<ConnectState> => {
   if (state.structure !== 'MARKET' && !state.trail.includes('surcharge')) return accepted(state)
-  if (!mayFollowMarket(config, state)) return notOffered('MARKET')
-  const isAsked = !state.hasMarketSource && state.regions.length > 1
+  if (!mayFollowMarket(config, state)) return structureNotOffered('MARKET')
+  const isRegionRequired = !state.hasMarketSource && state.regions.length > 1
   // A program that posts no region means the whole of a country, where there is one. A page that shows the choice posts null until a person
   // has chosen: nothing is chosen for that person. Source: docs/rules/connect.md #market-regions.
-  const untold = captured.region === undefined ? wholeRegion(state.regions) : null
-  const region = isAsked ? (captured.region ?? state.region ?? untold) : state.region
-  if (isAsked && (region === null || !state.regions.includes(region))) return wrongRegion(state)
-  return accepted({ ...state, source: 'captured', structure: 'MARKET', region, surcharge: captured.surcharge })
+  const defaultRegion = submission.region === undefined ? enclosingRegion(state.regions) : null
+  const region = isRegionRequired ? (submission.region ?? state.region ?? defaultRegion) : state.region
+  if (isRegionRequired && (region === null || !state.regions.includes(region))) return regionNotOffered(state)
+  return accepted({ ...state, source: 'captured', structure: 'MARKET', region, surcharge: submission.surcharge })
 }

@@ -1,10 +1,10 @@
 import { accepted, type Result, refused } from '../refusal.ts'
-import { advance, type Input, type Move } from './advance.ts'
-import type { Action, Page } from './page.ts'
+import { advance, type SessionInput, type Transition } from './advance.ts'
+import type { ConnectAction, ConnectPageName } from './page.ts'
 import type { ConnectConfig, ConnectState } from './session.ts'
 
 /** The refusal of a change in a session that is complete. */
-export const sessionComplete = refused(
+export const refusedComplete = refused(
   'action_invalid',
   'This session is complete, and its link can only be read: ask for a new link to change the tariff.',
 )
@@ -13,21 +13,21 @@ export const sessionComplete = refused(
 export const isReadOnly = ({ config, completedAt }: { readonly config: ConnectConfig; readonly completedAt: number | null }): boolean =>
   completedAt !== null && !(config.editsWhenComplete ?? config.edit)
 
-const capturedBy = (state: ConnectState): string => JSON.stringify({ ...state, page: null, trail: [] })
+const capturedText = (state: ConnectState): string => JSON.stringify({ ...state, page: null, trail: [] })
 
 /** Disconnecting leaves a session at its end without a source of prices. */
-const isRepeatedDisconnect = (action: Action, { page, source }: ConnectState): boolean =>
+const isRepeatedDisconnect = (action: ConnectAction, { page, source }: ConnectState): boolean =>
   action === 'DISCONNECT' && page === 'end' && source === null
 
-const stay = (state: ConnectState): Result<Move> => accepted({ state, effect: null })
-const leave = (state: ConnectState): Result<Move> => accepted({ state, effect: 'leave' })
+const keepPage = (state: ConnectState): Result<Transition> => accepted({ state, effect: null })
+const endVisit = (state: ConnectState): Result<Transition> => accepted({ state, effect: 'leave' })
 
 /** Programs that post all pages in a fixed order post those of name and term after the summary, which completes: they are this late at most. */
-const lateMs = 600_000
+const lateSubmissionMs = 600_000
 
 /** Tell whether a page of the fixed order was skipped, and its program is still under way. */
-const isSkipped = (page: Page, { name, term }: ConnectState, sinceMs: number): boolean =>
-  sinceMs < lateMs && ((page === 'name' && name === null) || (page === 'term' && term === null))
+const isLateSubmission = (page: ConnectPageName, { name, term }: ConnectState, elapsedMs: number): boolean =>
+  elapsedMs < lateSubmissionMs && ((page === 'name' && name === null) || (page === 'term' && term === null))
 
 /**
  * Answer an input of a completed session whose token may only read, `sinceMs` after it was completed. The page stays as it is. A repeated
@@ -35,18 +35,25 @@ const isSkipped = (page: Page, { name, term }: ConnectState, sinceMs: number): b
  * never given. BACK, CLOSE and a repeated SAVE end the visit; a wrong tariff can still be reported. Everything else is refused with
  * `action_invalid`. Source: docs/rules/connect.md #completed-sessions.
  */
-export const advanceCompleted = (config: ConnectConfig, state: ConnectState, input: Input, sinceMs: number): Result<Move> => {
+export const advanceCompleted = (
+  config: ConnectConfig,
+  state: ConnectState,
+  input: SessionInput,
+  elapsedMs: number,
+): Result<Transition> => {
   switch (input.kind) {
     case 'start':
       return advance(config, state, input)
     case 'submit': {
-      const { page } = input.captured
-      const again = advance(config, state, input)
-      if (page === 'name' || page === 'term') return isSkipped(page, state, sinceMs) ? again : stay(state)
-      return again.ok && capturedBy(again.value.state) === capturedBy(state) ? stay(state) : sessionComplete
+      const { page } = input.submission
+      const repeated = advance(config, state, input)
+      if (page === 'name' || page === 'term') return isLateSubmission(page, state, elapsedMs) ? repeated : keepPage(state)
+      return repeated.ok && capturedText(repeated.value.state) === capturedText(state) ? keepPage(state) : refusedComplete
     }
     case 'action':
       if (input.action === 'WRONG_TARIFF_REPORT') return advance(config, state, input)
-      return ['BACK', 'CLOSE', 'SAVE'].includes(input.action) || isRepeatedDisconnect(input.action, state) ? leave(state) : sessionComplete
+      return ['BACK', 'CLOSE', 'SAVE'].includes(input.action) || isRepeatedDisconnect(input.action, state)
+        ? endVisit(state)
+        : refusedComplete
   }
 }

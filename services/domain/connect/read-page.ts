@@ -17,18 +17,18 @@ export type PageData = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is PageData => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const wrongShape = (field: string, wanted: string) => refused('data_json_invalid', `${field} must be ${wanted}`, `data.${field}`)
+const refuseShape = (field: string, wanted: string) => refused('data_json_invalid', `${field} must be ${wanted}`, `data.${field}`)
 
 /** The member of an object, read as an object; absent and null are empty. */
 const objectAt = (data: PageData, name: string): Result<PageData> => {
   const value = data[name] ?? {}
-  return isObject(value) ? accepted(value) : wrongShape(name, 'an object')
+  return isObject(value) ? accepted(value) : refuseShape(name, 'an object')
 }
 
 const addressParts = ['address_line1', 'address_line2', 'city', 'state', 'post_code', 'country_code'] as const
-const longest = 255
+const maxTextLength = 255
 
-const missing = {
+const missingPartRefusals = {
   address_line1: ['address_line1_missing', 'Give the street and number'],
   city: ['city_missing', 'Give the city'],
   post_code: ['post_code_missing', 'Give the post code'],
@@ -39,33 +39,33 @@ const missing = {
  * Read an address over what is known of it: parts that are not sent stay, blank ones count as missing. The country is told in any case.
  * Refuses the first part that is missing, `country_code_invalid` for what is no two letters, `data_json_invalid`.
  */
-export const readAddress = (data: PageData, known: ConnectAddress): Result<ConnectAddress> => {
+export const readAddress = (data: PageData, knownAddress: ConnectAddress): Result<ConnectAddress> => {
   const sent = objectAt(data, 'postal_address')
   if (!sent.ok) return sent
   const merged: Record<string, string> = {}
   for (const part of addressParts) {
-    const value = sent.value[part] ?? (part in sent.value ? '' : known[part]) ?? ''
-    if (typeof value !== 'string') return wrongShape(`postal_address.${part}`, 'a string')
-    if (value.length > longest) return wrongShape(`postal_address.${part}`, `a string of at most ${longest} characters`)
+    const value = sent.value[part] ?? (part in sent.value ? '' : knownAddress[part]) ?? ''
+    if (typeof value !== 'string') return refuseShape(`postal_address.${part}`, 'a string')
+    if (value.length > maxTextLength) return refuseShape(`postal_address.${part}`, `a string of at most ${maxTextLength} characters`)
     if (value.trim() !== '') merged[part] = value.trim()
   }
-  for (const part of Object.keys(missing) as (keyof typeof missing)[]) {
-    const [code, message] = missing[part]
+  for (const part of Object.keys(missingPartRefusals) as (keyof typeof missingPartRefusals)[]) {
+    const [code, message] = missingPartRefusals[part]
     if (merged[part] === undefined) return refused(code, message, `data.postal_address.${part}`)
   }
   const country = (merged['country_code'] ?? '').toUpperCase()
-  if (country === 'UK') return useGreatBritain
-  if (!/^[A-Z]{2}$/.test(country)) return countryInvalid
+  if (country === 'UK') return refuseUk
+  if (!/^[A-Z]{2}$/.test(country)) return refuseCountry
   return accepted({ ...merged, country_code: country })
 }
 
-const useGreatBritain = refused(
+const refuseUk = refused(
   'country_code_invalid',
   'The country must be GB for the United Kingdom, not UK',
   'data.postal_address.country_code',
 )
 
-export const countryInvalid = refused(
+export const refuseCountry = refused(
   'country_code_invalid',
   'The country must be a two-letter code of ISO 3166-1, such as DE',
   'data.postal_address.country_code',
@@ -76,7 +76,7 @@ export const readId = (data: PageData, name: 'provider' | 'tariff', code: Refusa
   const object = objectAt(data, name)
   if (!object.ok) return object
   const id = object.value['id'] ?? ''
-  if (typeof id !== 'string') return wrongShape(`${name}.id`, 'a string')
+  if (typeof id !== 'string') return refuseShape(`${name}.id`, 'a string')
   return id.trim() === '' ? refused(code, `Choose a ${name}`, `data.${name}.id`) : accepted(id.trim())
 }
 
@@ -85,15 +85,17 @@ export const readName = (data: PageData, name: 'provider' | 'tariff', code: Refu
   const object = objectAt(data, name)
   if (!object.ok) return object
   const given = object.value['name'] ?? ''
-  if (typeof given !== 'string') return wrongShape(`${name}.name`, 'a string')
+  if (typeof given !== 'string') return refuseShape(`${name}.name`, 'a string')
   if (given.trim() === '') return refused(code, `Give the name of the ${name}`, `data.${name}.name`)
-  return given.trim().length > longest ? wrongShape(`${name}.name`, `a string of at most ${longest} characters`) : accepted(given.trim())
+  return given.trim().length > maxTextLength
+    ? refuseShape(`${name}.name`, `a string of at most ${maxTextLength} characters`)
+    : accepted(given.trim())
 }
 
 /** Read the structure of a tariff: exactly one option. Refuses `option_invalid`. */
 export const readStructure = (data: PageData): Result<Structure> => {
   const options = data['options'] ?? []
-  if (!Array.isArray(options)) return wrongShape('options', 'a list')
+  if (!Array.isArray(options)) return refuseShape('options', 'a list')
   const known = structures.find(one => one === options[0])
   return options.length === 1 && known !== undefined
     ? accepted(known)
@@ -101,30 +103,30 @@ export const readStructure = (data: PageData): Result<Structure> => {
 }
 
 /** Pages that turn minor units into major ones send what their arithmetic leaves, such as 0.28350000000000003: it is rounded. */
-const priceRule = { scale: 9, min: -1_000_000_000_000_000n, max: 1_000_000_000_000_000n, round: true }
+const costRule = { scale: 9, min: -1_000_000_000_000_000n, max: 1_000_000_000_000_000n, round: true }
 
 /** Read a cost per kWh in major units, to nine decimals. Refuses zero, what is below it, and what is no price. */
 const readCostAt = (value: unknown, path: string): Result<string> => {
-  if (typeof value !== 'string') return wrongShape(path, 'a number')
-  const read = readDecimal(value.trim(), priceRule, path)
+  if (typeof value !== 'string') return refuseShape(path, 'a number')
+  const read = readDecimal(value.trim(), costRule, path)
   if (!read.ok) return refused('data_json_invalid', read.refusal.message, `data.${path}`)
   if (read.value === 0n) return refused('cost_value_zero', 'Give a price above zero', `data.${path}`)
   return read.value < 0n
     ? refused('cost_value_negative', 'Give a price above zero', `data.${path}`)
-    : accepted(formatDecimal(read.value, priceRule.scale))
+    : accepted(formatDecimal(read.value, costRule.scale))
 }
 
 export const readCost = (data: PageData): Result<string> => readCostAt(data['cost'], 'cost')
 
-const mostPeriods = 96
+const maxPeriods = 96
 
 /** Read the periods of a day with their prices. Refuses as the price and `readPeriods` do. */
 export const readHours = (data: PageData): Result<readonly CostPeriod[]> => {
   const hours = data['hours']
-  if (!Array.isArray(hours) || hours.length > mostPeriods) return wrongShape('hours', `a list of at most ${mostPeriods} periods`)
+  if (!Array.isArray(hours) || hours.length > maxPeriods) return refuseShape('hours', `a list of at most ${maxPeriods} periods`)
   const periods: CostPeriod[] = []
   for (const [index, period] of hours.entries()) {
-    if (!isObject(period)) return wrongShape(`hours[${index}]`, 'an object')
+    if (!isObject(period)) return refuseShape(`hours[${index}]`, 'an object')
     const cost = readCostAt(period['cost'], `hours[${index}].cost`)
     if (!cost.ok) return cost
     const text = (name: string): string => (typeof period[name] === 'string' ? period[name].trim() : '')
@@ -136,7 +138,7 @@ export const readHours = (data: PageData): Result<readonly CostPeriod[]> => {
 /** A market region, or null where the choice is left open. */
 export const readRegion = (data: PageData): Result<string | null> => {
   const region = data['region'] ?? null
-  if (region !== null && typeof region !== 'string') return wrongShape('region', 'a string')
+  if (region !== null && typeof region !== 'string') return refuseShape('region', 'a string')
   return accepted(region === '' ? null : region)
 }
 
@@ -147,14 +149,14 @@ export const readSurcharge = (data: PageData): Result<Surcharge> => {
   const object = objectAt(data, 'surcharge')
   if (!object.ok) return object
   const { fixed = '0', percentage = '0' } = object.value
-  const wrong = (message: string) => refused('surcharge_percentage_invalid', message, 'data.surcharge.percentage')
-  if (typeof percentage !== 'string') return wrong('The surcharge must be a number of percent')
+  const refusePercentage = (message: string) => refused('surcharge_percentage_invalid', message, 'data.surcharge.percentage')
+  if (typeof percentage !== 'string') return refusePercentage('The surcharge must be a number of percent')
   const percent = readDecimal(percentage.trim(), percentRule, 'percentage')
-  if (!percent.ok) return wrong('The surcharge must be from 0 to 500 percent')
-  if (typeof fixed !== 'string') return wrongShape('surcharge.fixed', 'a number')
-  const price = readDecimal(fixed.trim(), priceRule, 'surcharge.fixed')
+  if (!percent.ok) return refusePercentage('The surcharge must be from 0 to 500 percent')
+  if (typeof fixed !== 'string') return refuseShape('surcharge.fixed', 'a number')
+  const price = readDecimal(fixed.trim(), costRule, 'surcharge.fixed')
   if (!price.ok) return refused('data_json_invalid', price.refusal.message, 'data.surcharge.fixed')
-  return accepted({ fixed: formatDecimal(price.value, priceRule.scale), percentage: formatDecimal(percent.value, percentRule.scale) })
+  return accepted({ fixed: formatDecimal(price.value, costRule.scale), percentage: formatDecimal(percent.value, percentRule.scale) })
 }
 
 const termTypes: readonly ContractTermType[] = ['UNTIL_TERMINATED', 'FIXED', '']
@@ -176,10 +178,10 @@ export const readTerm = (data: PageData): Result<ContractTerm> => {
   if (!end.ok) return end
   const given = data['contract_term_type'] ?? ''
   const type = termTypes.find(one => one === given)
-  if (type === undefined) return wrongShape('contract_term_type', 'UNTIL_TERMINATED or FIXED')
-  const last = type === 'UNTIL_TERMINATED' ? null : end.value
-  if (start.value !== null && last !== null && last <= start.value) {
+  if (type === undefined) return refuseShape('contract_term_type', 'UNTIL_TERMINATED or FIXED')
+  const contractEnd = type === 'UNTIL_TERMINATED' ? null : end.value
+  if (start.value !== null && contractEnd !== null && contractEnd <= start.value) {
     return refused('date_format_invalid', 'The contract must end after it starts', 'data.contract_end_date')
   }
-  return accepted({ start: start.value, end: last, type })
+  return accepted({ start: start.value, end: contractEnd, type })
 }

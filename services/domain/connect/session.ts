@@ -1,5 +1,5 @@
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
-import type { ConnectLayout, Page, SummaryName } from './page.ts'
+import type { ConnectApiVersion, ConnectPageName, SummaryName } from './page.ts'
 
 /** What is known of an address; blank parts are absent. */
 export type ConnectAddress = {
@@ -13,7 +13,7 @@ export type ConnectAddress = {
 
 /** How a session was asked for; it does not change. */
 export type ConnectConfig = {
-  readonly layout: ConnectLayout
+  readonly layout: ConnectApiVersion
   readonly summaryName: SummaryName
   readonly direction: TariffDirection
   readonly type: TariffType
@@ -57,14 +57,14 @@ export type AdvancedTariff = { readonly marketRates: boolean; readonly schedule:
  * What the summary is of: prices that were captured, a tariff of the provider's library, one that the provider gave,
  * or the one that the location had from the start. Null: nothing yet.
  */
-export type Source = 'captured' | 'library' | 'direct' | 'stored'
+export type TariffSource = 'captured' | 'library' | 'direct' | 'stored'
 
 /** All that a session knows. Plain data: it is kept as JSON. */
 export type ConnectState = {
   /** Null before the first start. */
-  readonly page: Page | null
+  readonly page: ConnectPageName | null
   /** The pages that BACK leads to, the nearest last; none is in it twice. */
-  readonly trail: readonly Page[]
+  readonly trail: readonly ConnectPageName[]
   readonly address: ConnectAddress
   /** Whether the address is complete and its place is known. */
   readonly isPlaced: boolean
@@ -74,7 +74,7 @@ export type ConnectState = {
   readonly hasMarketSource: boolean
   readonly currencyCode: string | null
   readonly provider: ChosenProvider | null
-  readonly source: Source | null
+  readonly source: TariffSource | null
   readonly libraryTariffId: string | null
   readonly structure: Structure | null
   readonly cost: string | null
@@ -88,7 +88,7 @@ export type ConnectState = {
 }
 
 /** A session that nobody has begun. */
-export const newState: ConnectState = {
+export const newConnectState: ConnectState = {
   page: null,
   trail: [],
   address: {},
@@ -110,10 +110,10 @@ export const newState: ConnectState = {
   isReported: false,
 }
 
-const required = ['address_line1', 'city', 'post_code', 'country_code'] as const
+const requiredParts = ['address_line1', 'city', 'post_code', 'country_code'] as const
 
 /** Tell whether an address has all that a location needs. */
-export const isComplete = (address: ConnectAddress): boolean => required.every(part => (address[part] ?? '') !== '')
+export const isCompleteAddress = (address: ConnectAddress): boolean => requiredParts.every(part => (address[part] ?? '') !== '')
 
 /** Tell whether a tariff of this session may follow the market: only prices of energy that is bought or sold, where a market is known. */
 export const mayFollowMarket = ({ type, direction }: ConnectConfig, state: ConnectState): boolean =>
@@ -124,13 +124,13 @@ export const structuresOf = (config: ConnectConfig, state: ConnectState): readon
   structures.filter(one => (one === 'MARKET' ? mayFollowMarket(config, state) : one !== 'ADVANCED' || config.capturesAdvanced))
 
 /** Tell whether it is open which market area a market tariff belongs to. */
-export const asksRegion = (state: ConnectState): boolean => !state.hasMarketSource && state.regions.length > 1 && state.region === null
+export const isRegionOpen = (state: ConnectState): boolean => !state.hasMarketSource && state.regions.length > 1 && state.region === null
 
 /**
  * Name the region that holds all others, as GB holds GB-A …: it is right whatever the address; null where there is none.
  * Source: docs/rules/connect.md #market-regions.
  */
-export const wholeRegion = ([first, ...others]: readonly string[]): string | null =>
+export const enclosingRegion = ([first, ...others]: readonly string[]): string | null =>
   first !== undefined && others.length > 0 && others.every(other => other.startsWith(`${first}-`)) ? first : null
 
 /** Tell whether the captured prices follow the market. */
@@ -140,7 +140,7 @@ export const followsMarket = ({ structure, advanced }: ConnectState): boolean =>
 /** Tell whether all is known that a tariff needs. */
 export const hasPrices = (state: ConnectState): boolean => {
   if (state.source === null || state.source !== 'captured') return state.source !== null
-  if (state.provider === null || (followsMarket(state) && asksRegion(state))) return false
+  if (state.provider === null || (followsMarket(state) && isRegionOpen(state))) return false
   switch (state.structure) {
     case 'FIXED':
       return state.cost !== null

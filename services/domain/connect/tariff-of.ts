@@ -35,7 +35,7 @@ export const scheduleOf = (state: ConnectState): readonly ScheduleEntryInput[] =
 }
 
 /** Judge captured prices as POST /tariffs does, over a contract, in steps. Refuses what `readTariffTermsInSteps` refuses. */
-export const termsOf = (
+export const tariffTermsOf = (
   kind: { readonly direction: TariffDirection; readonly type: TariffType },
   state: ConnectState,
   contract: { readonly start: number | null; readonly end: number | null },
@@ -57,7 +57,7 @@ export const termsOf = (
  * `others`: the location's tariffs of this kind that are not voided.
  * Source: docs/rules/connect.md #start-of-the-tariff.
  */
-export const startOf = (
+export const tariffStartOf = (
   given: number | null,
   others: readonly Pick<Tariff, 'contractStart' | 'closedAt'>[],
   zone: TimeZone,
@@ -66,8 +66,8 @@ export const startOf = (
   if (given !== null) return given
   const earlier = others.filter(({ contractStart }) => (contractStart ?? Number.NEGATIVE_INFINITY) <= at)
   if (earlier.length === 0) return null
-  const closings = earlier.map(({ closedAt }) => closedAt ?? Number.NEGATIVE_INFINITY).filter(closedAt => closedAt <= at)
-  return Math.max(startOfLocalDay(zone, at), ...closings)
+  const closedTimes = earlier.map(({ closedAt }) => closedAt ?? Number.NEGATIVE_INFINITY).filter(closedAt => closedAt <= at)
+  return Math.max(startOfLocalDay(zone, at), ...closedTimes)
 }
 
 /** What takes the place of what: an old tariff ends where the new one starts. `closes` now or in the past, `shortens` at a time to come. */
@@ -77,16 +77,16 @@ export type Replacement = { readonly id: string; readonly way: 'closes' | 'short
  * Tell what becomes of the living tariffs of a kind when a new one of [start, end) comes: those that share time with it end at its start.
  * Refuses a start that is open where something lives before it. Source: docs/rules/connect.md #start-of-the-tariff.
  */
-export const replacements = (
-  living: readonly Pick<Tariff, 'id' | 'contractStart' | 'contractEnd'>[],
+export const tariffsToReplace = (
+  activeTariffs: readonly Pick<Tariff, 'id' | 'contractStart' | 'contractEnd'>[],
   { start, end }: { readonly start: number | null; readonly end: number | null },
   at: number,
 ): Result<readonly Replacement[]> => {
   const [from, to] = [start ?? Number.NEGATIVE_INFINITY, end ?? Number.POSITIVE_INFINITY]
-  const sharing = living.filter(
+  const overlapping = activeTariffs.filter(
     one => (one.contractStart ?? Number.NEGATIVE_INFINITY) < to && from < (one.contractEnd ?? Number.POSITIVE_INFINITY),
   )
-  if (sharing.length > 0 && start === null) {
+  if (overlapping.length > 0 && start === null) {
     return refused(
       'tariff_overlap',
       'The location has a tariff of this kind already: give the start of the new contract',
@@ -94,7 +94,7 @@ export const replacements = (
     )
   }
   return accepted(
-    sharing.map(({ id, contractStart }) => {
+    overlapping.map(({ id, contractStart }) => {
       const isAhead = from > at && (contractStart ?? Number.NEGATIVE_INFINITY) < from
       return { id, way: isAhead ? 'shortens' : 'closes' }
     }),
@@ -109,34 +109,35 @@ export type Prefill = {
   readonly surcharge: Surcharge | null
 }
 
-const two = (value: number): string => String(value).padStart(2, '0')
-const clock = (second: number): string => `${two(Math.floor(second / 3600) % 24)}:${two(Math.floor(second / 60) % 60)}:${two(second % 60)}`
-const isEvery = (entry: ScheduleEntry | undefined): boolean =>
+const padTwo = (value: number): string => String(value).padStart(2, '0')
+const formatClock = (second: number): string =>
+  `${padTwo(Math.floor(second / 3600) % 24)}:${padTwo(Math.floor(second / 60) % 60)}:${padTwo(second % 60)}`
+const isEveryDay = (entry: ScheduleEntry | undefined): boolean =>
   entry !== undefined && entry.dates.length === 0 && `${entry.months}` === 'All' && entry.daysAndHours.length === 1
 
 /** Fill the pages with the prices of a tariff that is renewed; null where they would not hold them. */
 export const prefillOf = ({ schedule, marketRates }: Pick<Tariff, 'schedule' | 'marketRates'>): Prefill | null => {
   const [entry, ...others] = schedule
-  const [block] = entry?.daysAndHours ?? []
-  if (others.length > 0 || !isEvery(entry) || block === undefined || `${block.days}` !== 'All') return null
-  const bands = block.hours.map(({ rate, ...hours }) => ({ ...hours, rate: rate.length === 1 ? (rate[0] as Rate) : null }))
-  const [first] = bands
+  const [daysAndHours] = entry?.daysAndHours ?? []
+  if (others.length > 0 || !isEveryDay(entry) || daysAndHours === undefined || `${daysAndHours.days}` !== 'All') return null
+  const timeBands = daysAndHours.hours.map(({ rate, ...hours }) => ({ ...hours, rate: rate.length === 1 ? (rate[0] as Rate) : null }))
+  const [first] = timeBands
   if (first === undefined || first.rate === null) return null
   const none = { cost: null, hours: null, surcharge: null }
   if (marketRates) {
     const { surchargeFixed, surchargePercentage } = first.rate
     const surcharge = { fixed: formatDecimal(surchargeFixed, 9), percentage: formatDecimal(surchargePercentage, 7) }
-    return bands.length === 1 && surchargePercentage >= 0n ? { ...none, structure: 'MARKET', surcharge } : null
+    return timeBands.length === 1 && surchargePercentage >= 0n ? { ...none, structure: 'MARKET', surcharge } : null
   }
-  const isPlain = bands.every(
+  const isPlain = timeBands.every(
     ({ rate }) => rate !== null && rate.fixed > 0n && rate.surchargeFixed === 0n && rate.surchargePercentage === 0n,
   )
   if (!isPlain) return null
-  if (bands.length === 1) return { ...none, structure: 'FIXED', cost: formatDecimal(first.rate.fixed, 9) }
-  const hours = bands.map(({ validFrom, validTo, rate }) => ({
+  if (timeBands.length === 1) return { ...none, structure: 'FIXED', cost: formatDecimal(first.rate.fixed, 9) }
+  const hours = timeBands.map(({ validFrom, validTo, rate }) => ({
     cost: formatDecimal(rate?.fixed ?? 0n, 9),
-    valid_from: clock(validFrom),
-    valid_to: clock(validTo),
+    valid_from: formatClock(validFrom),
+    valid_to: formatClock(validTo),
   }))
   return { ...none, structure: 'TIME_OF_DAY', hours }
 }

@@ -14,7 +14,7 @@ export type ConfidenceMean = {
 }
 
 /** Begin a mean of nothing. The caller owns it. */
-export const startMean = (): ConfidenceMean => ({ energy: 0n, byEnergy: 0n, time: 0n, byTime: 0n, count: 0n, byCount: 0n })
+export const createMean = (): ConfidenceMean => ({ energy: 0n, byEnergy: 0n, time: 0n, byTime: 0n, count: 0n, byCount: 0n })
 
 /** Add a part, or `count` of them together, with their energy, their length (ms) and their confidence. */
 export const addToMean = (mean: ConfidenceMean, energy: Energy, lengthMs: number, confidence: bigint, count = 1n): void => {
@@ -28,7 +28,7 @@ export const addToMean = (mean: ConfidenceMean, energy: Energy, lengthMs: number
 }
 
 /** Give the mean divided by `unit`, half to even; `undefined` when nothing was added. */
-export const meanOf = (mean: ConfidenceMean, unit: bigint): number | undefined => {
+export const confidenceOfMean = (mean: ConfidenceMean, unit: bigint): number | undefined => {
   if (mean.count === 0n) return undefined
   if (mean.energy > 0n) return Number(divideHalfEven(mean.byEnergy, mean.energy * unit))
   if (mean.time > 0n) return Number(divideHalfEven(mean.byTime, mean.time * unit))

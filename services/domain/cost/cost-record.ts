@@ -2,12 +2,20 @@ import { dayMs } from '../civil-date.ts'
 import { costOf, divideHalfEven, type Energy, type Money } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
 import { confidenceOf } from '../tariff/evaluate.ts'
-import { atMarket, type PriceStretch, planDay, stretchIndex } from '../tariff/price-plan.ts'
-import { type DirectionPrices, eraIndex, type PriceEra, type PricingSnapshot } from '../tariff/snapshot.ts'
-import type { TierCounts, TierMove } from '../tariff/tier-count.ts'
-import { addToMean, meanOf, startMean } from './confidence.ts'
+import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
+import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
+import type { AccumulatorChange, AccumulatorCounts } from '../tariff/tier-count.ts'
+import { addToMean, confidenceOfMean, createMean } from './confidence.ts'
 import type { Interval } from './record-segments.ts'
-import { type CostPiece, movesOf, type Slicing, shareAt, sliceDay, startSlicing, type Weight } from './slice-record.ts'
+import {
+  type ConfidenceWeight,
+  type CostPiece,
+  changesOf,
+  cutDay,
+  energyShareAt,
+  type RecordCutting,
+  startCutting,
+} from './slice-record.ts'
 
 /** Part of a record whose energy actuals take or leave. */
 export type EnergyCut = Interval & { readonly energy: Energy }
@@ -28,90 +36,91 @@ export type RecordCost = {
   readonly tariffIds: readonly string[]
   readonly pieces: readonly CostPiece[]
   readonly cuts: readonly EnergyCut[]
-  readonly moves: readonly TierMove[]
+  readonly accumulatorChanges: readonly AccumulatorChange[]
 }
 
-const nothingCounted: TierCounts = new Map()
-const noMoves: readonly TierMove[] = []
+const noTierCounts: AccumulatorCounts = new Map()
+const noChanges: readonly AccumulatorChange[] = []
 const noIntervals: readonly Interval[] = []
 const noCuts: readonly EnergyCut[] = []
 
 /** Cut a record at the edges of what covers it; energies are cumulative shares from the start of the record. */
-const cutsOf = (record: MeterRecord, covered: readonly Interval[]): readonly EnergyCut[] => {
+const cutEnergy = (record: MeterRecord, covered: readonly Interval[]): readonly EnergyCut[] => {
   const cuts: EnergyCut[] = []
   let at = record.start
-  const leave = (end: number): void => {
-    if (at < end) cuts.push({ start: at, end, energy: shareAt(record, end) - shareAt(record, at) })
+  const addUncovered = (end: number): void => {
+    if (at < end) cuts.push({ start: at, end, energy: energyShareAt(record, end) - energyShareAt(record, at) })
   }
   for (const { start, end } of covered) {
-    leave(start)
+    addUncovered(start)
     cuts.push({ start, end, energy: 0n })
     at = end
   }
-  leave(record.end)
+  addUncovered(record.end)
   return cuts.length < 2 ? noCuts : cuts
 }
 
-const million = 1_000_000
+const fullConfidence = 1_000_000
 
 /** From 1e-4 to 1e-6. */
-const finer = 100
+const millionthsPerUnit = 100
 
 /** The mean of the confidences of pieces (1e-4), weighed by energy, times a factor, divided by `unit`, half to even. */
-const meanConfidence = (weights: Iterable<Weight>, factor: number, unit: bigint): number => {
-  const mean = startMean()
+const meanConfidence = (weights: Iterable<ConfidenceWeight>, factor: number, unit: bigint): number => {
+  const mean = createMean()
   for (const { confidence, energy, timeMs, count } of weights) {
     addToMean(mean, energy, timeMs, BigInt(factor * confidence), BigInt(count))
   }
-  return meanOf(mean, unit) ?? 0
+  return confidenceOfMean(mean, unit) ?? 0
 }
 
 /** The confidences of a record and of its price, from those of its pieces. */
-const confidencesOf = ({ confidence: ofRecord }: MeterRecord, { weight, weights }: Slicing) => {
-  const ofPieces = weights !== null ? [...weights.values()] : weight === null ? [] : [weight]
-  const isAlike = ofPieces.length === 1
-  const first = ofPieces[0]?.confidence ?? 0
+const confidencesOf = ({ confidence: recordConfidence }: MeterRecord, { weight, weights }: RecordCutting) => {
+  const pieceWeights = weights !== null ? [...weights.values()] : weight === null ? [] : [weight]
+  const isOneConfidence = pieceWeights.length === 1
+  const first = pieceWeights[0]?.confidence ?? 0
   return {
-    confidence: isAlike && ofRecord === million ? first : meanConfidence(ofPieces, ofRecord, 1_000_000n),
-    priceConfidence: isAlike ? first * finer : meanConfidence(ofPieces, finer, 1n),
+    confidence: isOneConfidence && recordConfidence === fullConfidence ? first : meanConfidence(pieceWeights, recordConfidence, 1_000_000n),
+    priceConfidence: isOneConfidence ? first * millionthsPerUnit : meanConfidence(pieceWeights, millionthsPerUnit, 1n),
   }
 }
 
 /** A record that lies within one stretch without tiers: the usual case, without a walk. */
-const costWhole = (prices: DirectionPrices, record: MeterRecord): RecordCost | undefined => {
+const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCost | undefined => {
   const { start, end, energy } = record
-  const era = prices.eras[eraIndex(prices.eras, start)] as PriceEra
+  const pricePeriod = prices.pricePeriods[pricePeriodIndex(prices.pricePeriods, start)] as PricePeriod
   const dayIndex = Math.floor(start / dayMs)
-  const day = planDay(era.plan, dayIndex)
-  const index = stretchIndex(day, start)
-  let stretchEnd = Math.min(day.starts[index + 1] ?? (dayIndex + 1) * dayMs, era.to)
-  const stretch = atMarket(era.plan, day.stretches[index] as PriceStretch, start, until => {
-    stretchEnd = Math.min(stretchEnd, until)
+  const day = getPlanDay(pricePeriod.plan, dayIndex)
+  const index = segmentIndex(day, start)
+  let segmentEnd = Math.min(day.starts[index + 1] ?? (dayIndex + 1) * dayMs, pricePeriod.end)
+  const segment = atMarketPrice(pricePeriod.plan, day.segments[index] as PriceSegment, start, until => {
+    segmentEnd = Math.min(segmentEnd, until)
   })
-  if (end > stretchEnd || stretch.commodity.length === 0) return undefined
-  const cost = costOf(energy, stretch.price)
-  const confidence = confidenceOf(era, stretch)
-  const { commodityId, nonCommodityId } = era
-  const piece: CostPiece = { start, end, energy, price: stretch.price, tier: 0n, cost, confidence, commodityId, nonCommodityId }
-  const whole = record.confidence === million ? confidence : Number(divideHalfEven(BigInt(record.confidence * confidence), 1_000_000n))
+  if (end > segmentEnd || segment.commodity.length === 0) return undefined
+  const cost = costOf(energy, segment.price)
+  const confidence = confidenceOf(pricePeriod, segment)
+  const { commodityId, nonCommodityId } = pricePeriod
+  const piece: CostPiece = { start, end, energy, price: segment.price, tier: 0n, cost, confidence, commodityId, nonCommodityId }
+  const confidenceOfRecord =
+    record.confidence === fullConfidence ? confidence : Number(divideHalfEven(BigInt(record.confidence * confidence), 1_000_000n))
   return {
     status: 'PRICED',
     energy,
     cost,
-    confidence: whole,
-    priceConfidence: confidence * finer,
-    tariffIds: era.tariffIds,
+    confidence: confidenceOfRecord,
+    priceConfidence: confidence * millionthsPerUnit,
+    tariffIds: pricePeriod.tariffIds,
     pieces: [piece],
     cuts: noCuts,
-    moves: noMoves,
+    accumulatorChanges: noChanges,
   }
 }
 
 /** What a record costs that is sliced to its end, with the pieces that were not taken yet. */
-const costOfSlices = (slicing: Slicing): RecordCost => {
-  const { record, covered, kept: energy, cost, pieces, firstEra, tariffIds: several, isUnpriced } = slicing
-  const tariffIds = several === null ? (firstEra?.tariffIds ?? []) : [...several]
-  const moves = movesOf(slicing)
+const costOfPieces = (cutting: RecordCutting): RecordCost => {
+  const { record, covered, countedEnergy: energy, cost, pieces, firstPeriod, tariffIds: allTariffIds, isUnpriced } = cutting
+  const tariffIds = allTariffIds === null ? (firstPeriod?.tariffIds ?? []) : [...allTariffIds]
+  const accumulatorChanges = changesOf(cutting)
   if (isUnpriced) {
     return {
       status: 'UNPRICED',
@@ -121,18 +130,18 @@ const costOfSlices = (slicing: Slicing): RecordCost => {
       priceConfidence: 0,
       tariffIds,
       pieces: [],
-      cuts: cutsOf(record, covered),
-      moves,
+      cuts: cutEnergy(record, covered),
+      accumulatorChanges,
     }
   }
-  const { confidence, priceConfidence } = confidencesOf(record, slicing)
-  return { status: 'PRICED', energy, cost, confidence, priceConfidence, tariffIds, pieces, cuts: noCuts, moves }
+  const { confidence, priceConfidence } = confidencesOf(record, cutting)
+  return { status: 'PRICED', energy, cost, confidence, priceConfidence, tariffIds, pieces, cuts: noCuts, accumulatorChanges }
 }
 
 /** Cost a record that depends on nothing else, if it lies within one price. */
-const tryWhole = (snapshot: PricingSnapshot, record: MeterRecord, covered: readonly Interval[]): RecordCost | undefined => {
+const tryCostAtOnePrice = (snapshot: PricingSnapshot, record: MeterRecord, covered: readonly Interval[]): RecordCost | undefined => {
   const prices = snapshot.directions[record.tariffDirection]
-  return prices.tiered.COMMODITY || prices.tiered.NON_COMMODITY || covered.length > 0 ? undefined : costWhole(prices, record)
+  return prices.isTiered.COMMODITY || prices.isTiered.NON_COMMODITY || covered.length > 0 ? undefined : costAtOnePrice(prices, record)
 }
 
 /**
@@ -146,14 +155,14 @@ const tryWhole = (snapshot: PricingSnapshot, record: MeterRecord, covered: reado
 export const costRecord = (
   snapshot: PricingSnapshot,
   record: MeterRecord,
-  counted: TierCounts = nothingCounted,
+  counted: AccumulatorCounts = noTierCounts,
   covered: readonly Interval[] = noIntervals,
 ): RecordCost => {
-  const whole = tryWhole(snapshot, record, covered)
-  if (whole !== undefined) return whole
-  const slicing = startSlicing(snapshot, record, counted, covered)
-  while (!sliceDay(slicing));
-  return costOfSlices(slicing)
+  const recordCost = tryCostAtOnePrice(snapshot, record, covered)
+  if (recordCost !== undefined) return recordCost
+  const cutting = startCutting(snapshot, record, counted, covered)
+  while (!cutDay(cutting));
+  return costOfPieces(cutting)
 }
 
 /**
@@ -164,20 +173,20 @@ export const costRecord = (
 export function* costByDay(
   snapshot: PricingSnapshot,
   record: MeterRecord,
-  counted: TierCounts = nothingCounted,
+  counted: AccumulatorCounts = noTierCounts,
   covered: readonly Interval[] = noIntervals,
 ): Generator<readonly CostPiece[], RecordCost, undefined> {
-  const whole = tryWhole(snapshot, record, covered)
-  if (whole !== undefined) {
-    yield whole.pieces
-    return { ...whole, pieces: [] }
+  const recordCost = tryCostAtOnePrice(snapshot, record, covered)
+  if (recordCost !== undefined) {
+    yield recordCost.pieces
+    return { ...recordCost, pieces: [] }
   }
-  const slicing = startSlicing(snapshot, record, counted, covered)
+  const cutting = startCutting(snapshot, record, counted, covered)
   for (let isDone = false; !isDone; ) {
-    isDone = sliceDay(slicing)
-    const { pieces } = slicing
-    slicing.pieces = []
+    isDone = cutDay(cutting)
+    const { pieces } = cutting
+    cutting.pieces = []
     yield pieces
   }
-  return costOfSlices(slicing)
+  return costOfPieces(cutting)
 }

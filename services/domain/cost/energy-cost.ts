@@ -1,6 +1,6 @@
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../civil-time.ts'
 import { cumulativeShare, type Energy, type Money } from '../quantity.ts'
-import { addToMean, type ConfidenceMean, meanOf, startMean } from './confidence.ts'
+import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence.ts'
 import type { Interval } from './record-segments.ts'
 
 /** What a stored piece contributes: confidence (1e-4) is that of its price, without the record's. */
@@ -34,7 +34,7 @@ export type EnergyCostElement = Interval & {
  * Sums over rows that lie in one bucket as a whole. `weighted…` are sums of energy, time (ms) and rows, each times the confidence of
  * the record and of its price, both in 1e-6. `records` and `time` are of all rows, priced or not; an unpriced row has no weight.
  */
-export type WholeRows = {
+export type BucketRows = {
   readonly bucket: number
   readonly records: number
   readonly energy: Energy
@@ -47,7 +47,7 @@ export type WholeRows = {
   readonly unpricedEnergy: Energy
 }
 
-type Bucket = Interval & {
+type BucketTotals = Interval & {
   records: number
   energy: Energy
   cost: Money
@@ -56,57 +56,57 @@ type Bucket = Interval & {
   unpricedEnergy: Energy
 }
 
-const emptyBucket = (start: number, end: number): Bucket => ({
+const createBucket = (start: number, end: number): BucketTotals => ({
   start,
   end,
   records: 0,
   energy: 0n,
   cost: 0n,
-  mean: startMean(),
+  mean: createMean(),
   unpricedRecords: 0,
   unpricedEnergy: 0n,
 })
 
 /** The index of the last bucket that begins at or before an instant; -1 before the first. */
-const bucketAt = (buckets: readonly Bucket[], at: number): number => {
+const bucketAt = (buckets: readonly BucketTotals[], at: number): number => {
   let low = 0
   let high = buckets.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((buckets[middle] as Bucket).start <= at) low = middle + 1
+    if ((buckets[middle] as BucketTotals).start <= at) low = middle + 1
     else high = middle
   }
   return low - 1
 }
 
-type Part = Interval & { readonly bucket: Bucket; readonly share: (amount: bigint) => bigint }
+type BucketShare = Interval & { readonly bucket: BucketTotals; readonly share: (amount: bigint) => bigint }
 
 /**
  * Cut an interval of a row at the edges of the buckets: each part takes its cumulative share of any amount.
  * What has no length lies whole in the bucket of its instant, or of the row's last instant if it ends a row that has length.
  */
-const partsOf = (buckets: readonly Bucket[], piece: Interval, row: Interval): Part[] => {
+const bucketSharesOf = (buckets: readonly BucketTotals[], piece: Interval, row: Interval): BucketShare[] => {
   if (piece.start === piece.end) {
     const at = piece.end === row.end && row.start < row.end ? piece.end - 1 : piece.end
     const bucket = buckets[bucketAt(buckets, at)]
     return bucket !== undefined && at < bucket.end ? [{ ...piece, bucket, share: amount => amount }] : []
   }
   const length = piece.end - piece.start
-  const parts: Part[] = []
+  const shares: BucketShare[] = []
   for (let index = Math.max(0, bucketAt(buckets, piece.start)); index < buckets.length; index += 1) {
-    const bucket = buckets[index] as Bucket
+    const bucket = buckets[index] as BucketTotals
     if (bucket.start >= piece.end) break
     const [start, end] = [Math.max(piece.start, bucket.start), Math.min(piece.end, bucket.end)]
     if (start >= end) continue
     const [from, to] = [start - piece.start, end - piece.start]
-    parts.push({ start, end, bucket, share: amount => cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length) })
+    shares.push({ start, end, bucket, share: amount => cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length) })
   }
-  return parts
+  return shares
 }
 
-const addPriced = (buckets: readonly Bucket[], row: CostRow): void => {
+const addPricedRow = (buckets: readonly BucketTotals[], row: CostRow): void => {
   for (const piece of row.pieces) {
-    for (const { bucket, start, end, share } of partsOf(buckets, piece, row)) {
+    for (const { bucket, start, end, share } of bucketSharesOf(buckets, piece, row)) {
       const energy = share(piece.energy)
       bucket.energy += energy
       bucket.cost += share(piece.cost)
@@ -115,10 +115,10 @@ const addPriced = (buckets: readonly Bucket[], row: CostRow): void => {
   }
 }
 
-const addUnpriced = (buckets: readonly Bucket[], row: CostRow): void => {
+const addUnpricedRow = (buckets: readonly BucketTotals[], row: CostRow): void => {
   const pieces = row.pieces.length === 0 ? [row] : row.pieces
   for (const piece of pieces) {
-    for (const { bucket, start, end, share } of partsOf(buckets, piece, row)) {
+    for (const { bucket, start, end, share } of bucketSharesOf(buckets, piece, row)) {
       const energy = share(piece.energy)
       bucket.unpricedEnergy += energy
       addToMean(bucket.mean, energy, end - start, 0n)
@@ -127,17 +127,20 @@ const addUnpriced = (buckets: readonly Bucket[], row: CostRow): void => {
 }
 
 /** Count a row in each bucket that it shares time with. */
-const countRow = (buckets: readonly Bucket[], row: CostRow): void => {
-  for (const { bucket } of partsOf(buckets, row, row)) {
+const countRow = (buckets: readonly BucketTotals[], row: CostRow): void => {
+  for (const { bucket } of bucketSharesOf(buckets, row, row)) {
     bucket.records += 1
     if (row.cost === null) bucket.unpricedRecords += 1
   }
 }
 
-const elementOf = ({ mean, ...bucket }: Bucket): EnergyCostElement => ({ ...bucket, confidence: meanOf(mean, 100_000_000n) ?? 10_000 })
+const elementOf = ({ mean, ...bucket }: BucketTotals): EnergyCostElement => ({
+  ...bucket,
+  confidence: confidenceOfMean(mean, 100_000_000n) ?? 10_000,
+})
 
-const addWhole = (buckets: readonly Bucket[], rows: WholeRows): void => {
-  const bucket = buckets[rows.bucket] as Bucket
+const addBucketRows = (buckets: readonly BucketTotals[], rows: BucketRows): void => {
+  const bucket = buckets[rows.bucket] as BucketTotals
   bucket.records += rows.records
   bucket.energy += rows.energy
   bucket.cost += rows.cost
@@ -152,7 +155,7 @@ const addWhole = (buckets: readonly Bucket[], rows: WholeRows): void => {
 }
 
 /** Run steps to their end without a pause. */
-const atOnce = <T>(steps: Generator<undefined, T>): T => {
+const runToEnd = <T>(steps: Generator<undefined, T>): T => {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
@@ -163,28 +166,31 @@ const atOnce = <T>(steps: Generator<undefined, T>): T => {
  * Give the elements between edges (ascending, at least two): every one present, empty ones with confidence 1. `whole` adds rows that were
  * summed up already because no edge cuts them. Source: docs/rules/costs.md #buckets, #confidence.
  */
-export const costBetween = (edges: readonly number[], rows: Iterable<CostRow>, whole: Iterable<WholeRows> = []): EnergyCostElement[] =>
-  atOnce(costBetweenInSteps(edges, rows, whole))
-
-/** Calculate the same as `costBetween`, with a pause after each row. */
-export function* costBetweenInSteps(
+export const costInBuckets = (
   edges: readonly number[],
   rows: Iterable<CostRow>,
-  whole: Iterable<WholeRows>,
+  bucketRows: Iterable<BucketRows> = [],
+): EnergyCostElement[] => runToEnd(costInBucketsByRow(edges, rows, bucketRows))
+
+/** Calculate the same as `costBetween`, with a pause after each row. */
+export function* costInBucketsByRow(
+  edges: readonly number[],
+  rows: Iterable<CostRow>,
+  bucketRows: Iterable<BucketRows>,
 ): Generator<undefined, EnergyCostElement[]> {
-  const buckets = edges.slice(1).map((end, index) => emptyBucket(edges[index] as number, end))
-  for (const sums of whole) addWhole(buckets, sums)
+  const buckets = edges.slice(1).map((end, index) => createBucket(edges[index] as number, end))
+  for (const sums of bucketRows) addBucketRows(buckets, sums)
   for (const row of rows) {
     countRow(buckets, row)
-    if (row.cost === null) addUnpriced(buckets, row)
-    else addPriced(buckets, row)
+    if (row.cost === null) addUnpricedRow(buckets, row)
+    else addPricedRow(buckets, row)
     yield undefined
   }
   return buckets.map(elementOf)
 }
 
 /** The span that is asked for, and in which parts of the location's calendar; `null` is one element for the whole. */
-export type CostSpan = Interval & { readonly timeZone: TimeZone; readonly aggregation: CalendarUnit | null }
+export type CostInterval = Interval & { readonly timeZone: TimeZone; readonly aggregation: CalendarUnit | null }
 
 /**
  * Give what stored rows cost in a span, in elements of the local calendar clipped to it: contiguous, in order, every one present.
@@ -192,8 +198,8 @@ export type CostSpan = Interval & { readonly timeZone: TimeZone; readonly aggreg
  * holds it. Rows may come in any order and reach beyond the span. Confidence is weighed by energy over the parts of pieces.
  * Source: docs/rules/costs.md #cumulative-shares, #confidence.
  */
-export const energyCost = ({ start, end, timeZone, aggregation }: CostSpan, rows: Iterable<CostRow>): EnergyCostElement[] =>
-  costBetween(aggregation === null ? [start, end] : calendarEdges(timeZone, start, end, aggregation), rows)
+export const energyCost = ({ start, end, timeZone, aggregation }: CostInterval, rows: Iterable<CostRow>): EnergyCostElement[] =>
+  costInBuckets(aggregation === null ? [start, end] : calendarEdges(timeZone, start, end, aggregation), rows)
 
 /**
  * Give what a session's rows cost as one element, from the first start to the last end; `undefined` without rows.
@@ -203,6 +209,6 @@ export const sessionCost = (rows: readonly CostRow[]): EnergyCostElement | undef
   if (rows.length === 0) return undefined
   const start = rows.reduce((first, row) => Math.min(first, row.start), Number.POSITIVE_INFINITY)
   const end = rows.reduce((last, row) => Math.max(last, row.end), Number.NEGATIVE_INFINITY)
-  const [element] = costBetween([start, end + 1], rows)
+  const [element] = costInBuckets([start, end + 1], rows)
   return element === undefined ? undefined : { ...element, end }
 }

@@ -1,6 +1,6 @@
 import { confidenceOf, countingStart } from '../tariff/evaluate.ts'
-import type { PriceStretch } from '../tariff/price-plan.ts'
-import type { PriceEra } from '../tariff/snapshot.ts'
+import type { PriceSegment } from '../tariff/price-plan.ts'
+import type { PricePeriod } from '../tariff/snapshot.ts'
 import type { Rate, TariffType } from '../tariff/tariff.ts'
 
 /** A half-open span of instants. */
@@ -10,26 +10,34 @@ export type Interval = { readonly start: number; readonly end: number }
 export type RecordSegment = {
   readonly start: number
   end: number
-  readonly era: PriceEra
-  readonly stretch: PriceStretch
+  readonly pricePeriod: PricePeriod
+  readonly priceSegment: PriceSegment
   readonly monthStart: number
 }
 
-const countsAlike = (a: RecordSegment, era: PriceEra, monthStart: number, type: TariffType): boolean =>
-  countingStart(a.era, type, a.monthStart) === countingStart(era, type, monthStart)
+const isSameAccumulator = (a: RecordSegment, pricePeriod: PricePeriod, monthStart: number, type: TariffType): boolean =>
+  countingStart(a.pricePeriod, type, a.monthStart) === countingStart(pricePeriod, type, monthStart)
 
 const isSameRate = (a: Rate, b: Rate | undefined): boolean =>
   a.fixed === b?.fixed && a.to === b.to && a.surchargeFixed === b.surchargeFixed && a.surchargePercentage === b.surchargePercentage
 
-const isSameRates = (a: readonly Rate[] | undefined, b: readonly Rate[] | undefined): boolean =>
+const areSameRates = (a: readonly Rate[] | undefined, b: readonly Rate[] | undefined): boolean =>
   a === b || (a?.length === b?.length && (a ?? []).every((rate, index) => isSameRate(rate, b?.[index])))
 
 /** Whether stretches on both sides of a new version of a tariff have the same rates. */
-const isSameAcrossVersions = ({ era: a, stretch: x }: RecordSegment, b: PriceEra, y: PriceStretch): boolean => {
-  if (x.market !== y.market || confidenceOf(a, x) !== confidenceOf(b, y)) return false
-  const [commodity, nonCommodity] = [a.plan.commodity?.bands[x.bands.band], a.plan.nonCommodity?.bands[x.bands.nonBand]]
+const isSameAcrossVersions = (
+  { pricePeriod: a, priceSegment: segmentA }: RecordSegment,
+  b: PricePeriod,
+  segmentB: PriceSegment,
+): boolean => {
+  if (segmentA.market !== segmentB.market || confidenceOf(a, segmentA) !== confidenceOf(b, segmentB)) return false
+  const [commodity, nonCommodity] = [
+    a.plan.commodity?.rateLists[segmentA.timeBands.commodity],
+    a.plan.nonCommodity?.rateLists[segmentA.timeBands.nonCommodity],
+  ]
   return (
-    isSameRates(commodity, b.plan.commodity?.bands[y.bands.band]) && isSameRates(nonCommodity, b.plan.nonCommodity?.bands[y.bands.nonBand])
+    areSameRates(commodity, b.plan.commodity?.rateLists[segmentB.timeBands.commodity]) &&
+    areSameRates(nonCommodity, b.plan.nonCommodity?.rateLists[segmentB.timeBands.nonCommodity])
   )
 }
 
@@ -37,15 +45,27 @@ const isSameAcrossVersions = ({ era: a, stretch: x }: RecordSegment, b: PriceEra
  * Tell whether a segment goes on in the next stretch. Neighbours must differ in more than a tier: an edge at which nothing else changes
  * must not be one, for a tier bound met close by would move to it.
  */
-export const goesOn = (segment: RecordSegment, era: PriceEra, stretch: PriceStretch, monthStart: number): boolean => {
-  const isSameEra = segment.era === era
-  if (!isSameEra && segment.era.since !== era.since) return false
-  if (!isSameEra || segment.monthStart !== monthStart) {
-    if (!countsAlike(segment, era, monthStart, 'COMMODITY') || !countsAlike(segment, era, monthStart, 'NON_COMMODITY')) return false
+export const continuesSegment = (
+  segment: RecordSegment,
+  pricePeriod: PricePeriod,
+  priceSegment: PriceSegment,
+  monthStart: number,
+): boolean => {
+  const isSamePeriod = segment.pricePeriod === pricePeriod
+  if (!isSamePeriod && segment.pricePeriod.unchangedSince !== pricePeriod.unchangedSince) return false
+  if (!isSamePeriod || segment.monthStart !== monthStart) {
+    if (
+      !isSameAccumulator(segment, pricePeriod, monthStart, 'COMMODITY') ||
+      !isSameAccumulator(segment, pricePeriod, monthStart, 'NON_COMMODITY')
+    )
+      return false
   }
-  if (!isSameEra) return isSameAcrossVersions(segment, era, stretch)
-  if (segment.stretch === stretch) return true
-  const [x, y] = [segment.stretch, stretch]
-  const isSameBand = x.bands.band === y.bands.band && x.bands.nonBand === y.bands.nonBand
-  return isSameBand && x.market === y.market && confidenceOf(era, x) === confidenceOf(era, y)
+  if (!isSamePeriod) return isSameAcrossVersions(segment, pricePeriod, priceSegment)
+  if (segment.priceSegment === priceSegment) return true
+  const [segmentA, segmentB] = [segment.priceSegment, priceSegment]
+  const isSameTimeBand =
+    segmentA.timeBands.commodity === segmentB.timeBands.commodity && segmentA.timeBands.nonCommodity === segmentB.timeBands.nonCommodity
+  return (
+    isSameTimeBand && segmentA.market === segmentB.market && confidenceOf(pricePeriod, segmentA) === confidenceOf(pricePeriod, segmentB)
+  )
 }

@@ -1,8 +1,8 @@
 import { weekdayOf } from '../civil-date.ts'
 import type { HourGrid } from './hour-grid.ts'
-import { medianOf, type Scale, scaleOf } from './statistics.ts'
+import { medianOf, type PriceScale, scaleOf } from './statistics.ts'
 
-export const hoursOfBlock = 24
+export const hoursPerBlock = 24
 export const horizonDays = 5
 
 /**
@@ -14,44 +14,45 @@ export const horizonDays = 5
  */
 export type Blocks = {
   readonly days: number
-  readonly z: Float64Array
+  readonly scaled: Float64Array
   readonly known: Uint8Array
-  readonly scale: Scale
+  readonly scale: PriceScale
   readonly prices: Float64Array
   readonly levels: Float64Array
-  readonly means: Float64Array
+  readonly dayMeans: Float64Array
   readonly shapes: Float64Array
   readonly sameDayShapes: Float64Array
 }
 
 /** A year to learn from, and the weeks before it that its oldest day looks back on. */
-const mostDays = 364 + 70
+const maxDays = 364 + 70
 const scaleDays = 364
 
-const stabilise = (prices: Float64Array, { centre, spread }: Scale): Float64Array => {
-  const z = new Float64Array(prices.length)
-  if (spread > 0) for (let hour = 0; hour < z.length; hour += 1) z[hour] = Math.asinh(((prices[hour] as number) - centre) / spread)
-  return z
+const stabilisePrices = (prices: Float64Array, { centre, spread }: PriceScale): Float64Array => {
+  const scaled = new Float64Array(prices.length)
+  if (spread > 0)
+    for (let hour = 0; hour < scaled.length; hour += 1) scaled[hour] = Math.asinh(((prices[hour] as number) - centre) / spread)
+  return scaled
 }
 
-const blockMeans = (z: Float64Array, days: number): Float64Array => {
-  const means = new Float64Array(days)
+const calculateDayMeans = (scaled: Float64Array, days: number): Float64Array => {
+  const dayMeans = new Float64Array(days)
   for (let block = 0; block < days; block += 1) {
     let sum = 0
-    for (let hour = 0; hour < hoursOfBlock; hour += 1) sum += z[block * hoursOfBlock + hour] as number
-    means[block] = sum / hoursOfBlock
+    for (let hour = 0; hour < hoursPerBlock; hour += 1) sum += scaled[block * hoursPerBlock + hour] as number
+    dayMeans[block] = sum / hoursPerBlock
   }
-  return means
+  return dayMeans
 }
 
-const weekLevels = (means: Float64Array): Float64Array => {
-  const levels = new Float64Array(means.length)
-  for (let block = 0; block < means.length; block += 1) {
+const calculateWeekLevels = (dayMeans: Float64Array): Float64Array => {
+  const levels = new Float64Array(dayMeans.length)
+  for (let block = 0; block < dayMeans.length; block += 1) {
     // The first week stands for the days in it, which have no week before them.
-    const end = Math.min(means.length - 1, Math.max(block, 6))
+    const end = Math.min(dayMeans.length - 1, Math.max(block, 6))
     let sum = 0
     const start = Math.max(0, end - 6)
-    for (let day = start; day <= end; day += 1) sum += means[day] as number
+    for (let day = start; day <= end; day += 1) sum += dayMeans[day] as number
     levels[block] = sum / (end - start + 1)
   }
   return levels
@@ -66,41 +67,44 @@ const shapeWeeks = 8
 const kindDays = 21
 const kindShare = 0.5
 
-const kindOf = (weekday: number): number => (weekday < 5 ? 0 : weekday)
+const dayKindOf = (weekday: number): number => (weekday < 5 ? 0 : weekday)
 
-const shapesOf = (z: Float64Array, levels: Float64Array, days: number, weekday: Weekday): Pick<Blocks, 'shapes' | 'sameDayShapes'> => {
-  const shapes = new Float64Array((days + horizonDays) * hoursOfBlock)
+const shapesOf = (scaled: Float64Array, levels: Float64Array, days: number, weekday: Weekday): Pick<Blocks, 'shapes' | 'sameDayShapes'> => {
+  const shapes = new Float64Array((days + horizonDays) * hoursPerBlock)
   const sameDayShapes = new Float64Array(shapes.length)
   const buffer = new Float64Array(64)
-  const above = (block: number, hour: number): number => (z[block * hoursOfBlock + hour] as number) - (levels[block] as number)
+  const deviationFromLevel = (block: number, hour: number): number =>
+    (scaled[block * hoursPerBlock + hour] as number) - (levels[block] as number)
   for (let block = 7; block < days + horizonDays; block += 1) {
-    for (let hour = 0; hour < hoursOfBlock; hour += 1) {
+    for (let hour = 0; hour < hoursPerBlock; hour += 1) {
       let count = 0
-      for (let past = block - 7; past >= 0 && count < shapeWeeks; past -= 7) buffer[count++] = above(past, hour)
+      for (let pastBlock = block - 7; pastBlock >= 0 && count < shapeWeeks; pastBlock -= 7)
+        buffer[count++] = deviationFromLevel(pastBlock, hour)
       const sameDay = medianOf(buffer, count)
-      const kind = kindOf(weekday(block, hour))
-      let kinds = 0
-      for (let past = block - 7; past >= 0 && past > block - 7 - kindDays; past -= 1) {
-        if (kindOf(weekday(past, hour)) === kind) buffer[kinds++] = above(past, hour)
+      const dayKind = dayKindOf(weekday(block, hour))
+      let sameKindCount = 0
+      for (let pastBlock = block - 7; pastBlock >= 0 && pastBlock > block - 7 - kindDays; pastBlock -= 1) {
+        if (dayKindOf(weekday(pastBlock, hour)) === dayKind) buffer[sameKindCount++] = deviationFromLevel(pastBlock, hour)
       }
-      sameDayShapes[block * hoursOfBlock + hour] = sameDay
-      shapes[block * hoursOfBlock + hour] = kinds === 0 ? sameDay : sameDay + kindShare * (medianOf(buffer, kinds) - sameDay)
+      sameDayShapes[block * hoursPerBlock + hour] = sameDay
+      shapes[block * hoursPerBlock + hour] =
+        sameKindCount === 0 ? sameDay : sameDay + kindShare * (medianOf(buffer, sameKindCount) - sameDay)
     }
   }
   return { shapes, sameDayShapes }
 }
 
 /** Cut the hours before place `until` of a grid into blocks. The grid holds a week before it at least. */
-export const cutBlocks = (grid: HourGrid, until: number): Blocks => {
-  const days = Math.min(mostDays, Math.floor(until / hoursOfBlock))
-  const start = until - days * hoursOfBlock
-  const prices = grid.values.subarray(start, until)
-  const known = grid.known.subarray(start, until)
-  const scale = scaleOf(prices.subarray(Math.max(0, prices.length - scaleDays * hoursOfBlock)))
-  const z = stabilise(prices, scale)
-  const means = blockMeans(z, days)
-  const levels = weekLevels(means)
+export const cutBlocks = (grid: HourGrid, end: number): Blocks => {
+  const days = Math.min(maxDays, Math.floor(end / hoursPerBlock))
+  const start = end - days * hoursPerBlock
+  const prices = grid.values.subarray(start, end)
+  const known = grid.known.subarray(start, end)
+  const scale = scaleOf(prices.subarray(Math.max(0, prices.length - scaleDays * hoursPerBlock)))
+  const scaled = stabilisePrices(prices, scale)
+  const dayMeans = calculateDayMeans(scaled, days)
+  const levels = calculateWeekLevels(dayMeans)
   const firstHour = grid.firstHour + start
-  const weekday: Weekday = (block, hour) => weekdayOf(Math.floor((firstHour + block * hoursOfBlock + hour) / hoursOfBlock))
-  return { days, z, known, scale, prices, levels, means, ...shapesOf(z, levels, days, weekday) }
+  const weekday: Weekday = (block, hour) => weekdayOf(Math.floor((firstHour + block * hoursPerBlock + hour) / hoursPerBlock))
+  return { days, scaled, known, scale, prices, levels, dayMeans, ...shapesOf(scaled, levels, days, weekday) }
 }

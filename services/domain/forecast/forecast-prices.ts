@@ -1,6 +1,6 @@
 import { offsetAt, type TimeZone } from '../civil-time.ts'
-import { horizonDays, hoursOfBlock } from './blocks.ts'
-import { forecastHours, leastKnownHours } from './hour-forecast.ts'
+import { horizonDays, hoursPerBlock } from './blocks.ts'
+import { forecastHours, minKnownHours } from './hour-forecast.ts'
 import { hourGrid, hourMs, type PriceHistory } from './hour-grid.ts'
 import { slotShape } from './slot-shape.ts'
 
@@ -8,26 +8,26 @@ import { slotShape } from './slot-shape.ts'
 export type ForecastPrice = { readonly start: number; readonly end: number; readonly value: number; readonly confidence: number }
 
 /** What is forecast: the time from the end of known prices to `until` (exclusive, ms). */
-export type ForecastSpan = { readonly from: number; readonly until: number }
+export type ForecastInterval = { readonly start: number; readonly end: number }
 
 /** How far past a known price there are forecasts. Source: docs/rules/markets-and-forecasts.md #forecasts. */
-export const forecastMs = horizonDays * hoursOfBlock * hourMs
+export const maxForecastMs = horizonDays * hoursPerBlock * hourMs
 
 /** How far back prices are looked at: a year to learn from, weeks that describe its first day, and what a clock change takes. */
-export const lookBackMs = 436 * hoursOfBlock * hourMs
+export const historyMs = 436 * hoursPerBlock * hourMs
 
-const shortestSlotMs = 300_000
+const minSlotMs = 300_000
 
 /** The length in which the market publishes, where it divides the hour; else the hour. */
-const slotLength = ({ starts, ends }: PriceHistory, until: number): number => {
-  const last = starts.findLastIndex(start => start < until)
-  const length = last < 0 ? hourMs : (ends[last] as number) - (starts[last] as number)
-  return length >= shortestSlotMs && hourMs % length === 0 ? length : hourMs
+const slotMsOf = ({ starts, ends }: PriceHistory, end: number): number => {
+  const last = starts.findLastIndex(start => start < end)
+  const slotMs = last < 0 ? hourMs : (ends[last] as number) - (starts[last] as number)
+  return slotMs >= minSlotMs && hourMs % slotMs === 0 ? slotMs : hourMs
 }
 
 /** The step to which prices are rounded: five digits of a typical one, so that forecasts look like prices. */
 const roundingStep = (prices: Float64Array): number => {
-  const largest = prices.reduce((most, price) => Math.max(most, Math.abs(price)), 0)
+  const largest = prices.reduce((max, price) => Math.max(max, Math.abs(price)), 0)
   return largest === 0 ? 1 : 10 ** (Math.floor(Math.log10(largest)) - 4)
 }
 
@@ -38,28 +38,32 @@ const roundingStep = (prices: Float64Array): number => {
  * slices of some milliseconds. The same prices give the same forecast; a shorter span gives the beginning of a longer one's.
  * Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
-export function* forecastPrices(history: PriceHistory, zone: TimeZone, span: ForecastSpan): Generator<void, readonly ForecastPrice[]> {
-  const until = Math.min(span.until, span.from + forecastMs)
-  const grid = hourGrid(history, zone, span.from)
-  const known = grid === null ? 0 : grid.known.reduce((sum, isKnown) => sum + isKnown, 0)
-  if (grid === null || until <= span.from || known < leastKnownHours || grid.values.length < 7 * hoursOfBlock) return []
+export function* forecastPrices(
+  history: PriceHistory,
+  zone: TimeZone,
+  interval: ForecastInterval,
+): Generator<void, readonly ForecastPrice[]> {
+  const forecastEnd = Math.min(interval.end, interval.start + maxForecastMs)
+  const grid = hourGrid(history, zone, interval.start)
+  const knownHours = grid === null ? 0 : grid.known.reduce((sum, isKnown) => sum + isKnown, 0)
+  if (grid === null || forecastEnd <= interval.start || knownHours < minKnownHours || grid.values.length < 7 * hoursPerBlock) return []
   yield
   const firstHour = grid.firstHour + grid.values.length
   const hourOf = (at: number): number => Math.floor((at + offsetAt(zone, at)) / hourMs) - firstHour
-  const daysAhead = Math.min(horizonDays, Math.floor(hourOf(until - 1) / hoursOfBlock) + 1)
+  const daysAhead = Math.min(horizonDays, Math.floor(hourOf(forecastEnd - 1) / hoursPerBlock) + 1)
   const hours = yield* forecastHours(grid, grid.values.length, daysAhead)
-  const length = slotLength(history, span.from)
-  const within = slotShape(history, zone, span.from, length)
-  const step = roundingStep(grid.values.subarray(-7 * hoursOfBlock))
+  const slotMs = slotMsOf(history, interval.start)
+  const deviationInHour = slotShape(history, zone, interval.start, slotMs)
+  const step = roundingStep(grid.values.subarray(-7 * hoursPerBlock))
   const forecast: ForecastPrice[] = []
-  for (let start = span.from; start < until; ) {
+  for (let start = interval.start; start < forecastEnd; ) {
     const local = start + offsetAt(zone, start)
-    const end = Math.min(until, start + length - (local % length))
+    const end = Math.min(forecastEnd, start + slotMs - (local % slotMs))
     // What the clock brings beyond the last day is as that day.
     const hour = Math.max(0, hourOf(start))
-    const place = hour < hours.prices.length ? hour : hours.prices.length - hoursOfBlock + (hour % hoursOfBlock)
-    const value = (hours.prices[place] as number) + within(local)
-    forecast.push({ start, end, value: Math.round(value / step) * step, confidence: hours.confidences[place] as number })
+    const index = hour < hours.prices.length ? hour : hours.prices.length - hoursPerBlock + (hour % hoursPerBlock)
+    const value = (hours.prices[index] as number) + deviationInHour(local)
+    forecast.push({ start, end, value: Math.round(value / step) * step, confidence: hours.confidences[index] as number })
     start = end
   }
   return forecast

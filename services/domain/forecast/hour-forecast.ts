@@ -1,44 +1,44 @@
-import { cutBlocks, hoursOfBlock } from './blocks.ts'
+import { cutBlocks, hoursPerBlock } from './blocks.ts'
 import { confidencesOf } from './confidence.ts'
 import { errorFactors, hourlyErrors, type PastErrors } from './expected-error.ts'
-import { type DayGuess, guessDay, openPanel } from './experts.ts'
+import { createExpertPanel, type DayPrediction, predictDay } from './experts.ts'
 import type { HourGrid } from './hour-grid.ts'
-import type { Scale } from './statistics.ts'
+import type { PriceScale } from './statistics.ts'
 
 /** Prices of the wall-clock hours that follow, in the unit of the past ones, and how far each can be trusted (0 < c < 1). */
 export type HourForecast = { readonly prices: Float64Array; readonly confidences: Float64Array }
 
 /** Hours that must be known for a forecast: seven days, one of which may have lost an hour to the clock. */
-export const leastKnownHours = 167
+export const minKnownHours = 167
 /** How far a forecast may pass what the market has seen, on the stabilised scale. */
-const leeway = 0.25
+const maxOvershoot = 0.25
 
-const toPrice = ({ centre, spread }: Scale, z: number): number => centre + spread * Math.sinh(z)
+const toPrice = ({ centre, spread }: PriceScale, scaled: number): number => centre + spread * Math.sinh(scaled)
 
-const boundsOf = (z: Float64Array): readonly [number, number] => {
-  let [least, most] = [0, 0]
-  for (const value of z) {
-    least = Math.min(least, value)
-    most = Math.max(most, value)
+const rangeOf = (scaled: Float64Array): readonly [number, number] => {
+  let [lowest, highest] = [0, 0]
+  for (const value of scaled) {
+    lowest = Math.min(lowest, value)
+    highest = Math.max(highest, value)
   }
-  return [least - leeway, most + leeway]
+  return [lowest - maxOvershoot, highest + maxOvershoot]
 }
 
 /** What past forecasts said, and missed in price. */
-const pastErrors = (scale: Scale, z: Float64Array, { misses }: DayGuess): PastErrors => {
-  const [errors, said] = [new Float64Array(misses.length), new Float64Array(misses.length)]
-  for (const [place, miss] of misses.entries()) {
-    const age = Math.floor(place / hoursOfBlock)
-    const actual = z[z.length - (age + 1) * hoursOfBlock + (place % hoursOfBlock)] ?? Number.NaN
-    errors[place] = Math.abs(toPrice(scale, actual) - toPrice(scale, actual - miss))
-    said[place] = actual - miss
+const pastErrorsOf = (scale: PriceScale, scaled: Float64Array, { residuals }: DayPrediction): PastErrors => {
+  const [errors, predictions] = [new Float64Array(residuals.length), new Float64Array(residuals.length)]
+  for (const [index, residual] of residuals.entries()) {
+    const daysAgo = Math.floor(index / hoursPerBlock)
+    const actual = scaled[scaled.length - (daysAgo + 1) * hoursPerBlock + (index % hoursPerBlock)] ?? Number.NaN
+    errors[index] = Math.abs(toPrice(scale, actual) - toPrice(scale, actual - residual))
+    predictions[index] = actual - residual
   }
-  return { errors, said }
+  return { errors, predictions }
 }
 
 /** What a week's prices stray from their level, in price: it stands for an error until there are some. */
-const strayOf = (scale: Scale, z: Float64Array, level: number): number => {
-  const week = z.subarray(-7 * hoursOfBlock)
+const typicalDeviationOf = (scale: PriceScale, scaled: Float64Array, level: number): number => {
+  const week = scaled.subarray(-7 * hoursPerBlock)
   return (scale.spread * week.reduce((sum, value) => sum + Math.abs(value - level), 0)) / week.length
 }
 
@@ -50,35 +50,35 @@ const strayOf = (scale: Scale, z: Float64Array, level: number): number => {
  * shorter one; prices times a factor give forecasts times that factor, and the same confidence.
  * Source: Lago et al., LEAR (2021), https://doi.org/10.1016/j.apenergy.2021.116983.
  */
-export function* forecastHours(grid: HourGrid, until: number, daysAhead: number): Generator<void, HourForecast> {
-  const blocks = cutBlocks(grid, until)
+export function* forecastHours(grid: HourGrid, end: number, daysAhead: number): Generator<void, HourForecast> {
+  const blocks = cutBlocks(grid, end)
   yield
-  const { scale, z } = blocks
-  const panel = openPanel(blocks)
-  const count = daysAhead * hoursOfBlock
+  const { scale, scaled } = blocks
+  const experts = createExpertPanel(blocks)
+  const count = daysAhead * hoursPerBlock
   const [prices, hourly, factors] = [new Float64Array(count), new Float64Array(count), new Float64Array(count)]
-  const [least, most] = boundsOf(z)
-  const stray = strayOf(scale, z, blocks.levels.at(-1) ?? 0)
+  const [lowest, highest] = rangeOf(scaled)
+  const typicalDeviation = typicalDeviationOf(scale, scaled, blocks.levels.at(-1) ?? 0)
   let dayAhead: PastErrors | null = null
   for (let day = 0; day < daysAhead; day += 1) {
-    const guess = yield* guessDay(panel, day + 1)
-    const said = guess.said.map(value => Math.min(most, Math.max(least, value)))
+    const prediction = yield* predictDay(experts, day + 1)
+    const predictions = prediction.values.map(value => Math.min(highest, Math.max(lowest, value)))
     prices.set(
-      said.map(value => toPrice(scale, value)),
-      day * hoursOfBlock,
+      predictions.map(value => toPrice(scale, value)),
+      day * hoursPerBlock,
     )
     yield
-    const past = pastErrors(scale, z, guess)
+    const past = pastErrorsOf(scale, scaled, prediction)
     dayAhead ??= past
-    const errors = hourlyErrors(past, stray)
-    hourly.set(errors, day * hoursOfBlock)
-    factors.set(errorFactors(past, dayAhead, day + 1, errors, said), day * hoursOfBlock)
+    const errors = hourlyErrors(past, typicalDeviation)
+    hourly.set(errors, day * hoursPerBlock)
+    factors.set(errorFactors(past, dayAhead, day + 1, errors, predictions), day * hoursPerBlock)
   }
   return { prices, confidences: confidencesOf(blocks.prices, { hourly, factors }) }
 }
 
 /** Run a forecast through in one go. */
-export const runThrough = <T>(steps: Generator<void, T>): T => {
+export const runToEnd = <T>(steps: Generator<void, T>): T => {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value

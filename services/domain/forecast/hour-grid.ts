@@ -1,4 +1,4 @@
-import { offsetSegments, type TimeZone } from '../civil-time.ts'
+import { type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
 
 /** Prices over half-open intervals (ms) in the order of time, without overlap; gaps are allowed. Any unit. */
 export type PriceHistory = { readonly starts: readonly number[]; readonly ends: readonly number[]; readonly values: readonly number[] }
@@ -10,30 +10,30 @@ export type PriceHistory = { readonly starts: readonly number[]; readonly ends: 
 export type HourGrid = { readonly firstHour: number; readonly values: Float64Array; readonly known: Uint8Array }
 
 export const hourMs = 3_600_000
-const hoursOfWeek = 168
+const hoursPerWeek = 168
 
-type Sums = { readonly firstHour: number; readonly weighted: Float64Array; readonly spans: Float64Array }
+type HourSums = { readonly firstHour: number; readonly weightedPrices: Float64Array; readonly coveredMs: Float64Array }
 
-const addInterval = ({ firstHour, weighted, spans }: Sums, localStart: number, localEnd: number, value: number): void => {
+const addPrice = ({ firstHour, weightedPrices, coveredMs }: HourSums, localStart: number, localEnd: number, value: number): void => {
   for (let hour = Math.floor(localStart / hourMs); hour * hourMs < localEnd; hour += 1) {
-    const span = Math.min(localEnd, (hour + 1) * hourMs) - Math.max(localStart, hour * hourMs)
-    const place = hour - firstHour
-    if (place < 0 || place >= spans.length) continue
-    weighted[place] = (weighted[place] as number) + value * span
-    spans[place] = (spans[place] as number) + span
+    const durationMs = Math.min(localEnd, (hour + 1) * hourMs) - Math.max(localStart, hour * hourMs)
+    const index = hour - firstHour
+    if (index < 0 || index >= coveredMs.length) continue
+    weightedPrices[index] = (weightedPrices[index] as number) + value * durationMs
+    coveredMs[index] = (coveredMs[index] as number) + durationMs
   }
 }
 
-const fillGaps = ({ weighted, spans }: Sums): Pick<HourGrid, 'values' | 'known'> => {
-  const values = new Float64Array(spans.length)
-  const known = new Uint8Array(spans.length)
-  for (let hour = 0; hour < spans.length; hour += 1) {
-    const span = spans[hour] as number
-    if (span > 0) {
-      values[hour] = (weighted[hour] as number) / span
+const fillGaps = ({ weightedPrices, coveredMs }: HourSums): Pick<HourGrid, 'values' | 'known'> => {
+  const values = new Float64Array(coveredMs.length)
+  const known = new Uint8Array(coveredMs.length)
+  for (let hour = 0; hour < coveredMs.length; hour += 1) {
+    const durationMs = coveredMs[hour] as number
+    if (durationMs > 0) {
+      values[hour] = (weightedPrices[hour] as number) / durationMs
       known[hour] = 1
     } else {
-      const from = hour >= hoursOfWeek ? hour - hoursOfWeek : hour >= 24 ? hour - 24 : hour - 1
+      const from = hour >= hoursPerWeek ? hour - hoursPerWeek : hour >= 24 ? hour - 24 : hour - 1
       values[hour] = values[from] ?? 0
     }
   }
@@ -45,22 +45,22 @@ const fillGaps = ({ weighted, spans }: Sums): Pick<HourGrid, 'values' | 'known'>
  * hour that a clock change repeats has the mean of both, the one that it leaves out is filled. Hours that `until` cuts are left out.
  * Null where no whole hour is there.
  */
-export const hourGrid = (history: PriceHistory, zone: TimeZone, until: number): HourGrid | null => {
+export const hourGrid = (history: PriceHistory, zone: TimeZone, end: number): HourGrid | null => {
   const from = history.starts[0]
-  if (from === undefined || from >= until) return null
-  const segments = offsetSegments(zone, from, until)
-  const [first, last] = [segments[0], segments.at(-1)]
+  if (from === undefined || from >= end) return null
+  const offsetPeriods = utcOffsetPeriods(zone, from, end)
+  const [first, last] = [offsetPeriods[0], offsetPeriods.at(-1)]
   if (first === undefined || last === undefined) return null
   const firstHour = Math.floor((from + first.offset) / hourMs)
-  const count = Math.floor((until + last.offset) / hourMs) - firstHour
+  const count = Math.floor((end + last.offset) / hourMs) - firstHour
   if (count <= 0) return null
-  const sums: Sums = { firstHour, weighted: new Float64Array(count), spans: new Float64Array(count) }
+  const sums: HourSums = { firstHour, weightedPrices: new Float64Array(count), coveredMs: new Float64Array(count) }
   let index = 0
-  for (const { start, end, offset } of segments) {
+  for (const { start, end, offset } of offsetPeriods) {
     while (index < history.starts.length && (history.starts[index] as number) < end) {
-      const a = Math.max(start, history.starts[index] as number)
-      const b = Math.min(end, history.ends[index] as number)
-      if (a < b) addInterval(sums, a + offset, b + offset, history.values[index] as number)
+      const overlapStart = Math.max(start, history.starts[index] as number)
+      const overlapEnd = Math.min(end, history.ends[index] as number)
+      if (overlapStart < overlapEnd) addPrice(sums, overlapStart + offset, overlapEnd + offset, history.values[index] as number)
       if ((history.ends[index] as number) > end) break
       index += 1
     }

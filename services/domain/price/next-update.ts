@@ -1,7 +1,7 @@
 import { dayMs } from '../civil-date.ts'
 import { instantsAt, offsetAt, type TimeZone } from '../civil-time.ts'
 
-const evening = 23 * 3_600_000
+const eveningMs = 23 * 3_600_000
 
 /**
  * Give when prices are worth asking for again: at the next publication of their market source (null: none is known), at the latest when
@@ -9,7 +9,7 @@ const evening = 23 * 3_600_000
  */
 export const nextUpdate = (zone: TimeZone, at: number, publication: number | null): number => {
   const today = Math.floor((at + offsetAt(zone, at)) / dayMs)
-  const evenings = [today, today + 1, today + 2].flatMap(day => instantsAt(zone, day * dayMs + evening))
+  const evenings = [today, today + 1, today + 2].flatMap(day => instantsAt(zone, day * dayMs + eveningMs))
   const next = evenings.find(found => found > at) ?? at + dayMs
   return publication === null ? next : Math.min(next, publication)
 }

@@ -1,7 +1,7 @@
-import { atOnce } from '../at-once.ts'
+import { runToEnd } from '../at-once.ts'
 import { dayMs } from '../civil-date.ts'
 import type { Energy, Price } from '../quantity.ts'
-import { type CountedEnergy, evaluate, nothingCounted, type PricedSpan } from '../tariff/evaluate.ts'
+import { type CountedEnergy, evaluate, nothingCounted, type PricedInterval } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 
@@ -26,12 +26,12 @@ export type PriceBreakdown = {
 export type PriceAuditElement = PriceElement & { readonly breakdown: PriceBreakdown }
 
 /** A half-open span without a price, and what it lacks. */
-export type UnpricedSpan = { readonly start: number; readonly end: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
+export type UnpricedInterval = { readonly start: number; readonly end: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
 
 /** Elements in order; together with the unpriced spans they cover what was asked, without overlap. */
 export type PriceSeries<Element> = {
   readonly elements: readonly Element[]
-  readonly unpriced: readonly UnpricedSpan[]
+  readonly unpriced: readonly UnpricedInterval[]
   readonly marketSourceIds: readonly string[]
 }
 
@@ -43,40 +43,40 @@ export type PriceRequest = {
   readonly counted?: CountedEnergy
 }
 
-type Spanned = { readonly start: number; readonly end: number }
+type Interval = { readonly start: number; readonly end: number }
 
 /** Append to a list whose last member grows when it is equal and adjacent. */
-const appendMerged = <T extends Spanned>(list: T[], next: T, isEqual: (a: T, b: T) => boolean): void => {
+const appendMerged = <T extends Interval>(list: T[], addition: T, isEqual: (a: T, b: T) => boolean): void => {
   const last = list.at(-1)
-  if (last !== undefined && last.end === next.start && isEqual(last, next)) list[list.length - 1] = { ...last, end: next.end }
-  else list.push(next)
+  if (last !== undefined && last.end === addition.start && isEqual(last, addition)) list[list.length - 1] = { ...last, end: addition.end }
+  else list.push(addition)
 }
 
 /** Evaluate a UTC day at a time: prices are cut there anyway, so the spans are the same. */
-function* seriesOf<T extends PriceElement>(
+function* evaluateSeries<T extends PriceElement>(
   snapshot: PricingSnapshot,
   { direction, start, end, counted = nothingCounted }: PriceRequest,
-  elementOf: (span: PricedSpan, price: Price) => T,
+  elementOf: (interval: PricedInterval, price: Price) => T,
   isEqual: (a: T, b: T) => boolean,
 ): Generator<undefined, PriceSeries<T>> {
   const elements: T[] = []
-  const unpriced: UnpricedSpan[] = []
-  const sources = new Set<string>()
+  const unpriced: UnpricedInterval[] = []
+  const sourceIds = new Set<string>()
   for (let at = start; at < end; ) {
-    const until = Math.min(end, (Math.floor(at / dayMs) + 1) * dayMs)
-    for (const span of evaluate(snapshot, direction, at, until, counted)) {
-      if (span.price === null) {
-        const missing = span.missing ?? 'TARIFF'
-        appendMerged(unpriced, { start: span.start, end: span.end, missing }, (a, b) => a.missing === b.missing)
+    const dayEnd = Math.min(end, (Math.floor(at / dayMs) + 1) * dayMs)
+    for (const interval of evaluate(snapshot, direction, at, dayEnd, counted)) {
+      if (interval.price === null) {
+        const missing = interval.missing ?? 'TARIFF'
+        appendMerged(unpriced, { start: interval.start, end: interval.end, missing }, (a, b) => a.missing === b.missing)
         continue
       }
-      if (span.marketSourceId !== null) sources.add(span.marketSourceId)
-      appendMerged(elements, elementOf(span, span.price), isEqual)
+      if (interval.marketSourceId !== null) sourceIds.add(interval.marketSourceId)
+      appendMerged(elements, elementOf(interval, interval.price), isEqual)
     }
-    at = until
+    at = dayEnd
     yield undefined
   }
-  return { elements, unpriced, marketSourceIds: [...sources] }
+  return { elements, unpriced, marketSourceIds: [...sourceIds] }
 }
 
 const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b.price && a.confidence === b.confidence
@@ -86,13 +86,13 @@ const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b
  * may pause. Source: docs/rules/prices-and-audits.md #elements.
  */
 export const priceSeriesByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceElement>> =>
-  seriesOf(snapshot, request, ({ start, end, confidence }, price) => ({ start, end, price, confidence }), isSamePrice)
+  evaluateSeries(snapshot, request, ({ start, end, confidence }, price) => ({ start, end, price, confidence }), isSamePrice)
 
 /** Give the prices of a span, as `priceSeriesByDay` does, without a pause. */
 export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
-  atOnce(priceSeriesByDay(snapshot, request))
+  runToEnd(priceSeriesByDay(snapshot, request))
 
-const breakdownOf = ({ commodity, nonCommodity }: PricedSpan): PriceBreakdown => ({
+const breakdownOf = ({ commodity, nonCommodity }: PricedInterval): PriceBreakdown => ({
   commodity: {
     market: commodity?.market ?? 0n,
     fixed: commodity?.fixed ?? 0n,
@@ -104,15 +104,15 @@ const breakdownOf = ({ commodity, nonCommodity }: PricedSpan): PriceBreakdown =>
 })
 
 const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean => {
-  const [x, y] = [a.breakdown, b.breakdown]
+  const [breakdownA, breakdownB] = [a.breakdown, b.breakdown]
   return (
     isSamePrice(a, b) &&
-    x.commodity.market === y.commodity.market &&
-    x.commodity.fixed === y.commodity.fixed &&
-    x.commodity.percentage === y.commodity.percentage &&
-    x.commodity.tier === y.commodity.tier &&
-    x.nonCommodity.fixed === y.nonCommodity.fixed &&
-    x.nonCommodity.tier === y.nonCommodity.tier
+    breakdownA.commodity.market === breakdownB.commodity.market &&
+    breakdownA.commodity.fixed === breakdownB.commodity.fixed &&
+    breakdownA.commodity.percentage === breakdownB.commodity.percentage &&
+    breakdownA.commodity.tier === breakdownB.commodity.tier &&
+    breakdownA.nonCommodity.fixed === breakdownB.nonCommodity.fixed &&
+    breakdownA.nonCommodity.tier === breakdownB.nonCommodity.tier
   )
 }
 
@@ -121,13 +121,19 @@ const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean =>
  * may pause. Source: docs/rules/prices-and-audits.md #audit.
  */
 export const priceAuditByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceAuditElement>> =>
-  seriesOf(
+  evaluateSeries(
     snapshot,
     request,
-    (span, price) => ({ start: span.start, end: span.end, price, confidence: span.confidence, breakdown: breakdownOf(span) }),
+    (interval, price) => ({
+      start: interval.start,
+      end: interval.end,
+      price,
+      confidence: interval.confidence,
+      breakdown: breakdownOf(interval),
+    }),
     isSameBreakdown,
   )
 
 /** Give the prices of a span with their parts, as `priceAuditByDay` does, without a pause. */
 export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceAuditElement> =>
-  atOnce(priceAuditByDay(snapshot, request))
+  runToEnd(priceAuditByDay(snapshot, request))

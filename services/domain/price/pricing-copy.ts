@@ -1,19 +1,19 @@
 import { dayMs } from '../civil-date.ts'
 import type { TimeZone } from '../civil-time.ts'
 import type { PricePlan } from '../tariff/price-plan.ts'
-import type { DirectionPrices, PriceEra, PricingSnapshot } from '../tariff/snapshot.ts'
+import type { DirectionPrices, PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { MarketSeries, ScheduleEntry, TariffDirection } from '../tariff/tariff.ts'
-import { compileTerms, type Terms } from '../tariff/terms.ts'
+import { type CompiledSchedule, compileSchedule } from '../tariff/terms.ts'
 
 type PlanCopy = {
   readonly commodity: number | null
   readonly nonCommodity: number | null
   readonly market: number | null
-  readonly free: boolean
+  readonly isFree: boolean
 }
 
 /** `plan` null: the era is outside of the span. */
-type EraCopy = Omit<PriceEra, 'plan'> & { readonly plan: number | null }
+type PricePeriodCopy = Omit<PricePeriod, 'plan'> & { readonly plan: number | null }
 
 /**
  * What a snapshot says of some directions, as plain data without functions. Schedules, market prices and plans are in it once each;
@@ -23,78 +23,80 @@ export type PricingCopy = {
   readonly locationId: string
   readonly currencyCode: string
   readonly timeZone: TimeZone
-  readonly terms: readonly { readonly schedule: readonly ScheduleEntry[]; readonly marketRates: boolean }[]
+  readonly schedules: readonly { readonly schedule: readonly ScheduleEntry[]; readonly marketRates: boolean }[]
   readonly markets: readonly MarketSeries[]
   readonly plans: readonly PlanCopy[]
   readonly directions: readonly {
     readonly direction: TariffDirection
-    readonly eras: readonly EraCopy[]
-    readonly tiered: DirectionPrices['tiered']
+    readonly pricePeriods: readonly PricePeriodCopy[]
+    readonly tiered: DirectionPrices['isTiered']
   }[]
 }
 
 /** Half-open, in ms. */
-type Span = { readonly start: number; readonly end: number }
+type Interval = { readonly start: number; readonly end: number }
 
 /** The first index from which on a sorted list is above (`isAbove`) or at an instant. */
-const firstIndex = (list: readonly number[], at: number, isAbove: boolean): number => {
+const firstIndexAfter = (list: readonly number[], elementAt: number, isAbove: boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {
     const middle = (low + high) >>> 1
     const value = list[middle] as number
-    if (isAbove ? value <= at : value < at) low = middle + 1
+    if (isAbove ? value <= elementAt : value < elementAt) low = middle + 1
     else high = middle
   }
   return low
 }
 
 /** Which prices of a series share time with a span. */
-const indexesWithin = ({ starts, ends }: MarketSeries, { start, end }: Span): readonly [number, number] => [
-  firstIndex(ends, start, true),
-  firstIndex(starts, end, false),
+const indexesWithin = ({ starts, ends }: MarketSeries, { start, end }: Interval): readonly [number, number] => [
+  firstIndexAfter(ends, start, true),
+  firstIndexAfter(starts, end, false),
 ]
 
-const pricesWithin = (series: MarketSeries, span: Span): MarketSeries => {
-  const within = indexesWithin(series, span)
+const pricesWithin = (series: MarketSeries, interval: Interval): MarketSeries => {
+  const range = indexesWithin(series, interval)
   return {
     sourceId: series.sourceId,
-    starts: series.starts.slice(...within),
-    ends: series.ends.slice(...within),
-    prices: series.prices.slice(...within),
-    confidences: series.confidences.slice(...within),
+    starts: series.starts.slice(...range),
+    ends: series.ends.slice(...range),
+    prices: series.prices.slice(...range),
+    confidences: series.confidences.slice(...range),
   }
 }
 
-const bandCounts = new WeakMap<Terms, number>()
+const timeBandCounts = new WeakMap<CompiledSchedule, number>()
 
-const bandsOf = (terms: Terms | null): number => {
-  if (terms === null) return 0
+const timeBandCount = (schedules: CompiledSchedule | null): number => {
+  if (schedules === null) return 0
   const count =
-    bandCounts.get(terms) ??
-    terms.schedule.reduce((sum, entry) => sum + entry.daysAndHours.reduce((bands, { hours }) => bands + hours.length, 0), 0)
-  bandCounts.set(terms, count)
+    timeBandCounts.get(schedules) ??
+    schedules.schedule.reduce((sum, entry) => sum + entry.daysAndHours.reduce((timeBands, { hours }) => timeBands + hours.length, 0), 0)
+  timeBandCounts.set(schedules, count)
   return count
 }
 
 /** Give the most pieces into which the prices of a direction may cut a span, roughly and at once: bands of all its days, and market prices. */
-export const mostPieces = (snapshot: PricingSnapshot, direction: TariffDirection, span: Span): number => {
-  const eras = snapshot.directions[direction].eras.filter(era => era.from < span.end && era.to > span.start)
-  return eras.reduce((sum, { from, to, plan }) => {
-    const within = { start: Math.max(from, span.start), end: Math.min(to, span.end) }
-    const days = Math.ceil((within.end - within.start) / dayMs) + 1
-    const [first, behind] = plan.market === null ? [0, 0] : indexesWithin(plan.market, within)
+export const maxPieces = (snapshot: PricingSnapshot, direction: TariffDirection, interval: Interval): number => {
+  const pricePeriods = snapshot.directions[direction].pricePeriods.filter(
+    pricePeriod => pricePeriod.start < interval.end && pricePeriod.end > interval.start,
+  )
+  return pricePeriods.reduce((sum, { start: from, end: to, plan }) => {
+    const range = { start: Math.max(from, interval.start), end: Math.min(to, interval.end) }
+    const days = Math.ceil((range.end - range.start) / dayMs) + 1
+    const [first, endIndex] = plan.market === null ? [0, 0] : indexesWithin(plan.market, range)
     // A band that passes midnight lies in two parts of a day.
-    return sum + days * (2 + 2 * (bandsOf(plan.commodity) + bandsOf(plan.nonCommodity))) + behind - first
+    return sum + days * (2 + 2 * (timeBandCount(plan.commodity) + timeBandCount(plan.nonCommodity))) + endIndex - first
   }, 0)
 }
 
 /** Collect things once each, in the order in which they are first asked for. */
-const collect = <T, Copy>(copyOf: (one: T) => Copy) => {
+const createCollector = <T, Copy>(copyOf: (one: T) => Copy) => {
   const indexes = new Map<T, number>()
   const copies: Copy[] = []
   const indexOf = (one: T): number => {
-    const known = indexes.get(one)
-    if (known !== undefined) return known
+    const knownIndex = indexes.get(one)
+    if (knownIndex !== undefined) return knownIndex
     const index = indexes.size
     indexes.set(one, index)
     copies[index] = copyOf(one)
@@ -107,44 +109,63 @@ const collect = <T, Copy>(copyOf: (one: T) => Copy) => {
  * Copy what prices some directions of a location in a span, for use outside of this thread. `openPricingCopy` gives a snapshot back whose
  * prices in the span, and tiers' counting starts, are the same.
  */
-export const copyPricing = (snapshot: PricingSnapshot, directions: readonly TariffDirection[], span: Span): PricingCopy => {
-  const terms = collect((one: Terms) => ({ schedule: one.schedule, marketRates: one.marketRates }))
-  const markets = collect((one: MarketSeries) => pricesWithin(one, span))
-  const plans = collect(
-    ({ commodity, nonCommodity, market, free }: PricePlan): PlanCopy => ({
-      commodity: terms.indexOrNull(commodity),
-      nonCommodity: terms.indexOrNull(nonCommodity),
+export const copyPricing = (snapshot: PricingSnapshot, directions: readonly TariffDirection[], interval: Interval): PricingCopy => {
+  const schedules = createCollector((one: CompiledSchedule) => ({ schedule: one.schedule, marketRates: one.followsMarket }))
+  const markets = createCollector((one: MarketSeries) => pricesWithin(one, interval))
+  const plans = createCollector(
+    ({ commodity, nonCommodity, market, isFree }: PricePlan): PlanCopy => ({
+      commodity: schedules.indexOrNull(commodity),
+      nonCommodity: schedules.indexOrNull(nonCommodity),
       market: markets.indexOrNull(market),
-      free,
+      isFree,
     }),
   )
   const { locationId, currencyCode, timeZone } = snapshot
-  const copied = directions.map(direction => {
-    const { eras, tiered } = snapshot.directions[direction]
-    const isInForce = (era: PriceEra): boolean => era.from < span.end && era.to > span.start
-    const copies = eras.map((era): EraCopy => ({ ...era, plan: isInForce(era) ? plans.indexOf(era.plan) : null }))
-    return { direction, tiered, eras: copies }
+  const directionCopies = directions.map(direction => {
+    const { pricePeriods, isTiered: tiered } = snapshot.directions[direction]
+    const isWithinInterval = (pricePeriod: PricePeriod): boolean => pricePeriod.start < interval.end && pricePeriod.end > interval.start
+    const copies = pricePeriods.map(
+      (pricePeriod): PricePeriodCopy => ({ ...pricePeriod, plan: isWithinInterval(pricePeriod) ? plans.indexOf(pricePeriod.plan) : null }),
+    )
+    return { direction, tiered, pricePeriods: copies }
   })
-  return { locationId, currencyCode, timeZone, terms: terms.copies, markets: markets.copies, plans: plans.copies, directions: copied }
+  return {
+    locationId,
+    currencyCode,
+    timeZone,
+    schedules: schedules.copies,
+    markets: markets.copies,
+    plans: plans.copies,
+    directions: directionCopies,
+  }
 }
 
-const nothing: DirectionPrices = { eras: [], tiered: { COMMODITY: false, NON_COMMODITY: false } }
+const noPrices: DirectionPrices = { pricePeriods: [], isTiered: { COMMODITY: false, NON_COMMODITY: false } }
 
 /** Make a snapshot of a copy. Only prices of the directions and the span that were copied may be asked for. */
-export const openPricingCopy = (copy: PricingCopy): PricingSnapshot => {
+export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
   const { locationId, currencyCode, timeZone: zone } = copy
-  const terms = copy.terms.map(({ schedule, marketRates }) => compileTerms(schedule, marketRates))
-  const at = <T>(list: readonly T[], index: number | null): T | null => (index === null ? null : (list[index] as T))
-  const openPlan = ({ commodity, nonCommodity, market, free }: PlanCopy): PricePlan => ({
-    ...{ zone, free, commodity: at(terms, commodity), nonCommodity: at(terms, nonCommodity), market: at(copy.markets, market) },
-    ...{ shared: new Map(), days: new Map(), keepDay: () => undefined, latest: { interval: -1, stretch: null } },
+  const schedules = copy.schedules.map(({ schedule, marketRates }) => compileSchedule(schedule, marketRates))
+  const elementAt = <T>(list: readonly T[], index: number | null): T | null => (index === null ? null : (list[index] as T))
+  const createPlan = ({ commodity, nonCommodity, market, isFree }: PlanCopy): PricePlan => ({
+    ...{
+      zone,
+      isFree,
+      commodity: elementAt(schedules, commodity),
+      nonCommodity: elementAt(schedules, nonCommodity),
+      market: elementAt(copy.markets, market),
+    },
+    ...{ segmentByTimeBands: new Map(), days: new Map(), onDayBuilt: () => undefined, latest: { interval: -1, segment: null } },
   })
-  const plans = copy.plans.map(openPlan)
-  const outside = openPlan({ commodity: null, nonCommodity: null, market: null, free: false })
-  const opened = copy.directions.map(
-    ({ direction, eras, tiered }) =>
-      [direction, { tiered, eras: eras.map(({ plan, ...era }) => ({ ...era, plan: at(plans, plan) ?? outside })) }] as const,
+  const plans = copy.plans.map(createPlan)
+  const emptyPlan = createPlan({ commodity: null, nonCommodity: null, market: null, isFree: false })
+  const openedDirections = copy.directions.map(
+    ({ direction, pricePeriods, tiered }) =>
+      [
+        direction,
+        { tiered, pricePeriods: pricePeriods.map(({ plan, ...era }) => ({ ...era, plan: elementAt(plans, plan) ?? emptyPlan })) },
+      ] as const,
   )
-  const directions = { IMPORT: nothing, EXPORT: nothing, LOCAL: nothing, ...Object.fromEntries(opened) }
+  const directions = { IMPORT: noPrices, EXPORT: noPrices, LOCAL: noPrices, ...Object.fromEntries(openedDirections) }
   return { locationId, currencyCode, timeZone: zone, directions }
 }

@@ -1,7 +1,7 @@
 import type { Energy } from '../quantity.ts'
 import type { CountedStep } from '../tariff/evaluate.ts'
 import { countingStartOf } from '../tariff/tier-count.ts'
-import type { CountingCell } from './counting-cell.ts'
+import type { CountingInterval } from './counting-cell.ts'
 
 /** The energy of the records that start in a half-open span and lie in one cell as a whole, and how many they are. */
 export type EnergyBucket = { readonly start: number; readonly end: number; readonly energy: Energy; readonly records: number }
@@ -11,52 +11,52 @@ export type CrossingEnergy = { readonly key: number; readonly at: number; readon
 
 /** What is known of the records at a location: buckets in order, apart from each other, each within one cell, and what lies across cells. */
 export type CountedRecords = {
-  readonly cells: readonly CountingCell[]
+  readonly intervals: readonly CountingInterval[]
   readonly buckets: readonly EnergyBucket[]
   readonly crossing: readonly CrossingEnergy[]
 }
 
 /** The steps of each accumulator by key, and the buckets that must be told more finely before the steps are right. */
-export type TierSteps = { readonly steps: ReadonlyMap<number, readonly CountedStep[]>; readonly coarse: readonly EnergyBucket[] }
+export type TierSteps = { readonly steps: ReadonlyMap<number, readonly CountedStep[]>; readonly tooCoarse: readonly EnergyBucket[] }
 
 /** What one accumulator gains within a span of instants. */
-type Gain = { readonly start: number; readonly end: number; readonly bucket: EnergyBucket | null; energy: Energy }
+type AccumulatorGain = { readonly start: number; readonly end: number; readonly bucket: EnergyBucket | null; energy: Energy }
 
 /** The gains of an accumulator in order; what lies across cells is told with the bucket that it falls into. */
-const gainsOf = (key: number, { cells, buckets, crossing }: CountedRecords): readonly Gain[] => {
-  const own = cells.filter(({ keys }) => keys.includes(key))
-  const isOwn = ({ start }: EnergyBucket): boolean => own.some(cell => cell.start <= start && start < cell.end)
-  const gains: Gain[] = buckets.filter(isOwn).map(bucket => ({ ...bucket, bucket }))
-  const alone: Gain[] = []
+const accumulatorGainsOf = (key: number, { intervals, buckets, crossing }: CountedRecords): readonly AccumulatorGain[] => {
+  const ownIntervals = intervals.filter(({ accumulatorKeys }) => accumulatorKeys.includes(key))
+  const startsInOwn = ({ start }: EnergyBucket): boolean => ownIntervals.some(interval => interval.start <= start && start < interval.end)
+  const gains: AccumulatorGain[] = buckets.filter(startsInOwn).map(bucket => ({ ...bucket, bucket }))
+  const crossingGains: AccumulatorGain[] = []
   for (const { at, energy } of crossing.filter(one => one.key === key)) {
-    const within = gains.find(({ start, end }) => start <= at && at < end)
-    if (within === undefined) alone.push({ start: at, end: at + 1, bucket: null, energy })
-    else within.energy += energy
+    const gain = gains.find(({ start, end }) => start <= at && at < end)
+    if (gain === undefined) crossingGains.push({ start: at, end: at + 1, bucket: null, energy })
+    else gain.energy += energy
   }
-  return [...gains, ...alone].sort((a, b) => a.start - b.start)
+  return [...gains, ...crossingGains].sort((a, b) => a.start - b.start)
 }
 
 /** The steps of one accumulator; what it has gained by `from` is its first step. */
-const stepsOf = (
+const countedStepsOf = (
   key: number,
-  gains: readonly Gain[],
+  gains: readonly AccumulatorGain[],
   bounds: readonly Energy[],
   from: number,
-  coarse: Set<EnergyBucket>,
+  tooCoarse: Set<EnergyBucket>,
 ): readonly CountedStep[] => {
   let counted = 0n
-  let first: CountedStep | null = null
+  let firstStep: CountedStep | null = null
   const steps: CountedStep[] = []
   for (const { start, end, bucket, energy } of gains) {
-    const before = counted
+    const countedBefore = counted
     counted += energy
-    if (end <= from + 1) first = { from: Math.min(from, countingStartOf(key)), counted }
-    else if (bounds.some(bound => before < bound && bound <= counted)) {
-      if (bucket !== null && end > start + 1) coarse.add(bucket)
+    if (end <= from + 1) firstStep = { from: Math.min(from, countingStartOf(key)), counted }
+    else if (bounds.some(bound => countedBefore < bound && bound <= counted)) {
+      if (bucket !== null && end > start + 1) tooCoarse.add(bucket)
       steps.push({ from: start, counted })
     }
   }
-  return first === null ? steps : [first, ...steps]
+  return firstStep === null ? steps : [firstStep, ...steps]
 }
 
 /**
@@ -66,10 +66,10 @@ const stepsOf = (
  * Source: docs/rules/prices-and-audits.md #tier-in-force.
  */
 export const tierSteps = (records: CountedRecords, bounds: readonly Energy[], from: number): TierSteps => {
-  const coarse = new Set<EnergyBucket>()
+  const tooCoarse = new Set<EnergyBucket>()
   const steps = new Map<number, readonly CountedStep[]>()
-  for (const key of new Set(records.cells.flatMap(({ keys }) => keys))) {
-    steps.set(key, stepsOf(key, gainsOf(key, records), bounds, from, coarse))
+  for (const key of new Set(records.intervals.flatMap(({ accumulatorKeys }) => accumulatorKeys))) {
+    steps.set(key, countedStepsOf(key, accumulatorGainsOf(key, records), bounds, from, tooCoarse))
   }
-  return { steps, coarse: [...coarse] }
+  return { steps, tooCoarse: [...tooCoarse] }
 }

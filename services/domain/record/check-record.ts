@@ -5,11 +5,11 @@ import type { TariffDirection } from '../tariff/tariff.ts'
 import type { EnergyFlowDirection } from './record.ts'
 
 /** The longest that one record, or the interval between two register readings, may span. */
-export const longestRecordMs = 366 * dayMs
+export const maxRecordMs = 366 * dayMs
 /** 2000-01-01T00:00:00Z, the earliest instant of a record. */
 export const earliestRecordAt = 946_684_800_000
 /** How far after the present a record may end. */
-export const furthestAheadMs = 7 * dayMs
+export const maxAheadMs = 7 * dayMs
 
 /**
  * Tell what is wrong with the interval of a record that arrives at `at`; null when it may stand.
@@ -17,13 +17,13 @@ export const furthestAheadMs = 7 * dayMs
  * than 7 days after `at`. Source: docs/rules/metering.md #intervals.
  */
 export const refuseInterval = (start: number, end: number, at: number): Refusal | null => {
-  if (end >= start && end - start <= longestRecordMs && start >= earliestRecordAt && end <= at + furthestAheadMs) return null
+  if (end >= start && end - start <= maxRecordMs && start >= earliestRecordAt && end <= at + maxAheadMs) return null
   return explainInterval(start, end)
 }
 
 const explainInterval = (start: number, end: number): Refusal => {
   if (end < start) return refused('end_before_start', 'end_time must not be before start_time', 'end_time').refusal
-  if (end - start > longestRecordMs) {
+  if (end - start > maxRecordMs) {
     return refused('interval_too_long', 'end_time must be at most 366 days after start_time', 'end_time').refusal
   }
   if (start < earliestRecordAt)
@@ -56,9 +56,9 @@ export const refuseDirections = (flow: EnergyFlowDirection, tariffDirection: Tar
 /** A confidence of 1 in 1e-6: the record is an actual. */
 export const fullConfidence = 1_000_000
 
-const fineScale = 40
-const toMillionths = 10n ** 34n
-const one = 10n ** 40n
+const parsingScale = 40
+const millionthDivisor = 10n ** 34n
+const fullAtParsingScale = 10n ** 40n
 
 /**
  * Read a confidence from its decimal text, in 1e-6, half to even.
@@ -66,12 +66,12 @@ const one = 10n ** 40n
  * Source: docs/rules/metering.md #estimates.
  */
 export const readConfidence = (text: string): Result<number> => {
-  const read = readDecimal(text, { scale: fineScale, min: 1n, max: one }, 'confidence')
+  const read = readDecimal(text, { scale: parsingScale, min: 1n, max: fullAtParsingScale }, 'confidence')
   if (!read.ok) {
     if (read.refusal.code !== 'value_out_of_range') return read
     return refused('value_out_of_range', 'confidence must be above 0 and at most 1', 'confidence')
   }
-  if (read.value === one) return accepted(fullConfidence)
-  const millionths = Number(divideHalfEven(read.value, toMillionths))
+  if (read.value === fullAtParsingScale) return accepted(fullConfidence)
+  const millionths = Number(divideHalfEven(read.value, millionthDivisor))
   return accepted(Math.min(Math.max(millionths, 1), fullConfidence - 1))
 }

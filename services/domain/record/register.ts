@@ -1,6 +1,6 @@
 import type { Energy } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { longestRecordMs } from './check-record.ts'
+import { maxRecordMs } from './check-record.ts'
 
 /**
  * What a register showed at an instant (ms), in 1e-6 Wh. `sourceVersion` orders readings of one instant: the higher one holds.
@@ -15,7 +15,7 @@ export type RegisterReading = { readonly time: number; readonly value: Energy; r
  */
 export type RegisterInterval<Reading> = {
   readonly opening: Reading
-  readonly metered: { readonly closing: Reading; readonly energy: Energy } | null
+  readonly consumption: { readonly closing: Reading; readonly energy: Energy } | null
   readonly end: number
   readonly version: bigint
   readonly sourceVersion: bigint
@@ -24,7 +24,7 @@ export type RegisterInterval<Reading> = {
 /** A reading that cannot close an interval with the one before it. */
 export type RegisterFailure<Reading> = { readonly closing: Reading; readonly refusal: Refusal }
 
-export type SettledRegister<Reading> = {
+export type RegisterUpdate<Reading> = {
   /** Of the readings that arrived those that hold, by time. */
   readonly readings: readonly Reading[]
   /** Of every instant at which one arrived, and of the reading before it; by time. */
@@ -40,56 +40,56 @@ export type SettledRegister<Reading> = {
  * base of the next. Intervals are those of all readings together, whatever the order of arrival and however it is cut into steps;
  * failures are judged as each reading arrives. Source: docs/rules/metering.md #register-readings.
  */
-export const settleRegister = <Reading extends RegisterReading>(
-  stored: readonly Reading[],
-  arrived: readonly Reading[],
-): SettledRegister<Reading> => {
-  const all = stored.toSorted((a, b) => a.time - b.time)
+export const updateRegister = <Reading extends RegisterReading>(
+  storedReadings: readonly Reading[],
+  arrivedReadings: readonly Reading[],
+): RegisterUpdate<Reading> => {
+  const readings = storedReadings.toSorted((a, b) => a.time - b.time)
   const failures = new Map<Reading, Refusal>()
-  for (const reading of arrived) {
-    const place = placeOf(all, reading.time)
-    const known = all[place]
-    const isKnown = known !== undefined && known.time === reading.time
-    if (isKnown && known.sourceVersion > reading.sourceVersion) continue
-    all.splice(place, isKnown ? 1 : 0, reading)
-    for (const closing of [reading, all[place + 1]]) {
-      const opening = closing === reading ? all[place - 1] : reading
+  for (const reading of arrivedReadings) {
+    const index = firstIndexFrom(readings, reading.time)
+    const existing = readings[index]
+    const isReplacement = existing !== undefined && existing.time === reading.time
+    if (isReplacement && existing.sourceVersion > reading.sourceVersion) continue
+    readings.splice(index, isReplacement ? 1 : 0, reading)
+    for (const closing of [reading, readings[index + 1]]) {
+      const opening = closing === reading ? readings[index - 1] : reading
       const refusal = opening === undefined || closing === undefined ? null : refusePair(opening, closing)
       if (closing !== undefined && refusal !== null) failures.set(closing, refusal)
     }
   }
   return {
-    ...standingAt(all, arrived),
+    ...stateAt(readings, arrivedReadings),
     failures: [...failures].map(([closing, refusal]) => ({ closing, refusal })),
   }
 }
 
 /** What stands in the end at the instants of some readings. */
-const standingAt = <Reading extends RegisterReading>(
-  all: readonly Reading[],
-  arrived: readonly Reading[],
-): Pick<SettledRegister<Reading>, 'readings' | 'intervals'> => {
-  const isNew = new Set(arrived)
-  const places = [...new Set(arrived.map(({ time }) => time))].sort((a, b) => a - b).map(time => placeOf(all, time))
-  const openings = new Set(places.flatMap(place => [place - 1, place]))
+const stateAt = <Reading extends RegisterReading>(
+  readings: readonly Reading[],
+  arrivedReadings: readonly Reading[],
+): Pick<RegisterUpdate<Reading>, 'readings' | 'intervals'> => {
+  const newReadings = new Set(arrivedReadings)
+  const indexes = [...new Set(arrivedReadings.map(({ time }) => time))].sort((a, b) => a - b).map(time => firstIndexFrom(readings, time))
+  const openings = new Set(indexes.flatMap(index => [index - 1, index]))
   return {
-    readings: places.flatMap(place => all[place] ?? []).filter(reading => isNew.has(reading)),
-    intervals: [...openings].flatMap(place => {
-      const opening = all[place]
-      return opening === undefined ? [] : [intervalOf(opening, all[place + 1])]
+    readings: indexes.flatMap(index => readings[index] ?? []).filter(reading => newReadings.has(reading)),
+    intervals: [...openings].flatMap(index => {
+      const opening = readings[index]
+      return opening === undefined ? [] : [intervalOf(opening, readings[index + 1])]
     }),
   }
 }
 
 const intervalOf = <Reading extends RegisterReading>(opening: Reading, closing: Reading | undefined): RegisterInterval<Reading> => {
   const { version, sourceVersion } = opening
-  if (closing === undefined) return { opening, metered: null, end: opening.time, version, sourceVersion }
+  if (closing === undefined) return { opening, consumption: null, end: opening.time, version, sourceVersion }
   return {
     opening,
-    metered: refusePair(opening, closing) === null ? { closing, energy: closing.value - opening.value } : null,
+    consumption: refusePair(opening, closing) === null ? { closing, energy: closing.value - opening.value } : null,
     end: isTooLong(opening, closing) ? opening.time : closing.time,
-    version: higher(version, closing.version),
-    sourceVersion: higher(sourceVersion, closing.sourceVersion),
+    version: maxVersion(version, closing.version),
+    sourceVersion: maxVersion(sourceVersion, closing.sourceVersion),
   }
 }
 
@@ -103,16 +103,16 @@ const refusePair = (opening: RegisterReading, closing: RegisterReading): Refusal
 }
 
 /** Two readings so far apart have never been neighbours with an interval between them. */
-const isTooLong = (opening: RegisterReading, closing: RegisterReading): boolean => closing.time - opening.time > longestRecordMs
+const isTooLong = (opening: RegisterReading, closing: RegisterReading): boolean => closing.time - opening.time > maxRecordMs
 
-const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+const maxVersion = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /** The place of the first reading that is not before `time`. */
-const placeOf = (all: readonly RegisterReading[], time: number): number => {
-  let [low, high] = [0, all.length]
+const firstIndexFrom = (readings: readonly RegisterReading[], time: number): number => {
+  let [low, high] = [0, readings.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((all[middle] as RegisterReading).time < time) low = middle + 1
+    if ((readings[middle] as RegisterReading).time < time) low = middle + 1
     else high = middle
   }
   return low

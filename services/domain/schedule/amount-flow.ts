@@ -1,35 +1,40 @@
-import { fillCheapest } from './cheapest-flow.ts'
+import { fillCheapestFirst } from './cheapest-flow.ts'
 import { type AmountFlow, type FlowInput, gridCapacities } from './flow-input.ts'
 import type { Supply } from './flow-problem.ts'
-import { energyUnit, onScale } from './plan-slots.ts'
+import { energyUnitMs, onScale } from './plan-slots.ts'
 import { isCoupled, searchTiers } from './tier-search.ts'
-import { boundsOf } from './tiered-flow.ts'
+import { tierBoundsOf } from './tiered-flow.ts'
 
 type PricedSupply = Supply & { readonly cost: bigint; readonly isOwn: boolean }
 
 /** List what each slot can draw on, cheapest first, then own generation, then earliest. */
-const suppliesOf = (input: FlowInput): PricedSupply[] => {
+const listSupplies = (input: FlowInput): PricedSupply[] => {
   const supplies: PricedSupply[] = []
-  const grid = gridCapacities(input)
+  const capacities = gridCapacities(input)
   for (const [slot, { price, generated }] of input.slots.entries()) {
-    const own = { slot, capacity: onScale(input.scale, generated.energy * energyUnit), cost: input.sign * generated.price, isOwn: true }
-    if (own.capacity > 0 && input.isAllowed(generated.price)) supplies.push(own)
-    const inForce = price.steps[0]?.price ?? 0n
-    if (!input.isAllowed(inForce)) continue
-    supplies.push({ slot, capacity: grid[slot] as number, cost: input.sign * inForce, isOwn: false })
+    const ownSupply = {
+      slot,
+      capacity: onScale(input.scale, generated.energy * energyUnitMs),
+      cost: input.sign * generated.price,
+      isOwn: true,
+    }
+    if (ownSupply.capacity > 0 && input.isAllowed(generated.price)) supplies.push(ownSupply)
+    const priceInForce = price.steps[0]?.price ?? 0n
+    if (!input.isAllowed(priceInForce)) continue
+    supplies.push({ slot, capacity: capacities[slot] as number, cost: input.sign * priceInForce, isOwn: false })
   }
   return supplies.sort((a, b) => (a.cost < b.cost ? -1 : a.cost > b.cost ? 1 : Number(b.isOwn) - Number(a.isOwn)))
 }
 
 /** Group supplies by price; a slot's own generation and the grid stay apart. */
-const together = (supplies: readonly PricedSupply[]): PricedSupply[][] => {
-  const prices: PricedSupply[][] = []
+const groupByPrice = (supplies: readonly PricedSupply[]): PricedSupply[][] => {
+  const priceGroups: PricedSupply[][] = []
   for (const one of supplies) {
-    const last = prices.at(-1)
+    const last = priceGroups.at(-1)
     if (last?.[0]?.cost === one.cost && last[0].isOwn === one.isOwn) last.push(one)
-    else prices.push([one])
+    else priceGroups.push([one])
   }
-  return prices
+  return priceGroups
 }
 
 /**
@@ -37,10 +42,10 @@ const together = (supplies: readonly PricedSupply[]): PricedSupply[][] => {
  * with a node for each tier; elsewhere the cheapest supplies are filled first, which is as exact and much faster.
  */
 export function* amountFlow(input: FlowInput): Generator<undefined, AmountFlow> {
-  const groups = boundsOf(input)
-  if (isCoupled(input, groups)) return yield* searchTiers(input, groups)
-  const supplies = suppliesOf(input)
-  const flow = yield* fillCheapest(input.problem, together(supplies))
+  const tierBounds = tierBoundsOf(input)
+  if (isCoupled(input, tierBounds)) return yield* searchTiers(input, tierBounds)
+  const supplies = listSupplies(input)
+  const flow = yield* fillCheapestFirst(input.problem, groupByPrice(supplies))
   const generated = new Float64Array(input.slots.length)
   for (const [index, { slot, isOwn }] of supplies.entries()) if (isOwn) generated[slot] = flow.used[index] as number
   return { flow, generated }

@@ -5,7 +5,7 @@ import type { PriceBound } from './limit.ts'
 export type Power = bigint
 
 /** Energy that a device is to take (IMPORT) or give (EXPORT) in a half-open window, at most at a power above 0. */
-export type AmountDevice = {
+export type PlannedDevice = {
   readonly deviceId: string
   readonly direction: 'IMPORT' | 'EXPORT'
   readonly start: number
@@ -19,13 +19,13 @@ export type AmountDevice = {
  * below it; a relative one is a share of the range of prices, from the lowest up for imports, from the highest down for exports.
  */
 export type AmountRequest = {
-  readonly devices: readonly AmountDevice[]
+  readonly devices: readonly PlannedDevice[]
   readonly sitePower: Power | null
   readonly threshold: PriceBound | null
 }
 
 /** Own generation that is expected, at constant power over a half-open span. Confidence in 1e-6. */
-export type Generation = { readonly start: number; readonly end: number; readonly energy: Energy; readonly confidence: number }
+export type ExpectedGeneration = { readonly start: number; readonly end: number; readonly energy: Energy; readonly confidence: number }
 
 /** What more energy costs, rising; `upTo` is counted from where the plan begins, and the last step has no bound. */
 export type PlanSteps = readonly { readonly upTo: Energy | null; readonly price: Price }[]
@@ -40,15 +40,15 @@ export type PlanPrice = {
   readonly end: number
   readonly steps: PlanSteps
   readonly accumulator: string | null
-  readonly parts: readonly { readonly accumulator: string; readonly steps: PlanSteps }[]
+  readonly components: readonly { readonly accumulator: string; readonly steps: PlanSteps }[]
   readonly confidence: number
 }
 
 /** A half-open span that has no price, and what it lacks. */
-export type UnpricedTime = { readonly start: number; readonly end: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
+export type UnpricedInterval = { readonly start: number; readonly end: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
 
 /** The prices of a plan in one direction: priced and unpriced spans in order, which together cover its time. */
-export type PlanPrices = { readonly priced: readonly PlanPrice[]; readonly unpriced: readonly UnpricedTime[] }
+export type PlanPrices = { readonly priced: readonly PlanPrice[]; readonly unpriced: readonly UnpricedInterval[] }
 
 /** A stretch of constant power. */
 export type PlanPiece = { readonly start: number; readonly end: number; readonly power: Power }

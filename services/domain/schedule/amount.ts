@@ -5,22 +5,30 @@ import type { CountedEnergy } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import { amountFlow } from './amount-flow.ts'
-import type { AmountDevice, AmountRequest, Generation, PlanPiece, PlanPrice, PlanPrices, UnpricedTime } from './amount-request.ts'
+import type {
+  AmountRequest,
+  ExpectedGeneration,
+  PlannedDevice,
+  PlanPiece,
+  PlanPrice,
+  PlanPrices,
+  UnpricedInterval,
+} from './amount-request.ts'
 import type { AmountFlow, FlowInput } from './flow-input.ts'
-import { infeasible, withoutPrice } from './infeasible.ts'
+import { refuseInfeasible, refuseMissingPrice } from './infeasible.ts'
 import { priceRange } from './limit.ts'
 import { isShort, minCut } from './min-cut.ts'
 import { costPlan } from './plan-cost.ts'
 import { planPrices } from './plan-prices.ts'
 import { flowProblem, planScale, planSlots, priceGeneration } from './plan-slots.ts'
-import { atFullPower, energiesOf, piecesOf, runningTimes, usesOf } from './read-flow.ts'
+import { energiesAtFullPower, energiesOf, findRunningTimes, piecesOf, slotUsesOf } from './read-flow.ts'
 import { serveInOrder } from './request-order.ts'
 
 /** What plans are priced from: the location's prices, what its tiers have counted, and the generation that it expects. */
-export type AmountMarket = {
+export type AmountPricing = {
   readonly snapshot: PricingSnapshot
   readonly counted: CountedEnergy
-  readonly generation: readonly Generation[]
+  readonly generation: readonly ExpectedGeneration[]
   /** Path that refusals name for posting a missing tariff; /tariffs by default. */
   readonly tariffPath?: string
   /** Tell whether the tariff of a direction is on its way from its provider. */
@@ -32,7 +40,7 @@ export type AmountMarket = {
  * `baseline` is what the same energy costs from the window's start at full power without cap. Confidence in 1e-4.
  */
 export type DevicePlan = {
-  readonly device: AmountDevice
+  readonly device: PlannedDevice
   readonly pieces: readonly PlanPiece[]
   readonly energy: Energy
   readonly cost: Money
@@ -43,10 +51,10 @@ export type DevicePlan = {
 /** A plan: `devices` in the order of the request; `cost` is imports less exports, the sum of theirs. */
 export type AmountPlan = Pick<DevicePlan, 'cost' | 'baseline' | 'confidence'> & {
   readonly devices: readonly DevicePlan[]
-  readonly unpriced: readonly UnpricedTime[]
+  readonly unpriced: readonly UnpricedInterval[]
 }
 
-type Direction = AmountDevice['direction']
+type PlanDirection = PlannedDevice['direction']
 
 /**
  * Plan when devices take and give their energy at the least cost of all together.
@@ -59,19 +67,19 @@ type Direction = AmountDevice['direction']
  */
 export function* planAmount(
   request: AmountRequest,
-  market: AmountMarket,
+  pricing: AmountPricing,
   requestedOffset: number,
 ): Generator<undefined, Result<AmountPlan>> {
-  const offsetOf = answerOffset(market.snapshot.timeZone, requestedOffset)
+  const offsetOf = answerOffset(pricing.snapshot.timeZone, requestedOffset)
   const plans: DevicePlan[] = []
-  const unpriced: UnpricedTime[] = []
+  const unpriced: UnpricedInterval[] = []
   for (const direction of ['IMPORT', 'EXPORT'] as const) {
     const devices = request.devices.filter(device => device.direction === direction)
     if (devices.length === 0) continue
-    const planned = yield* planDirection(direction, devices, request, market, offsetOf)
-    if (!planned.ok) return planned
-    plans.push(...planned.value.devices)
-    unpriced.push(...planned.value.unpriced)
+    const directionPlan = yield* planDirection(direction, devices, request, pricing, offsetOf)
+    if (!directionPlan.ok) return directionPlan
+    plans.push(...directionPlan.value.devices)
+    unpriced.push(...directionPlan.value.unpriced)
   }
   const byDevice = new Map(plans.map(plan => [plan.device, plan]))
   const devices = request.devices.map(device => byDevice.get(device)).filter(plan => plan !== undefined)
@@ -89,86 +97,99 @@ const totalOf = (plans: readonly DevicePlan[]): Pick<AmountPlan, 'cost' | 'basel
   return { cost, baseline, confidence: energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)) }
 }
 
-type Planned = { readonly devices: readonly DevicePlan[]; readonly unpriced: readonly UnpricedTime[] }
+type DirectionPlan = { readonly devices: readonly DevicePlan[]; readonly unpriced: readonly UnpricedInterval[] }
 
-const spanOf = (devices: readonly AmountDevice[]) => ({
+const intervalOf = (devices: readonly PlannedDevice[]) => ({
   start: Math.min(...devices.map(({ start }) => start)),
   end: Math.max(...devices.map(({ end }) => end)),
 })
 
 /** Imports and exports share nothing, so each is planned alone. */
 function* planDirection(
-  direction: Direction,
-  devices: readonly AmountDevice[],
+  direction: PlanDirection,
+  devices: readonly PlannedDevice[],
   request: AmountRequest,
-  { snapshot, counted, generation, tariffPath = '/tariffs', isPending = () => false }: AmountMarket,
+  { snapshot, counted, generation, tariffPath = '/tariffs', isPending = () => false }: AmountPricing,
   offsetOf: AnswerOffset,
-): Generator<undefined, Result<Planned>> {
-  const span = spanOf(devices)
-  const prices = planPrices(snapshot, direction, span, counted)
-  const unpriced = prices.unpriced.filter(one => devices.some(({ start, end }) => start < one.end && end > one.start))
+): Generator<undefined, Result<DirectionPlan>> {
+  const interval = intervalOf(devices)
+  const prices = planPrices(snapshot, direction, interval, counted)
+  const unpriced = prices.unpriced.filter(scaleOfOne => devices.some(({ start, end }) => start < scaleOfOne.end && end > scaleOfOne.start))
   const sitePower = direction === 'IMPORT' ? request.sitePower : null
-  const own =
-    direction === 'IMPORT' && generation.length > 0 ? priceGeneration(generation, planPrices(snapshot, 'LOCAL', span, counted).priced) : []
-  const inputFor = (priced: readonly PlanPrice[], isAllowed: FlowInput['isAllowed']): FlowInput => {
-    const slots = planSlots(priced, devices, own)
+  const ownGeneration =
+    direction === 'IMPORT' && generation.length > 0
+      ? priceGeneration(generation, planPrices(snapshot, 'LOCAL', interval, counted).priced)
+      : []
+  const createFlowInput = (priced: readonly PlanPrice[], isAllowed: FlowInput['isAllowed']): FlowInput => {
+    const slots = planSlots(priced, devices, ownGeneration)
     const scale = planScale(slots, devices, sitePower)
     return { slots, scale, sitePower, problem: flowProblem(slots, devices, scale), sign: direction === 'IMPORT' ? 1n : -1n, isAllowed }
   }
-  const words = { path: tariffPath, offsetOf }
-  const input = inputFor(prices.priced, thresholdOf(direction, request, prices))
+  const refusalContext = { path: tariffPath, offsetOf }
+  const input = createFlowInput(prices.priced, thresholdOf(direction, request, prices))
   const [firstUnpriced] = unpriced
   if (input.slots.length === 0 && firstUnpriced !== undefined) {
-    return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, words, isPending(direction)) }
+    return { ok: false, refusal: refuseMissingPrice(snapshot, firstUnpriced, direction, refusalContext, isPending(direction)) }
   }
-  const found = yield* amountFlow(input)
-  if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, found.flow)
-  if (request.threshold === null && devices.some((_, job) => isShort(input.problem, found.flow, job))) {
+  const amountFlowFound = yield* amountFlow(input)
+  if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, amountFlowFound.flow)
+  if (request.threshold === null && devices.some((_, job) => isShort(input.problem, amountFlowFound.flow, job))) {
     if (firstUnpriced !== undefined) {
-      const whole = inputFor(withPretendedPrices(prices), () => true)
-      const { flow } = yield* amountFlow(whole)
-      const isOnlyPrice = !devices.some((_, job) => isShort(whole.problem, flow, job))
-      if (isOnlyPrice) return { ok: false, refusal: withoutPrice(snapshot, firstUnpriced, direction, words, isPending(direction)) }
+      const placeholderInput = createFlowInput(withPlaceholderPrices(prices), () => true)
+      const { flow } = yield* amountFlow(placeholderInput)
+      const isPriceTheOnlyReason = !devices.some((_, job) => isShort(placeholderInput.problem, flow, job))
+      if (isPriceTheOnlyReason)
+        return { ok: false, refusal: refuseMissingPrice(snapshot, firstUnpriced, direction, refusalContext, isPending(direction)) }
     }
-    return { ok: false, refusal: infeasible(shortageOf(input, found, devices), offsetOf) }
+    return { ok: false, refusal: refuseInfeasible(shortageOf(input, amountFlowFound, devices), offsetOf) }
   }
-  return accepted({ devices: yield* plansOf(input, found, devices), unpriced })
+  return accepted({ devices: yield* plansOf(input, amountFlowFound, devices), unpriced })
 }
 
 /** All time with some price, to see what could be done if all of it had one. */
-const withPretendedPrices = ({ priced, unpriced }: PlanPrices): PlanPrice[] =>
+const withPlaceholderPrices = ({ priced, unpriced }: PlanPrices): PlanPrice[] =>
   [
-    ...priced.map(one => ({ ...one, accumulator: null })),
-    ...unpriced.map(({ start, end }) => ({ start, end, steps: [{ upTo: null, price: 0n }], accumulator: null, parts: [], confidence: 0 })),
+    ...priced.map(scaleOfOne => ({ ...scaleOfOne, accumulator: null })),
+    ...unpriced.map(({ start, end }) => ({
+      start,
+      end,
+      steps: [{ upTo: null, price: 0n }],
+      accumulator: null,
+      components: [],
+      confidence: 0,
+    })),
   ].sort((a, b) => a.start - b.start)
 
-const one = 1_000_000_000n
+const scaleOfOne = 1_000_000_000n
 
-const thresholdOf = (direction: Direction, { threshold }: AmountRequest, { priced }: PlanPrices): ((price: Price) => boolean) => {
+const thresholdOf = (direction: PlanDirection, { threshold }: AmountRequest, { priced }: PlanPrices): ((price: Price) => boolean) => {
   if (threshold === null || priced.length === 0) return () => true
   const { min, max } = priceRange(priced.map(({ steps }) => steps[0]?.price ?? 0n))
   const share = (threshold.relative ?? 0n) * (max - min)
-  const relative = direction === 'IMPORT' ? min * one + share : max * one - share
-  const bound = threshold.absolute === null ? relative : threshold.absolute * one
-  return price => (direction === 'IMPORT' ? price * one <= bound : price * one >= bound)
+  const relative = direction === 'IMPORT' ? min * scaleOfOne + share : max * scaleOfOne - share
+  const bound = threshold.absolute === null ? relative : threshold.absolute * scaleOfOne
+  return price => (direction === 'IMPORT' ? price * scaleOfOne <= bound : price * scaleOfOne >= bound)
 }
 
-const devicesAtATime = 32
+const devicesPerPause = 32
 
 /** Give what each device is turned into; yields between some, so that a caller may pause. */
-function* forEach<T>(devices: readonly AmountDevice[], turn: (device: AmountDevice, job: number) => T): Generator<undefined, T[]> {
-  const all: T[] = []
+function* mapDevices<T>(
+  devices: readonly PlannedDevice[],
+  transform: (device: PlannedDevice, job: number) => T,
+): Generator<undefined, T[]> {
+  const results: T[] = []
   for (const [job, device] of devices.entries()) {
-    if (job % devicesAtATime === 0) yield undefined
-    all.push(turn(device, job))
+    if (job % devicesPerPause === 0) yield undefined
+    results.push(transform(device, job))
   }
-  return all
+  return results
 }
 
-const shortageOf = (input: FlowInput, { flow }: AmountFlow, all: readonly AmountDevice[]) => {
+const shortageOf = (input: FlowInput, { flow }: AmountFlow, allDevices: readonly PlannedDevice[]) => {
   const { jobs, slots } = minCut(input.problem, flow)
-  const devices = jobs.map(job => all[job] as AmountDevice)
-  const energies = devices.flatMap((device, place) => energiesOf(input, flow, device, jobs[place] as number))
+  const devices = jobs.map(job => allDevices[job] as PlannedDevice)
+  const energies = devices.flatMap((device, index) => energiesOf(input, flow, device, jobs[index] as number))
   return {
     devices,
     hours: slots.map(slot => input.slots[slot] as FlowInput['slots'][number]),
@@ -176,16 +197,20 @@ const shortageOf = (input: FlowInput, { flow }: AmountFlow, all: readonly Amount
   }
 }
 
-function* plansOf(input: FlowInput, { flow, generated }: AmountFlow, devices: readonly AmountDevice[]): Generator<undefined, DevicePlan[]> {
+function* plansOf(
+  input: FlowInput,
+  { flow, generated }: AmountFlow,
+  devices: readonly PlannedDevice[],
+): Generator<undefined, DevicePlan[]> {
   const { slots, scale } = input
-  const energies = yield* forEach(devices, (device, job) => energiesOf(input, flow, device, job))
-  const cost = yield* costPlan(slots, usesOf(energies, slots.length, generated, scale), devices.length)
-  const direct = yield* forEach(devices, (_, job) => atFullPower(input, job, energies[job] ?? []))
-  const baseline = yield* costPlan(slots, usesOf(direct, slots.length, null, scale), devices.length)
-  const times = runningTimes(input, flow, generated)
-  return yield* forEach(devices, (device, job) => ({
+  const energies = yield* mapDevices(devices, (device, job) => energiesOf(input, flow, device, job))
+  const cost = yield* costPlan(slots, slotUsesOf(energies, slots.length, generated, scale), devices.length)
+  const fullPowerEnergies = yield* mapDevices(devices, (_, job) => energiesAtFullPower(input, job, energies[job] ?? []))
+  const baseline = yield* costPlan(slots, slotUsesOf(fullPowerEnergies, slots.length, null, scale), devices.length)
+  const runningMs = findRunningTimes(input, flow, generated)
+  return yield* mapDevices(devices, (device, job) => ({
     device,
-    pieces: piecesOf(input, flow, device, job, times),
+    pieces: piecesOf(input, flow, device, job, runningMs),
     energy: (energies[job] ?? []).reduce((sum, { energy }) => sum + energy, 0n),
     cost: input.sign * (cost.costs[job] ?? 0n),
     baseline: input.sign * (baseline.costs[job] ?? 0n),

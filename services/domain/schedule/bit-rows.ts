@@ -1,34 +1,41 @@
 /** Rows of flags, 32 to a word, so that many are looked at together. */
-export type BitRows = { readonly words: number; readonly bits: Int32Array }
+export type BitRows = { readonly wordsPerRow: number; readonly bits: Int32Array }
 
 /** Give as many rows, all of their flags down. */
-export const bitRows = (rows: number, columns: number): BitRows => {
-  const words = (columns + 31) >>> 5
-  return { words, bits: new Int32Array(rows * words) }
+export const createBitRows = (rows: number, columns: number): BitRows => {
+  const wordsPerRow = (columns + 31) >>> 5
+  return { wordsPerRow, bits: new Int32Array(rows * wordsPerRow) }
 }
 
 /** Set one flag of a row. */
-export const setBit = ({ words, bits }: BitRows, row: number, column: number, isUp: boolean): void => {
-  const word = row * words + (column >>> 5)
+export const setBit = ({ wordsPerRow, bits }: BitRows, row: number, column: number, isSet: boolean): void => {
+  const word = row * wordsPerRow + (column >>> 5)
   const flag = 1 << (column & 31)
-  bits[word] = isUp ? (bits[word] as number) | flag : (bits[word] as number) & ~flag
+  bits[word] = isSet ? (bits[word] as number) | flag : (bits[word] as number) & ~flag
 }
 
 /**
  * Append the columns from `first` up to `last` that are up in a row and not in `seen`, which is one row, to a list, ascending, and put them
  * up in `seen`. No other column of that row is up.
  */
-export const takeUnseen = ({ words, bits }: BitRows, row: number, first: number, last: number, seen: Int32Array, list: number[]): void => {
-  const start = row * words
-  const end = (last + 31) >>> 5
-  for (let word = first >>> 5; word < end; word += 1) {
-    let fresh = (bits[start + word] as number) & ~(seen[word] as number)
-    if (fresh === 0) continue
-    seen[word] = (seen[word] as number) | fresh
-    while (fresh !== 0) {
-      const lowest = fresh & -fresh
-      list.push(word * 32 + 31 - Math.clz32(lowest))
-      fresh ^= lowest
+export const collectUnseen = (
+  { wordsPerRow, bits }: BitRows,
+  row: number,
+  startColumn: number,
+  endColumn: number,
+  seenBits: Int32Array,
+  columns: number[],
+): void => {
+  const rowStart = row * wordsPerRow
+  const end = (endColumn + 31) >>> 5
+  for (let word = startColumn >>> 5; word < end; word += 1) {
+    let unseen = (bits[rowStart + word] as number) & ~(seenBits[word] as number)
+    if (unseen === 0) continue
+    seenBits[word] = (seenBits[word] as number) | unseen
+    while (unseen !== 0) {
+      const lowest = unseen & -unseen
+      columns.push(word * 32 + 31 - Math.clz32(lowest))
+      unseen ^= lowest
     }
   }
 }
@@ -47,14 +54,20 @@ export const clearBit = (row: Int32Array, column: number): void => {
  * Give the first column from `first` up to `last` that is up in a row and in `mask`, which is one row; −1 when there is none. No column from
  * `last` on is up in that row.
  */
-export const firstCommon = ({ words, bits }: BitRows, row: number, first: number, last: number, mask: Int32Array): number => {
-  const start = row * words
-  const end = (last + 31) >>> 5
-  let from = -1 << (first & 31)
-  for (let word = first >>> 5; word < end; word += 1) {
-    const common = (bits[start + word] as number) & (mask[word] as number) & from
+export const firstCommonColumn = (
+  { wordsPerRow, bits }: BitRows,
+  row: number,
+  startColumn: number,
+  endColumn: number,
+  mask: Int32Array,
+): number => {
+  const rowStart = row * wordsPerRow
+  const end = (endColumn + 31) >>> 5
+  let lowMask = -1 << (startColumn & 31)
+  for (let word = startColumn >>> 5; word < end; word += 1) {
+    const common = (bits[rowStart + word] as number) & (mask[word] as number) & lowMask
     if (common !== 0) return word * 32 + 31 - Math.clz32(common & -common)
-    from = -1
+    lowMask = -1
   }
   return -1
 }

@@ -1,4 +1,4 @@
-import { drawMore, openDrawing } from './draw-more.ts'
+import { createFlowSearch, drawAvailable } from './draw-more.ts'
 import { emptyFlow, type Flow, type FlowProblem, type Supply } from './flow-problem.ts'
 
 /**
@@ -10,19 +10,19 @@ import { emptyFlow, type Flow, type FlowProblem, type Supply } from './flow-prob
  * the cheapest. Numbers are whole, so nothing is rounded up to 2^53. Yields between searches, so that a caller may pause.
  * Source: Federgruen and Groenevelt (1986), https://doi.org/10.1287/opre.34.6.909.
  */
-export function* fillCheapest(problem: FlowProblem, prices: readonly (readonly Supply[])[]): Generator<undefined, Flow> {
+export function* fillCheapestFirst(problem: FlowProblem, prices: readonly (readonly Supply[])[]): Generator<undefined, Flow> {
   const flow = emptyFlow(problem, prices.flat().length)
-  const drawing = openDrawing(problem, flow, flow.unmet, false)
-  const left = new Float64Array(problem.length.length)
+  const flowSearch = createFlowSearch(problem, flow, flow.unmet, false)
+  const available = new Float64Array(problem.slotLength.length)
   let index = 0
-  for (const together of prices) {
-    for (const { slot, capacity } of together) left[slot] = capacity
-    yield* drawMore(
-      drawing,
-      together.map(({ slot }) => slot),
-      left,
+  for (const supplies of prices) {
+    for (const { slot, capacity } of supplies) available[slot] = capacity
+    yield* drawAvailable(
+      flowSearch,
+      supplies.map(({ slot }) => slot),
+      available,
     )
-    for (const { slot, capacity } of together) flow.used[index++] = capacity - (left[slot] as number)
+    for (const { slot, capacity } of supplies) flow.used[index++] = capacity - (available[slot] as number)
   }
   return flow
 }

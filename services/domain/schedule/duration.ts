@@ -2,7 +2,7 @@ import type { PriceElement } from '../price/price-series.ts'
 import { comparePrices, type Segment, type Slot, slotsOf } from './slot.ts'
 
 /** So much time (ms) at the best prices of a segment; `contiguous`: in one run. */
-export type DurationRequest = { readonly segment: Segment; readonly duration: number; readonly contiguous: boolean }
+export type DurationRequest = { readonly segment: Segment; readonly durationMs: number; readonly isContiguous: boolean }
 
 /**
  * Choose the cheapest or dearest time of a duration; null when there is not so much priced time, or none in one run.
@@ -11,30 +11,30 @@ export type DurationRequest = { readonly segment: Segment; readonly duration: nu
  * anew, then earliest. Source: docs/rules/schedules.md #duration.
  */
 export const scheduleDuration = (elements: readonly PriceElement[], request: DurationRequest): Slot[] | null => {
-  const chosen = request.contiguous ? chooseRun(elements, request) : chooseSplit(elements, request)
+  const chosen = request.isContiguous ? chooseRun(elements, request) : chooseSplit(elements, request)
   return chosen === null ? null : slotsOf(chosen)
 }
 
-const lengthOf = ({ start, end }: { readonly start: number; readonly end: number }): number => end - start
+const durationOf = ({ start, end }: { readonly start: number; readonly end: number }): number => end - start
 
 /** All that is better than the price at the margin, and as much at that price as is left to choose. */
-const chooseSplit = (elements: readonly PriceElement[], { segment, duration }: DurationRequest): PriceElement[] | null => {
-  const ranked = elements.toSorted((a, b) => comparePrices(segment, a.price, b.price))
-  let left = duration
-  const marginal = ranked.find(element => {
-    left -= lengthOf(element)
-    return left <= 0
+const chooseSplit = (elements: readonly PriceElement[], { segment, durationMs }: DurationRequest): PriceElement[] | null => {
+  const sorted = elements.toSorted((a, b) => comparePrices(segment, a.price, b.price))
+  let remainingMs = durationMs
+  const marginal = sorted.find(element => {
+    remainingMs -= durationOf(element)
+    return remainingMs <= 0
   })?.price
   if (marginal === undefined) return null
   const better = elements.filter(({ price }) => comparePrices(segment, price, marginal) < 0)
-  const rest = duration - better.reduce((sum, element) => sum + lengthOf(element), 0)
-  return [...better, ...chooseAtMargin(elements, better, marginal, rest)].toSorted((a, b) => a.start - b.start)
+  const restMs = durationMs - better.reduce((sum, element) => sum + durationOf(element), 0)
+  return [...better, ...chooseAtMargin(elements, better, marginal, restMs)].toSorted((a, b) => a.start - b.start)
 }
 
-type Run = { readonly elements: readonly PriceElement[]; readonly start: number; readonly end: number }
+type PriceRun = { readonly elements: readonly PriceElement[]; readonly start: number; readonly end: number }
 
 /** Adjacent elements of one price. */
-const runsAt = (elements: readonly PriceElement[], price: bigint): Run[] => {
+const runsAtPrice = (elements: readonly PriceElement[], price: bigint): PriceRun[] => {
   const runs: { readonly elements: PriceElement[]; readonly start: number; end: number }[] = []
   for (const element of elements) {
     if (element.price !== price) continue
@@ -47,7 +47,7 @@ const runsAt = (elements: readonly PriceElement[], price: bigint): Run[] => {
   return runs
 }
 
-const cutTo = ({ elements }: Run, from: number, to: number): PriceElement[] =>
+const clipTo = ({ elements }: PriceRun, from: number, to: number): PriceElement[] =>
   elements
     .map(element => ({ ...element, start: Math.max(element.start, from), end: Math.min(element.end, to) }))
     .filter(element => element.start < element.end)
@@ -57,21 +57,21 @@ const chooseAtMargin = (
   elements: readonly PriceElement[],
   better: readonly PriceElement[],
   price: bigint,
-  duration: number,
+  durationMs: number,
 ): PriceElement[] => {
   const starts = new Set(better.map(({ start }) => start))
   const ends = new Set(better.map(({ end }) => end))
-  const runs = runsAt(elements, price)
-  const isBeside = ({ start, end }: Run): boolean => ends.has(start) || starts.has(end)
+  const runs = runsAtPrice(elements, price)
+  const isAdjacent = ({ start, end }: PriceRun): boolean => ends.has(start) || starts.has(end)
   const chosen: PriceElement[] = []
-  let left = duration
-  for (const run of [...runs.filter(isBeside), ...runs.filter(one => !isBeside(one))]) {
-    const taken = Math.min(left, lengthOf(run))
-    if (taken === 0) break
+  let remainingMs = durationMs
+  for (const run of [...runs.filter(isAdjacent), ...runs.filter(one => !isAdjacent(one))]) {
+    const takenMs = Math.min(remainingMs, durationOf(run))
+    if (takenMs === 0) break
     // A run that only touches what follows it is taken from its end, so that it joins.
-    const fromEnd = !ends.has(run.start) && starts.has(run.end)
-    chosen.push(...(fromEnd ? cutTo(run, run.end - taken, run.end) : cutTo(run, run.start, run.start + taken)))
-    left -= taken
+    const isFromEnd = !ends.has(run.start) && starts.has(run.end)
+    chosen.push(...(isFromEnd ? clipTo(run, run.end - takenMs, run.end) : clipTo(run, run.start, run.start + takenMs)))
+    remainingMs -= takenMs
   }
   return chosen
 }
@@ -80,50 +80,50 @@ const chooseAtMargin = (
  * The best run lies where its start or its end meets an edge of the prices, because the sum is linear in between; so checking those is
  * exact. Sums are price × ms, so no rounding decides a tie.
  */
-const chooseRun = (elements: readonly PriceElement[], { segment, duration }: DurationRequest): PriceElement[] | null => {
+const chooseRun = (elements: readonly PriceElement[], { segment, durationMs }: DurationRequest): PriceElement[] | null => {
   let best: { readonly start: number; readonly sum: bigint; readonly elements: readonly PriceElement[] } | null = null
-  for (const stretch of stretchesOf(elements)) {
-    const sumTo = sumsOf(stretch)
-    for (const start of startsIn(stretch, duration)) {
-      const sum = sumTo(start + duration) - sumTo(start)
-      if (best === null || comparePrices(segment, sum, best.sum) < 0) best = { start, sum, elements: stretch }
+  for (const group of contiguousGroups(elements)) {
+    const sumUntil = sumsOf(group)
+    for (const start of startsIn(group, durationMs)) {
+      const sum = sumUntil(start + durationMs) - sumUntil(start)
+      if (best === null || comparePrices(segment, sum, best.sum) < 0) best = { start, sum, elements: group }
     }
   }
   if (best === null) return null
   const { start } = best
-  return cutTo({ elements: best.elements, start, end: start + duration }, start, start + duration)
+  return clipTo({ elements: best.elements, start, end: start + durationMs }, start, start + durationMs)
 }
 
 /** Adjacent elements, whatever their prices. */
-const stretchesOf = (elements: readonly PriceElement[]): PriceElement[][] => {
-  const stretches: PriceElement[][] = []
+const contiguousGroups = (elements: readonly PriceElement[]): PriceElement[][] => {
+  const groups: PriceElement[][] = []
   for (const element of elements) {
-    const last = stretches.at(-1)
+    const last = groups.at(-1)
     if (last?.at(-1)?.end === element.start) last.push(element)
-    else stretches.push([element])
+    else groups.push([element])
   }
-  return stretches
+  return groups
 }
 
 /** Where a run of a duration can begin with its start or its end on an edge, ascending. */
-const startsIn = (stretch: readonly PriceElement[], duration: number): number[] => {
-  const [first, last] = [(stretch[0] as PriceElement).start, (stretch.at(-1) as PriceElement).end - duration]
-  const edges = stretch.flatMap(({ start, end }) => [start, start - duration, end - duration])
+const startsIn = (group: readonly PriceElement[], durationMs: number): number[] => {
+  const [first, last] = [(group[0] as PriceElement).start, (group.at(-1) as PriceElement).end - durationMs]
+  const edges = group.flatMap(({ start, end }) => [start, start - durationMs, end - durationMs])
   return [...new Set(edges)].filter(at => at >= first && at <= last).sort((a, b) => a - b)
 }
 
 /** The sum of price × ms from the start of a stretch to an instant in it. */
-const sumsOf = (stretch: readonly PriceElement[]): ((at: number) => bigint) => {
+const sumsOf = (group: readonly PriceElement[]): ((at: number) => bigint) => {
   const sums: bigint[] = [0n]
-  for (const { start, end, price } of stretch) sums.push((sums.at(-1) ?? 0n) + price * BigInt(end - start))
+  for (const { start, end, price } of group) sums.push((sums.at(-1) ?? 0n) + price * BigInt(end - start))
   return at => {
-    let [low, high] = [0, stretch.length]
+    let [low, high] = [0, group.length]
     while (high - low > 1) {
       const middle = (low + high) >>> 1
-      if ((stretch[middle] as PriceElement).start <= at) low = middle
+      if ((group[middle] as PriceElement).start <= at) low = middle
       else high = middle
     }
-    const element = stretch[low] as PriceElement
+    const element = group[low] as PriceElement
     return (sums[low] ?? 0n) + element.price * BigInt(at - element.start)
   }
 }

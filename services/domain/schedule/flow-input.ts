@@ -21,7 +21,7 @@ export const totalDemand = ({ demand }: FlowProblem): number => demand.reduce((s
 
 /** Give the most that each slot can take from the grid. */
 export const gridCapacities = ({ problem, scale, sitePower }: Pick<FlowInput, 'problem' | 'scale' | 'sitePower'>): Float64Array => {
-  if (sitePower === null) return new Float64Array(problem.length.length).fill(totalDemand(problem))
-  const cap = onScale(scale, sitePower * BigInt(scale.timeUnit))
-  return problem.length.map(length => cap * length)
+  if (sitePower === null) return new Float64Array(problem.slotLength.length).fill(totalDemand(problem))
+  const gridCapacity = onScale(scale, sitePower * BigInt(scale.timeUnitMs))
+  return problem.slotLength.map(length => gridCapacity * length)
 }

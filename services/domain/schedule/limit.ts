@@ -5,7 +5,7 @@ import { type Segment, type Slot, slotsOf } from './slot.ts'
 /** A bound of price: absolute (1e-9 per kWh), or a share (1e-9) of the way from the lowest price to the highest. Absolute wins. */
 export type PriceBound = { readonly absolute: Price | null; readonly relative: bigint | null }
 
-const one = 1_000_000_000n
+const scaleOfOne = 1_000_000_000n
 
 /** Give the lowest and the highest of some prices, at least one. */
 export const priceRange = (prices: readonly Price[]): { readonly min: Price; readonly max: Price } => {
@@ -26,6 +26,6 @@ export const priceRange = (prices: readonly Price[]): { readonly min: Price; rea
 export const scheduleLimit = (elements: readonly PriceElement[], segment: Segment, { absolute, relative }: PriceBound): Slot[] => {
   if (elements.length === 0) return []
   const { min, max } = priceRange(elements.map(({ price }) => price))
-  const bound = absolute === null ? min * one + (relative ?? 0n) * (max - min) : absolute * one
-  return slotsOf(elements.filter(({ price }) => (segment === 'LOW' ? price * one <= bound : price * one >= bound)))
+  const bound = absolute === null ? min * scaleOfOne + (relative ?? 0n) * (max - min) : absolute * scaleOfOne
+  return slotsOf(elements.filter(({ price }) => (segment === 'LOW' ? price * scaleOfOne <= bound : price * scaleOfOne >= bound)))
 }

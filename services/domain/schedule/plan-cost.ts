@@ -2,15 +2,15 @@ import { costOf, divideHalfEven, type Energy, type Money, mulDivHalfEven, type P
 import type { PlanSlot } from './plan-slots.ts'
 
 /** Energy (1e-6 Wh) of a slot's jobs, of which `own` comes from generation. Jobs in ascending order, energies above 0. */
-export type SlotUse = { readonly jobs: readonly number[]; readonly energies: readonly Energy[]; readonly own: Energy }
+export type SlotUse = { readonly jobs: readonly number[]; readonly energies: readonly Energy[]; readonly ownEnergy: Energy }
 
 /** What each job costs, and its confidence in 1e-4 by energy (1 without energy). */
 export type PlanCost = { readonly costs: readonly Money[]; readonly confidences: readonly number[]; readonly confidence: number }
 
 /** Energy at one price and confidence (1e-4). */
-type Part = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
+type PricedEnergy = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
 
-const slotsAtATime = 64
+const slotsPerPause = 64
 
 /**
  * Cost the use of slots, which come in order of time. What comes from the grid counts in its accumulators in that order and pays the
@@ -23,62 +23,66 @@ export function* costPlan(slots: readonly PlanSlot[], uses: readonly SlotUse[], 
   const [energies, weighted] = [new Array<Energy>(jobs).fill(0n), new Array<bigint>(jobs).fill(0n)]
   const counted = new Map<string, Energy>()
   for (const [index, slot] of slots.entries()) {
-    if (index % slotsAtATime === 0) yield undefined
+    if (index % slotsPerPause === 0) yield undefined
     const use = uses[index] as SlotUse
     if (use.jobs.length === 0) continue
-    const parts = partsOf(slot, use, counted)
-    const confidence = meanConfidence(parts)
-    const shares = parts.length === 1 ? use.energies.map(energy => costOf(energy, (parts[0] as Part).price)) : sharesOf(use, parts)
-    for (const [place, job] of use.jobs.entries()) {
-      const energy = use.energies[place] as Energy
-      costs[job] = (costs[job] as Money) + (shares[place] as Money)
+    const pricedEnergies = priceSlot(slot, use, counted)
+    const confidence = meanConfidence(pricedEnergies)
+    const shares =
+      pricedEnergies.length === 1
+        ? use.energies.map(energy => costOf(energy, (pricedEnergies[0] as PricedEnergy).price))
+        : sharesOf(use, pricedEnergies)
+    for (const [jobIndex, job] of use.jobs.entries()) {
+      const energy = use.energies[jobIndex] as Energy
+      costs[job] = (costs[job] as Money) + (shares[jobIndex] as Money)
       energies[job] = (energies[job] as Energy) + energy
       weighted[job] = (weighted[job] as bigint) + energy * BigInt(confidence)
     }
   }
-  const confidences = energies.map((energy, job) => meanOf(weighted[job] as bigint, energy))
-  const [allWeighted, all] = [weighted, energies].map(list => list.reduce((sum, one) => sum + one, 0n)) as [bigint, bigint]
-  return { costs, confidences, confidence: meanOf(allWeighted, all) }
+  const confidences = energies.map((energy, job) => weightedMean(weighted[job] as bigint, energy))
+  const [allWeighted, totalEnergy] = [weighted, energies].map(list => list.reduce((sum, one) => sum + one, 0n)) as [bigint, bigint]
+  return { costs, confidences, confidence: weightedMean(allWeighted, totalEnergy) }
 }
 
-const meanOf = (weighted: bigint, energy: Energy): number => (energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)))
+const weightedMean = (weighted: bigint, energy: Energy): number => (energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)))
 
-const meanConfidence = (parts: readonly Part[]): number =>
-  parts.length === 1
-    ? (parts[0] as Part).confidence
-    : meanOf(
-        parts.reduce((sum, { energy, confidence }) => sum + energy * BigInt(confidence), 0n),
-        parts.reduce((sum, { energy }) => sum + energy, 0n),
+const meanConfidence = (pricedEnergies: readonly PricedEnergy[]): number =>
+  pricedEnergies.length === 1
+    ? (pricedEnergies[0] as PricedEnergy).confidence
+    : weightedMean(
+        pricedEnergies.reduce((sum, { energy, confidence }) => sum + energy * BigInt(confidence), 0n),
+        pricedEnergies.reduce((sum, { energy }) => sum + energy, 0n),
       )
 
-const sharesOf = ({ energies }: SlotUse, parts: readonly Part[]): Money[] => {
-  const cost = parts.reduce((sum, { energy, price }) => sum + costOf(energy, price), 0n)
+const sharesOf = ({ energies }: SlotUse, pricedEnergies: readonly PricedEnergy[]): Money[] => {
+  const cost = pricedEnergies.reduce((sum, { energy, price }) => sum + costOf(energy, price), 0n)
   const total = energies.reduce((sum, energy) => sum + energy, 0n)
-  let [passed, shared] = [0n, 0n]
+  let [passedEnergy, sharedCost] = [0n, 0n]
   return energies.map(energy => {
-    passed += energy
-    const upTo = mulDivHalfEven(cost, passed, total)
-    const share = upTo - shared
-    shared = upTo
+    passedEnergy += energy
+    const upTo = mulDivHalfEven(cost, passedEnergy, total)
+    const share = upTo - sharedCost
+    sharedCost = upTo
     return share
   })
 }
 
 /** What a slot's energy costs: its own generation, and the grid's tier by tier, which is counted. */
-const partsOf = ({ price, generated }: PlanSlot, use: SlotUse, counted: Map<string, Energy>): Part[] => {
-  const parts: Part[] = use.own === 0n ? [] : [{ energy: use.own, price: generated.price, confidence: generated.confidence }]
-  let left = use.energies.reduce((sum, energy) => sum + energy, 0n) - use.own
-  while (left > 0n) {
-    let [energy, sum] = [left, price.parts.length === 0 ? (price.steps[0]?.price ?? 0n) : 0n]
-    for (const { accumulator, steps } of price.parts) {
-      const at = counted.get(accumulator) ?? 0n
-      const step = steps.find(({ upTo }) => upTo === null || at < upTo)
+const priceSlot = ({ price, generated }: PlanSlot, use: SlotUse, counted: Map<string, Energy>): PricedEnergy[] => {
+  const pricedEnergies: PricedEnergy[] =
+    use.ownEnergy === 0n ? [] : [{ energy: use.ownEnergy, price: generated.price, confidence: generated.confidence }]
+  let remaining = use.energies.reduce((sum, energy) => sum + energy, 0n) - use.ownEnergy
+  while (remaining > 0n) {
+    let [energy, sum] = [remaining, price.components.length === 0 ? (price.steps[0]?.price ?? 0n) : 0n]
+    for (const { accumulator, steps } of price.components) {
+      const countedBefore = counted.get(accumulator) ?? 0n
+      const step = steps.find(({ upTo }) => upTo === null || countedBefore < upTo)
       sum += step?.price ?? 0n
-      if (step !== undefined && step.upTo !== null && step.upTo - at < energy) energy = step.upTo - at
+      if (step !== undefined && step.upTo !== null && step.upTo - countedBefore < energy) energy = step.upTo - countedBefore
     }
-    for (const { accumulator } of price.parts) counted.set(accumulator, (counted.get(accumulator) ?? 0n) + energy)
-    parts.push({ energy, price: sum, confidence: price.confidence })
-    left -= energy
+    for (const { accumulator } of price.components) counted.set(accumulator, (counted.get(accumulator) ?? 0n) + energy)
+    pricedEnergies.push({ energy, price: sum, confidence: price.confidence })
+    remaining -= energy
   }
-  return parts
+  return pricedEnergies
 }

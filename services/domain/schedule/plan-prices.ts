@@ -1,10 +1,10 @@
 import { startOfLocalMonth } from '../civil-time.ts'
 import type { Energy } from '../quantity.ts'
-import { type CountedEnergy, evaluate, type PricedSpan, priceSteps } from '../tariff/evaluate.ts'
+import { type CountedEnergy, evaluate, type PricedInterval, priceSteps } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import type { TierPrice } from '../tariff/tier-price.ts'
-import type { PlanPrice, PlanPrices, PlanSteps, UnpricedTime } from './amount-request.ts'
+import type { PlanPrice, PlanPrices, PlanSteps, UnpricedInterval } from './amount-request.ts'
 
 /**
  * Give the prices of a plan's time: cut where they change, equal neighbours merged.
@@ -21,58 +21,63 @@ export const planPrices = (
   counted: CountedEnergy,
 ): PlanPrices => {
   const priced: PlanPrice[] = []
-  const unpriced: UnpricedTime[] = []
+  const unpriced: UnpricedInterval[] = []
   const atStart: CountedEnergy = (...accumulator) =>
     counted(...accumulator)
       .filter(step => step.from <= start)
       .slice(-1)
-  for (const span of evaluate(snapshot, direction, start, end, atStart)) {
-    if (span.price === null) {
-      const last = unpriced.at(-1)
-      const missing = span.missing ?? 'TARIFF'
-      if (last?.end === span.start && last.missing === missing) unpriced[unpriced.length - 1] = { ...last, end: span.end }
-      else unpriced.push({ start: span.start, end: span.end, missing })
+  for (const interval of evaluate(snapshot, direction, start, end, atStart)) {
+    if (interval.price === null) {
+      const lastPrice = unpriced.at(-1)
+      const missing = interval.missing ?? 'TARIFF'
+      if (lastPrice?.end === interval.start && lastPrice.missing === missing)
+        unpriced[unpriced.length - 1] = { ...lastPrice, end: interval.end }
+      else unpriced.push({ start: interval.start, end: interval.end, missing })
       continue
     }
-    const next = priceOf(snapshot, span)
-    const last = priced.at(-1)
-    if (last !== undefined && last.end === next.start && isAlike(last, next)) priced[priced.length - 1] = { ...last, end: next.end }
-    else priced.push(next)
+    const nextPrice = priceOf(snapshot, interval)
+    const lastPrice = priced.at(-1)
+    if (lastPrice !== undefined && lastPrice.end === nextPrice.start && isSamePrice(lastPrice, nextPrice))
+      priced[priced.length - 1] = { ...lastPrice, end: nextPrice.end }
+    else priced.push(nextPrice)
   }
   return { priced, unpriced }
 }
 
-const priceOf = (snapshot: PricingSnapshot, span: PricedSpan): PlanPrice => {
-  const { start, end, confidence, price } = span
-  const alone = { start, end, confidence, accumulator: null, parts: [], steps: [{ upTo: null, price: price ?? 0n }] }
-  if (!span.stretch.tiered) return alone
-  const steps = priceSteps(span)
+const priceOf = (snapshot: PricingSnapshot, interval: PricedInterval): PlanPrice => {
+  const { start, end, confidence, price } = interval
+  const inForcePrice = { start, end, confidence, accumulator: null, components: [], steps: [{ upTo: null, price: price ?? 0n }] }
+  if (!interval.segment.isTiered) return inForcePrice
+  const steps = priceSteps(interval)
   const isRising = steps.every((step, index) => index === 0 || step.price >= (steps[index - 1]?.price ?? 0n))
-  if (!isRising || steps.length < 2) return alone
+  if (!isRising || steps.length < 2) return inForcePrice
   // A part without tiers counts nothing: another tariff of it does not begin the count again.
-  const month = startOfLocalMonth(snapshot.timeZone, start)
-  const { stretch, counted } = span
-  const parts = [
-    partOf(`${month} commodity ${span.commodityId}`, stretch.commodity, counted.commodity),
-    partOf(`${month} rest ${span.nonCommodityId}`, stretch.nonCommodity, counted.nonCommodity),
+  const monthStart = startOfLocalMonth(snapshot.timeZone, start)
+  const { segment, counted } = interval
+  const components = [
+    componentOf(`${monthStart} commodity ${interval.commodityId}`, segment.commodity, counted.commodity),
+    componentOf(`${monthStart} rest ${interval.nonCommodityId}`, segment.nonCommodity, counted.nonCommodity),
   ]
-  const counts = [stretch.commodity.length > 1 ? span.commodityId : '', stretch.nonCommodity.length > 1 ? span.nonCommodityId : '']
-  return { ...alone, accumulator: `${month} ${counts.join(' ')}`, steps, parts }
+  const tieredIds = [
+    segment.commodity.length > 1 ? interval.commodityId : '',
+    segment.nonCommodity.length > 1 ? interval.nonCommodityId : '',
+  ]
+  return { ...inForcePrice, accumulator: `${monthStart} ${tieredIds.join(' ')}`, steps, components }
 }
 
-const partOf = (accumulator: string, tiers: readonly TierPrice[], counted: Energy): PlanPrice['parts'][number] => {
+const componentOf = (accumulator: string, tiers: readonly TierPrice[], counted: Energy): PlanPrice['components'][number] => {
   const steps = tiers.map(({ to, aggregate }) => ({ upTo: to === null ? null : to - counted, price: aggregate }))
   return { accumulator: tiers.length > 1 ? accumulator : '', steps: steps.filter(({ upTo }) => upTo === null || upTo > 0n) }
 }
 
-const isStepwiseAlike = (a: PlanSteps, b: PlanSteps): boolean =>
+const areSameSteps = (a: PlanSteps, b: PlanSteps): boolean =>
   a.length === b.length && a.every((step, index) => step.price === b[index]?.price && step.upTo === b[index]?.upTo)
 
-const isAlike = (a: PlanPrice, b: PlanPrice): boolean =>
+const isSamePrice = (a: PlanPrice, b: PlanPrice): boolean =>
   a.confidence === b.confidence &&
   a.accumulator === b.accumulator &&
-  isStepwiseAlike(a.steps, b.steps) &&
-  a.parts.every(({ accumulator, steps }, index) => {
-    const other = b.parts[index]
-    return accumulator === other?.accumulator && isStepwiseAlike(steps, other.steps)
+  areSameSteps(a.steps, b.steps) &&
+  a.components.every(({ accumulator, steps }, index) => {
+    const other = b.components[index]
+    return accumulator === other?.accumulator && areSameSteps(steps, other.steps)
   })

@@ -1,24 +1,24 @@
 import { cumulativeShare, divideHalfEven, type Energy, type Price } from '../quantity.ts'
-import type { AmountDevice, Generation, PlanPrice, Power } from './amount-request.ts'
+import type { ExpectedGeneration, PlannedDevice, PlanPrice, Power } from './amount-request.ts'
 import type { FlowProblem } from './flow-problem.ts'
 
 /** Generation with its price and confidence (1e-4), both constant. */
-export type PricedGeneration = Generation & { readonly price: Price }
+export type PricedGeneration = ExpectedGeneration & { readonly price: Price }
 
 /** What generation gives in a slot; confidence in 1e-4. */
-type Generated = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
+type SlotGeneration = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
 
 /** A half-open span in which no price changes, no window begins or ends, and generation is steady. */
-export type PlanSlot = { readonly start: number; readonly end: number; readonly price: PlanPrice; readonly generated: Generated }
+export type PlanSlot = { readonly start: number; readonly end: number; readonly price: PlanPrice; readonly generated: SlotGeneration }
 
 /** Whole numbers stand for energy in multiples of `unit` (1e-6 W × ms) and for time in multiples of `timeUnit` (ms). */
-export type PlanScale = { readonly unit: bigint; readonly timeUnit: number }
+export type PlanScale = { readonly unit: bigint; readonly timeUnitMs: number }
 
 /** 1e-6 Wh in 1e-6 W × ms. */
-export const energyUnit = 3_600_000n
+export const energyUnitMs = 3_600_000n
 
 /** Price generation: cut where the price changes; what has none is left out. */
-export const priceGeneration = (generation: readonly Generation[], prices: readonly PlanPrice[]): PricedGeneration[] =>
+export const priceGeneration = (generation: readonly ExpectedGeneration[], prices: readonly PlanPrice[]): PricedGeneration[] =>
   generation.flatMap(one =>
     prices
       .filter(price => price.start < one.end && price.end > one.start)
@@ -29,7 +29,7 @@ export const priceGeneration = (generation: readonly Generation[], prices: reado
       }),
   )
 
-const shareOf = ({ start, end, energy }: Generation, from: number, to: number): Energy =>
+const shareOf = ({ start, end, energy }: ExpectedGeneration, from: number, to: number): Energy =>
   cumulativeShare(energy, to - start, end - start) - cumulativeShare(energy, from - start, end - start)
 
 /**
@@ -38,63 +38,65 @@ const shareOf = ({ start, end, energy }: Generation, from: number, to: number): 
  */
 export const planSlots = (
   prices: readonly PlanPrice[],
-  devices: readonly AmountDevice[],
+  devices: readonly PlannedDevice[],
   generation: readonly PricedGeneration[],
 ): PlanSlot[] => {
   const edges = [...new Set([...prices, ...devices, ...generation].flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b)
-  const isWanted = wantedTime(devices)
+  const isInWindow = windowTest(devices)
   const slots: PlanSlot[] = []
   let index = 0
   const sorted = generation.toSorted((a, b) => a.start - b.start)
-  let [running, next]: [PricedGeneration[], number] = [[], 0]
-  for (const [place, start] of edges.entries()) {
-    const end = edges[place + 1] ?? start
+  let [activeGeneration, next]: [PricedGeneration[], number] = [[], 0]
+  for (const [edgeIndex, start] of edges.entries()) {
+    const end = edges[edgeIndex + 1] ?? start
     while (index < prices.length && (prices[index] as PlanPrice).end <= start) index += 1
-    while (next < sorted.length && (sorted[next] as PricedGeneration).start <= start) running.push(sorted[next++] as PricedGeneration)
-    running = running.filter(one => one.end > start)
+    while (next < sorted.length && (sorted[next] as PricedGeneration).start <= start)
+      activeGeneration.push(sorted[next++] as PricedGeneration)
+    activeGeneration = activeGeneration.filter(one => one.end > start)
     const price = prices[index]
-    if (price === undefined || price.start > start || end === start || !isWanted(start)) continue
-    slots.push({ start, end, price, generated: generatedIn(running, start, end) })
+    if (price === undefined || price.start > start || end === start || !isInWindow(start)) continue
+    slots.push({ start, end, price, generated: generationIn(activeGeneration, start, end) })
   }
   return slots
 }
 
 /** Tell whether an instant lies in a window; instants must be asked for in order. */
-const wantedTime = (devices: readonly AmountDevice[]): ((at: number) => boolean) => {
+const windowTest = (devices: readonly PlannedDevice[]): ((at: number) => boolean) => {
   const windows = devices.toSorted((a, b) => a.start - b.start)
   let next = 0
-  let until = Number.NEGATIVE_INFINITY
+  let windowEnd = Number.NEGATIVE_INFINITY
   return at => {
-    for (; next < windows.length && (windows[next] as AmountDevice).start <= at; next += 1) {
-      until = Math.max(until, (windows[next] as AmountDevice).end)
+    for (; next < windows.length && (windows[next] as PlannedDevice).start <= at; next += 1) {
+      windowEnd = Math.max(windowEnd, (windows[next] as PlannedDevice).end)
     }
-    return at < until
+    return at < windowEnd
   }
 }
 
-const generatedIn = (running: readonly PricedGeneration[], start: number, end: number): Generated => {
+const generationIn = (activeGeneration: readonly PricedGeneration[], start: number, end: number): SlotGeneration => {
   let [energy, weighted] = [0n, 0n]
-  for (const one of running) {
-    const part = shareOf(one, start, end)
-    energy += part
-    weighted += part * BigInt(one.confidence)
+  for (const one of activeGeneration) {
+    const share = shareOf(one, start, end)
+    energy += share
+    weighted += share * BigInt(one.confidence)
   }
-  return { energy, price: running[0]?.price ?? 0n, confidence: energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)) }
+  return { energy, price: activeGeneration[0]?.price ?? 0n, confidence: energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)) }
 }
 
-const common = (a: bigint, b: bigint): bigint => (b === 0n ? a : common(b, a % b))
-const commonTime = (a: number, b: number): number => (b === 0 ? a : commonTime(b, a % b))
+const greatestCommonDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestCommonDivisor(b, a % b))
+const greatestCommonDivisorMs = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisorMs(b, a % b))
 
 /** Find the coarsest scale on which every power, energy and length of a plan is whole. */
-export const planScale = (slots: readonly PlanSlot[], devices: readonly AmountDevice[], sitePower: Power | null): PlanScale => {
-  const timeUnit = slots.reduce((unit, { start, end }) => commonTime(end - start, unit), 0) || 1
-  let unit = (sitePower ?? 0n) * BigInt(timeUnit)
-  for (const { power, energy } of devices) unit = common(common(power * BigInt(timeUnit), energy * energyUnit), unit)
+export const planScale = (slots: readonly PlanSlot[], devices: readonly PlannedDevice[], sitePower: Power | null): PlanScale => {
+  const timeUnitMs = slots.reduce((unit, { start, end }) => greatestCommonDivisorMs(end - start, unit), 0) || 1
+  let unit = (sitePower ?? 0n) * BigInt(timeUnitMs)
+  for (const { power, energy } of devices)
+    unit = greatestCommonDivisor(greatestCommonDivisor(power * BigInt(timeUnitMs), energy * energyUnitMs), unit)
   for (const { generated, price } of slots) {
-    unit = common(generated.energy * energyUnit, unit)
-    for (const { upTo } of price.steps) unit = common((upTo ?? 0n) * energyUnit, unit)
+    unit = greatestCommonDivisor(generated.energy * energyUnitMs, unit)
+    for (const { upTo } of price.steps) unit = greatestCommonDivisor((upTo ?? 0n) * energyUnitMs, unit)
   }
-  return { unit: unit === 0n ? 1n : unit, timeUnit }
+  return { unit: unit === 0n ? 1n : unit, timeUnitMs }
 }
 
 /** Give an amount of 1e-6 W × ms on a scale, exactly where it is whole and below 2^53. */
@@ -102,7 +104,7 @@ export const onScale = ({ unit }: PlanScale, amount: bigint): number =>
   amount % unit === 0n ? Number(amount / unit) : Number(amount) / Number(unit)
 
 /** Write slots and devices on a scale; job j is `devices[j]`. A window without a priced slot has none. */
-export const flowProblem = (slots: readonly PlanSlot[], devices: readonly AmountDevice[], scale: PlanScale): FlowProblem => {
+export const flowProblem = (slots: readonly PlanSlot[], devices: readonly PlannedDevice[], scale: PlanScale): FlowProblem => {
   const starts = slots.map(({ start }) => start)
   const firstFrom = (at: number): number => {
     let [low, high] = [0, starts.length]
@@ -114,11 +116,11 @@ export const flowProblem = (slots: readonly PlanSlot[], devices: readonly Amount
     return low
   }
   return {
-    length: Float64Array.from(slots, ({ start, end }) => (end - start) / scale.timeUnit),
-    first: Int32Array.from(devices, ({ start }) => firstFrom(start)),
-    last: Int32Array.from(devices, ({ end }) => firstFrom(end)),
-    rate: Float64Array.from(devices, ({ power }) => onScale(scale, power * BigInt(scale.timeUnit))),
-    demand: Float64Array.from(devices, ({ energy }) => onScale(scale, energy * energyUnit)),
-    grain: Number(energyUnit) / Number(scale.unit),
+    slotLength: Float64Array.from(slots, ({ start, end }) => (end - start) / scale.timeUnitMs),
+    firstSlot: Int32Array.from(devices, ({ start }) => firstFrom(start)),
+    endSlot: Int32Array.from(devices, ({ end }) => firstFrom(end)),
+    rate: Float64Array.from(devices, ({ power }) => onScale(scale, power * BigInt(scale.timeUnitMs))),
+    demand: Float64Array.from(devices, ({ energy }) => onScale(scale, energy * energyUnitMs)),
+    minEnergy: Number(energyUnitMs) / Number(scale.unit),
   }
 }

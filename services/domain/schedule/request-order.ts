@@ -1,4 +1,4 @@
-import { drawMore, openDrawing } from './draw-more.ts'
+import { createFlowSearch, drawAvailable } from './draw-more.ts'
 import { emptyFlow, type Flow, type FlowProblem, slotTotals } from './flow-problem.ts'
 
 /**
@@ -7,9 +7,9 @@ import { emptyFlow, type Flow, type FlowProblem, slotTotals } from './flow-probl
  * each as far as those before it can make room. Works on the flow in place. Source: docs/rules/schedules.md #threshold.
  */
 export function* serveInOrder(problem: FlowProblem, flow: Flow): Generator<undefined, void> {
-  const served = emptyFlow(problem, 0)
-  const drawing = openDrawing(problem, served, slotTotals(problem, flow), true)
-  for (const job of problem.demand.keys()) yield* drawMore(drawing, [job], served.unmet)
-  flow.energy.set(served.energy)
-  flow.unmet.set(served.unmet)
+  const servedFlow = emptyFlow(problem, 0)
+  const flowSearch = createFlowSearch(problem, servedFlow, slotTotals(problem, flow), true)
+  for (const job of problem.demand.keys()) yield* drawAvailable(flowSearch, [job], servedFlow.unmet)
+  flow.energy.set(servedFlow.energy)
+  flow.unmet.set(servedFlow.unmet)
 }

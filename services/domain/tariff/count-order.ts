@@ -1,10 +1,10 @@
-import { atOnce } from '../at-once.ts'
+import { runToEnd } from '../at-once.ts'
 import type { Energy } from '../quantity.ts'
 import { sortInSteps } from '../sort-in-steps.ts'
-import { compareInCount, type TierCounts, type TierMove, type TierPlace, tierKey } from './tier-count.ts'
+import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey, compareSortKeys, type RecordSortKey } from './tier-count.ts'
 
 /** A record's place, and the accumulators that it stands in; what a move adds (`after` − `before`) holds wherever the record stands. */
-export type CountedRecord = { readonly place: TierPlace; readonly moves: readonly TierMove[] }
+export type CountedRecord = { readonly sortKey: RecordSortKey; readonly accumulatorChanges: readonly AccumulatorChange[] }
 
 /**
  * What records have counted, by `tierKey`: `before` each of them, and in `total` behind the last. `orders` gives the records of each
@@ -13,10 +13,10 @@ export type CountedRecord = { readonly place: TierPlace; readonly moves: readonl
 export type CountOrder<T extends CountedRecord> = {
   readonly before: ReadonlyMap<T, ReadonlyMap<number, Energy>>
   readonly total: Map<number, Energy>
-  readonly orders: ReadonlyMap<number, readonly T[]>
+  readonly byAccumulator: ReadonlyMap<number, readonly T[]>
 }
 
-const nothing: TierCounts = new Map()
+const noTierCounts: AccumulatorCounts = new Map()
 
 /** Records that are counted between two points where the work can be interrupted. */
 const recordsAtOnce = 1_024
@@ -29,37 +29,42 @@ const recordsAtOnce = 1_024
  */
 export function* countInOrderInSteps<T extends CountedRecord>(
   records: readonly T[],
-  counted: TierCounts = nothing,
+  counted: AccumulatorCounts = noTierCounts,
 ): Generator<null, CountOrder<T>> {
-  const standings = new Map<number, { readonly countingStart: number; readonly found: { readonly of: T; readonly adds: Energy }[] }>()
+  const accumulators = new Map<
+    number,
+    { readonly countingStart: number; readonly entries: { readonly record: T; readonly energy: Energy }[] }
+  >()
   const before = new Map<T, Map<number, Energy>>()
-  for (const of of records) {
-    before.set(of, new Map())
-    for (const { type, direction, countingStart, before, after } of of.moves) {
-      const key = tierKey(type, direction, countingStart)
-      const standing = standings.get(key) ?? { countingStart, found: [] }
-      standings.set(key, standing)
-      standing.found.push({ of, adds: after - before })
+  for (const record of records) {
+    before.set(record, new Map())
+    for (const { type, direction, countingStart, before, after } of record.accumulatorChanges) {
+      const key = accumulatorKey(type, direction, countingStart)
+      const accumulator = accumulators.get(key) ?? { countingStart, entries: [] }
+      accumulators.set(key, accumulator)
+      accumulator.entries.push({ record, energy: after - before })
     }
     if (before.size % recordsAtOnce === 0) yield null
   }
   const total = new Map<number, Energy>(counted)
-  const orders = new Map<number, readonly T[]>()
-  for (const [key, { countingStart, found }] of standings) {
+  const byAccumulator = new Map<number, readonly T[]>()
+  for (const [key, { countingStart, entries }] of accumulators) {
     const order: T[] = []
     let sum = counted.get(key) ?? 0n
-    for (const { of, adds } of yield* sortInSteps(found, (a, b) => compareInCount(a.of.place, b.of.place, countingStart))) {
-      before.get(of)?.set(key, sum)
-      sum += adds
-      order.push(of)
+    for (const { record, energy } of yield* sortInSteps(entries, (a, b) =>
+      compareSortKeys(a.record.sortKey, b.record.sortKey, countingStart),
+    )) {
+      before.get(record)?.set(key, sum)
+      sum += energy
+      order.push(record)
       if (order.length % recordsAtOnce === 0) yield null
     }
     total.set(key, sum)
-    orders.set(key, order)
+    byAccumulator.set(key, order)
   }
-  return { before, total, orders }
+  return { before, total, byAccumulator }
 }
 
 /** Count at once, as `countInOrderInSteps` does. */
-export const countInOrder = <T extends CountedRecord>(records: readonly T[], counted?: TierCounts): CountOrder<T> =>
-  atOnce(countInOrderInSteps(records, counted))
+export const countInSortOrder = <T extends CountedRecord>(records: readonly T[], counted?: AccumulatorCounts): CountOrder<T> =>
+  runToEnd(countInOrderInSteps(records, counted))

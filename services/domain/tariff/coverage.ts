@@ -5,84 +5,84 @@ import type { ScheduleEntry, Tariff, TariffDirection, TariffType } from './tarif
  * after it. Since `since` the tariff and its confidence have not changed.
  */
 export type Coverage = {
-  readonly from: number
-  readonly to: number
+  readonly start: number
+  readonly end: number
   readonly tariff: Tariff | null
   readonly schedule: readonly ScheduleEntry[] | null
   readonly confidence: number
-  readonly since: number
+  readonly unchangedSince: number
 }
 
-type TariffCoverage = Omit<Coverage, 'schedule' | 'since'>
+type TariffCoverage = Omit<Coverage, 'schedule' | 'unchangedSince'>
 
-const open = Number.POSITIVE_INFINITY
+const infinite = Number.POSITIVE_INFINITY
 /** 90 × 24 h. */
 const provisionalStepMs = 7_776_000_000
 const provisionalSteps = [8000, 6000, 4000, 2000]
 
-export const startOf = (tariff: Tariff): number => tariff.contractStart ?? -open
+export const contractStartOf = (tariff: Tariff): number => tariff.contractStart ?? -infinite
 /** The exclusive end of the span in which a tariff is in force under contract. */
-export const endOf = (tariff: Tariff): number => Math.min(tariff.contractEnd ?? open, tariff.closedAt ?? open)
+export const contractEndOf = (tariff: Tariff): number => Math.min(tariff.contractEnd ?? infinite, tariff.closedAt ?? infinite)
 
-const closedFirst = (a: Tariff, b: Tariff): number => {
-  const closing = (a.closedAt ?? open) - (b.closedAt ?? open)
+const compareClosedFirst = (a: Tariff, b: Tariff): number => {
+  const closing = (a.closedAt ?? infinite) - (b.closedAt ?? infinite)
   if (closing < 0 || closing > 0) return closing
-  if (startOf(a) !== startOf(b)) return startOf(a) < startOf(b) ? -1 : 1
+  if (contractStartOf(a) !== contractStartOf(b)) return contractStartOf(a) < contractStartOf(b) ? -1 : 1
   return a.id < b.id ? -1 : 1
 }
 
-type Span = { from: number; to: number; tariff: Tariff }
+type ContractInterval = { start: number; end: number; tariff: Tariff }
 
 /** The parts of a span that no other one has taken; `taken` is sorted and does not overlap. */
-const freeParts = (span: Span, taken: readonly Span[]): Span[] => {
-  const parts: Span[] = []
-  let from = span.from
-  for (const other of taken) {
-    if (other.to <= from || other.from >= span.to) continue
-    if (other.from > from) parts.push({ ...span, from, to: other.from })
-    from = other.to
+const freeIntervals = (contract: ContractInterval, takenIntervals: readonly ContractInterval[]): ContractInterval[] => {
+  const parts: ContractInterval[] = []
+  let from = contract.start
+  for (const other of takenIntervals) {
+    if (other.end <= from || other.start >= contract.end) continue
+    if (other.start > from) parts.push({ ...contract, start: from, end: other.start })
+    from = other.end
   }
-  if (from < span.to) parts.push({ ...span, from })
+  if (from < contract.end) parts.push({ ...contract, start: from })
   return parts
 }
 
 /** Spans under contract, sorted. A closed tariff keeps what it has priced, so it goes before a later one that reaches back. */
-const contractSpans = (tariffs: readonly Tariff[]): Span[] => {
-  const taken: Span[] = []
-  for (const tariff of [...tariffs].sort(closedFirst)) {
-    taken.push(...freeParts({ from: startOf(tariff), to: endOf(tariff), tariff }, taken))
-    taken.sort((a, b) => (a.from < b.from ? -1 : 1))
+const contractIntervals = (tariffs: readonly Tariff[]): ContractInterval[] => {
+  const takenIntervals: ContractInterval[] = []
+  for (const tariff of [...tariffs].sort(compareClosedFirst)) {
+    takenIntervals.push(...freeIntervals({ start: contractStartOf(tariff), end: contractEndOf(tariff), tariff }, takenIntervals))
+    takenIntervals.sort((a, b) => (a.start < b.start ? -1 : 1))
   }
-  return taken
+  return takenIntervals
 }
 
 /** What follows a span until `to`: the pattern goes on, less and less certain, unless the tariff was closed; then nothing. */
-const continuation = ({ to: from, tariff }: Span, to: number): TariffCoverage[] => {
-  const provisionalEnd = tariff.contractEnd !== null && from >= tariff.contractEnd ? Math.min(to, tariff.closedAt ?? open) : from
+const afterContract = ({ end: from, tariff }: ContractInterval, to: number): TariffCoverage[] => {
+  const provisionalEnd = tariff.contractEnd !== null && from >= tariff.contractEnd ? Math.min(to, tariff.closedAt ?? infinite) : from
   const parts: TariffCoverage[] = []
   const contractEnd = tariff.contractEnd ?? from
   let start = from
   for (const [step, confidence] of provisionalSteps.entries()) {
-    const stepEnd = step === provisionalSteps.length - 1 ? open : contractEnd + (step + 1) * provisionalStepMs
+    const stepEnd = step === provisionalSteps.length - 1 ? infinite : contractEnd + (step + 1) * provisionalStepMs
     const end = Math.min(provisionalEnd, stepEnd)
-    if (end > start) parts.push({ from: start, to: end, tariff, confidence })
+    if (end > start) parts.push({ start, end, tariff, confidence })
     start = Math.max(start, end)
   }
-  if (start < to) parts.push({ from: start, to, tariff: null, confidence: 10_000 })
+  if (start < to) parts.push({ start, end: to, tariff: null, confidence: 10_000 })
   return parts
 }
 
 /** Cut an interval of a tariff where its versions begin. */
-const byVersion = (coverage: TariffCoverage): Coverage[] => {
-  const { from, to, tariff } = coverage
-  if (tariff === null) return [{ ...coverage, schedule: null, since: from }]
-  const parts: Coverage[] = [{ ...coverage, schedule: tariff.schedule, since: from }]
+const cutAtVersions = (coverage: TariffCoverage): Coverage[] => {
+  const { start: from, end: to, tariff } = coverage
+  if (tariff === null) return [{ ...coverage, schedule: null, unchangedSince: from }]
+  const parts: Coverage[] = [{ ...coverage, schedule: tariff.schedule, unchangedSince: from }]
   for (const { effectiveFrom, schedule } of tariff.versions ?? []) {
     if (effectiveFrom >= to) break
     const start = Math.max(from, effectiveFrom)
     const last = parts.pop() as Coverage
-    if (last.from < start) parts.push({ ...last, to: start })
-    parts.push({ ...last, from: start, schedule })
+    if (last.start < start) parts.push({ ...last, end: start })
+    parts.push({ ...last, start, schedule })
   }
   return parts
 }
@@ -94,14 +94,15 @@ const byVersion = (coverage: TariffCoverage): Coverage[] => {
  * Source: docs/rules/tariffs.md #after-the-contract.
  */
 export const tariffCoverage = (tariffs: readonly Tariff[], direction: TariffDirection, type: TariffType): Coverage[] => {
-  const spans = contractSpans(tariffs.filter(tariff => tariff.direction === direction && tariff.type === type))
-  const first = spans[0]
-  if (first === undefined) return byVersion({ from: -open, to: open, tariff: null, confidence: 10_000 })
-  const coverage: TariffCoverage[] = first.from > -open ? [{ from: -open, to: first.from, tariff: null, confidence: 10_000 }] : []
-  for (const [index, span] of spans.entries()) {
-    coverage.push({ ...span, confidence: 10_000 })
-    const next = spans[index + 1]?.from ?? open
-    if (span.to < next) coverage.push(...continuation(span, next))
+  const contracts = contractIntervals(tariffs.filter(tariff => tariff.direction === direction && tariff.type === type))
+  const first = contracts[0]
+  if (first === undefined) return cutAtVersions({ start: -infinite, end: infinite, tariff: null, confidence: 10_000 })
+  const coverage: TariffCoverage[] =
+    first.start > -infinite ? [{ start: -infinite, end: first.start, tariff: null, confidence: 10_000 }] : []
+  for (const [index, contract] of contracts.entries()) {
+    coverage.push({ ...contract, confidence: 10_000 })
+    const next = contracts[index + 1]?.start ?? infinite
+    if (contract.end < next) coverage.push(...afterContract(contract, next))
   }
-  return coverage.flatMap(byVersion)
+  return coverage.flatMap(cutAtVersions)
 }

@@ -1,68 +1,72 @@
 import { dayMs } from '../civil-date.ts'
 import type { Energy, Price } from '../quantity.ts'
-import { atMarket, type PlanDay, type PriceStretch, planDay, stretchIndex } from './price-plan.ts'
-import { eraIndex, type PriceEra, type PricingSnapshot } from './snapshot.ts'
+import { atMarketPrice, getPlanDay, type PlanDay, type PriceSegment, segmentIndex } from './price-plan.ts'
+import { type PricePeriod, type PricingSnapshot, pricePeriodIndex } from './snapshot.ts'
 import type { TariffDirection, TariffType } from './tariff.ts'
 import { type TierPrice, tierAt } from './tier-price.ts'
 
 /** Called for each stretch of an interval; `monthStart` is that of the local month of [start, end). */
-export type VisitStretch = (start: number, end: number, era: PriceEra, stretch: PriceStretch, monthStart: number) => void
+export type VisitPriceSegment = (start: number, end: number, pricePeriod: PricePeriod, segment: PriceSegment, monthStart: number) => void
 
 /** How far a walk over the stretches of a direction has come: the instant, and the index of its era. */
-export type Walk = { at: number; era: number }
+export type SegmentCursor = { at: number; periodIndex: number }
 
-export const startWalk = (eras: readonly PriceEra[], from: number): Walk => ({ at: from, era: eraIndex(eras, from) })
+export const startCursor = (pricePeriods: readonly PricePeriod[], from: number): SegmentCursor => ({
+  at: from,
+  periodIndex: pricePeriodIndex(pricePeriods, from),
+})
 
 /** Walk on as `walkStretches` does, to the end of the UTC day or of the era at most; all is walked once `walk.at` is `to`. */
-export const walkOn = (eras: readonly PriceEra[], walk: Walk, to: number, visit: VisitStretch): void => {
-  const current = eras[walk.era] as PriceEra
-  const dayIndex = Math.floor(walk.at / dayMs)
-  const limit = Math.min(to, current.to, (dayIndex + 1) * dayMs)
-  walk.at = walkDay(planDay(current.plan, dayIndex), walk.at, limit, current, visit)
-  if (walk.at >= current.to) walk.era += 1
+export const advanceCursor = (pricePeriods: readonly PricePeriod[], cursor: SegmentCursor, to: number, visit: VisitPriceSegment): void => {
+  const period = pricePeriods[cursor.periodIndex] as PricePeriod
+  const dayIndex = Math.floor(cursor.at / dayMs)
+  const dayEnd = Math.min(to, period.end, (dayIndex + 1) * dayMs)
+  cursor.at = visitSegmentsOfDay(getPlanDay(period.plan, dayIndex), cursor.at, dayEnd, period, visit)
+  if (cursor.at >= period.end) cursor.periodIndex += 1
 }
 
 /**
  * Walk the stretches of [from, to) in order and without a gap, cut where a price, a tariff, a confidence or a local month may change.
  * Neighbours may still be equal. An interval without length has the one stretch that holds at `from`.
  */
-export const walkStretches = (
+export const visitPriceSegments = (
   snapshot: PricingSnapshot,
   direction: TariffDirection,
   from: number,
   to: number,
-  visit: VisitStretch,
+  visit: VisitPriceSegment,
 ): void => {
-  const { eras } = snapshot.directions[direction]
-  const walk = startWalk(eras, from)
-  do walkOn(eras, walk, to, visit)
-  while (walk.at < to)
+  const { pricePeriods } = snapshot.directions[direction]
+  const cursor = startCursor(pricePeriods, from)
+  do advanceCursor(pricePeriods, cursor, to, visit)
+  while (cursor.at < to)
 }
 
-const walkDay = (day: PlanDay, from: number, limit: number, era: PriceEra, visit: VisitStretch): number => {
+const visitSegmentsOfDay = (day: PlanDay, from: number, dayEnd: number, pricePeriod: PricePeriod, visit: VisitPriceSegment): number => {
   let at = from
-  for (let index = stretchIndex(day, from); index < day.stretches.length; index += 1) {
-    const bandEnd = Math.min(limit, day.starts[index + 1] ?? limit)
+  for (let index = segmentIndex(day, from); index < day.segments.length; index += 1) {
+    const segmentEnd = Math.min(dayEnd, day.starts[index + 1] ?? dayEnd)
     const monthStart = at >= day.nextMonth ? day.nextMonth : day.monthStart
     do {
-      let end = bandEnd
-      const stretch = atMarket(era.plan, day.stretches[index] as PriceStretch, at, until => {
+      let end = segmentEnd
+      const segment = atMarketPrice(pricePeriod.plan, day.segments[index] as PriceSegment, at, until => {
         end = Math.min(end, until)
       })
-      visit(at, end, era, stretch, monthStart)
+      visit(at, end, pricePeriod, segment, monthStart)
       at = end
-    } while (at < bandEnd)
-    if (at >= limit) break
+    } while (at < segmentEnd)
+    if (at >= dayEnd) break
   }
   return at
 }
 
 /** Give the instant from which an accumulator counts at a time in an era: the later of local month start and contract start. */
-export const countingStart = (era: PriceEra, type: TariffType, monthStart: number): number =>
-  Math.max(monthStart, type === 'COMMODITY' ? era.commodityStart : era.nonCommodityStart)
+export const countingStart = (pricePeriod: PricePeriod, type: TariffType, monthStart: number): number =>
+  Math.max(monthStart, type === 'COMMODITY' ? pricePeriod.commodityStart : pricePeriod.nonCommodityStart)
 
 /** Give the confidence of a price in 1e-4: the lower of what its tariffs and its market price allow. */
-export const confidenceOf = (era: PriceEra, stretch: PriceStretch): number => Math.min(era.confidence, stretch.confidence)
+export const confidenceOf = (pricePeriod: PricePeriod, segment: PriceSegment): number =>
+  Math.min(pricePeriod.confidence, segment.confidence)
 
 /** From `from` on an accumulator has counted `counted`. */
 export type CountedStep = { readonly from: number; readonly counted: Energy }
@@ -80,7 +84,7 @@ export const nothingCounted: CountedEnergy = () => []
  * A half-open span with one price. `commodity` null: there is none, because of `missing`.
  * `nonCommodity.aggregate` is its whole part; `price` is the sum of both aggregates. `counted` is what was in force when the tiers were read.
  */
-export type PricedSpan = {
+export type PricedInterval = {
   readonly start: number
   readonly end: number
   readonly price: Price | null
@@ -91,7 +95,7 @@ export type PricedSpan = {
   readonly nonCommodityId: string | null
   readonly marketSourceId: string | null
   readonly missing: 'TARIFF' | 'MARKET_PRICE' | null
-  readonly stretch: PriceStretch
+  readonly segment: PriceSegment
   readonly counted: { readonly commodity: Energy; readonly nonCommodity: Energy }
 }
 
@@ -104,26 +108,32 @@ const countedAt = (steps: readonly CountedStep[], at: number): Energy => {
   return counted
 }
 
-const pricedSpan = (start: number, end: number, era: PriceEra, stretch: PriceStretch, counted: PricedSpan['counted']): PricedSpan => {
-  const commodity = stretch.commodity.length === 0 ? null : tierAt(stretch.commodity, counted.commodity)
-  const nonCommodity = tierAt(stretch.nonCommodity, counted.nonCommodity)
+const createPricedInterval = (
+  start: number,
+  end: number,
+  pricePeriod: PricePeriod,
+  segment: PriceSegment,
+  counted: PricedInterval['counted'],
+): PricedInterval => {
+  const commodity = segment.commodity.length === 0 ? null : tierAt(segment.commodity, counted.commodity)
+  const nonCommodity = tierAt(segment.nonCommodity, counted.nonCommodity)
   return {
     start,
     end,
     price: commodity === null ? null : commodity.aggregate + nonCommodity.aggregate,
     commodity,
     nonCommodity,
-    confidence: confidenceOf(era, stretch),
-    commodityId: era.commodityId,
-    nonCommodityId: era.nonCommodityId,
-    marketSourceId: stretch.marketSourceId,
-    missing: commodity !== null ? null : era.commodityId === null ? 'TARIFF' : 'MARKET_PRICE',
-    stretch,
+    confidence: confidenceOf(pricePeriod, segment),
+    commodityId: pricePeriod.commodityId,
+    nonCommodityId: pricePeriod.nonCommodityId,
+    marketSourceId: segment.marketSourceId,
+    missing: commodity !== null ? null : pricePeriod.commodityId === null ? 'TARIFF' : 'MARKET_PRICE',
+    segment,
     counted,
   }
 }
 
-const noneCounted: PricedSpan['counted'] = { commodity: 0n, nonCommodity: 0n }
+const noCountedEnergy: PricedInterval['counted'] = { commodity: 0n, nonCommodity: 0n }
 const bothTypes = ['COMMODITY', 'NON_COMMODITY'] as const
 
 /**
@@ -136,23 +146,25 @@ export const evaluate = (
   direction: TariffDirection,
   from: number,
   to: number,
-  countedEnergy: CountedEnergy = nothingCounted,
-): PricedSpan[] => {
-  const spans: PricedSpan[] = []
-  walkStretches(snapshot, direction, from, to, (start, end, era, stretch, monthStart) => {
-    if (!stretch.tiered) {
-      spans.push(pricedSpan(start, end, era, stretch, noneCounted))
+  countedEnergyOf: CountedEnergy = nothingCounted,
+): PricedInterval[] => {
+  const intervals: PricedInterval[] = []
+  visitPriceSegments(snapshot, direction, from, to, (start, end, pricePeriod, segment, monthStart) => {
+    if (!segment.isTiered) {
+      intervals.push(createPricedInterval(start, end, pricePeriod, segment, noCountedEnergy))
       return
     }
-    const [base = [], extra = []] = bothTypes.map(type => countedEnergy(type, direction, countingStart(era, type, monthStart)))
-    const edges = [...base, ...extra].map(step => step.from).filter(at => at > start && at < end)
+    const [commoditySteps = [], nonCommoditySteps = []] = bothTypes.map(type =>
+      countedEnergyOf(type, direction, countingStart(pricePeriod, type, monthStart)),
+    )
+    const edges = [...commoditySteps, ...nonCommoditySteps].map(step => step.from).filter(at => at > start && at < end)
     const sorted = [start, ...[...new Set(edges)].sort((a, b) => a - b)]
     for (const [index, at] of sorted.entries()) {
-      const counted = { commodity: countedAt(base, at), nonCommodity: countedAt(extra, at) }
-      spans.push(pricedSpan(at, sorted[index + 1] ?? end, era, stretch, counted))
+      const counted = { commodity: countedAt(commoditySteps, at), nonCommodity: countedAt(nonCommoditySteps, at) }
+      intervals.push(createPricedInterval(at, sorted[index + 1] ?? end, pricePeriod, segment, counted))
     }
   })
-  return spans
+  return intervals
 }
 
 /** A step of a price over the energy still to come: `upTo` (null: no bound) is counted from the span's own state. */
@@ -162,17 +174,22 @@ export type PriceStep = { readonly upTo: Energy | null; readonly price: Price }
  * Give the prices that energy meets from a span's state on, tier by tier; empty where there is no price.
  * Steps rise in `upTo`, the last has none.
  */
-export const priceSteps = (span: PricedSpan): PriceStep[] => {
+export const priceSteps = (interval: PricedInterval): PriceStep[] => {
   const steps: PriceStep[] = []
-  if (span.commodity === null) return steps
-  let more: Energy | null = 0n
-  while (more !== null) {
-    const base = tierAt(span.stretch.commodity, span.counted.commodity + more)
-    const extra = tierAt(span.stretch.nonCommodity, span.counted.nonCommodity + more)
-    const toBase: Energy | null = base.to === null ? null : base.to - span.counted.commodity
-    const toExtra: Energy | null = extra.to === null ? null : extra.to - span.counted.nonCommodity
-    more = toBase === null ? toExtra : toExtra === null || toBase < toExtra ? toBase : toExtra
-    steps.push({ upTo: more, price: base.aggregate + extra.aggregate })
+  if (interval.commodity === null) return steps
+  let energyAhead: Energy | null = 0n
+  while (energyAhead !== null) {
+    const commoditySteps = tierAt(interval.segment.commodity, interval.counted.commodity + energyAhead)
+    const nonCommoditySteps = tierAt(interval.segment.nonCommodity, interval.counted.nonCommodity + energyAhead)
+    const toCommodityBound: Energy | null = commoditySteps.to === null ? null : commoditySteps.to - interval.counted.commodity
+    const toNonCommodityBound: Energy | null = nonCommoditySteps.to === null ? null : nonCommoditySteps.to - interval.counted.nonCommodity
+    energyAhead =
+      toCommodityBound === null
+        ? toNonCommodityBound
+        : toNonCommodityBound === null || toCommodityBound < toNonCommodityBound
+          ? toCommodityBound
+          : toNonCommodityBound
+    steps.push({ upTo: energyAhead, price: commoditySteps.aggregate + nonCommoditySteps.aggregate })
   }
   return steps
 }
@@ -190,15 +207,15 @@ export function* firstUnpriced(
   from: number,
   to: number,
 ): Generator<null, FirstUnpriced | null, undefined> {
-  const { eras } = snapshot.directions[direction]
-  const walk = startWalk(eras, from)
-  const found: FirstUnpriced[] = []
+  const { pricePeriods } = snapshot.directions[direction]
+  const cursor = startCursor(pricePeriods, from)
+  const unpriced: FirstUnpriced[] = []
   do {
-    walkOn(eras, walk, to, (start, _end, era, { commodity }) => {
-      if (commodity.length === 0) found.push({ start, missing: era.commodityId === null ? 'TARIFF' : 'MARKET_PRICE' })
+    advanceCursor(pricePeriods, cursor, to, (start, _end, pricePeriod, { commodity }) => {
+      if (commodity.length === 0) unpriced.push({ start, missing: pricePeriod.commodityId === null ? 'TARIFF' : 'MARKET_PRICE' })
     })
-    if (found[0] !== undefined) return found[0]
+    if (unpriced[0] !== undefined) return unpriced[0]
     yield null
-  } while (walk.at < to)
+  } while (cursor.at < to)
   return null
 }

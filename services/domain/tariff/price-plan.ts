@@ -1,8 +1,8 @@
 import { civilDate, dayMs, weekdayOf } from '../civil-date.ts'
-import { nextLocalMonth, offsetSegments, startOfLocalMonth, type TimeZone } from '../civil-time.ts'
+import { nextLocalMonth, startOfLocalMonth, type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
 import type { Price } from '../quantity.ts'
 import type { MarketSeries, Rate } from './tariff.ts'
-import type { Terms } from './terms.ts'
+import type { CompiledSchedule } from './terms.ts'
 import { freeOfCharge, marketTierPrices, type TierPrice, tierPrices } from './tier-price.ts'
 
 /**
@@ -12,19 +12,19 @@ import { freeOfCharge, marketTierPrices, type TierPrice, tierPrices } from './ti
  * what holds there.
  * Of one plan, stretches with equal bands, market price and confidence are equal.
  */
-export type PriceStretch = {
+export type PriceSegment = {
   readonly commodity: readonly TierPrice[]
   readonly nonCommodity: readonly TierPrice[]
-  readonly tiered: boolean
+  readonly isTiered: boolean
   readonly price: Price
   readonly confidence: number
   readonly marketSourceId: string | null
-  readonly bands: Bands
+  readonly timeBands: TimeBandPair
   readonly market: Price | null
-  readonly waiting: readonly Rate[] | null
+  readonly ratesBeforeMarket: readonly Rate[] | null
 }
 
-type Bands = { readonly band: number; readonly nonBand: number }
+type TimeBandPair = { readonly commodity: number; readonly nonCommodity: number }
 
 /**
  * The bands of one UTC day: `stretches[i]` holds from `starts[i]` to the next start, the last one to the day's end.
@@ -32,117 +32,120 @@ type Bands = { readonly band: number; readonly nonBand: number }
  */
 export type PlanDay = {
   readonly starts: readonly number[]
-  readonly stretches: readonly PriceStretch[]
+  readonly segments: readonly PriceSegment[]
   readonly monthStart: number
   readonly nextMonth: number
 }
 
 /** Terms of both types over one zone and market. `commodity` null: no tariff, no price; `free`: no tariff, nothing to pay. */
-export type PlanContent = {
+export type PlanInput = {
   readonly zone: TimeZone
-  readonly commodity: Terms | null
-  readonly nonCommodity: Terms | null
-  readonly free: boolean
+  readonly commodity: CompiledSchedule | null
+  readonly nonCommodity: CompiledSchedule | null
+  readonly isFree: boolean
   readonly market: MarketSeries | null
 }
 
-type Keep = (plan: PricePlan, bytes: number) => void
+type OnDayBuilt = (plan: PricePlan, bytes: number) => void
 
 /**
  * What prices are looked up in. `days` are made as they are asked for and may be emptied at any time; `keepDay` is told how many bytes
  * (roughly) were added to them.
  */
-export type PricePlan = PlanContent & {
-  readonly shared: Map<number, PriceStretch>
+export type PricePlan = PlanInput & {
+  readonly segmentByTimeBands: Map<number, PriceSegment>
   readonly days: Map<number, PlanDay>
-  readonly keepDay: Keep
-  readonly latest: LatestPriced
+  readonly onDayBuilt: OnDayBuilt
+  readonly latest: LatestSegment
 }
 
 /**
  * A stretch at a market price, of an interval of the series: records come about in order of time, and those of one interval follow each
  * other. Plans may share it, for `bands` are those of one plan alone. What most plans keep of their own would only outlive its use.
  */
-export type LatestPriced = { interval: number; stretch: PriceStretch | null }
+export type LatestSegment = { interval: number; segment: PriceSegment | null }
 
-type Runs = { readonly starts: readonly number[]; readonly values: readonly number[] }
+type TimeBandRuns = { readonly starts: readonly number[]; readonly values: readonly number[] }
 
 /** Which band of the terms holds from which instant on, in [from, to): wall-clock edges mapped through every offset in force. */
-const bandRuns = (terms: Terms, zone: TimeZone, from: number, to: number): Runs => {
+const timeBandRuns = (schedule: CompiledSchedule, zone: TimeZone, from: number, to: number): TimeBandRuns => {
   const starts: number[] = []
   const values: number[] = []
-  for (const { start, end, offset } of offsetSegments(zone, from, to)) {
+  for (const { start, end, offset } of utcOffsetPeriods(zone, from, to)) {
     for (let day = Math.floor((start + offset) / dayMs); day * dayMs < end + offset; day += 1) {
       const { month, date } = civilDate(day)
-      const pattern = terms.patternOn(month, date, weekdayOf(day))
+      const pattern = schedule.patternOn(month, date, weekdayOf(day))
       const midnight = day * dayMs - offset
       for (let index = 0; index < pattern.starts.length; index += 1) {
         const runStart = Math.max(start, midnight + (pattern.starts[index] as number) * 1000)
         const next = pattern.starts[index + 1]
         if (runStart >= end || (next !== undefined && midnight + next * 1000 <= start)) continue
         starts.push(runStart)
-        values.push(pattern.bands[index] as number)
+        values.push(pattern.rateIndexes[index] as number)
       }
     }
   }
   return { starts, values }
 }
 
-const nothing = (from: number): Runs => ({ starts: [from], values: [-1] })
+const noTimeBand = (from: number): TimeBandRuns => ({ starts: [from], values: [-1] })
 
 /** A published price is certain, and only that: what is below 1 stays below. */
 const marketConfidence = (confidence: number): number => (confidence >= 1 ? 10_000 : Math.min(9999, Math.round(confidence * 10_000)))
 
-const makeStretch = ({ commodity: terms, nonCommodity: extra, free }: PricePlan, bands: Bands): PriceStretch => {
-  const rates = terms?.marketRates === true ? [] : terms?.bands[bands.band]
-  const commodity = rates === undefined && free ? freeOfCharge : tierPrices(rates ?? [])
-  const nonRates = extra?.bands[bands.nonBand]
-  const nonCommodity = nonRates === undefined ? freeOfCharge : tierPrices(nonRates)
+const createSegment = (
+  { commodity: schedule, nonCommodity: nonCommoditySchedule, isFree }: PricePlan,
+  timeBands: TimeBandPair,
+): PriceSegment => {
+  const rates = schedule?.followsMarket === true ? [] : schedule?.rateLists[timeBands.commodity]
+  const commodity = rates === undefined && isFree ? freeOfCharge : tierPrices(rates ?? [])
+  const nonCommodityRates = nonCommoditySchedule?.rateLists[timeBands.nonCommodity]
+  const nonCommodity = nonCommodityRates === undefined ? freeOfCharge : tierPrices(nonCommodityRates)
   return {
     commodity,
     nonCommodity,
-    tiered: commodity.length > 1 || nonCommodity.length > 1,
+    isTiered: commodity.length > 1 || nonCommodity.length > 1,
     price: (commodity[0]?.aggregate ?? 0n) + (nonCommodity[0]?.aggregate ?? 0n),
     confidence: 10_000,
     marketSourceId: null,
-    bands,
+    timeBands,
     market: null,
-    waiting: terms?.marketRates === true ? (terms.bands[bands.band] ?? []) : null,
+    ratesBeforeMarket: schedule?.followsMarket === true ? (schedule.rateLists[timeBands.commodity] ?? []) : null,
   }
 }
 
 /** Give what a stretch of rates that wait for the market is at the price of an interval. */
-const pricedStretch = (stretch: PriceStretch, rates: readonly Rate[], series: MarketSeries, interval: number): PriceStretch => {
+const withPrice = (segment: PriceSegment, rates: readonly Rate[], series: MarketSeries, interval: number): PriceSegment => {
   const market = series.prices[interval] as Price
   const commodity = marketTierPrices(rates, market)
-  const { nonCommodity, bands } = stretch
+  const { nonCommodity, timeBands } = segment
   return {
     commodity,
     nonCommodity,
-    tiered: commodity.length > 1 || nonCommodity.length > 1,
+    isTiered: commodity.length > 1 || nonCommodity.length > 1,
     price: (commodity[0]?.aggregate ?? 0n) + (nonCommodity[0]?.aggregate ?? 0n),
     confidence: marketConfidence(series.confidences[interval] ?? 1),
     marketSourceId: series.sourceId,
-    bands,
+    timeBands,
     market,
-    waiting: null,
+    ratesBeforeMarket: null,
   }
 }
 
-const bandKey = ({ band, nonBand }: Bands): number => (band + 1) * 16_384 + nonBand + 1
+const timeBandKey = ({ commodity, nonCommodity }: TimeBandPair): number => (commodity + 1) * 16_384 + nonCommodity + 1
 
 /** Stretches recur from day to day: one for each pair of bands. */
-const stretchOf = (plan: PricePlan, bands: Bands): PriceStretch => {
-  const key = bandKey(bands)
-  const known = plan.shared.get(key)
-  if (known !== undefined) return known
-  const stretch = makeStretch(plan, bands)
-  plan.shared.set(key, stretch)
-  return stretch
+const segmentFor = (plan: PricePlan, timeBands: TimeBandPair): PriceSegment => {
+  const key = timeBandKey(timeBands)
+  const cached = plan.segmentByTimeBands.get(key)
+  if (cached !== undefined) return cached
+  const segment = createSegment(plan, timeBands)
+  plan.segmentByTimeBands.set(key, segment)
+  return segment
 }
 
 /** The first interval of a series that ends after an instant; the series' length behind the last one. */
-const intervalFrom = ({ starts, ends }: MarketSeries, at: number): number => {
+const firstIntervalAfter = ({ starts, ends }: MarketSeries, at: number): number => {
   const first = starts[0] ?? 0
   // Most series have one step and no gap.
   const guess = Math.floor((at - first) / ((ends[0] ?? 1) - first))
@@ -161,23 +164,23 @@ const intervalFrom = ({ starts, ends }: MarketSeries, at: number): number => {
  * Give what holds at an instant of a stretch that waits for the market, and call `until` with the instant up to which it does.
  * In a gap of the series there is no price.
  */
-export const atMarket = (plan: PricePlan, stretch: PriceStretch, at: number, until: (end: number) => void): PriceStretch => {
+export const atMarketPrice = (plan: PricePlan, segment: PriceSegment, at: number, until: (end: number) => void): PriceSegment => {
   const { market } = plan
-  if (market === null || stretch.waiting === null) return stretch
-  const interval = intervalFrom(market, at)
+  if (market === null || segment.ratesBeforeMarket === null) return segment
+  const interval = firstIntervalAfter(market, at)
   const start = market.starts[interval] ?? Number.POSITIVE_INFINITY
   until(start > at ? start : (market.ends[interval] as number))
-  if (start > at) return stretch
+  if (start > at) return segment
   const { latest } = plan
-  if (latest.interval === interval && latest.stretch?.bands === stretch.bands) return latest.stretch
-  const priced = pricedStretch(stretch, stretch.waiting, market, interval)
+  if (latest.interval === interval && latest.segment?.timeBands === segment.timeBands) return latest.segment
+  const segmentAtPrice = withPrice(segment, segment.ratesBeforeMarket, market, interval)
   latest.interval = interval
-  latest.stretch = priced
-  return priced
+  latest.segment = segmentAtPrice
+  return segmentAtPrice
 }
 
 /** Advance to the last run that has begun at `at`; runs of no length are passed over. */
-const advance = (runs: Runs, index: number, at: number): number => {
+const advanceRun = (runs: TimeBandRuns, index: number, at: number): number => {
   let next = index
   while (next + 1 < runs.starts.length && (runs.starts[next + 1] as number) <= at) next += 1
   return next
@@ -199,37 +202,40 @@ const mergeEdges = (a: readonly number[], b: readonly number[]): readonly number
 const buildDay = (plan: PricePlan, from: number): PlanDay => {
   const to = from + dayMs
   const { zone, commodity, nonCommodity } = plan
-  const bands = commodity === null ? nothing(from) : bandRuns(commodity, zone, from, to)
-  const nonBands = nonCommodity === null ? nothing(from) : bandRuns(nonCommodity, zone, from, to)
+  const timeBands = commodity === null ? noTimeBand(from) : timeBandRuns(commodity, zone, from, to)
+  const nonCommodityBands = nonCommodity === null ? noTimeBand(from) : timeBandRuns(nonCommodity, zone, from, to)
   const monthStart = startOfLocalMonth(zone, from)
   const nextMonth = nextLocalMonth(zone, from)
-  const edges = mergeEdges(mergeEdges(bands.starts, nonBands.starts), nextMonth < to ? [nextMonth] : [])
+  const edges = mergeEdges(mergeEdges(timeBands.starts, nonCommodityBands.starts), nextMonth < to ? [nextMonth] : [])
   const starts: number[] = []
-  const stretches: PriceStretch[] = []
-  const at = { band: 0, nonBand: 0 }
+  const segments: PriceSegment[] = []
+  const runIndexes = { commodity: 0, nonCommodity: 0 }
   for (const edge of edges) {
-    at.band = advance(bands, at.band, edge)
-    at.nonBand = advance(nonBands, at.nonBand, edge)
-    const stretch = stretchOf(plan, { band: bands.values[at.band] ?? -1, nonBand: nonBands.values[at.nonBand] ?? -1 })
-    if (starts.at(-1) === edge || (stretches.at(-1) === stretch && edge !== nextMonth)) continue
+    runIndexes.commodity = advanceRun(timeBands, runIndexes.commodity, edge)
+    runIndexes.nonCommodity = advanceRun(nonCommodityBands, runIndexes.nonCommodity, edge)
+    const segment = segmentFor(plan, {
+      commodity: timeBands.values[runIndexes.commodity] ?? -1,
+      nonCommodity: nonCommodityBands.values[runIndexes.nonCommodity] ?? -1,
+    })
+    if (starts.at(-1) === edge || (segments.at(-1) === segment && edge !== nextMonth)) continue
     starts.push(edge)
-    stretches.push(stretch)
+    segments.push(segment)
   }
-  return { starts, stretches, monthStart, nextMonth }
+  return { starts, segments, monthStart, nextMonth }
 }
 
 /** Give the bands of the UTC day that begins at `day` × 24 h, made on first use. */
-export const planDay = (plan: PricePlan, day: number): PlanDay => {
-  const known = plan.days.get(day)
-  if (known !== undefined) return known
-  const made = buildDay(plan, day * dayMs)
-  plan.days.set(day, made)
-  plan.keepDay(plan, 250 + made.starts.length * 16)
-  return made
+export const getPlanDay = (plan: PricePlan, day: number): PlanDay => {
+  const cached = plan.days.get(day)
+  if (cached !== undefined) return cached
+  const built = buildDay(plan, day * dayMs)
+  plan.days.set(day, built)
+  plan.onDayBuilt(plan, 250 + built.starts.length * 16)
+  return built
 }
 
 /** Give the index of the stretch that holds at an instant of the day. */
-export const stretchIndex = (day: PlanDay, at: number): number => {
+export const segmentIndex = (day: PlanDay, at: number): number => {
   const { starts } = day
   let low = 0
   let high = starts.length

@@ -1,24 +1,24 @@
-import { atOnce } from '../at-once.ts'
+import { runToEnd } from '../at-once.ts'
 import type { TimeZone } from '../civil-time.ts'
-import type { LatestPriced, PlanContent, PricePlan } from './price-plan.ts'
+import type { LatestSegment, PlanInput, PricePlan } from './price-plan.ts'
 import type { MarketSeries, Tariff } from './tariff.ts'
-import { compileTerms, scheduleTexts, type Terms } from './terms.ts'
+import { type CompiledSchedule, compileSchedule, scheduleTexts } from './terms.ts'
 
-type PricedSchedule = Pick<Tariff, 'schedule' | 'marketRates'>
+type SchedulePrices = Pick<Tariff, 'schedule' | 'marketRates'>
 
 /**
  * What snapshots share: compiled terms by content, and price plans by terms, zone and market series.
  * Make one for as long as the process runs and hand it to every snapshot. Its memory is bounded.
  */
 export type PricingPool = {
-  readonly termsOf: (prices: PricedSchedule) => Terms
+  readonly compiledScheduleOf: (prices: SchedulePrices) => CompiledSchedule
   /** Find or compile the terms that `termsOf` gives, in steps: it gives them at once from then on. */
-  readonly prepare: (prices: PricedSchedule) => Generator<void, Terms>
-  readonly planOf: (of: PlanContent) => PricePlan
+  readonly prepare: (prices: SchedulePrices) => Generator<void, CompiledSchedule>
+  readonly planOf: (input: PlanInput) => PricePlan
 }
 
 /** Hash texts to find candidates: FNV-1a from two bases, joined to 53 bits. Equality is judged by content. */
-const textHash = () => {
+const createTextHash = () => {
   let low = 0x811c9dc5
   let high = 0x9dc5811c
   return {
@@ -44,100 +44,106 @@ function* hasTexts(schedule: Tariff['schedule'], texts: readonly string[]): Gene
   return index === texts.length
 }
 
-type KnownTerms = { readonly schedule: Tariff['schedule']; readonly terms: Terms }
+type CachedSchedule = { readonly schedule: Tariff['schedule']; readonly compiled: CompiledSchedule }
 
 /** Bound what the days of all plans take together: when they outgrow the limit all are dropped. */
-const dayBudget = (maxBytes: number): PricePlan['keepDay'] => {
-  let taken = 0
-  let filled: WeakRef<PricePlan>[] = []
+const createDayBudget = (maxBytes: number): PricePlan['onDayBuilt'] => {
+  let usedBytes = 0
+  let filledPlans: WeakRef<PricePlan>[] = []
   return (plan, bytes) => {
-    if (taken + bytes > maxBytes) {
-      for (const reference of filled) {
+    if (usedBytes + bytes > maxBytes) {
+      for (const reference of filledPlans) {
         reference.deref()?.days.clear()
       }
-      filled = []
-      taken = 0
+      filledPlans = []
+      usedBytes = 0
     }
-    if (plan.days.size <= 1) filled.push(new WeakRef(plan))
-    taken += bytes
+    if (plan.days.size <= 1) filledPlans.push(new WeakRef(plan))
+    usedBytes += bytes
   }
 }
 
 /** Terms by content; all are forgotten when there are too many, for snapshots keep the ones they use. */
-const termsByContent = (maxTerms: number): Pick<PricingPool, 'termsOf' | 'prepare'> => {
-  const byHash = new Map<number, KnownTerms[]>()
+const compiledByContent = (maxTerms: number): Pick<PricingPool, 'compiledScheduleOf' | 'prepare'> => {
+  const byHash = new Map<number, CachedSchedule[]>()
   // Schedules of equal content are mostly one value: its content is looked at once.
-  const bySchedule = new WeakMap<Tariff['schedule'], Terms[]>()
+  const bySchedule = new WeakMap<Tariff['schedule'], CompiledSchedule[]>()
   let count = 0
-  const knownOf = ({ schedule, marketRates }: PricedSchedule): Terms | undefined =>
-    bySchedule.get(schedule)?.find(terms => terms.marketRates === marketRates)
+  const knownOf = ({ schedule, marketRates }: SchedulePrices): CompiledSchedule | undefined =>
+    bySchedule.get(schedule)?.find(compiled => compiled.followsMarket === marketRates)
 
-  function* find({ schedule, marketRates }: PricedSchedule): Generator<void, Terms> {
+  function* findOrCompile({ schedule, marketRates }: SchedulePrices): Generator<void, CompiledSchedule> {
     const texts: string[] = []
-    const hash = textHash()
+    const hash = createTextHash()
     for (const text of scheduleTexts(schedule)) {
       hash.add(text)
       texts.push(text)
       yield
     }
-    for (const { schedule: other, terms } of byHash.get(hash.value()) ?? []) {
-      if (terms.marketRates === marketRates && (yield* hasTexts(other, texts))) return terms
+    for (const { schedule: other, compiled } of byHash.get(hash.value()) ?? []) {
+      if (compiled.followsMarket === marketRates && (yield* hasTexts(other, texts))) return compiled
     }
     if (count >= maxTerms) {
       byHash.clear()
       count = 0
     }
-    const terms = compileTerms(schedule, marketRates)
+    const compiled = compileSchedule(schedule, marketRates)
     count += 1
-    byHash.set(hash.value(), [...(byHash.get(hash.value()) ?? []), { schedule, terms }])
-    return terms
+    byHash.set(hash.value(), [...(byHash.get(hash.value()) ?? []), { schedule, compiled }])
+    return compiled
   }
 
-  function* prepare(prices: PricedSchedule): Generator<void, Terms> {
-    const known = knownOf(prices)
-    if (known !== undefined) return known
-    const terms = yield* find(prices)
-    bySchedule.set(prices.schedule, [...(bySchedule.get(prices.schedule) ?? []), terms])
-    return terms
+  function* prepare(prices: SchedulePrices): Generator<void, CompiledSchedule> {
+    const cached = knownOf(prices)
+    if (cached !== undefined) return cached
+    const compiled = yield* findOrCompile(prices)
+    bySchedule.set(prices.schedule, [...(bySchedule.get(prices.schedule) ?? []), compiled])
+    return compiled
   }
 
-  return { termsOf: prices => knownOf(prices) ?? atOnce(prepare(prices)), prepare }
+  return { compiledScheduleOf: prices => knownOf(prices) ?? runToEnd(prepare(prices)), prepare }
 }
 
 /** Stretches at market prices that are kept; plans in turn share them. */
-const keptPriced = 1_024
+const latestSegmentCount = 1_024
 
 /**
  * Make a pool. `maxBytes` (roughly) bounds the days that all plans keep: what outgrows it is dropped and made again as it is asked
  * for. `maxTerms` bounds the compiled schedules. Neither can change a price.
  */
-export const pricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } = {}): PricingPool => {
-  const ids = new WeakMap<Terms, number>()
+export const createPricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } = {}): PricingPool => {
+  const ids = new WeakMap<CompiledSchedule, number>()
   let lastId = 0
-  const idOf = (terms: Terms | null): number => {
-    if (terms === null) return 0
-    const id = ids.get(terms) ?? lastId + 1
+  const idOf = (compiled: CompiledSchedule | null): number => {
+    if (compiled === null) return 0
+    const id = ids.get(compiled) ?? lastId + 1
     lastId = Math.max(lastId, id)
-    ids.set(terms, id)
+    ids.set(compiled, id)
     return id
   }
   // Plans are held by the snapshots that use them; the pool only finds them again.
   const plans = new WeakMap<MarketSeries | TimeZone, Map<string, WeakRef<PricePlan>>>()
-  const keepDay = dayBudget(maxBytes)
-  const latest = Array.from({ length: keptPriced }, (): LatestPriced => ({ interval: -1, stretch: null }))
-  let made = 0
-  const planOf: PricingPool['planOf'] = of => {
-    const anchor = of.market ?? of.zone
-    const known = plans.get(anchor) ?? new Map<string, WeakRef<PricePlan>>()
-    plans.set(anchor, known)
-    const key = `${of.zone.name}/${of.free}/${idOf(of.commodity)}/${idOf(of.nonCommodity)}`
-    const found = known.get(key)?.deref()
-    if (found !== undefined && found.zone === of.zone) return found
-    if (known.size > maxTerms) known.clear()
-    const plan: PricePlan = { ...of, shared: new Map(), days: new Map(), keepDay, latest: latest[made % latest.length] as LatestPriced }
-    made += 1
-    known.set(key, new WeakRef(plan))
+  const onDayBuilt = createDayBudget(maxBytes)
+  const latest = Array.from({ length: latestSegmentCount }, (): LatestSegment => ({ interval: -1, segment: null }))
+  let planCount = 0
+  const planOf: PricingPool['planOf'] = input => {
+    const anchor = input.market ?? input.zone
+    const cached = plans.get(anchor) ?? new Map<string, WeakRef<PricePlan>>()
+    plans.set(anchor, cached)
+    const key = `${input.zone.name}/${input.isFree}/${idOf(input.commodity)}/${idOf(input.nonCommodity)}`
+    const found = cached.get(key)?.deref()
+    if (found !== undefined && found.zone === input.zone) return found
+    if (cached.size > maxTerms) cached.clear()
+    const plan: PricePlan = {
+      ...input,
+      segmentByTimeBands: new Map(),
+      days: new Map(),
+      onDayBuilt,
+      latest: latest[planCount % latest.length] as LatestSegment,
+    }
+    planCount += 1
+    cached.set(key, new WeakRef(plan))
     return plan
   }
-  return { ...termsByContent(maxTerms), planOf }
+  return { ...compiledByContent(maxTerms), planOf }
 }

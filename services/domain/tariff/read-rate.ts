@@ -18,18 +18,20 @@ const priceRule = { scale: 9, min: -1_000_000_000_000_000n, max: 1_000_000_000_0
 const boundRule = { scale: 9, min: 1n, max: 1_000_000_000_000_000_000n }
 const percentageRule = { scale: 9, min: -1_000_000_000n, max: 5_000_000_000n }
 /** Wide enough to tell a percentage written in percent from nonsense. */
-const anyPercentage = { scale: 9, min: -1_000_000_000_000n, max: 1_000_000_000_000n }
+const widePercentageRule = { scale: 9, min: -1_000_000_000_000n, max: 1_000_000_000_000n }
 
-const isAbsent = (value: NumberText): value is null | undefined => value === null || value === undefined
+const isMissing = (value: NumberText): value is null | undefined => value === null || value === undefined
 
 const readOptional = (value: NumberText, rule: Parameters<typeof readDecimal>[1], field: string): Result<bigint> =>
-  isAbsent(value) ? accepted(0n) : readDecimal(String(value), rule, field)
+  isMissing(value) ? accepted(0n) : readDecimal(String(value), rule, field)
 
 const readPercentage = (value: NumberText, field: string): Result<bigint> => {
   const read = readOptional(value, percentageRule, field)
   if (read.ok || read.refusal.code !== 'value_out_of_range') return read
-  const meant = readOptional(value, anyPercentage, field)
-  const hint = meant.ok ? `: write ${formatDecimal(meant.value, 11)} for ${formatDecimal(meant.value, 9)} percent` : ''
+  const percentageMeant = readOptional(value, widePercentageRule, field)
+  const hint = percentageMeant.ok
+    ? `: write ${formatDecimal(percentageMeant.value, 11)} for ${formatDecimal(percentageMeant.value, 9)} percent`
+    : ''
   return refused('value_out_of_range', `${field} must be a fraction from -1 to 5${hint}`, field)
 }
 
@@ -43,25 +45,25 @@ const readFixed = (value: NumberText, isMarket: boolean, field: string): Result<
       field,
     )
   }
-  return isAbsent(value)
+  return isMissing(value)
     ? refused('field_required', `${field} is required: the price per kWh`, field)
     : readOptional(value, priceRule, field)
 }
 
-const readBound = (value: NumberText, before: bigint | null, isLast: boolean, field: string): Result<bigint | null> => {
-  if (isAbsent(value)) {
+const readBound = (value: NumberText, boundBefore: bigint | null, isLast: boolean, field: string): Result<bigint | null> => {
+  if (isMissing(value)) {
     return isLast ? accepted(null) : refused('schedule_invalid', `${field} is required on every tier but the last`, field)
   }
   if (isLast) return refused('schedule_invalid', `${field} must be left out on the last tier, which has no upper bound`, field)
   const read = readDecimal(String(value), boundRule, field)
-  if (!read.ok || read.value > (before ?? 0n)) return read
+  if (!read.ok || read.value > (boundBefore ?? 0n)) return read
   return refused('schedule_invalid', `${field} must be above the bound of the tier before it: bounds are cumulative`, field)
 }
 
-const readRate = (rate: RateInput, before: bigint | null, isLast: boolean, isMarket: boolean, path: string): Result<Rate> => {
+const readRate = (rate: RateInput, boundBefore: bigint | null, isLast: boolean, isMarket: boolean, path: string): Result<Rate> => {
   const fixed = readFixed(rate.fixed, isMarket, `${path}.fixed`)
   if (!fixed.ok) return fixed
-  const to = readBound(rate.to_kwh, before, isLast, `${path}.to_kwh`)
+  const to = readBound(rate.to_kwh, boundBefore, isLast, `${path}.to_kwh`)
   if (!to.ok) return to
   const surchargeFixed = readOptional(rate.surcharge_fixed, priceRule, `${path}.surcharge_fixed`)
   if (!surchargeFixed.ok) return surchargeFixed

@@ -1,18 +1,18 @@
 import type { TimeZone } from '../civil-time.ts'
-import { type Coverage, startOf, tariffCoverage } from './coverage.ts'
+import { type Coverage, contractStartOf, tariffCoverage } from './coverage.ts'
 import type { PricePlan } from './price-plan.ts'
 import type { PricingPool } from './pricing-pool.ts'
 import type { PricingInput, Tariff, TariffDirection, TariffType } from './tariff.ts'
 import { schedulesOf } from './tariff-version.ts'
-import type { Terms } from './terms.ts'
+import type { CompiledSchedule } from './terms.ts'
 
 /**
  * A half-open span in which the tariffs of a direction, their prices and their standing do not change. Confidence in 1e-4.
  * Since `since` tariffs and standing have not changed; prices may have, where a tariff has versions. The starts are those of the contracts (-Infinity when open or without tariff), from which tiers may count.
  */
-export type PriceEra = {
-  readonly from: number
-  readonly to: number
+export type PricePeriod = {
+  readonly start: number
+  readonly end: number
   readonly plan: PricePlan
   readonly confidence: number
   readonly commodityId: string | null
@@ -20,11 +20,11 @@ export type PriceEra = {
   readonly tariffIds: readonly string[]
   readonly commodityStart: number
   readonly nonCommodityStart: number
-  readonly since: number
+  readonly unchangedSince: number
 }
 
 /** The prices of one direction: eras over all time, in order, and whether its records move tiers. */
-export type DirectionPrices = { readonly eras: readonly PriceEra[]; readonly tiered: Readonly<Record<TariffType, boolean>> }
+export type DirectionPrices = { readonly pricePeriods: readonly PricePeriod[]; readonly isTiered: Readonly<Record<TariffType, boolean>> }
 
 /** All that prices the energy of one location, ready to be looked up. Immutable: a change of its input needs a new one. */
 export type PricingSnapshot = {
@@ -41,52 +41,65 @@ const hasTiers = (tariff: Tariff): boolean =>
     schedule.some(entry => entry.daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1))),
   )
 
-const termsOf = (pool: PricingPool, { tariff, schedule }: Coverage): Terms | null =>
-  tariff === null || schedule === null ? null : pool.termsOf({ schedule, marketRates: tariff.marketRates })
+const compiledScheduleOf = (pool: PricingPool, { tariff, schedule }: Coverage): CompiledSchedule | null =>
+  tariff === null || schedule === null ? null : pool.compiledScheduleOf({ schedule, marketRates: tariff.marketRates })
 
-const makeEra = (input: PricingInput, pool: PricingPool, direction: TariffDirection, base: Coverage, extra: Coverage): PriceEra => {
-  const commodity = termsOf(pool, base)
-  const nonCommodity = termsOf(pool, extra)
-  const market = commodity?.marketRates !== true ? null : direction === 'EXPORT' ? input.exportMarket : input.importMarket
+const createPricePeriod = (
+  input: PricingInput,
+  pool: PricingPool,
+  direction: TariffDirection,
+  commodityCoverage: Coverage,
+  nonCommodityCoverage: Coverage,
+): PricePeriod => {
+  const commodity = compiledScheduleOf(pool, commodityCoverage)
+  const nonCommodity = compiledScheduleOf(pool, nonCommodityCoverage)
+  const market = commodity?.followsMarket !== true ? null : direction === 'EXPORT' ? input.exportMarket : input.importMarket
   // On-site generation without a tariff is worth nothing and known to be.
-  const free = commodity === null && direction === 'LOCAL'
+  const isFree = commodity === null && direction === 'LOCAL'
   return {
-    from: Math.max(base.from, extra.from),
-    to: Math.min(base.to, extra.to),
-    plan: pool.planOf({ zone: input.timeZone, commodity, nonCommodity, free, market }),
-    confidence: Math.min(base.confidence, extra.confidence),
-    commodityId: base.tariff?.id ?? null,
-    nonCommodityId: extra.tariff?.id ?? null,
-    tariffIds: [base.tariff?.id, extra.tariff?.id].filter(id => id !== undefined),
-    commodityStart: base.tariff === null ? Number.NEGATIVE_INFINITY : startOf(base.tariff),
-    nonCommodityStart: extra.tariff === null ? Number.NEGATIVE_INFINITY : startOf(extra.tariff),
-    since: Math.max(base.since, extra.since),
+    start: Math.max(commodityCoverage.start, nonCommodityCoverage.start),
+    end: Math.min(commodityCoverage.end, nonCommodityCoverage.end),
+    plan: pool.planOf({ zone: input.timeZone, commodity, nonCommodity, isFree, market }),
+    confidence: Math.min(commodityCoverage.confidence, nonCommodityCoverage.confidence),
+    commodityId: commodityCoverage.tariff?.id ?? null,
+    nonCommodityId: nonCommodityCoverage.tariff?.id ?? null,
+    tariffIds: [commodityCoverage.tariff?.id, nonCommodityCoverage.tariff?.id].filter(id => id !== undefined),
+    commodityStart: commodityCoverage.tariff === null ? Number.NEGATIVE_INFINITY : contractStartOf(commodityCoverage.tariff),
+    nonCommodityStart: nonCommodityCoverage.tariff === null ? Number.NEGATIVE_INFINITY : contractStartOf(nonCommodityCoverage.tariff),
+    unchangedSince: Math.max(commodityCoverage.unchangedSince, nonCommodityCoverage.unchangedSince),
   }
 }
 
 const compileDirection = (input: PricingInput, pool: PricingPool, direction: TariffDirection): DirectionPrices => {
-  const [bases, extras] = bothTypes.map(type => tariffCoverage(input.tariffs, direction, type)) as [Coverage[], Coverage[]]
-  const eras: PriceEra[] = []
-  let [base, extra] = [0, 0]
-  while (base < bases.length && extra < extras.length) {
-    const [one, other] = [bases[base] as Coverage, extras[extra] as Coverage]
-    eras.push(makeEra(input, pool, direction, one, other))
-    if (one.to <= other.to) base += 1
-    if (other.to <= one.to) extra += 1
+  const [commodityCoverages, nonCommodityCoverages] = bothTypes.map(type => tariffCoverage(input.tariffs, direction, type)) as [
+    Coverage[],
+    Coverage[],
+  ]
+  const pricePeriods: PricePeriod[] = []
+  let [commodityCoverage, nonCommodityCoverage] = [0, 0]
+  while (commodityCoverage < commodityCoverages.length && nonCommodityCoverage < nonCommodityCoverages.length) {
+    const [commodityOne, nonCommodityOne] = [
+      commodityCoverages[commodityCoverage] as Coverage,
+      nonCommodityCoverages[nonCommodityCoverage] as Coverage,
+    ]
+    pricePeriods.push(createPricePeriod(input, pool, direction, commodityOne, nonCommodityOne))
+    if (commodityOne.end <= nonCommodityOne.end) commodityCoverage += 1
+    if (nonCommodityOne.end <= commodityOne.end) nonCommodityCoverage += 1
   }
-  const isTiered = (type: TariffType) => input.tariffs.some(one => one.direction === direction && one.type === type && hasTiers(one))
-  return { eras, tiered: { COMMODITY: isTiered('COMMODITY'), NON_COMMODITY: isTiered('NON_COMMODITY') } }
+  const hasTieredTariff = (type: TariffType) =>
+    input.tariffs.some(commodityOne => commodityOne.direction === direction && commodityOne.type === type && hasTiers(commodityOne))
+  return { pricePeriods, isTiered: { COMMODITY: hasTieredTariff('COMMODITY'), NON_COMMODITY: hasTieredTariff('NON_COMMODITY') } }
 }
 
 /** Directions without tariffs are alike in all locations of a zone, that is, on one plan. */
 const emptyDirections = new WeakMap<PricePlan, DirectionPrices>()
 
 const emptyDirection = (input: PricingInput, pool: PricingPool, direction: TariffDirection): DirectionPrices => {
-  const made = compileDirection(input, pool, direction)
-  const plan = (made.eras[0] as PriceEra).plan
-  const known = emptyDirections.get(plan) ?? made
-  emptyDirections.set(plan, known)
-  return known
+  const compiled = compileDirection(input, pool, direction)
+  const plan = (compiled.pricePeriods[0] as PricePeriod).plan
+  const cached = emptyDirections.get(plan) ?? compiled
+  emptyDirections.set(plan, cached)
+  return cached
 }
 
 /**
@@ -94,23 +107,23 @@ const emptyDirection = (input: PricingInput, pool: PricingPool, direction: Tarif
  * The schedules must have been read by `readTariffTerms`.
  */
 export const compileSnapshot = (input: PricingInput, pool: PricingPool): PricingSnapshot => {
-  const of = (direction: TariffDirection): DirectionPrices =>
+  const pricesOf = (direction: TariffDirection): DirectionPrices =>
     input.tariffs.some(tariff => tariff.direction === direction)
       ? compileDirection(input, pool, direction)
       : emptyDirection(input, pool, direction)
-  const directions = { IMPORT: of('IMPORT'), EXPORT: of('EXPORT'), LOCAL: of('LOCAL') }
+  const directions = { IMPORT: pricesOf('IMPORT'), EXPORT: pricesOf('EXPORT'), LOCAL: pricesOf('LOCAL') }
   return { locationId: input.locationId, currencyCode: input.currencyCode, timeZone: input.timeZone, directions }
 }
 
 /** Tell whether the energy of a direction is counted for tiers, so that its costs depend on the records before. */
-export const countsEnergy = (snapshot: PricingSnapshot, direction: TariffDirection): boolean => {
-  const { tiered } = snapshot.directions[direction]
-  return tiered.COMMODITY || tiered.NON_COMMODITY
+export const hasTieredPrices = (snapshot: PricingSnapshot, direction: TariffDirection): boolean => {
+  const { isTiered } = snapshot.directions[direction]
+  return isTiered.COMMODITY || isTiered.NON_COMMODITY
 }
 
 /** Give the index of the era that holds an instant. */
-export const eraIndex = (eras: readonly PriceEra[], at: number): number => {
-  let index = eras.length - 1
-  while (index > 0 && (eras[index] as PriceEra).from > at) index -= 1
+export const pricePeriodIndex = (pricePeriods: readonly PricePeriod[], at: number): number => {
+  let index = pricePeriods.length - 1
+  while (index > 0 && (pricePeriods[index] as PricePeriod).start > at) index -= 1
   return index
 }

@@ -1,12 +1,12 @@
-import { endOf, startOf } from './coverage.ts'
+import { contractEndOf, contractStartOf } from './coverage.ts'
 import type { Tariff } from './tariff.ts'
 import { schedulesOf } from './tariff-version.ts'
 import { scheduleText } from './terms.ts'
 
 /** A half-open span of instants; null is open. */
-export type OpenSpan = { readonly from: number | null; readonly to: number | null }
+export type OpenInterval = { readonly from: number | null; readonly to: number | null }
 
-const sameKind = (a: Tariff, b: Tariff): boolean => a.direction === b.direction && a.type === b.type && a.id !== b.id
+const isSameKind = (a: Tariff, b: Tariff): boolean => a.direction === b.direction && a.type === b.type && a.id !== b.id
 
 /**
  * Find a living tariff of the location whose contract shares time with that of `tariff`, in its direction and type.
@@ -15,26 +15,31 @@ const sameKind = (a: Tariff, b: Tariff): boolean => a.direction === b.direction 
  */
 export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Tariff | undefined =>
   others.find(
-    other => other.closedAt === null && sameKind(tariff, other) && startOf(tariff) < endOf(other) && startOf(other) < endOf(tariff),
+    other =>
+      other.closedAt === null &&
+      isSameKind(tariff, other) &&
+      contractStartOf(tariff) < contractEndOf(other) &&
+      contractStartOf(other) < contractEndOf(tariff),
   )
 
-const open = Number.POSITIVE_INFINITY
+const infinite = Number.POSITIVE_INFINITY
 
 const isSameSchedule = (a: Tariff['schedule'] = [], b: Tariff['schedule'] = []): boolean => a === b || scheduleText(a) === scheduleText(b)
 
 /** The first instant at which the prices of two forms of a tariff differ; open if they do not. */
-const changedPrices = (before: Tariff, after: Tariff): number => {
-  const [old, renewed] = [schedulesOf(before), schedulesOf(after)]
-  const differs = (index: number): boolean =>
-    old[index]?.effectiveFrom !== renewed[index]?.effectiveFrom || !isSameSchedule(old[index]?.schedule, renewed[index]?.schedule)
-  const first = [...(old.length > renewed.length ? old : renewed).keys()].find(differs)
-  if (first === undefined) return open
-  if (first === 0) return Math.min(startOf(before), startOf(after))
-  return Math.min(old[first]?.effectiveFrom ?? open, renewed[first]?.effectiveFrom ?? open)
+const firstPriceChange = (before: Tariff, after: Tariff): number => {
+  const [schedulesBefore, schedulesAfter] = [schedulesOf(before), schedulesOf(after)]
+  const isDifferent = (index: number): boolean =>
+    schedulesBefore[index]?.effectiveFrom !== schedulesAfter[index]?.effectiveFrom ||
+    !isSameSchedule(schedulesBefore[index]?.schedule, schedulesAfter[index]?.schedule)
+  const firstDifferent = [...(schedulesBefore.length > schedulesAfter.length ? schedulesBefore : schedulesAfter).keys()].find(isDifferent)
+  if (firstDifferent === undefined) return infinite
+  if (firstDifferent === 0) return Math.min(contractStartOf(before), contractStartOf(after))
+  return Math.min(schedulesBefore[firstDifferent]?.effectiveFrom ?? infinite, schedulesAfter[firstDifferent]?.effectiveFrom ?? infinite)
 }
 
 /** The earlier of two ends that differ; open where they do not. */
-const movedEnd = (a: number | null, b: number | null): number => (a === b ? open : Math.min(a ?? open, b ?? open))
+const firstMovedEnd = (a: number | null, b: number | null): number => (a === b ? infinite : Math.min(a ?? infinite, b ?? infinite))
 
 /**
  * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or where the start stays from the
@@ -42,16 +47,25 @@ const movedEnd = (a: number | null, b: number | null): number => (a === b ? open
  * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect.
  * Source: docs/rules/tariffs.md #changed-time.
  */
-export const changedSpan = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenSpan | null => {
+export const changedInterval = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenInterval | null => {
   const changed = after ?? before
   if (changed === null) throw new RangeError('a change has a tariff before or after it')
-  const [earliest, latest] = [startOf(before ?? changed), startOf(changed)].sort((a, b) => (a < b ? -1 : 1)) as [number, number]
+  const [earliest, latest] = [contractStartOf(before ?? changed), contractStartOf(changed)].sort((a, b) => (a < b ? -1 : 1)) as [
+    number,
+    number,
+  ]
   const isMoved = before === null || after === null || earliest < latest
   const firstChange = isMoved
     ? earliest
-    : Math.min(movedEnd(before.contractEnd, after.contractEnd), movedEnd(before.closedAt, after.closedAt), changedPrices(before, after))
+    : Math.min(
+        firstMovedEnd(before.contractEnd, after.contractEnd),
+        firstMovedEnd(before.closedAt, after.closedAt),
+        firstPriceChange(before, after),
+      )
   const from = Math.max(earliest, firstChange)
-  const next = others.filter(other => other.closedAt === null && sameKind(changed, other) && startOf(other) > latest).map(startOf)
+  const next = others
+    .filter(other => other.closedAt === null && isSameKind(changed, other) && contractStartOf(other) > latest)
+    .map(contractStartOf)
   const to = Math.min(...next)
   if (from >= to) return null
   return { from: Number.isFinite(from) ? from : null, to: Number.isFinite(to) ? to : null }

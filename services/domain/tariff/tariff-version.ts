@@ -1,6 +1,6 @@
 import type { ScheduleEntry, Tariff, TariffVersion } from './tariff.ts'
 
-type Versioned = Pick<Tariff, 'contractStart' | 'schedule' | 'versions'>
+type TariffPrices = Pick<Tariff, 'contractStart' | 'schedule' | 'versions'>
 
 /** A schedule of a tariff and the instant (ms, inclusive) from which it applies; null: since an open start. */
 export type EffectiveSchedule = { readonly effectiveFrom: number | null; readonly schedule: readonly ScheduleEntry[] }
@@ -9,13 +9,13 @@ export type EffectiveSchedule = { readonly effectiveFrom: number | null; readonl
  * List all schedules of a tariff, ascending. The first one applies from the start of the contract.
  * Source: docs/rules/tariffs.md #price-versions.
  */
-export const schedulesOf = ({ contractStart, schedule, versions = [] }: Versioned): readonly EffectiveSchedule[] => [
+export const schedulesOf = ({ contractStart, schedule, versions = [] }: TariffPrices): readonly EffectiveSchedule[] => [
   { effectiveFrom: contractStart, schedule },
   ...versions,
 ]
 
 /** Return the schedule that applies at an instant (ms). Before the contract it is the first one. */
-export const scheduleAt = ({ schedule, versions = [] }: Versioned, at: number): readonly ScheduleEntry[] =>
+export const scheduleAt = ({ schedule, versions = [] }: TariffPrices, at: number): readonly ScheduleEntry[] =>
   versions.findLast(({ effectiveFrom }) => effectiveFrom <= at)?.schedule ?? schedule
 
 /**
@@ -23,7 +23,7 @@ export const scheduleAt = ({ schedule, versions = [] }: Versioned, at: number): 
  * An instant at or before the start of the contract replaces all prices.
  * Source: docs/rules/tariffs.md #price-versions.
  */
-export const withVersion = <T extends Versioned>(tariff: T, { effectiveFrom, schedule }: TariffVersion): T => {
+export const withVersion = <T extends TariffPrices>(tariff: T, { effectiveFrom, schedule }: TariffVersion): T => {
   if (tariff.contractStart !== null && effectiveFrom <= tariff.contractStart) return { ...tariff, schedule, versions: [] }
   const earlier = (tariff.versions ?? []).filter(version => version.effectiveFrom < effectiveFrom)
   return { ...tariff, versions: [...earlier, { effectiveFrom, schedule }] }

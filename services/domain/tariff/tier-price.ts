@@ -14,12 +14,12 @@ export type TierPrice = {
   readonly aggregate: Price
 }
 
-const one = 1_000_000_000n
+const scaleOfOne = 1_000_000_000n
 
-const surcharged = (base: Price, { surchargePercentage }: Rate): Price =>
-  surchargePercentage === 0n ? base : timesNano(base, one + surchargePercentage)
+const withSurcharge = (base: Price, { surchargePercentage }: Rate): Price =>
+  surchargePercentage === 0n ? base : timesNano(base, scaleOfOne + surchargePercentage)
 
-const beginOf = (rates: readonly Rate[], index: number): Energy => (index === 0 ? 0n : (rates[index - 1]?.to ?? 0n))
+const lowerBoundOf = (rates: readonly Rate[], index: number): Energy => (index === 0 ? 0n : (rates[index - 1]?.to ?? 0n))
 
 /**
  * Give the tier prices of a band: (fixed + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9 per kWh.
@@ -28,8 +28,8 @@ const beginOf = (rates: readonly Rate[], index: number): Energy => (index === 0 
 export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
   rates.map((rate, index) => {
     const fixed = rate.fixed + rate.surchargeFixed
-    const aggregate = surcharged(fixed, rate)
-    return { from: beginOf(rates, index), to: rate.to, market: 0n, fixed, percentage: aggregate - fixed, aggregate }
+    const aggregate = withSurcharge(fixed, rate)
+    return { from: lowerBoundOf(rates, index), to: rate.to, market: 0n, fixed, percentage: aggregate - fixed, aggregate }
   })
 
 /**
@@ -40,8 +40,8 @@ export const marketTierPrices = (rates: readonly Rate[], market: Price): readonl
   rates.map((rate, index) => {
     const { to, surchargeFixed: fixed } = rate
     const base = market + fixed
-    const aggregate = surcharged(base, rate)
-    return { from: beginOf(rates, index), to, market, fixed, percentage: aggregate - base, aggregate }
+    const aggregate = withSurcharge(base, rate)
+    return { from: lowerBoundOf(rates, index), to, market, fixed, percentage: aggregate - base, aggregate }
   })
 
 /** No charge at all: the price of what is not tariffed and costs nothing. */

@@ -1,9 +1,9 @@
-import { atOnce } from '../at-once.ts'
+import { runToEnd } from '../at-once.ts'
 import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
-import { dayNames, monthNames, secondsOfDay } from './day-pattern.ts'
-import { judgeCoverageInSteps } from './judge-coverage.ts'
+import { dayNames, monthNames, secondsPerDay } from './day-pattern.ts'
+import { validateCoverageInSteps } from './judge-coverage.ts'
 import { type RateInput, readRates } from './read-rate.ts'
-import type { DaysAndHours, Hours, ScheduleEntry, Tariff, TariffDirection, TariffType } from './tariff.ts'
+import type { DaysAndHours, ScheduleEntry, Tariff, TariffDirection, TariffType, TimeBand } from './tariff.ts'
 
 export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
 export type DaysAndHoursInput = { readonly days?: readonly string[] | null; readonly hours: readonly HoursInput[] }
@@ -69,7 +69,7 @@ const readClock = (text: string, field: string): Result<number> => {
 }
 
 // biome-ignore lint/correctness/useYield: a band is short; its list is where the work can be interrupted.
-function* readHours(hours: HoursInput, isMarket: boolean, path: string): Reading<Hours> {
+function* readHours(hours: HoursInput, isMarket: boolean, path: string): ReadSteps<TimeBand> {
   const from = readClock(hours.valid_from, `${path}.valid_from`)
   if (!from.ok) return from
   const to = hours.valid_to === '24:00:00' ? accepted(0) : readClock(hours.valid_to, `${path}.valid_to`)
@@ -82,36 +82,36 @@ function* readHours(hours: HoursInput, isMarket: boolean, path: string): Reading
     )
   }
   const rate = readRates(hours.rate, isMarket, `${path}.rate`)
-  return rate.ok ? accepted({ validFrom: from.value, validTo: to.value === 0 ? secondsOfDay : to.value, rate: rate.value }) : rate
+  return rate.ok ? accepted({ validFrom: from.value, validTo: to.value === 0 ? secondsPerDay : to.value, rate: rate.value }) : rate
 }
 
 /** Work that can be interrupted at each `yield`. */
-type Reading<T> = Generator<void, Result<T>>
+type ReadSteps<T> = Generator<void, Result<T>>
 
 /** Bands that are read between two points where the work can be interrupted. */
-const bandsAtOnce = 16
+const timeBandsPerPause = 16
 
 /** Read each member in turn; the first refusal is that of the list. */
-function* readEach<In, Out>(members: readonly In[], path: string, read: (member: In, path: string) => Reading<Out>): Reading<Out[]> {
+function* readEach<In, Out>(members: readonly In[], path: string, read: (member: In, path: string) => ReadSteps<Out>): ReadSteps<Out[]> {
   if (members.length === 0) return refused('schedule_invalid', `${path} must not be empty`, path)
   const values: Out[] = []
   for (const [index, member] of members.entries()) {
     const one = yield* read(member, `${path}[${index}]`)
     if (!one.ok) return one
     values.push(one.value)
-    if (index % bandsAtOnce === 0) yield
+    if (index % timeBandsPerPause === 0) yield
   }
   return accepted(values)
 }
 
-function* readBlock(block: DaysAndHoursInput, isMarket: boolean, path: string): Reading<DaysAndHours> {
-  const days = readNames<DaysAndHours['days'][number]>(block.days, dayChoices, `${path}.days`)
+function* readBlock(daysAndHours: DaysAndHoursInput, isMarket: boolean, path: string): ReadSteps<DaysAndHours> {
+  const days = readNames<DaysAndHours['days'][number]>(daysAndHours.days, dayChoices, `${path}.days`)
   if (!days.ok) return days
-  const hours = yield* readEach(block.hours, `${path}.hours`, (band, bandPath) => readHours(band, isMarket, bandPath))
+  const hours = yield* readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) => readHours(timeBand, isMarket, bandPath))
   return hours.ok ? accepted({ days: days.value, hours: hours.value }) : hours
 }
 
-function* readEntry(entry: ScheduleEntryInput, isMarket: boolean, path: string): Reading<ScheduleEntry> {
+function* readEntry(entry: ScheduleEntryInput, isMarket: boolean, path: string): ReadSteps<ScheduleEntry> {
   const months = readNames<ScheduleEntry['months'][number]>(entry.months, monthChoices, `${path}.months`)
   if (!months.ok) return months
   const dates = readDates(entry.dates, `${path}.dates`)
@@ -123,7 +123,7 @@ function* readEntry(entry: ScheduleEntryInput, isMarket: boolean, path: string):
 }
 
 /** What is wrong with a tariff apart from its schedule. */
-const judgeKind = ({ direction, type, marketRates, contractStart, contractEnd }: TariffTermsInput): Refusal | undefined => {
+const validateKind = ({ direction, type, marketRates, contractStart, contractEnd }: TariffTermsInput): Refusal | undefined => {
   if (type === 'NON_COMMODITY' && direction !== 'IMPORT') {
     return { code: 'field_invalid', message: 'direction must be IMPORT for a NON_COMMODITY tariff', field: 'direction' }
   }
@@ -144,18 +144,18 @@ const judgeKind = ({ direction, type, marketRates, contractStart, contractEnd }:
  * `schedule_gap` name the first place in the order of month, date, weekday and time.
  * Source: docs/rules/tariffs.md #schedule, #time-bands.
  */
-export function* readTariffTermsInSteps(input: TariffTermsInput): Reading<TariffTerms> {
-  const fault = judgeKind(input)
+export function* readTariffTermsInSteps(input: TariffTermsInput): ReadSteps<TariffTerms> {
+  const fault = validateKind(input)
   if (fault !== undefined) return { ok: false, refusal: fault }
   if (input.schedule.length > maxEntries) return refused('schedule_invalid', `schedule must have at most ${maxEntries} entries`, 'schedule')
   const schedule = yield* readEach(input.schedule, 'schedule', (entry, path) => readEntry(entry, input.marketRates, path))
   if (!schedule.ok) return schedule
   yield
-  const uncovered = yield* judgeCoverageInSteps(schedule.value)
+  const uncovered = yield* validateCoverageInSteps(schedule.value)
   if (uncovered !== undefined) return { ok: false, refusal: uncovered }
   const { direction, type, marketRates, contractStart, contractEnd } = input
   return accepted({ direction, type, marketRates, contractStart, contractEnd, schedule: schedule.value })
 }
 
 /** Read what decides a tariff's prices at once. Refuses what `readTariffTermsInSteps` refuses. */
-export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => atOnce(readTariffTermsInSteps(input))
+export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => runToEnd(readTariffTermsInSteps(input))

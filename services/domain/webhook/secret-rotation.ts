@@ -1,13 +1,13 @@
 /** A secret and until when (ms, exclusive) it signs; null is without end. The newest one comes first. */
-export type SecretInUse<Secret> = { readonly secret: Secret; readonly until: number | null }
+export type SigningSecret<Secret> = { readonly secret: Secret; readonly until: number | null }
 
 /** How long a secret goes on signing beside the one that replaced it, in ms. Source: docs/rules/events-and-webhooks.md #signatures. */
 export const rotationWindowMs = 86_400_000
 
-const mostFormer = 10
+const maxFormerSecrets = 10
 
 /** Give the secrets that sign at `at`, newest first. */
-export const secretsInUse = <Secret>(secrets: readonly SecretInUse<Secret>[], at: number): readonly SecretInUse<Secret>[] =>
+export const signingSecrets = <Secret>(secrets: readonly SigningSecret<Secret>[], at: number): readonly SigningSecret<Secret>[] =>
   secrets.filter(({ until }) => until === null || at < until)
 
 /**
@@ -15,10 +15,10 @@ export const secretsInUse = <Secret>(secrets: readonly SecretInUse<Secret>[], at
  * most are kept.
  */
 export const rotateSecret = <Secret>(
-  secrets: readonly SecretInUse<Secret>[],
-  fresh: Secret,
+  secrets: readonly SigningSecret<Secret>[],
+  newSecret: Secret,
   at: number,
-): readonly SecretInUse<Secret>[] => {
-  const former = secretsInUse(secrets, at).map(({ secret, until }) => ({ secret, until: until ?? at + rotationWindowMs }))
-  return [{ secret: fresh, until: null }, ...former.slice(0, mostFormer)]
+): readonly SigningSecret<Secret>[] => {
+  const formerSecrets = signingSecrets(secrets, at).map(({ secret, until }) => ({ secret, until: until ?? at + rotationWindowMs }))
+  return [{ secret: newSecret, until: null }, ...formerSecrets.slice(0, maxFormerSecrets)]
 }

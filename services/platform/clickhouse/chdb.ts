@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Session } from 'chdb'
-import { presentInstant } from '../clock.ts'
+import { currentInstant } from '../clock.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { lockFolder } from '../log/folder-lock.ts'
-import { guardParts, reservedBytes, spoiledNumbers } from './chdb-parts.ts'
+import { corruptionErrorCodes, guardParts, reservedBytes } from './chdb-parts.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
 import { textLiteral } from './literals.ts'
 
@@ -17,15 +17,15 @@ export type ChdbOptions = {
   /** Sessions that answer reads; each answers one at a time. */
   readonly readers?: number
   /** Told of parts that a full disk spoiled. */
-  readonly told?: (line: string) => void
+  readonly log?: (line: string) => void
 }
 
 /** A part is not as it was written. */
-const spoiledCode = 'clickhouse_spoiled'
+const corruptionCode = 'clickhouse_spoiled'
 /** A table is attached again in some ten milliseconds, once no statement holds it. */
-const attachMs = 30_000
+const attachTimeoutMs = 30_000
 /** One session more than an account may use at once, so that the next account need not wait for a long read to end. */
-export const readLimits = { atOnce: 3, ofAccount: 2 } as const
+export const readLimits = { maxConcurrent: 3, maxConcurrentPerAccount: 2 } as const
 const defaultMemoryBytes = 1024 * 1_048_576
 
 /**
@@ -39,10 +39,10 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
     mkdirSync(path, { recursive: true })
     const config = join(options.folder, 'engine.xml')
     writeFileSync(config, engineConfig(options.memoryBytes ?? defaultMemoryBytes))
-    const writer = serial(new Session(path, { connectionArgs: [`--config-file=${config}`] }))
-    const readers = Array.from({ length: options.readers ?? readLimits.atOnce }, () => serial(new Session(path)))
+    const writer = createSerialSession(new Session(path, { connectionArgs: [`--config-file=${config}`] }))
+    const readers = Array.from({ length: options.readers ?? readLimits.maxConcurrent }, () => createSerialSession(new Session(path)))
     releaseSignals()
-    return clickHouseOf(writer, readers, { folder: options.folder, unlock, told: options.told ?? (() => undefined) })
+    return clickHouseOf(writer, readers, { folder: options.folder, unlock, log: options.log ?? (() => undefined) })
   } catch (cause) {
     unlock()
     throw new Failure('engine_not_opened', `the engine did not open ${options.folder}`, { retriable: false, cause })
@@ -82,14 +82,14 @@ const releaseSignals = (): void => {
 }
 
 /** A session with its calls made one after the other; `waiting` counts those under way or queued. */
-type Serial = { readonly session: Session; waiting: number; readonly enter: () => Promise<() => void> }
+type SerialSession = { readonly session: Session; waiting: number; readonly acquire: () => Promise<() => void> }
 
-const serial = (session: Session): Serial => {
+const createSerialSession = (session: Session): SerialSession => {
   let last: Promise<void> = Promise.resolve()
-  const queue: Serial = {
+  const queue: SerialSession = {
     session,
     waiting: 0,
-    enter: async () => {
+    acquire: async () => {
       const before = last
       const { promise, resolve } = Promise.withResolvers<void>()
       last = promise
@@ -104,14 +104,14 @@ const serial = (session: Session): Serial => {
   return queue
 }
 
-const within = async <T>(queue: Serial, work: (session: Session) => Promise<T>): Promise<T> => {
-  const leave = await queue.enter()
+const runSerially = async <T>(queue: SerialSession, work: (session: Session) => Promise<T>): Promise<T> => {
+  const release = await queue.acquire()
   try {
     return await work(queue.session)
   } catch (error) {
     throw failureOf(error)
   } finally {
-    leave()
+    release()
   }
 }
 
@@ -119,92 +119,94 @@ const within = async <T>(queue: Serial, work: (session: Session) => Promise<T>):
  * Have a table read its parts anew, with no other statement under way: a session holds what its last statement read until its next
  * one, and a table that is held is not attached again.
  */
-const reloadTable = async (writer: Serial, readers: readonly Serial[], table: string): Promise<void> => {
+const reloadTable = async (writer: SerialSession, readers: readonly SerialSession[], table: string): Promise<void> => {
   const queues = [...readers, writer]
-  const leaves = await Promise.all(queues.map(queue => queue.enter()))
+  const releases = await Promise.all(queues.map(queue => queue.acquire()))
   try {
     await writer.session.queryAsync(`DETACH TABLE ${table} SYNC`)
-    const before = presentInstant()
+    const before = currentInstant()
     for (;;) {
       for (const { session } of queues) await session.queryAsync('SELECT 1')
-      const failed = await writer.session.queryAsync(`ATTACH TABLE ${table}`).then(() => null, failureOf)
-      if (failed === null) return
-      if (presentInstant() - before > attachMs) throw failed
+      const failure = await writer.session.queryAsync(`ATTACH TABLE ${table}`).then(() => null, failureOf)
+      if (failure === null) return
+      if (currentInstant() - before > attachTimeoutMs) throw failure
       await sleep(100)
     }
   } finally {
-    for (const leave of leaves) leave()
+    for (const release of releases) release()
   }
 }
 
-type Home = { readonly folder: string; readonly unlock: () => void; readonly told: (line: string) => void }
+type EngineResources = { readonly folder: string; readonly unlock: () => void; readonly log: (line: string) => void }
 
-const clickHouseOf = (writer: Serial, readers: readonly Serial[], { folder, unlock, told }: Home): ClickHouse => {
+const clickHouseOf = (writer: SerialSession, readers: readonly SerialSession[], { folder, unlock, log }: EngineResources): ClickHouse => {
   let closed = false
   const file = join(folder, 'insert.native')
-  const open = (): void => {
+  const assertOpen = (): void => {
     if (closed) throw new Failure('clickhouse_away', 'the engine is closed', { retriable: true })
   }
-  const quietest = (): Serial => readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
+  const idlestReader = (): SerialSession => readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
   const readText = async (sql: string): Promise<string> => {
-    const answer = await within(quietest(), session => session.queryAsync(sql, { format: 'JSONCompactEachRow' })).catch(suspecting)
+    const answer = await runSerially(idlestReader(), session => session.queryAsync(sql, { format: 'JSONCompactEachRow' })).catch(
+      reportAndRethrow,
+    )
     return answer.text()
   }
   const read = async (sql: string): Promise<readonly (readonly unknown[])[]> =>
     linesOf(await readText(sql)).map(line => JSON.parse(line) as readonly unknown[])
-  const guard = guardParts({ folder, rows: read, told, reload: table => reloadTable(writer, readers, table) })
-  const suspecting = (error: unknown): never => {
-    if (isFailure(error) && error.code === spoiledCode) guard.suspect()
+  const guard = guardParts({ folder, rows: read, log, reload: table => reloadTable(writer, readers, table) })
+  const reportAndRethrow = (error: unknown): never => {
+    if (isFailure(error) && error.code === corruptionCode) guard.reportCorruption()
     throw error
   }
   return {
     command: async sql => {
-      open()
-      await within(writer, session => session.queryAsync(sql))
+      assertOpen()
+      await runSerially(writer, session => session.queryAsync(sql))
     },
     insert: async rows => {
-      open()
-      let hadRoom = true
-      await within(writer, async session => {
+      assertOpen()
+      let hadFreeSpace = true
+      await runSerially(writer, async session => {
         await writeFile(file, rows.bytes)
         await session.queryAsync(insertStatement(rows, file))
       }).finally(() => {
-        hadRoom = guard.hasRoom()
+        hadFreeSpace = guard.hasFreeSpace()
       })
-      if (!hadRoom) throw new Failure('clickhouse_full', 'the disk filled up while rows were stored', { retriable: true })
+      if (!hadFreeSpace) throw new Failure('clickhouse_full', 'the disk filled up while rows were stored', { retriable: true })
     },
     rows: async sql => {
-      open()
+      assertOpen()
       return read(sql)
     },
     lines: async sql => {
-      open()
+      assertOpen()
       return readText(sql)
     },
     stream: async function* (sql) {
-      open()
-      const reader = quietest()
-      const leave = await reader.enter()
+      assertOpen()
+      const reader = idlestReader()
+      const release = await reader.acquire()
       try {
         for await (const chunk of reader.session.queryStream(sql, { format: 'Native' })) {
           const bytes = chunk.raw()
           yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
         }
       } catch (error) {
-        suspecting(failureOf(error))
+        reportAndRethrow(failureOf(error))
       } finally {
-        leave()
+        release()
       }
     },
-    catchUp: async () => open(),
+    catchUp: async () => assertOpen(),
     close: async () => {
       if (closed) return
       closed = true
       await guard.close()
       for (const queue of [...readers, writer]) {
-        const leave = await queue.enter()
+        const release = await queue.acquire()
         queue.session.close()
-        leave()
+        release()
       }
       unlock()
     },
@@ -219,7 +221,7 @@ const insertStatement = ({ table, columns }: NativeRows, file: string): string =
 }
 
 /** The engine's errors carry its number as `clickhouseCode`; those of a stream only in how the text of their cause begins. */
-const numberOf = (error: Error): number | undefined => {
+const errorCodeOf = (error: Error): number | undefined => {
   if ('clickhouseCode' in error && typeof error.clickhouseCode === 'number') return error.clickhouseCode
   const written = error.cause instanceof Error ? /^Code: (\d+)\. /.exec(error.cause.message)?.[1] : undefined
   return written === undefined ? undefined : Number(written)
@@ -227,8 +229,9 @@ const numberOf = (error: Error): number | undefined => {
 
 const failureOf = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof Failure) return error
-  const number = numberOf(error)
-  if (number !== undefined && spoiledNumbers.has(number)) return new Failure(spoiledCode, error.message, { retriable: true, cause: error })
+  const errorCode = errorCodeOf(error)
+  if (errorCode !== undefined && corruptionErrorCodes.has(errorCode))
+    return new Failure(corruptionCode, error.message, { retriable: true, cause: error })
   const isOfEngine = 'code' in error && typeof error.code === 'string' && error.code.startsWith('CHDB')
-  return number !== undefined || isOfEngine ? clickHouseFailure(number, error) : error
+  return errorCode !== undefined || isOfEngine ? clickHouseFailure(errorCode, error) : error
 }

@@ -16,42 +16,42 @@ export type ClickHouseHttpOptions = {
   /** Whether tables are copied over a cluster: then a row counts as stored once most copies have it. */
   readonly isReplicated: boolean
   /** After so long a call fails; an insert may still be done then, and a repeated one adds the same rows. */
-  readonly requestMs?: number
+  readonly requestTimeoutMs?: number
 }
 
-const requestMs = 30_000
+const requestTimeoutMs = 30_000
 /** Connections to the server: what inserts and statements without an answer use is left to them. */
-const mostConnections = 24
-export const readLimits = { atOnce: mostConnections - 4, ofAccount: 10 } as const
+const maxConnections = 24
+export const readLimits = { maxConcurrent: maxConnections - 4, maxConcurrentPerAccount: 10 } as const
 /** At its end an insert that is under way has so long; one that is cut off then is repeated by whoever has its messages next. */
-const closeMs = 3_000
+const closeTimeoutMs = 3_000
 
 /**
  * A row counts as stored once most copies have it; a copy that is not among them has it later. Workers insert at once, so inserts must not wait
  * for one another: reads that must see what another process has inserted catch up first. A server gives up on a quorum while somebody
  * still waits for its answer.
  */
-const quorumSettings = (patienceMs: number) =>
-  ({ insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: Math.floor(patienceMs * 0.8) }) as const
+const quorumSettings = (timeoutMs: number) =>
+  ({ insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: Math.floor(timeoutMs * 0.8) }) as const
 
-const copiedTables = `SELECT concat('\`', name, '\`') FROM system.tables WHERE database = currentDatabase() AND engine LIKE 'Replicated%MergeTree' ORDER BY name`
+const replicatedTables = `SELECT concat('\`', name, '\`') FROM system.tables WHERE database = currentDatabase() AND engine LIKE 'Replicated%MergeTree' ORDER BY name`
 
 /**
  * Open a server over HTTP. Nothing is asked yet: a server that is away fails the calls. Answers are read whole before they are given,
  * so that an error in the middle of one is an error and no short answer.
  */
 export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse => {
-  const patienceMs = options.requestMs ?? requestMs
+  const timeoutMs = options.requestTimeoutMs ?? requestTimeoutMs
   const client = createClient({
     url: options.url,
     username: options.user,
     password: options.password,
     database: options.database,
-    request_timeout: patienceMs,
-    max_open_connections: mostConnections,
+    request_timeout: timeoutMs,
+    max_open_connections: maxConnections,
     // Whoever called is told, and tells.
     log: { level: ClickHouseLogLevel.OFF },
-    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorumSettings(patienceMs) : {}) },
+    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorumSettings(timeoutMs) : {}) },
     ...(options.ca === null ? {} : { tls: { ca_cert: Buffer.from(options.ca) } }),
   })
   let inserted: Promise<unknown> = Promise.resolve()
@@ -74,7 +74,7 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     lines,
     catchUp: async () => {
       if (!options.isReplicated) return
-      for (const [table] of await rows(copiedTables)) await command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`)
+      for (const [table] of await rows(replicatedTables)) await command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`)
     },
     insert: rows => {
       const done = inserted.then(() =>
@@ -94,7 +94,7 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
       if (isClosed) return
       isClosed = true
       const cut = new AbortController()
-      await Promise.race([inserted, sleep(closeMs, undefined, { signal: cut.signal })]).finally(() => cut.abort())
+      await Promise.race([inserted, sleep(closeTimeoutMs, undefined, { signal: cut.signal })]).finally(() => cut.abort())
       await client.close()
     },
   }

@@ -10,11 +10,11 @@ export type ClickHouse = {
   /** Insert a block of rows; resolves once they are stored to last. Inserts go one at a time, and a repeated one adds the same rows again. */
   readonly insert: (rows: NativeRows) => Promise<void>
   /** Read a small answer whole: rows of values as JSON has them. `of`: the tenant whose turn it takes; the service's own if absent. */
-  readonly rows: (sql: string, of?: Reader) => Promise<readonly (readonly unknown[])[]>
+  readonly rows: (sql: string, account?: ReadAccount) => Promise<readonly (readonly unknown[])[]>
   /** Read an answer of some MB as text: a line of JSON for each row, as `rows` parses it. */
-  readonly lines: (sql: string, of?: Reader) => Promise<string>
+  readonly lines: (sql: string, account?: ReadAccount) => Promise<string>
   /** Read an answer of any size in the Native format, in whole blocks; leaving the loop early ends the read. */
-  readonly stream: (sql: string, of?: Reader) => AsyncIterable<Buffer>
+  readonly stream: (sql: string, account?: ReadAccount) => AsyncIterable<Buffer>
   /** Wait until reads see all that was inserted before the call, by whatever process through whatever server; at once on an engine without copies. */
   readonly catchUp: () => Promise<void>
   /** Finish what is under way and let go of the engine. Idempotent. */
@@ -22,7 +22,7 @@ export type ClickHouse = {
 }
 
 /** The account that a read is made for. */
-export type Reader = { readonly accountId: string }
+export type ReadAccount = { readonly accountId: string }
 
 /** Rows of a table in Native; `columns` names the columns in the order of the bytes, with their types. */
 export type NativeRows = { readonly table: string; readonly columns: readonly Column[]; readonly bytes: Buffer }
@@ -38,7 +38,7 @@ export const insertSettings = 'max_partitions_per_insert_block=0, insert_dedupli
 export const linesOf = (text: string): readonly string[] => text.split('\n').filter(line => line !== '')
 
 /** Numbers of the engine's errors that pass: time-outs, servers and copies that are away, too much at once, no room. */
-const codeNames: ReadonlyMap<number, string> = new Map([
+const failureCodes: ReadonlyMap<number, string> = new Map([
   [159, 'clickhouse_timeout'],
   [160, 'clickhouse_timeout'],
   [209, 'clickhouse_away'],
@@ -58,8 +58,8 @@ const codeNames: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Classify an engine's error by its number; numbers that are not known to pass are `clickhouse_refused`, not retriable. */
-export const clickHouseFailure = (number: number | undefined, cause: unknown): Failure => {
-  const code = number === undefined ? undefined : codeNames.get(number)
+export const clickHouseFailure = (errorCode: number | undefined, cause: unknown): Failure => {
+  const code = errorCode === undefined ? undefined : failureCodes.get(errorCode)
   const message = cause instanceof Error ? cause.message : String(cause)
   return new Failure(code ?? 'clickhouse_refused', message, { retriable: code !== undefined, cause })
 }

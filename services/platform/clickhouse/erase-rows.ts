@@ -12,15 +12,15 @@ export type RowsToErase = Tenant & {
 }
 
 /** Ids in one statement, so that it stays below the 256 KiB that the engine parses. */
-const idsAtOnce = 1_000
+const idsPerStatement = 1_000
 
 /** Where devices were metered. */
-const places = 'meter_device_locations'
+const deviceLocationsTable = 'meter_device_locations'
 
 type Table = { readonly name: string; readonly columns: ReadonlySet<string> }
 
 /** The table whose rows stay, without their words: receipts count them. */
-const isFailures = (columns: Table['columns']): boolean => columns.has('error') && columns.has('record_reference_id')
+const isFailuresTable = (columns: Table['columns']): boolean => columns.has('error') && columns.has('record_reference_id')
 
 const quoted = (name: string): string => `\`${name}\``
 
@@ -38,34 +38,36 @@ const mutate = async (db: ClickHouse, table: string, change: string, condition: 
   if (found !== undefined) await db.command(`ALTER TABLE ${quoted(table)} ${change} WHERE ${condition} SETTINGS mutations_sync = 0`)
 }
 
-const pollMs = 50
-const patienceMs = 300_000
+const pollIntervalMs = 50
+const stallTimeoutMs = 300_000
 
 /**
  * Wait until what was begun is done in every part. The engine begins a mutation after a second or so: begun together and waited for
  * together they take as long as one, and inserts go on meanwhile. Throws `clickhouse_timeout` when nothing moves for five minutes.
  */
-const mutated = async (db: ClickHouse, tables: readonly Table[], onProgress: () => void): Promise<void> => {
+const waitForMutations = async (db: ClickHouse, tables: readonly Table[], onProgress: () => void): Promise<void> => {
   const names = listLiteral(tables.map(({ name }) => textLiteral(name)))
   const statement = `SELECT toUInt32(count()), toUInt32(sum(parts_to_do)), max(latest_fail_reason) FROM system.mutations
     WHERE database = currentDatabase() AND table IN ${names} AND NOT is_done`
   let before = ''
-  for (let movedAt = performance.now(); ; await sleep(pollMs)) {
+  for (let progressAt = performance.now(); ; await sleep(pollIntervalMs)) {
     const [[mutations, parts, reason] = []] = await db.rows(statement)
     if (Number(mutations) === 0) return
-    const left = `${mutations} mutations, ${parts} parts`
-    if (left !== before) {
-      movedAt = performance.now()
+    const remaining = `${mutations} mutations, ${parts} parts`
+    if (remaining !== before) {
+      progressAt = performance.now()
       onProgress()
-    } else if (performance.now() - movedAt > patienceMs) {
-      throw new Failure('clickhouse_timeout', `rows are not yet erased: ${left} left. ${reason}`, { retriable: true })
+    } else if (performance.now() - progressAt > stallTimeoutMs) {
+      throw new Failure('clickhouse_timeout', `rows are not yet erased: ${remaining} left. ${reason}`, { retriable: true })
     }
-    before = left
+    before = remaining
   }
 }
 
 const groupsOf = <T>(ids: readonly T[]): readonly (readonly T[])[] =>
-  Array.from({ length: Math.ceil(ids.length / idsAtOnce) }, (_, group) => ids.slice(group * idsAtOnce, (group + 1) * idsAtOnce))
+  Array.from({ length: Math.ceil(ids.length / idsPerStatement) }, (_, group) =>
+    ids.slice(group * idsPerStatement, (group + 1) * idsPerStatement),
+  )
 
 const eraseObjectRows = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
   const ids = [
@@ -81,7 +83,7 @@ const eraseObjectRows = async (db: ClickHouse, { name, columns }: Table, rows: R
 }
 
 /** Batch ids begin with 40 bits of mint time in steps of 16 ms, so those before an instant are smaller than its first. */
-const mintedBefore = (at: number): string => {
+const createdBefore = (at: number): string => {
   const lead = Math.floor(at / 16)
     .toString(16)
     .padStart(10, '0')
@@ -112,33 +114,33 @@ const objectConditions = (rows: RowsToErase): readonly string[] => {
  * Blot out what failures say of some objects; how many records failed stays true. A failure names its objects; one of an earlier version,
  * or of a record that named none, is found by the ids in its text, and by the stored records of its batch.
  */
-const blotFailures = async (db: ClickHouse, name: string, rows: RowsToErase): Promise<void> => {
-  const blotted = `UPDATE error = 'erased', record_reference_id = '', location_id = ${noObject}, device_id = ${noObject}`
+const redactFailures = async (db: ClickHouse, name: string, rows: RowsToErase): Promise<void> => {
+  const redaction = `UPDATE error = 'erased', record_reference_id = '', location_id = ${noObject}, device_id = ${noObject}`
   for (const objects of objectConditions(rows)) {
     const batches = await batchesOf(db, rows, objects)
-    await mutate(db, name, blotted, `${tenantIs(rows)} AND (${objects})`)
+    await mutate(db, name, redaction, `${tenantIs(rows)} AND (${objects})`)
     for (const group of groupsOf(batches)) {
       const isOfBatch = `batch_id IN ${listLiteral(group.map(idLiteral))} AND location_id = ${noObject}`
-      await mutate(db, name, blotted, `${tenantIs(rows)} AND ${isOfBatch}`)
+      await mutate(db, name, redaction, `${tenantIs(rows)} AND ${isOfBatch}`)
     }
   }
   for (const group of groupsOf([...rows.locationIds, ...rows.deviceIds])) {
     const names = `arrayExists(id -> position(error, id) > 0, [${group.map(textLiteral).join(', ')}])`
-    await mutate(db, name, blotted, `${tenantIs(rows)} AND ${names}`)
+    await mutate(db, name, redaction, `${tenantIs(rows)} AND ${names}`)
   }
 }
 
 /** What receipts say: all of before an instant goes, or the words about an object. */
 const eraseReceipts = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
   if (rows.receiptsBefore !== null && columns.has('batch_id')) {
-    await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND ${mintedBefore(rows.receiptsBefore)}`)
+    await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND ${createdBefore(rows.receiptsBefore)}`)
   }
-  if (isFailures(columns)) await blotFailures(db, name, rows)
+  if (isFailuresTable(columns)) await redactFailures(db, name, rows)
 }
 
 export type EraseOptions = {
   /** Leave the rows that tell where devices were metered; erase them with another call. */
-  readonly keepPlaces: boolean
+  readonly keepDeviceLocations: boolean
   /** Called as it goes on. */
   readonly onProgress?: (() => void) | undefined
 }
@@ -148,11 +150,11 @@ export type EraseOptions = {
  * Throws `Failure` where the engine does not do it.
  */
 export const eraseRows = async (db: ClickHouse, rows: RowsToErase, options: EraseOptions): Promise<void> => {
-  const tables = (await accountTables(db)).filter(({ name }) => !(options.keepPlaces && name === places))
+  const tables = (await accountTables(db)).filter(({ name }) => !(options.keepDeviceLocations && name === deviceLocationsTable))
   // Failures first: the stored records tell which batches are about the objects.
-  for (const table of tables.toSorted((a, b) => Number(isFailures(b.columns)) - Number(isFailures(a.columns)))) {
-    if (table.columns.has('location_id') && !isFailures(table.columns)) await eraseObjectRows(db, table, rows)
+  for (const table of tables.toSorted((a, b) => Number(isFailuresTable(b.columns)) - Number(isFailuresTable(a.columns)))) {
+    if (table.columns.has('location_id') && !isFailuresTable(table.columns)) await eraseObjectRows(db, table, rows)
     else await eraseReceipts(db, table, rows)
   }
-  await mutated(db, tables, options.onProgress ?? (() => undefined))
+  await waitForMutations(db, tables, options.onProgress ?? (() => undefined))
 }

@@ -5,22 +5,22 @@ import { idLiteral, listLiteral, textLiteral } from './literals.ts'
 import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** One flow of energy in one direction of tariffs. */
-export type FlowPair = { readonly energyFlowDirection: EnergyFlowDirection; readonly tariffDirection: TariffDirection }
+export type FlowDirections = { readonly energyFlowDirection: EnergyFlowDirection; readonly tariffDirection: TariffDirection }
 
 /** Whether a location has uncancelled records of its own, and of its devices. */
-export type RecordKinds = { readonly own: boolean; readonly devices: boolean }
+export type RecordKinds = { readonly hasOwnRecords: boolean; readonly hasDeviceRecords: boolean }
 
 const noDevice = `dev_${'0'.repeat(24)}`
 /** A statement names at most so many locations. */
-const groupSize = 1_500
+const locationsPerStatement = 1_500
 
-const flowIs = ({ energyFlowDirection, tariffDirection }: FlowPair): string =>
+const flowIs = ({ energyFlowDirection, tariffDirection }: FlowDirections): string =>
   `energy_flow_direction = ${textLiteral(energyFlowDirection)} AND tariff_direction = ${textLiteral(tariffDirection)}`
 
 const locationsAre = (ids: readonly string[]): string => `location_id IN ${listLiteral(ids.map(idLiteral))}`
 
 /** A record that was not cancelled: value 0 cancels it, an actual that covers an estimate does not. */
-const isLeft = '(energy > 0 OR energy_submitted > 0)'
+const isUncancelled = '(energy > 0 OR energy_submitted > 0)'
 
 const isOf = (isDevice: boolean): string => `device_id ${isDevice ? '!=' : '='} ${idLiteral(noDevice)}`
 
@@ -31,22 +31,27 @@ const keyOf = ({ locationId, isDevice }: Kind): string => `${locationId} ${isDev
 const kindsOf = (answer: readonly (readonly unknown[])[]): readonly Kind[] =>
   answer.map(([location, isDevice]) => ({ locationId: `loc_${location}`, isDevice: isDevice === true || Number(isDevice) === 1 }))
 
-const helper = (tenant: Tenant, flow: FlowPair, ids: readonly string[] | null): string =>
+const fromLocationFlows = (tenant: Tenant, flow: FlowDirections, ids: readonly string[] | null): string =>
   `FROM meter_location_flows WHERE ${tenantIs(tenant)} AND ${flowIs(flow)} AND ${ids === null ? 'true' : locationsAre(ids)}`
 
 /** Read which kinds of records locations have or had. */
-const readNoted = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[]): Promise<readonly Kind[]> =>
+const readSeenKinds = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections, ids: readonly string[]): Promise<readonly Kind[]> =>
   kindsOf(
     await db.rows(
-      `SELECT lower(hex(location_id)), is_device ${helper(tenant, flow, ids)} GROUP BY location_id, is_device ${readSettings}`,
+      `SELECT lower(hex(location_id)), is_device ${fromLocationFlows(tenant, flow, ids)} GROUP BY location_id, is_device ${readSettings}`,
       tenant,
     ),
   )
 
 /** Read of which kinds a record that was noted last is left: it lies on one of few days. */
-const readLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[]): Promise<ReadonlySet<string>> => {
-  const lastDays = `SELECT toDate(max(last_start)) ${helper(tenant, flow, ids)} GROUP BY location_id, is_device`
-  const condition = `${locationsAre(ids)} AND toDate(start_time) IN (${lastDays}) AND ${flowIs(flow)} AND ${isLeft}`
+const readUncancelledKinds = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const lastDays = `SELECT toDate(max(last_start)) ${fromLocationFlows(tenant, flow, ids)} GROUP BY location_id, is_device`
+  const condition = `${locationsAre(ids)} AND toDate(start_time) IN (${lastDays}) AND ${flowIs(flow)} AND ${isUncancelled}`
   const answer = await db.rows(
     `SELECT lower(hex(location_id)), ${isOf(true)} AS is_device ${meterCost(tenant, condition)}
     GROUP BY location_id, is_device ${readSettings}`,
@@ -56,8 +61,8 @@ const readLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: rea
 }
 
 /** Look for any record of a kind that is left, where the one that was noted last is cancelled. */
-const isAnyLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, { locationId, isDevice }: Kind): Promise<boolean> => {
-  const condition = `${locationsAre([locationId])} AND ${isOf(isDevice)} AND ${flowIs(flow)} AND ${isLeft}`
+const hasUncancelled = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections, { locationId, isDevice }: Kind): Promise<boolean> => {
+  const condition = `${locationsAre([locationId])} AND ${isOf(isDevice)} AND ${flowIs(flow)} AND ${isUncancelled}`
   const rows = await db.rows(`SELECT 1 ${meterCost(tenant, condition)} LIMIT 1 ${readSettings}`, tenant)
   return rows.length > 0
 }
@@ -70,17 +75,17 @@ const isAnyLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, { locat
 export const kindsOfLocations = async (
   db: ClickHouse,
   tenant: Tenant,
-  flow: FlowPair,
+  flow: FlowDirections,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RecordKinds>> => {
   const kinds = new Map<string, RecordKinds>()
-  for (let from = 0; from < ids.length; from += groupSize) {
-    const group = ids.slice(from, from + groupSize)
-    const [noted, left] = await Promise.all([readNoted(db, tenant, flow, group), readLeft(db, tenant, flow, group)])
-    for (const kind of noted) {
-      if (!left.has(keyOf(kind)) && !(await isAnyLeft(db, tenant, flow, kind))) continue
-      const known = kinds.get(kind.locationId) ?? { own: false, devices: false }
-      kinds.set(kind.locationId, kind.isDevice ? { ...known, devices: true } : { ...known, own: true })
+  for (let from = 0; from < ids.length; from += locationsPerStatement) {
+    const group = ids.slice(from, from + locationsPerStatement)
+    const [seen, uncancelled] = await Promise.all([readSeenKinds(db, tenant, flow, group), readUncancelledKinds(db, tenant, flow, group)])
+    for (const kind of seen) {
+      if (!uncancelled.has(keyOf(kind)) && !(await hasUncancelled(db, tenant, flow, kind))) continue
+      const known = kinds.get(kind.locationId) ?? { hasOwnRecords: false, hasDeviceRecords: false }
+      kinds.set(kind.locationId, kind.isDevice ? { ...known, hasDeviceRecords: true } : { ...known, hasOwnRecords: true })
     }
   }
   return kinds
@@ -90,11 +95,11 @@ export const kindsOfLocations = async (
 export const locationsOfBothKinds = async (
   db: ClickHouse,
   tenant: Tenant,
-  flow: FlowPair,
+  flow: FlowDirections,
   ids: readonly string[] | null,
 ): Promise<readonly string[]> => {
   const answer = await db.rows(
-    `SELECT lower(hex(location_id)) ${helper(tenant, flow, ids)}
+    `SELECT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, ids)}
     GROUP BY location_id HAVING min(is_device) != max(is_device) ORDER BY location_id ${readSettings}`,
     tenant,
   )
@@ -102,14 +107,19 @@ export const locationsOfBothKinds = async (
 }
 
 /** Find all locations that have or had records in one flow, their own or those of devices. */
-const notedLocations = async (db: ClickHouse, tenant: Tenant, flow: FlowPair): Promise<ReadonlySet<string>> => {
-  const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${helper(tenant, flow, null)} ${readSettings}`, tenant)
+const seenLocations = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections): Promise<ReadonlySet<string>> => {
+  const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, null)} ${readSettings}`, tenant)
   return new Set(answer.map(([location]) => `loc_${location}`))
 }
 
 /** Find those of some locations that have a record that is left, whichever. */
-const anyLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[]): Promise<readonly string[]> => {
-  const condition = `${locationsAre(ids)} AND ${flowIs(flow)} AND ${isLeft}`
+const findUncancelledLocations = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[],
+): Promise<readonly string[]> => {
+  const condition = `${locationsAre(ids)} AND ${flowIs(flow)} AND ${isUncancelled}`
   const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${meterCost(tenant, condition)} ${readSettings}`, tenant)
   return answer.map(([location]) => `loc_${location}`)
 }
@@ -121,27 +131,33 @@ const anyLeft = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: read
 export const meteredLocations = async (
   db: ClickHouse,
   tenant: Tenant,
-  flow: FlowPair,
+  flow: FlowDirections,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> => {
-  const noted = await notedLocations(db, tenant, flow)
-  const candidates = ids.filter(id => noted.has(id))
+  const seen = await seenLocations(db, tenant, flow)
+  const candidates = ids.filter(id => seen.has(id))
   const metered = new Set<string>()
-  for (let from = 0; from < candidates.length; from += groupSize) {
-    const group = candidates.slice(from, from + groupSize)
-    const left = await readLeft(db, tenant, flow, group)
-    const isLeftOf = (locationId: string): boolean => [true, false].some(isDevice => left.has(keyOf({ locationId, isDevice })))
-    const others = group.filter(id => !isLeftOf(id))
-    const found = others.length === 0 ? [] : await anyLeft(db, tenant, flow, others)
-    for (const id of [...group.filter(isLeftOf), ...found]) metered.add(id)
+  for (let from = 0; from < candidates.length; from += locationsPerStatement) {
+    const group = candidates.slice(from, from + locationsPerStatement)
+    const uncancelled = await readUncancelledKinds(db, tenant, flow, group)
+    const hasUncancelledRecord = (locationId: string): boolean =>
+      [true, false].some(isDevice => uncancelled.has(keyOf({ locationId, isDevice })))
+    const others = group.filter(id => !hasUncancelledRecord(id))
+    const found = others.length === 0 ? [] : await findUncancelledLocations(db, tenant, flow, others)
+    for (const id of [...group.filter(hasUncancelledRecord), ...found]) metered.add(id)
   }
   return metered
 }
 
 /** Tell whether some location has or had records of devices in one flow, and none of its own; `ids` null: of all locations. */
-export const hasDevicesAlone = async (db: ClickHouse, tenant: Tenant, flow: FlowPair, ids: readonly string[] | null): Promise<boolean> => {
+export const hasOnlyDeviceRecords = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[] | null,
+): Promise<boolean> => {
   const rows = await db.rows(
-    `SELECT location_id ${helper(tenant, flow, ids)}
+    `SELECT location_id ${fromLocationFlows(tenant, flow, ids)}
     GROUP BY location_id HAVING min(is_device) = true LIMIT 1 ${readSettings}`,
     tenant,
   )

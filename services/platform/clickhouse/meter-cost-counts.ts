@@ -1,6 +1,6 @@
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from './literals.ts'
-import { meterCost, readSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { meterCost, type QueryInterval, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** So many rows of a location start in a month of UTC, which begins at `month` (ms); their lengths together in ms. */
 export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number; readonly lengthMs: number }
@@ -47,9 +47,9 @@ export const longRowsWithin = async (
   if (locationIds.length === 0) return []
   const locationIs = `location_id IN ${listLiteral(locationIds.map(idLiteral))}`
   const starts = to === null ? 'true' : `start_time < ${instantLiteral(to)}`
-  const endsBehind = (column: string): string => (from === null ? 'true' : `${column} > ${instantLiteral(from)}`)
-  const days = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationIs} AND ${endsBehind('last_end')}`
-  const isLong = `toDate(start_time) IN (${days}) AND end_time > start_time + INTERVAL 2 DAY AND ${endsBehind('end_time')} AND ${starts}`
+  const endsAfter = (column: string): string => (from === null ? 'true' : `${column} > ${instantLiteral(from)}`)
+  const days = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationIs} AND ${endsAfter('last_end')}`
+  const isLong = `toDate(start_time) IN (${days}) AND end_time > start_time + INTERVAL 2 DAY AND ${endsAfter('end_time')} AND ${starts}`
   const answer = await db.rows(
     `SELECT lower(hex(location_id)), count(), sum(toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time))
     ${meterCost(tenant, `${locationIs} AND ${isLong}`)} GROUP BY location_id ${readSettings}`,
@@ -63,7 +63,7 @@ export const startOfRow = async (
   db: ClickHouse,
   tenant: Tenant,
   locationId: string,
-  { from, to }: Span,
+  { from, to }: QueryInterval,
   count: number,
 ): Promise<number | null> => {
   const condition = `location_id = ${idLiteral(locationId)} AND start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)}`

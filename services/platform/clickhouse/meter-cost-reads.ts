@@ -22,7 +22,7 @@ export type RowFilter = {
 }
 
 /** Half-open, in ms. */
-export type Span = { readonly from: number; readonly to: number }
+export type QueryInterval = { readonly from: number; readonly to: number }
 
 const day = 86_400_000
 // Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
@@ -63,14 +63,14 @@ export const filterIs = (filter: RowFilter): string =>
     .join(' AND ') || 'true'
 
 /** Rows that may share time with a span: looks back a day, and further only to days that have longer rows. */
-export const mayShareTime = (tenant: Tenant, filter: RowFilter, { from, to }: Span): string => {
+export const mayShareTime = (tenant: Tenant, filter: RowFilter, { from, to }: QueryInterval): string => {
   const earlier = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationsAre(filter) || 'true'} AND last_end > ${instantLiteral(from)}`
   return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier})) AND start_time < ${instantLiteral(to)}`
 }
 
 /** Rows that share time with a span, impulses in it included. */
-const sharesTime = (tenant: Tenant, filter: RowFilter, span: Span): string =>
-  `${mayShareTime(tenant, filter, span)} AND (end_time > ${instantLiteral(span.from)} OR start_time >= ${instantLiteral(span.from)})`
+const sharesTime = (tenant: Tenant, filter: RowFilter, interval: QueryInterval): string =>
+  `${mayShareTime(tenant, filter, interval)} AND (end_time > ${instantLiteral(interval.from)} OR start_time >= ${instantLiteral(interval.from)})`
 
 /** Read what a statement selects, block by block. */
 export async function* rowsOf(db: ClickHouse, tenant: Tenant, fromAndWhere: string): AsyncIterable<readonly MeterCostRow[]> {
@@ -78,32 +78,37 @@ export async function* rowsOf(db: ClickHouse, tenant: Tenant, fromAndWhere: stri
 }
 
 /** Read the rows of locations that share time with a span, ordered by start, end and record id. */
-export const rowsOfSpan = (db: ClickHouse, tenant: Tenant, filter: RowFilter, span: Span): AsyncIterable<readonly MeterCostRow[]> =>
+export const rowsInInterval = (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  interval: QueryInterval,
+): AsyncIterable<readonly MeterCostRow[]> =>
   isEmpty(filter)
-    ? nothing()
+    ? noRows()
     : rowsOf(
         db,
         tenant,
-        `${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, span)}`)} ORDER BY start_time, end_time, record_id`,
+        `${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`)} ORDER BY start_time, end_time, record_id`,
       )
 
 /** Read what a statement selects as blocks for `decodeMeterCostRows`. */
 const blocksOf = (db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<Buffer> =>
   db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${rowSettings}`, tenant)
 
-async function* nothing(): AsyncIterable<never> {
+async function* noRows(): AsyncIterable<never> {
   // Of no location there are no rows.
 }
 
 /** Read the rows that cross an edge of buckets, as blocks: those that `readBucketSums` leaves out because they are in none as a whole. */
 export const blocksAcrossBuckets = (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): AsyncIterable<Buffer> => {
-  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, spanOf(edges))} AND NOT ${isWhole(edges)}`
+  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, intervalOf(edges))} AND NOT ${isWhole(edges)}`
   return isEmpty(filter)
-    ? nothing()
+    ? noRows()
     : blocksOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
 }
 
-export const spanOf = (edges: readonly number[]): Span => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
+export const intervalOf = (edges: readonly number[]): QueryInterval => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
 
 /** Name the edges once and briefly: thousands of them must leave room for a group of locations in the 256 KiB of a statement. */
 export const withEdges = (edges: readonly number[]): string => {
@@ -116,22 +121,26 @@ const bucketOf = (column: string): string => `roundDown(toUnixTimestamp64Milli($
 
 /** Whether a row begins and ends in one bucket; its end may be the bucket's end. */
 const isWhole = (edges: readonly number[]): string => {
-  const { from, to } = spanOf(edges)
+  const { from, to } = intervalOf(edges)
   const last = `greatest(start_time, end_time - INTERVAL 1 MILLISECOND)`
   return `(start_time >= ${instantLiteral(from)} AND end_time <= ${instantLiteral(to)} AND ${bucketOf('start_time')} = ${bucketOf(last)})`
 }
 
 /** Where a session was metered, and its outer bounds; they may be wider than what its rows are by now. */
-export type SessionPlace = { readonly locationId: string; readonly deviceId: string | null; readonly from: number; readonly to: number }
+export type SessionLocation = { readonly locationId: string; readonly deviceId: string | null; readonly from: number; readonly to: number }
 
-export const placesOfSession = async (db: ClickHouse, tenant: Tenant, sessionReferenceId: string): Promise<readonly SessionPlace[]> => {
+export const locationsOfSession = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  sessionReferenceId: string,
+): Promise<readonly SessionLocation[]> => {
   const answer = await db.rows(
     `SELECT lower(hex(location_id)), lower(hex(device_id)), toUnixTimestamp64Milli(min(first_start)), toUnixTimestamp64Milli(max(last_end))
     FROM meter_sessions WHERE ${tenantIs(tenant)} AND session_reference_id = ${textLiteral(sessionReferenceId)}
     GROUP BY location_id, device_id ORDER BY location_id, device_id ${readSettings}`,
     tenant,
   )
-  return answer.map(([location, device, from, to]) => ({ ...placeOf(location, device), from: Number(from), to: Number(to) }))
+  return answer.map(([location, device, from, to]) => ({ ...objectIdsOf(location, device), from: Number(from), to: Number(to) }))
 }
 
 /** Read the rows of a session at the places found for it, as blocks ordered by start, end and record id. */
@@ -139,18 +148,18 @@ export const blocksOfSession = (
   db: ClickHouse,
   tenant: Tenant,
   sessionReferenceId: string,
-  places: readonly SessionPlace[],
+  sessionLocations: readonly SessionLocation[],
 ): AsyncIterable<Buffer> => {
-  if (places.length === 0) return nothing()
-  const from = Math.min(...places.map(place => place.from))
-  const to = Math.max(...places.map(place => place.to))
+  if (sessionLocations.length === 0) return noRows()
+  const from = Math.min(...sessionLocations.map(sessionLocation => sessionLocation.from))
+  const to = Math.max(...sessionLocations.map(sessionLocation => sessionLocation.to))
   const locationIs = isAmong(
     'location_id',
-    places.map(place => place.locationId),
+    sessionLocations.map(sessionLocation => sessionLocation.locationId),
   )
   const deviceIs = isAmong(
     'device_id',
-    places.map(place => place.deviceId),
+    sessionLocations.map(sessionLocation => sessionLocation.deviceId),
   )
   const condition = `${locationIs} AND ${deviceIs}
     AND start_time >= ${instantLiteral(from)} AND start_time <= ${instantLiteral(to)} AND session_reference_id = ${textLiteral(sessionReferenceId)}`
@@ -168,7 +177,7 @@ export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: stri
   return null
 }
 
-const placeOf = (location: unknown, device: unknown): { readonly locationId: string; readonly deviceId: string | null } => ({
+const objectIdsOf = (location: unknown, device: unknown): { readonly locationId: string; readonly deviceId: string | null } => ({
   locationId: `loc_${location}`,
   deviceId: device === noDevice ? null : `dev_${device}`,
 })

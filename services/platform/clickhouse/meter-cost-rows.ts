@@ -7,20 +7,20 @@ const price = decimal64('Decimal(18, 9)')
 const money = decimal128('Decimal(38, 9)')
 
 /** The kinds of the values of a row. */
-export const rowKinds = {
+export const rowTypes = {
   account: id('acc_'),
   location: id('loc_'),
   device: id('dev_'),
   batch: id('bat_'),
-  digits: id(''),
+  bareId: id(''),
   flow: choice(['INBOUND', 'OUTBOUND']),
   direction: choice(['IMPORT', 'EXPORT', 'LOCAL']),
   status: choice(['PRICED', 'PROVISIONAL', 'UNPRICED']),
   energy,
   price,
-  maybeEnergy: nullable(energy, 0n),
+  nullableEnergy: nullable(energy, 0n),
   money,
-  maybeMoney: nullable(money, 0n),
+  nullableMoney: nullable(money, 0n),
   tariffs: array(id('trf_')),
   sources: array(id('mrs_')),
   starts: array(instant),
@@ -39,7 +39,7 @@ export const rowKinds = {
 
 export const noDevice = `dev_${'0'.repeat(24)}`
 export const noBatch = `bat_${'0'.repeat(24)}`
-const nothing: readonly never[] = []
+const noPieces: readonly never[] = []
 
 /** A single piece is told by the row's own columns; arrays are for more. */
 export const onlyPiece = (row: MeterCostRow): CostPiece | undefined => (row.pieces.length === 1 ? row.pieces[0] : undefined)
@@ -90,39 +90,39 @@ export const decodeMeterCostRows = (bytes: Buffer): MeterCostRow[] => decodeBloc
 export const decodeListedRows = (bytes: Buffer): (MeterCostRow & { readonly pieceCount: number })[] =>
   decodeBlocks(bytes, (from, count) => {
     const rows = readRows(from, count)
-    const counts = readColumn(from, rowKinds.uint64, count)
+    const counts = readColumn(from, rowTypes.uint64, count)
     return rows.map((row, index) => ({ ...row, pieceCount: Number(counts[index] ?? 0n) }))
   })
 
 const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => {
-  const accountIds = readColumn(from, rowKinds.account, count)
-  const liveModes = readColumn(from, rowKinds.bool, count)
-  const locationIds = readColumn(from, rowKinds.location, count)
-  const deviceIds = readColumn(from, rowKinds.device, count)
-  const flows = readColumn(from, rowKinds.flow, count)
-  const directions = readColumn(from, rowKinds.direction, count)
-  const startTimes = readColumn(from, rowKinds.instant, count)
-  const endTimes = readColumn(from, rowKinds.instant, count)
-  const recordIds = readColumn(from, rowKinds.digits, count)
-  const sessions = readColumn(from, rowKinds.text, count)
-  const references = readColumn(from, rowKinds.text, count)
-  const rowEnergies = readColumn(from, rowKinds.energy, count)
-  const submitted = readColumn(from, rowKinds.maybeEnergy, count)
-  const recordConfidences = readColumn(from, rowKinds.uint32, count)
-  const statuses = readColumn(from, rowKinds.status, count)
-  const rowCosts = readColumn(from, rowKinds.maybeMoney, count)
-  const currencies = readColumn(from, rowKinds.currency, count)
-  const rowConfidences = readColumn(from, rowKinds.uint32, count)
+  const accountIds = readColumn(from, rowTypes.account, count)
+  const liveModes = readColumn(from, rowTypes.bool, count)
+  const locationIds = readColumn(from, rowTypes.location, count)
+  const deviceIds = readColumn(from, rowTypes.device, count)
+  const flows = readColumn(from, rowTypes.flow, count)
+  const directions = readColumn(from, rowTypes.direction, count)
+  const startTimes = readColumn(from, rowTypes.instant, count)
+  const endTimes = readColumn(from, rowTypes.instant, count)
+  const recordIds = readColumn(from, rowTypes.bareId, count)
+  const sessions = readColumn(from, rowTypes.text, count)
+  const references = readColumn(from, rowTypes.text, count)
+  const rowEnergies = readColumn(from, rowTypes.energy, count)
+  const submitted = readColumn(from, rowTypes.nullableEnergy, count)
+  const recordConfidences = readColumn(from, rowTypes.uint32, count)
+  const statuses = readColumn(from, rowTypes.status, count)
+  const rowCosts = readColumn(from, rowTypes.nullableMoney, count)
+  const currencies = readColumn(from, rowTypes.currency, count)
+  const rowConfidences = readColumn(from, rowTypes.uint32, count)
   const pieces = readPieces(from, count, { startTimes, rowEnergies, rowCosts, rowConfidences })
-  const tariffIds = readColumn(from, rowKinds.tariffs, count)
-  const sourceIds = readColumn(from, rowKinds.sources, count)
-  const pricingRevisions = readColumn(from, rowKinds.uint32, count)
-  const priceRevisions = readColumn(from, rowKinds.uint64, count)
-  const batchIds = readColumn(from, rowKinds.batch, count)
-  const versions = readColumn(from, rowKinds.uint64, count)
-  const leads = readColumn(from, rowKinds.uint64, count)
-  const received = readColumn(from, rowKinds.instant, count)
-  const deleted = readColumn(from, rowKinds.uint8, count)
+  const tariffIds = readColumn(from, rowTypes.tariffs, count)
+  const sourceIds = readColumn(from, rowTypes.sources, count)
+  const pricingRevisions = readColumn(from, rowTypes.uint32, count)
+  const priceRevisions = readColumn(from, rowTypes.uint64, count)
+  const batchIds = readColumn(from, rowTypes.batch, count)
+  const versions = readColumn(from, rowTypes.uint64, count)
+  const leads = readColumn(from, rowTypes.uint64, count)
+  const received = readColumn(from, rowTypes.instant, count)
+  const deleted = readColumn(from, rowTypes.uint8, count)
   const at = <T>(values: readonly T[], i: number): T => values[i] as T
   return accountIds.map((accountId, i) => ({
     accountId,
@@ -156,36 +156,36 @@ const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => 
   }))
 }
 
-type Wholes = {
+type RowColumns = {
   readonly startTimes: readonly number[]
   readonly rowEnergies: readonly bigint[]
   readonly rowCosts: readonly (bigint | null)[]
   readonly rowConfidences: readonly number[]
 }
 
-const readPieces = (from: BlockReader, count: number, wholes: Wholes): readonly (readonly CostPiece[])[] => {
-  const rowPrices = readColumn(from, rowKinds.price, count)
-  const rowTiers = readColumn(from, rowKinds.energy, count)
-  const pieceStarts = readColumn(from, rowKinds.starts, count)
-  const pieceEnergies = readColumn(from, rowKinds.energies, count)
-  const piecePrices = readColumn(from, rowKinds.prices, count)
-  const pieceTiers = readColumn(from, rowKinds.energies, count)
-  const pieceCosts = readColumn(from, rowKinds.costs, count)
-  const pieceConfidences = readColumn(from, rowKinds.confidences, count)
-  return pieceStarts.map((many, i): readonly CostPiece[] => {
-    const cost = wholes.rowCosts[i] ?? null
+const readPieces = (from: BlockReader, count: number, rowColumns: RowColumns): readonly (readonly CostPiece[])[] => {
+  const rowPrices = readColumn(from, rowTypes.price, count)
+  const rowTiers = readColumn(from, rowTypes.energy, count)
+  const pieceStarts = readColumn(from, rowTypes.starts, count)
+  const pieceEnergies = readColumn(from, rowTypes.energies, count)
+  const piecePrices = readColumn(from, rowTypes.prices, count)
+  const pieceTiers = readColumn(from, rowTypes.energies, count)
+  const pieceCosts = readColumn(from, rowTypes.costs, count)
+  const pieceConfidences = readColumn(from, rowTypes.confidences, count)
+  return pieceStarts.map((starts, i): readonly CostPiece[] => {
+    const cost = rowColumns.rowCosts[i] ?? null
     const piece = (j: number): CostPiece => ({
-      start: many[j] ?? 0,
+      start: starts[j] ?? 0,
       energy: pieceEnergies[i]?.[j] ?? 0n,
       price: piecePrices[i]?.[j] ?? 0n,
       tier: pieceTiers[i]?.[j] ?? 0n,
       cost: pieceCosts[i]?.[j] ?? 0n,
       confidence: pieceConfidences[i]?.[j] ?? 0,
     })
-    if (many.length > 0) return many.map((_, j) => piece(j))
-    if (cost === null) return nothing
-    const start = wholes.startTimes[i] ?? 0
-    const one = { start, energy: wholes.rowEnergies[i] ?? 0n, price: rowPrices[i] ?? 0n, tier: rowTiers[i] ?? 0n }
-    return [{ ...one, cost, confidence: wholes.rowConfidences[i] ?? 0 }]
+    if (starts.length > 0) return starts.map((_, j) => piece(j))
+    if (cost === null) return noPieces
+    const start = rowColumns.startTimes[i] ?? 0
+    const one = { start, energy: rowColumns.rowEnergies[i] ?? 0n, price: rowPrices[i] ?? 0n, tier: rowTiers[i] ?? 0n }
+    return [{ ...one, cost, confidence: rowColumns.rowConfidences[i] ?? 0 }]
   })
 }

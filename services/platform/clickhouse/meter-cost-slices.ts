@@ -2,7 +2,7 @@ import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral } from './literals.ts'
-import { meterCost, readSettings, rowSettings, type Span, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { meterCost, type QueryInterval, readSettings, rowSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows } from './meter-cost-rows.ts'
 import { columnsWithoutPieces } from './meter-cost-spans.ts'
@@ -11,10 +11,10 @@ import { columnsWithoutPieces } from './meter-cost-spans.ts'
 export type Flow = { readonly tenant: Tenant; readonly locationId: string; readonly direction: TariffDirection }
 
 /** Energy of the rows that lie wholly within a span, in 1e-6 Wh. */
-export type SpanEnergy = Span & { readonly energyFlowDirection: EnergyFlowDirection; readonly energy: bigint }
+export type IntervalEnergy = QueryInterval & { readonly energyFlowDirection: EnergyFlowDirection; readonly energy: bigint }
 
 /** What is read of a flow: rows that start in `span`, rows that begin before one of the instants and end behind it, rows that start at one of `starts`. */
-export type SliceAsk = { readonly span: Span; readonly across: readonly number[]; readonly starts: readonly number[] }
+export type RowRangeQuery = { readonly interval: QueryInterval; readonly across: readonly number[]; readonly starts: readonly number[] }
 
 const day = 86_400_000
 const noDevice = '0'.repeat(24)
@@ -34,9 +34,15 @@ async function* read(db: ClickHouse, flow: Flow, condition: string): AsyncIterab
 }
 
 /** Read the rows of a slice, in any order, each once. Of several pieces a row has one, or none. */
-export const rowsOfSlice = (db: ClickHouse, flow: Flow, { span, across, starts }: SliceAsk): AsyncIterable<readonly MeterCostRow[]> => {
+export const rowsInRange = (
+  db: ClickHouse,
+  flow: Flow,
+  { interval, across, starts }: RowRangeQuery,
+): AsyncIterable<readonly MeterCostRow[]> => {
   const conditions = [
-    ...(span.from < span.to ? [`(start_time >= ${instantLiteral(span.from)} AND start_time < ${instantLiteral(span.to)})`] : []),
+    ...(interval.from < interval.to
+      ? [`(start_time >= ${instantLiteral(interval.from)} AND start_time < ${instantLiteral(interval.to)})`]
+      : []),
     ...across.map(at => isAcross(flow, at)),
     ...(starts.length === 0 ? [] : [`start_time IN ${listLiteral(starts.map(instantLiteral))}`]),
   ]
@@ -48,7 +54,7 @@ export const rowsOfObjects = (
   db: ClickHouse,
   flow: Flow,
   deviceIds: readonly (string | null)[],
-  { from, to }: Span,
+  { from, to }: QueryInterval,
 ): AsyncIterable<readonly MeterCostRow[]> => {
   const devices = listLiteral(deviceIds.map(id => idLiteral(id ?? noDevice)))
   const starts = `(start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)})`
@@ -56,7 +62,7 @@ export const rowsOfObjects = (
 }
 
 /** Tell when the earliest of the rows starts that begin before an instant and end behind it; null where there is none. */
-export const firstAcross = async (db: ClickHouse, flow: Flow, at: number): Promise<number | null> => {
+export const readFirstStartAcross = async (db: ClickHouse, flow: Flow, at: number): Promise<number | null> => {
   const [row] = await db.rows(
     `SELECT toUnixTimestamp64Milli(min(start_time)), toUInt32(count())
     ${meterCost(flow.tenant, `${isOf(flow)} AND ${isAcross(flow, at)}`)} ${readSettings}`,
@@ -66,7 +72,7 @@ export const firstAcross = async (db: ClickHouse, flow: Flow, at: number): Promi
 }
 
 /** Tell when the last of the rows ends that start at some instants; null where there is none. Of at most a thousand instants. */
-export const lastEnd = async (db: ClickHouse, flow: Flow, starts: readonly number[]): Promise<number | null> => {
+export const latestEnd = async (db: ClickHouse, flow: Flow, starts: readonly number[]): Promise<number | null> => {
   const isStart = `start_time IN ${listLiteral(starts.map(instantLiteral))}`
   const [row] = await db.rows(
     `SELECT toUnixTimestamp64Milli(max(end_time)), toUInt32(count())
@@ -77,10 +83,10 @@ export const lastEnd = async (db: ClickHouse, flow: Flow, starts: readonly numbe
 }
 
 /** Sum the energy of the rows that lie wholly within each of some spans, by flow of energy. Spans are apart from each other. */
-export const energyWithin = async (db: ClickHouse, flow: Flow, spans: readonly Span[]): Promise<readonly SpanEnergy[]> => {
-  const [first, last] = [spans[0], spans.at(-1)]
+export const energyWithin = async (db: ClickHouse, flow: Flow, intervals: readonly QueryInterval[]): Promise<readonly IntervalEnergy[]> => {
+  const [first, last] = [intervals[0], intervals.at(-1)]
   if (first === undefined || last === undefined) return []
-  const sums = spans.map(
+  const sums = intervals.map(
     ({ from, to }) =>
       `toString(sumIf(toInt128(reinterpretAsInt64(energy)), start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)} AND end_time <= ${instantLiteral(to)}))`,
   )
@@ -91,8 +97,8 @@ export const energyWithin = async (db: ClickHouse, flow: Flow, spans: readonly S
     flow.tenant,
   )
   return answer.flatMap(([energyFlowDirection, ...energies]) =>
-    spans.map((span, index) => ({
-      ...span,
+    intervals.map((interval, index) => ({
+      ...interval,
       energyFlowDirection: energyFlowDirection as EnergyFlowDirection,
       energy: BigInt(String(energies[index])),
     })),

@@ -1,12 +1,12 @@
 import { type ClickHouse, linesOf } from './clickhouse.ts'
 import {
   filterIs,
+  intervalOf,
   isEmpty,
   mayShareTime,
   meterCost,
   type RowFilter,
   readSettings,
-  spanOf,
   type Tenant,
   withEdges,
 } from './meter-cost-reads.ts'
@@ -32,10 +32,10 @@ export type CostSum = {
 }
 
 /** How many rows cross edges, and the sum of their versions, modulo 2^64: rows that are read later are the same if both are. */
-export type CrossedRows = { readonly records: number; readonly versions: bigint }
+export type CrossingRows = { readonly records: number; readonly versions: bigint }
 
 /** Sums of buckets as the engine wrote them, and the rows that cross their edges, which `blocksAcrossBuckets` then reads; null: none do. */
-type BucketSums = { readonly lines: string; readonly crossed: CrossedRows | null }
+type BucketSums = { readonly lines: string; readonly crossingRows: CrossingRows | null }
 
 /** Stand for rows that are in no bucket: those that cross an edge, and those that end before the first. Both lie before the first edge. */
 const crossingOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 2
@@ -46,10 +46,10 @@ const beforeOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 1
  * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
  */
 export const readBucketSums = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
-  if (isEmpty(filter)) return { lines: '', crossed: null }
-  const span = spanOf(edges)
+  if (isEmpty(filter)) return { lines: '', crossingRows: null }
+  const interval = intervalOf(edges)
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
-  const condition = `${filterIs(filter)} AND ${mayShareTime(tenant, filter, span)}`
+  const condition = `${filterIs(filter)} AND ${mayShareTime(tenant, filter, interval)}`
   // The engine takes longer to plan this than to add up a day of it, so that every function counts: what is constant in a group is a key
   // of it, and what ended before the span is a group that is left out. Integers of the smallest units, wide enough to add up: decimals
   // would be checked for overflow row by row.
@@ -62,19 +62,19 @@ export const readBucketSums = async (db: ClickHouse, tenant: Tenant, filter: Row
     ${readSettings}, output_format_json_quote_64bit_integers=1`,
     tenant,
   )
-  return { lines, crossed: isAnyOf(lines, crossing) ? crossedRowsOf(lines, crossing) : null }
+  return { lines, crossingRows: hasBucket(lines, crossing) ? crossingRowsOf(lines, crossing) : null }
 }
 
 /** Tell whether a line begins with a bucket. */
-const isAnyOf = (lines: string, bucket: number): boolean => {
+const hasBucket = (lines: string, bucket: number): boolean => {
   const start = `["${bucket}",`
   return lines.startsWith(start) || lines.includes(`\n${start}`)
 }
 
-const crossedRowsOf = (lines: string, crossing: number): CrossedRows => {
+const crossingRowsOf = (lines: string, crossing: number): CrossingRows => {
   let [records, versions] = [0, 0n]
   for (const line of linesOf(lines)) {
-    if (!isAnyOf(line, crossing)) continue
+    if (!hasBucket(line, crossing)) continue
     const group = JSON.parse(line) as readonly unknown[]
     records += Number(group[3])
     versions += BigInt(String(group.at(-1)))
@@ -83,7 +83,7 @@ const crossedRowsOf = (lines: string, crossing: number): CrossedRows => {
 }
 
 /** So many lines are parsed without a pause. */
-const linesAtOnce = 256
+const linesPerSlice = 256
 
 /** Parse what `readBucketSums` read, with pauses: ordered by bucket and currency, each once. */
 export function* costSumsOf(lines: string, edges: readonly number[]): Generator<undefined, readonly CostSum[]> {
@@ -91,18 +91,18 @@ export function* costSumsOf(lines: string, edges: readonly number[]): Generator<
   const bucketAt = new Map(edges.map((edge, index) => [edge, index]))
   const found = new Map<string, CostSum>()
   for (const [index, line] of linesOf(lines).entries()) {
-    if (index % linesAtOnce === 0) yield undefined
+    if (index % linesPerSlice === 0) yield undefined
     const [start, ...group] = JSON.parse(line) as readonly unknown[]
     if (Number(start) === before || Number(start) === crossing) continue
     const sum = costSumOf(bucketAt.get(Number(start)) ?? -1, group)
     const key = `${sum.bucket} ${sum.currency}`
     const other = found.get(key)
-    found.set(key, other === undefined ? sum : added(other, sum))
+    found.set(key, other === undefined ? sum : addSums(other, sum))
   }
-  return [...found.values()].sort(inOrder)
+  return [...found.values()].sort(byBucketAndCurrency)
 }
 
-const inOrder = (a: CostSum, b: CostSum): number => a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
+const byBucketAndCurrency = (a: CostSum, b: CostSum): number => a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
 
 const unweighted = { energy: 0n, cost: 0n, weightedEnergy: 0n, weightedTime: 0n, weightedRecords: 0n }
 
@@ -116,7 +116,7 @@ const costSumOf = (bucket: number, [currency, isUnpriced, records, ...sums]: rea
     : { ...of, energy, cost, weightedEnergy, weightedTime, weightedRecords, unpricedRecords: 0, unpricedEnergy: 0n }
 }
 
-const added = (a: CostSum, b: CostSum): CostSum => ({
+const addSums = (a: CostSum, b: CostSum): CostSum => ({
   ...{ bucket: a.bucket, currency: a.currency },
   ...{ records: a.records + b.records, energy: a.energy + b.energy, cost: a.cost + b.cost },
   ...{ weightedEnergy: a.weightedEnergy + b.weightedEnergy, time: a.time + b.time, weightedTime: a.weightedTime + b.weightedTime },

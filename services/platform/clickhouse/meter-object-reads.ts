@@ -16,7 +16,7 @@ export type MeteredObject = {
 }
 
 /** Find where devices were metered, by device, then location. */
-export const placesOfDevices = (db: ClickHouse, tenant: Tenant, deviceIds: readonly string[]): Promise<readonly MeteredObject[]> =>
+export const locationsOfDevices = (db: ClickHouse, tenant: Tenant, deviceIds: readonly string[]): Promise<readonly MeteredObject[]> =>
   deviceIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, `device_id IN ${listLiteral(deviceIds.map(idLiteral))}`)
 
 /** Find what was metered at locations: the locations themselves first, then by device. */
@@ -33,10 +33,10 @@ export const devicesOfLocation = async (
   locationId: string,
   { cursor, isBack, limit }: DevicePage,
 ): Promise<readonly string[]> => {
-  const place = cursor === null ? '' : `AND device_id ${isBack ? '>' : '<'} ${idLiteral(cursor)}`
+  const cursorCondition = cursor === null ? '' : `AND device_id ${isBack ? '>' : '<'} ${idLiteral(cursor)}`
   const rows = await db.rows(
     `SELECT DISTINCT lower(hex(device_id)) AS id FROM meter_device_locations
-    WHERE ${tenantIs(tenant)} AND location_id = ${idLiteral(locationId)} AND device_id != ${idLiteral('0'.repeat(24))} ${place}
+    WHERE ${tenantIs(tenant)} AND location_id = ${idLiteral(locationId)} AND device_id != ${idLiteral('0'.repeat(24))} ${cursorCondition}
     ORDER BY id ${isBack ? 'ASC' : 'DESC'} LIMIT ${limit} ${settings}`,
     tenant,
   )
@@ -50,13 +50,13 @@ export const lastSeenOfDevices = async (
   deviceIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> => {
   const seen = new Map<string, number>()
-  for (const { deviceId, lastReceived } of await placesOfDevices(db, tenant, deviceIds))
+  for (const { deviceId, lastReceived } of await locationsOfDevices(db, tenant, deviceIds))
     if (deviceId !== null) seen.set(deviceId, Math.max(lastReceived, seen.get(deviceId) ?? 0))
   return seen
 }
 
 /** Tell the outer bounds of all that a location has; null where it has nothing. */
-export const spanOfLocation = async (
+export const intervalOfLocation = async (
   db: ClickHouse,
   tenant: Tenant,
   locationId: string,

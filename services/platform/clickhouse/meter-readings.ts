@@ -3,7 +3,7 @@ import type { Energy } from '../../domain/quantity.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from './literals.ts'
 import { type Tenant, tenantIs } from './meter-cost-reads.ts'
-import { type BlockColumn, type BlockReader, column, decodeBlocks, encodeBlock, type Kind, readColumn } from './native-block.ts'
+import { type BlockColumn, type BlockReader, column, decodeBlocks, encodeBlock, type NativeType, readColumn } from './native-block.ts'
 import { bool, choice, decimal128, id, instant, text, uint32, uint64 } from './native-kinds.ts'
 
 /** A register: what shows the energy of an object in two directions. */
@@ -34,7 +34,8 @@ const energy = decimal128('Decimal(19, 6)')
 
 const noDevice = `dev_${'0'.repeat(24)}`
 const noBatch = `bat_${'0'.repeat(24)}`
-const ofRow = <T>(name: string, kind: Kind<T>, of: (row: MeterReadingRow) => T): BlockColumn<MeterReadingRow> => column(name, kind, of)
+const ofRow = <T>(name: string, nativeType: NativeType<T>, of: (row: MeterReadingRow) => T): BlockColumn<MeterReadingRow> =>
+  column(name, nativeType, of)
 
 export const meterReadingColumns: readonly BlockColumn<MeterReadingRow>[] = [
   ofRow('account_id', account, row => row.accountId),
@@ -97,7 +98,7 @@ const readRows = (from: BlockReader, count: number): readonly MeterReadingRow[] 
 }
 
 /** Which readings are looked for: those at some times of a register (ms, ascending, at least one), and their neighbours. */
-export type ReadingAsk = { readonly register: Register; readonly times: readonly number[] }
+export type ReadingQuery = { readonly register: Register; readonly times: readonly number[] }
 
 const readSettings =
   'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1, optimize_move_to_prewhere_if_final=1'
@@ -107,7 +108,7 @@ const key = ['location_id', 'device_id', 'energy_flow_direction', 'tariff_direct
 /** The one way to a reading: settled by FINAL, bound to a tenant. */
 const meterReadings = (tenant: Tenant, condition: string): string => `FROM meter_readings FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
-const askLiteral = ({ register, times }: ReadingAsk): string => {
+const queryLiteral = ({ register, times }: ReadingQuery): string => {
   const { locationId, deviceId, energyFlowDirection, tariffDirection } = register
   const ids = [locationId, deviceId ?? noDevice].map(one => textLiteral(one.slice(-24)))
   const directions = [energyFlowDirection, tariffDirection].map(textLiteral)
@@ -120,15 +121,20 @@ const wholeDigits = (value: number): string => wholeLiteral(value).slice('toInt6
  * Read what lies nearest to asked times within a span. Asked times cut a register's time into gaps; of each gap come the first and the
  * last reading, and of each asked time the reading itself.
  */
-const nearest = async (db: ClickHouse, tenant: Tenant, asks: readonly ReadingAsk[], span: string): Promise<MeterReadingRow[]> => {
+const readNearest = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  queries: readonly ReadingQuery[],
+  condition: string,
+): Promise<MeterReadingRow[]> => {
   const objects = (of: (register: Register) => string): string =>
-    listLiteral([...new Set(asks.map(({ register }) => of(register)))].map(idLiteral))
+    listLiteral([...new Set(queries.map(({ register }) => of(register)))].map(idLiteral))
   const locations = objects(register => register.locationId)
   const devices = objects(register => register.deviceId ?? noDevice)
   const statement = `WITH asks AS (
       SELECT toFixedString(unhex(ask.1), 12) AS location_id, toFixedString(unhex(ask.2), 12) AS device_id,
         ask.3 AS energy_flow_direction, ask.4 AS tariff_direction, ask.5 AS times
-      FROM (SELECT arrayJoin(CAST([${asks.map(askLiteral).join(',')}],
+      FROM (SELECT arrayJoin(CAST([${queries.map(queryLiteral).join(',')}],
         'Array(Tuple(String, String, Enum8(\\'INBOUND\\' = 0, \\'OUTBOUND\\' = 1), Enum8(\\'IMPORT\\' = 0, \\'EXPORT\\' = 1, \\'LOCAL\\' = 2), Array(Int64)))')) AS ask))
     SELECT ${names.map((name, index) => `row.${index + 1} AS ${name}`).join(', ')}
     FROM (
@@ -136,7 +142,7 @@ const nearest = async (db: ClickHouse, tenant: Tenant, asks: readonly ReadingAsk
       FROM (
         SELECT tuple(${names.join(', ')}) AS reading, toUnixTimestamp64Milli(time) AS at, ${key},
           has(times, at) AS is_asked, arrayCount(asked -> asked <= at, times) AS gap
-        FROM (SELECT ${names.join(', ')} ${meterReadings(tenant, `location_id IN ${locations} AND device_id IN ${devices} AND ${span}`)}) AS readings
+        FROM (SELECT ${names.join(', ')} ${meterReadings(tenant, `location_id IN ${locations} AND device_id IN ${devices} AND ${condition}`)}) AS readings
         INNER JOIN asks USING (${key})
       )
       GROUP BY ${key}, gap, is_asked
@@ -147,36 +153,36 @@ const nearest = async (db: ClickHouse, tenant: Tenant, asks: readonly ReadingAsk
 }
 
 /** Bounds of one statement: its text, and how far apart the times of its registers may lie, for they share one look back. */
-const mostRegisters = 400
-const mostTimes = 5_000
+const maxRegisters = 400
+const maxTimes = 5_000
 const day = 86_400_000
-const spread = 30 * day
+const maxSpreadMs = 30 * day
 /** How far the reading before is looked for, one after the other: it is near for most registers. */
-const lookBacks = [day, 60 * day, null]
+const lookBacksMs = [day, 60 * day, null]
 
-const firstOf = ({ times }: ReadingAsk): number => times[0] ?? 0
+const firstTimeOf = ({ times }: ReadingQuery): number => times[0] ?? 0
 
 /** Cut asks into statements: by their first time, as many as fit; a register with many times is asked in parts. */
-const statementsOf = (asks: readonly ReadingAsk[]): readonly (readonly ReadingAsk[])[] => {
-  const parts = asks.flatMap(({ register, times }) =>
-    Array.from({ length: Math.ceil(times.length / mostTimes) }, (_, i) => ({
+const statementsOf = (queries: readonly ReadingQuery[]): readonly (readonly ReadingQuery[])[] => {
+  const parts = queries.flatMap(({ register, times }) =>
+    Array.from({ length: Math.ceil(times.length / maxTimes) }, (_, i) => ({
       register,
-      times: times.slice(i * mostTimes, (i + 1) * mostTimes),
+      times: times.slice(i * maxTimes, (i + 1) * maxTimes),
     })),
   )
-  const statements: ReadingAsk[][] = []
+  const statements: ReadingQuery[][] = []
   let times = 0
-  for (const ask of parts.sort((a, b) => firstOf(a) - firstOf(b))) {
+  for (const query of parts.sort((a, b) => firstTimeOf(a) - firstTimeOf(b))) {
     const current = statements.at(-1)
     const first = current?.[0]
-    times += ask.times.length
-    if (current === undefined || first === undefined || current.length === mostRegisters || times > mostTimes) {
-      statements.push([ask])
-      times = ask.times.length
-    } else if (firstOf(ask) - firstOf(first) > spread) {
-      statements.push([ask])
-      times = ask.times.length
-    } else current.push(ask)
+    times += query.times.length
+    if (current === undefined || first === undefined || current.length === maxRegisters || times > maxTimes) {
+      statements.push([query])
+      times = query.times.length
+    } else if (firstTimeOf(query) - firstTimeOf(first) > maxSpreadMs) {
+      statements.push([query])
+      times = query.times.length
+    } else current.push(query)
   }
   return statements
 }
@@ -186,39 +192,43 @@ export const registerKey = ({ accountId, liveMode, locationId, deviceId, energyF
   `${accountId}/${liveMode}/${locationId}/${deviceId}/${energyFlowDirection}/${tariffDirection}`
 
 /** Tell which asks have no reading before their first time among those that were found. */
-const withoutBase = (asks: readonly ReadingAsk[], found: readonly MeterReadingRow[]): readonly ReadingAsk[] => {
+const withoutEarlierReading = (queries: readonly ReadingQuery[], found: readonly MeterReadingRow[]): readonly ReadingQuery[] => {
   const earliest = new Map<string, number>()
   for (const row of found) {
     const key = registerKey(row)
     earliest.set(key, Math.min(row.time, earliest.get(key) ?? row.time))
   }
-  return asks.filter(ask => (earliest.get(registerKey(ask.register)) ?? Number.POSITIVE_INFINITY) >= firstOf(ask))
+  return queries.filter(query => (earliest.get(registerKey(query.register)) ?? Number.POSITIVE_INFINITY) >= firstTimeOf(query))
 }
 
 /**
  * Read, for each asked time of each register of a tenant, the reading stored at that time and the nearest ones before and after it.
  * In no order, each reading once; others of the same registers may come with them.
  */
-export const readingsAround = async (db: ClickHouse, tenant: Tenant, asks: readonly ReadingAsk[]): Promise<readonly MeterReadingRow[]> => {
+export const readingsAround = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  queries: readonly ReadingQuery[],
+): Promise<readonly MeterReadingRow[]> => {
   const found = new Map<string, MeterReadingRow>()
-  const keep = (rows: readonly MeterReadingRow[]): void => {
+  const addFound = (rows: readonly MeterReadingRow[]): void => {
     for (const row of rows) found.set(`${registerKey(row)}/${row.time}`, row)
   }
-  for (const statement of statementsOf(asks)) {
-    const first = firstOf(statement[0] as ReadingAsk)
+  for (const statement of statementsOf(queries)) {
+    const first = firstTimeOf(statement[0] as ReadingQuery)
     let rows: readonly MeterReadingRow[] = []
-    let left = statement
+    let remaining = statement
     let to: number | null = null
-    for (const back of lookBacks) {
-      const spans = [
-        back === null ? 'true' : `time >= ${instantLiteral(first - back)}`,
+    for (const lookBackMs of lookBacksMs) {
+      const conditions = [
+        lookBackMs === null ? 'true' : `time >= ${instantLiteral(first - lookBackMs)}`,
         to === null ? 'true' : `time < ${instantLiteral(to)}`,
       ]
-      rows = await nearest(db, tenant, left, spans.join(' AND '))
-      keep(rows)
-      left = withoutBase(left, rows).map(({ register, times }) => ({ register, times: times.slice(0, 1) }))
-      if (left.length === 0 || back === null) break
-      to = first - back
+      rows = await readNearest(db, tenant, remaining, conditions.join(' AND '))
+      addFound(rows)
+      remaining = withoutEarlierReading(remaining, rows).map(({ register, times }) => ({ register, times: times.slice(0, 1) }))
+      if (remaining.length === 0 || lookBackMs === null) break
+      to = first - lookBackMs
     }
   }
   return [...found.values()]

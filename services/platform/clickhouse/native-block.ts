@@ -1,4 +1,4 @@
-import { atOnce } from '../../domain/at-once.ts'
+import { runToEnd } from '../../domain/at-once.ts'
 
 /**
  * ClickHouse's Native format: blocks of columns, each column's values in one run, little endian. It is what the engine
@@ -8,7 +8,7 @@ export type BlockWriter = { bytes: Buffer; view: DataView; at: number }
 export type BlockReader = { readonly bytes: Buffer; readonly view: DataView; at: number }
 
 /** How a column's values are laid out. `read` throws a RangeError behind the end of the bytes. */
-export type Kind<T> = {
+export type NativeType<T> = {
   readonly type: string
   readonly write: (to: BlockWriter, values: readonly T[]) => void
   readonly read: (from: BlockReader, count: number) => T[]
@@ -30,29 +30,29 @@ export type Run<Row> = {
 /** A column whose place in the block is known from the number of rows alone: runs of values that all take as many bytes. */
 export type FixedColumn<Row> = Omit<BlockColumn<Row>, 'write'> & { readonly runs: readonly Run<Row>[] }
 
-export const column = <Row, T>(name: string, kind: Kind<T>, of: (row: Row) => T): BlockColumn<Row> => ({
+export const column = <Row, T>(name: string, nativeType: NativeType<T>, of: (row: Row) => T): BlockColumn<Row> => ({
   name,
-  type: kind.type,
-  write: (to, rows) => kind.write(to, rows.map(of)),
+  type: nativeType.type,
+  write: (to, rows) => nativeType.write(to, rows.map(of)),
 })
 
-type Place<Row> = { readonly run: Run<Row>; readonly from: number }
+type RunOffset<Row> = { readonly run: Run<Row>; readonly from: number }
 
 /** So many rows stay near the processor while all their values are written; whole columns one by one fetch every row for each. */
-const rowsAtOnce = 256
+const rowsPerPass = 256
 
-function* writeRuns<Row>({ bytes, view }: BlockWriter, rows: readonly Row[], places: readonly Place<Row>[]): Generator<void, void> {
-  for (let first = 0; first < rows.length; first += rowsAtOnce) {
-    const some = rows.slice(first, first + rowsAtOnce)
-    for (const { run, from } of places) run.write(some, view, from + first * run.size, bytes)
+function* writeRuns<Row>({ bytes, view }: BlockWriter, rows: readonly Row[], runOffsets: readonly RunOffset<Row>[]): Generator<void, void> {
+  for (let first = 0; first < rows.length; first += rowsPerPass) {
+    const some = rows.slice(first, first + rowsPerPass)
+    for (const { run, from } of runOffsets) run.write(some, view, from + first * run.size, bytes)
     yield
   }
 }
 
-const placeRuns = <Row>(to: BlockWriter, rows: readonly Row[], { runs }: FixedColumn<Row>): readonly Place<Row>[] =>
+const reserveRuns = <Row>(to: BlockWriter, rows: readonly Row[], { runs }: FixedColumn<Row>): readonly RunOffset<Row>[] =>
   runs.map(run => {
     const from = to.at
-    room(to, run.size * rows.length)
+    ensureCapacity(to, run.size * rows.length)
     to.at += run.size * rows.length
     return { run, from }
   })
@@ -64,18 +64,18 @@ export function* encodeBlockInSteps<Row>(columns: Columns<Row>, rows: readonly R
   const to = blockWriter(1_024 + rows.length * 256)
   writeLength(to, columns.length)
   writeLength(to, rows.length)
-  const places: Place<Row>[] = []
+  const runOffsets: RunOffset<Row>[] = []
   for (const one of columns) {
     writeText(to, one.name)
     writeText(to, one.type)
-    if ('runs' in one) places.push(...placeRuns(to, rows, one))
+    if ('runs' in one) runOffsets.push(...reserveRuns(to, rows, one))
     else {
       const writing = one.write(to, rows)
       if (writing !== undefined) yield* writing
       yield
     }
   }
-  yield* writeRuns(to, rows, places)
+  yield* writeRuns(to, rows, runOffsets)
   return to.bytes.subarray(0, to.at)
 }
 
@@ -93,7 +93,7 @@ export function* encodeBlocksInSteps<Row>(columns: Columns<Row>, rows: readonly 
 }
 
 /** Encode rows as one block at once. */
-export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer => atOnce(encodeBlockInSteps(columns, rows))
+export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer => runToEnd(encodeBlockInSteps(columns, rows))
 
 /** Read blocks one after the other: `read` gets the number of rows and reads each column by `readColumn`, in order. */
 export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count: number) => readonly Row[]): Row[] => {
@@ -107,10 +107,10 @@ export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count
 }
 
 /** Read the next column of a block: its name and type as the engine calls them, then its values. */
-export const readColumn = <T>(from: BlockReader, kind: Kind<T>, count: number): T[] => {
+export const readColumn = <T>(from: BlockReader, nativeType: NativeType<T>, count: number): T[] => {
   readText(from)
   readText(from)
-  return kind.read(from, count)
+  return nativeType.read(from, count)
 }
 
 const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -122,7 +122,7 @@ export const blockWriter = (size: number): BlockWriter => {
 }
 
 /** Make sure that so many more bytes fit. */
-export const room = (to: BlockWriter, size: number): void => {
+export const ensureCapacity = (to: BlockWriter, size: number): void => {
   if (to.at + size <= to.bytes.length) return
   const grown = Buffer.allocUnsafe((to.at + size) * 2)
   to.bytes.copy(grown, 0, 0, to.at)
@@ -132,13 +132,13 @@ export const room = (to: BlockWriter, size: number): void => {
 
 /** Write bytes as they are. */
 export const writeBytes = (to: BlockWriter, bytes: Buffer): void => {
-  room(to, bytes.length)
+  ensureCapacity(to, bytes.length)
   bytes.copy(to.bytes, to.at)
   to.at += bytes.length
 }
 
 const writeLength = (to: BlockWriter, length: number): void => {
-  room(to, 5)
+  ensureCapacity(to, 5)
   let rest = length
   for (; rest > 127; rest >>>= 7) to.bytes[to.at++] = (rest & 127) | 128
   to.bytes[to.at++] = rest
@@ -155,12 +155,12 @@ const readLength = (from: BlockReader): number => {
 
 export const writeText = (to: BlockWriter, text: string): void => {
   if (text === '') {
-    room(to, 1)
+    ensureCapacity(to, 1)
     to.bytes[to.at++] = 0
     return
   }
   writeLength(to, Buffer.byteLength(text))
-  room(to, 3 * text.length)
+  ensureCapacity(to, 3 * text.length)
   to.at += to.bytes.write(text, to.at)
 }
 

@@ -1,16 +1,16 @@
 import { digitsAt, putDigits } from '../log/digits.ts'
-import { type BlockReader, type BlockWriter, type Kind, readText, room, writeText } from './native-block.ts'
+import { type BlockReader, type BlockWriter, ensureCapacity, type NativeType, readText, writeText } from './native-block.ts'
 
 /** A kind of values that all take `size` bytes. */
-const fixed = <T>(
+const fixedType = <T>(
   type: string,
   size: number,
   put: (to: BlockWriter, at: number, value: T) => void,
   get: (from: BlockReader, at: number) => T,
-): Kind<T> => ({
+): NativeType<T> => ({
   type,
   write: (to, values) => {
-    room(to, size * values.length)
+    ensureCapacity(to, size * values.length)
     let { at } = to
     for (const value of values) {
       put(to, at, value)
@@ -30,19 +30,19 @@ const fixed = <T>(
 
 const twoTo32 = 4_294_967_296
 
-export const uint8: Kind<number> = fixed(
+export const uint8: NativeType<number> = fixedType(
   'UInt8',
   1,
   (to, at, value) => to.view.setUint8(at, value),
   (from, at) => from.view.getUint8(at),
 )
-export const uint32: Kind<number> = fixed(
+export const uint32: NativeType<number> = fixedType(
   'UInt32',
   4,
   (to, at, value) => to.view.setUint32(at, value, true),
   (from, at) => from.view.getUint32(at, true),
 )
-export const uint64: Kind<bigint> = fixed(
+export const uint64: NativeType<bigint> = fixedType(
   'UInt64',
   8,
   (to, at, value) => to.view.setBigUint64(at, value, true),
@@ -50,8 +50,8 @@ export const uint64: Kind<bigint> = fixed(
 )
 
 /** Decimal of up to 18 digits, as an integer of its smallest unit. */
-export const decimal64 = (type: string): Kind<bigint> =>
-  fixed(
+export const decimal64 = (type: string): NativeType<bigint> =>
+  fixedType(
     type,
     8,
     (to, at, value) => to.view.setBigInt64(at, value, true),
@@ -59,8 +59,8 @@ export const decimal64 = (type: string): Kind<bigint> =>
   )
 
 /** Decimal of up to 38 digits, as an integer of its smallest unit. */
-export const decimal128 = (type: string): Kind<bigint> =>
-  fixed(
+export const decimal128 = (type: string): NativeType<bigint> =>
+  fixedType(
     type,
     16,
     (to, at, value) => {
@@ -71,8 +71,8 @@ export const decimal128 = (type: string): Kind<bigint> =>
   )
 
 /** 64 bits for a whole number from 0 to 2^53. */
-const whole = (type: string): Kind<number> =>
-  fixed(
+const whole = (type: string): NativeType<number> =>
+  fixedType(
     type,
     8,
     (to, at, value) => {
@@ -84,9 +84,9 @@ const whole = (type: string): Kind<number> =>
   )
 
 /** ms since 1970, not earlier. */
-export const instant: Kind<number> = whole("DateTime64(3, 'UTC')")
+export const instant: NativeType<number> = whole("DateTime64(3, 'UTC')")
 
-export const bool: Kind<boolean> = fixed(
+export const bool: NativeType<boolean> = fixedType(
   'Bool',
   1,
   (to, at, value) => to.view.setUint8(at, value ? 1 : 0),
@@ -94,8 +94,8 @@ export const bool: Kind<boolean> = fixed(
 )
 
 /** One of a list of names, stored as its index. */
-export const choice = <T extends string>(names: readonly [T, ...T[]]): Kind<T> =>
-  fixed(
+export const choice = <T extends string>(names: readonly [T, ...T[]]): NativeType<T> =>
+  fixedType(
     'Int8',
     1,
     (to, at, value) => to.view.setInt8(at, names.indexOf(value)),
@@ -103,8 +103,8 @@ export const choice = <T extends string>(names: readonly [T, ...T[]]): Kind<T> =
   )
 
 /** An id as its 12 bytes. Throws a RangeError for any other form. */
-export const id = (prefix: string): Kind<string> => {
-  const each: Kind<string> = fixed(
+export const id = (prefix: string): NativeType<string> => {
+  const each: NativeType<string> = fixedType(
     'FixedString(12)',
     12,
     (to, at, value) => putDigits(to.bytes, at, value, prefix.length),
@@ -115,7 +115,7 @@ export const id = (prefix: string): Kind<string> => {
 
 /** Neighbours often have the same id, which is then copied. */
 const writeIds = (to: BlockWriter, values: readonly string[], prefixLength: number): void => {
-  room(to, 12 * values.length)
+  ensureCapacity(to, 12 * values.length)
   const { bytes, view } = to
   let { at } = to
   let last: string | undefined
@@ -129,7 +129,7 @@ const writeIds = (to: BlockWriter, values: readonly string[], prefixLength: numb
 }
 
 /** ISO 4217: three letters. */
-export const currency: Kind<string> = fixed(
+export const currency: NativeType<string> = fixedType(
   'FixedString(3)',
   3,
   (to, at, value) => {
@@ -139,7 +139,7 @@ export const currency: Kind<string> = fixed(
   (from, at) => from.bytes.toString('latin1', at, at + 3),
 )
 
-export const text: Kind<string> = {
+export const text: NativeType<string> = {
   type: 'String',
   write: (to, values) => {
     for (const value of values) writeText(to, value)
@@ -148,21 +148,21 @@ export const text: Kind<string> = {
 }
 
 /** A value or null; `filler` stands in the run where there is none. */
-export const nullable = <T>(kind: Kind<T>, filler: T): Kind<T | null> => ({
-  type: `Nullable(${kind.type})`,
+export const nullable = <T>(nativeType: NativeType<T>, filler: T): NativeType<T | null> => ({
+  type: `Nullable(${nativeType.type})`,
   write: (to, values) => {
     uint8.write(
       to,
       values.map(value => (value === null ? 1 : 0)),
     )
-    kind.write(
+    nativeType.write(
       to,
       values.map(value => value ?? filler),
     )
   },
   read: (from, count) => {
     const missing = uint8.read(from, count)
-    return kind.read(from, count).map((value, i) => (missing[i] === 1 ? null : value))
+    return nativeType.read(from, count).map((value, i) => (missing[i] === 1 ? null : value))
   },
 })
 
@@ -177,8 +177,8 @@ export const writeEnds = (to: BlockWriter, lengths: readonly number[]): void => 
   )
 }
 
-export const array = <T>(kind: Kind<T>): Kind<readonly T[]> => ({
-  type: `Array(${kind.type})`,
+export const array = <T>(nativeType: NativeType<T>): NativeType<readonly T[]> => ({
+  type: `Array(${nativeType.type})`,
   write: (to, values) => {
     writeEnds(
       to,
@@ -186,11 +186,11 @@ export const array = <T>(kind: Kind<T>): Kind<readonly T[]> => ({
     )
     const all: T[] = []
     for (const items of values) for (const item of items) all.push(item)
-    kind.write(to, all)
+    nativeType.write(to, all)
   },
   read: (from, count) => {
     const stops = ends.read(from, count)
-    const all = kind.read(from, stops.at(-1) ?? 0)
+    const all = nativeType.read(from, stops.at(-1) ?? 0)
     return stops.map((stop, i) => all.slice(stops[i - 1] ?? 0, stop))
   },
 })

@@ -1,29 +1,29 @@
 import type { CostPiece, PackedPieces } from './meter-cost-row.ts'
-import { rowKinds } from './meter-cost-rows.ts'
-import { type BlockWriter, blockWriter, type Kind } from './native-block.ts'
+import { rowTypes } from './meter-cost-rows.ts'
+import { type BlockWriter, blockWriter, type NativeType } from './native-block.ts'
 import { array } from './native-kinds.ts'
 
 /** A column of `pieces`: how its lists are laid out, and how the values of some pieces are written behind each other. */
 export type PieceColumn = {
   readonly name: string
-  readonly lists: Kind<readonly unknown[]>
+  readonly listType: NativeType<readonly unknown[]>
   readonly write: (to: BlockWriter, pieces: readonly CostPiece[]) => void
 }
 
-const pieceColumn = <T>(name: string, kind: Kind<T>, of: (piece: CostPiece) => T): PieceColumn => ({
+const pieceColumn = <T>(name: string, nativeType: NativeType<T>, of: (piece: CostPiece) => T): PieceColumn => ({
   name: `pieces.${name}`,
-  lists: array(kind) as Kind<readonly unknown[]>,
-  write: (to, pieces) => kind.write(to, pieces.map(of)),
+  listType: array(nativeType) as NativeType<readonly unknown[]>,
+  write: (to, pieces) => nativeType.write(to, pieces.map(of)),
 })
 
 /** The columns of `pieces` in the order of `PackedPieces.columns`. */
 export const pieceColumns: readonly PieceColumn[] = [
-  pieceColumn('start_time', rowKinds.instant, piece => piece.start),
-  pieceColumn('energy', rowKinds.energy, piece => piece.energy),
-  pieceColumn('price', rowKinds.price, piece => piece.price),
-  pieceColumn('tier', rowKinds.energy, piece => piece.tier),
-  pieceColumn('cost', rowKinds.money, piece => piece.cost),
-  pieceColumn('confidence', rowKinds.uint32, piece => piece.confidence),
+  pieceColumn('start_time', rowTypes.instant, piece => piece.start),
+  pieceColumn('energy', rowTypes.energy, piece => piece.energy),
+  pieceColumn('price', rowTypes.price, piece => piece.price),
+  pieceColumn('tier', rowTypes.energy, piece => piece.tier),
+  pieceColumn('cost', rowTypes.money, piece => piece.cost),
+  pieceColumn('confidence', rowTypes.uint32, piece => piece.confidence),
 ]
 
 /** Packs pieces as they come, so that none of them is held: 52 bytes for each. */

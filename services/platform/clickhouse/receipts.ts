@@ -1,4 +1,4 @@
-import { type BlockColumn, column, type Kind } from './native-block.ts'
+import { type BlockColumn, column, type NativeType } from './native-block.ts'
 import { bool, id, instant, text, uint32 } from './native-kinds.ts'
 
 type Batch = { readonly accountId: string; readonly liveMode: boolean; readonly batchId: string }
@@ -18,17 +18,17 @@ export type BatchFailureRow = Batch & {
   readonly deviceId: string | null
 }
 
-const of =
+const columnsOf =
   <Row>() =>
-  <T>(name: string, kind: Kind<T>, value: (row: Row) => T): BlockColumn<Row> =>
-    column(name, kind, value)
+  <T>(name: string, nativeType: NativeType<T>, value: (row: Row) => T): BlockColumn<Row> =>
+    column(name, nativeType, value)
 const key = <Row extends Batch>(): readonly BlockColumn<Row>[] => [
   column('account_id', id('acc_'), (row: Row) => row.accountId),
   column('live_mode', bool, (row: Row) => row.liveMode),
   column('batch_id', id('bat_'), (row: Row) => row.batchId),
 ]
 
-const batch = of<BatchRow>()
+const batch = columnsOf<BatchRow>()
 export const batchColumns: readonly BlockColumn<BatchRow>[] = [
   ...key<BatchRow>(),
   batch('records_submitted', uint32, row => row.recordsSubmitted),
@@ -36,22 +36,22 @@ export const batchColumns: readonly BlockColumn<BatchRow>[] = [
   batch('received_at', instant, row => row.receivedAt),
 ]
 
-const part = of<BatchPartRow>()
+const part = columnsOf<BatchPartRow>()
 export const batchPartColumns: readonly BlockColumn<BatchPartRow>[] = [
   ...key<BatchPartRow>(),
   part('chunk_id', text, row => row.chunkId),
   part('records_handled', uint32, row => row.recordsHandled),
 ]
 
-const none = '0'.repeat(24)
+const noId = '0'.repeat(24)
 
-const failure = of<BatchFailureRow>()
+const failure = columnsOf<BatchFailureRow>()
 export const batchFailureColumns: readonly BlockColumn<BatchFailureRow>[] = [
   ...key<BatchFailureRow>(),
   failure('record_number', uint32, row => row.recordNumber),
   failure('found_later', bool, row => row.foundLater),
   failure('record_reference_id', text, row => row.recordReferenceId ?? ''),
   failure('error', text, row => row.error),
-  failure('location_id', id('loc_'), row => row.locationId ?? `loc_${none}`),
-  failure('device_id', id('dev_'), row => row.deviceId ?? `dev_${none}`),
+  failure('location_id', id('loc_'), row => row.locationId ?? `loc_${noId}`),
+  failure('device_id', id('dev_'), row => row.deviceId ?? `dev_${noId}`),
 ]

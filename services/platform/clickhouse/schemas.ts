@@ -31,25 +31,25 @@ ORDER BY name`
  * replicated tables of the same files. Return the names of the files that were applied. Throws `schema_drift` where an applied file, or a table
  * since, was changed.
  */
-export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[], replicated = false): Promise<readonly string[]> => {
-  const done: string[] = []
-  for (const statement of statementsOf(historyTable, replicated)) await db.command(statement)
+export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[], isReplicated = false): Promise<readonly string[]> => {
+  const appliedNames: string[] = []
+  for (const statement of statementsOf(historyTable, isReplicated)) await db.command(statement)
   const history = await readHistory(db)
   const applied = new Map(history.filter(({ tables }) => tables !== '').map(entry => [entry.name, entry]))
-  const cutShort = files.filter(({ name }) => !applied.has(name) && history.some(begun => begun.name === name))
-  await refuseDrift(db, [...applied.values()].at(-1)?.tables ?? '{}', cutShort)
+  const interrupted = files.filter(({ name }) => !applied.has(name) && history.some(entry => entry.name === name))
+  await refuseDrift(db, [...applied.values()].at(-1)?.tables ?? '{}', interrupted)
   for (const file of files) {
     const hash = sha256(file.sql)
     const before = applied.get(file.name)?.hash
     if (before === hash) continue
     if (before !== undefined)
       throw new Failure('schema_drift', `${file.name} was changed after it was applied; add a new file`, { retriable: false })
-    await note(db, { name: file.name, hash, tables: '' })
-    for (const statement of statementsOf(file.sql, replicated)) await db.command(statement)
-    await note(db, { name: file.name, hash, tables: JSON.stringify(await tableHashes(db)) })
-    done.push(file.name)
+    await writeHistoryEntry(db, { name: file.name, hash, tables: '' })
+    for (const statement of statementsOf(file.sql, isReplicated)) await db.command(statement)
+    await writeHistoryEntry(db, { name: file.name, hash, tables: JSON.stringify(await tableHashes(db)) })
+    appliedNames.push(file.name)
   }
-  return done
+  return appliedNames
 }
 
 type HistoryEntry = { readonly name: string; readonly hash: string; readonly tables: string }
@@ -60,21 +60,21 @@ const readHistory = async (db: ClickHouse): Promise<readonly HistoryEntry[]> => 
   return rows.map(([name, hash, tables]) => ({ name: String(name), hash: String(hash), tables: String(tables) }))
 }
 
-const note = ({ command }: ClickHouse, { name, hash, tables }: HistoryEntry): Promise<void> =>
+const writeHistoryEntry = ({ command }: ClickHouse, { name, hash, tables }: HistoryEntry): Promise<void> =>
   command(`INSERT INTO schema_history (name, hash, tables) VALUES (${[name, hash, tables].map(textLiteral).join(', ')})`)
 
 /** The statements of a schema file; `replicated` turns its engines into those that copy themselves over a cluster. */
-export const statementsOf = (sql: string, replicated: boolean): readonly string[] =>
+export const statementsOf = (sql: string, isReplicated: boolean): readonly string[] =>
   sql
     .split(/;\s*$/m)
-    .map(statement => (replicated ? statement.replaceAll(/^ENGINE = (\w*MergeTree)/gm, 'ENGINE = Replicated$1') : statement).trim())
+    .map(statement => (isReplicated ? statement.replaceAll(/^ENGINE = (\w*MergeTree)/gm, 'ENGINE = Replicated$1') : statement).trim())
     .filter(statement => statement !== '')
 
 /** Tables that the applied files do not know do not count, nor do those that a file names which a crash cut short. */
-const refuseDrift = async (db: ClickHouse, tables: string, cutShort: readonly SchemaFile[]): Promise<void> => {
+const refuseDrift = async (db: ClickHouse, tables: string, interrupted: readonly SchemaFile[]): Promise<void> => {
   const now = await tableHashes(db)
   for (const [name, hash] of Object.entries(JSON.parse(tables) as Record<string, string>)) {
-    if (now[name] === hash || cutShort.some(({ sql }) => sql.includes(name))) continue
+    if (now[name] === hash || interrupted.some(({ sql }) => sql.includes(name))) continue
     throw new Failure('schema_drift', `${name} is not as the applied files made it`, { retriable: false })
   }
 }

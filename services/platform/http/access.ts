@@ -1,10 +1,10 @@
-import type { Access, Caller, KeyScope, Operation } from '../../contract/operation.ts'
+import type { Access, ApiKeyScope, Caller, Operation } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { SentKey } from '../verify-key.ts'
 import type { Ports } from './binding.ts'
-import { type Gate, passRate } from './gate.ts'
+import { checkRate, type RequestLimiters } from './gate.ts'
 
-const scopes: Readonly<Record<Access, readonly KeyScope[]>> = {
+const scopes: Readonly<Record<Access, readonly ApiKeyScope[]>> = {
   open: [],
   login: ['read', 'metering', 'all'],
   any: ['read', 'metering', 'all'],
@@ -14,17 +14,17 @@ const scopes: Readonly<Record<Access, readonly KeyScope[]>> = {
 }
 
 /** Who stands for a request that needs no token. */
-export const nobody: Caller = { accountId: '', liveMode: false, keyId: '', scope: 'read', defaultLayout: 'current' }
+export const anonymousCaller: Caller = { accountId: '', liveMode: false, keyId: '', scope: 'read', defaultApiVersion: 'current' }
 
 const noToken = refused('bad_credentials', 'Send Authorization: Bearer with an API key, or with the bearer_token of /login.')
 const noLogin = refused('bad_credentials', 'Send Authorization: Basic with the account id and an API key of it.')
 const wrongOperatorKey = refused('bad_credentials', 'Send the right X-Operator-Key.')
 
-const insufficient = (operation: Operation): Result<never> =>
+const insufficientScope = (operation: Operation): Result<never> =>
   refused('insufficient_scope', `Use a key of scope ${scopes[operation.access].join(' or ')} for this request`)
 
 /** A request whose caller is looked for; rate headers of wrong keys are written into `answerHeaders`. */
-type Seeking = {
+type AuthenticationRequest = {
   readonly headers: Headers
   /** Where the HTTP adapter keeps the socket. */
   readonly environment: unknown
@@ -33,31 +33,35 @@ type Seeking = {
   readonly answerHeaders: Record<string, string>
 }
 
-type Means = { readonly ports: Ports; readonly gate: Gate }
+type AccessDependencies = { readonly ports: Ports; readonly limiters: RequestLimiters }
 
 /** Count a wrong key, and answer that it is wrong, or that too many were. */
 const refuseWrongKey = async (
-  { headers, environment, answerHeaders }: Seeking,
+  { headers, environment, answerHeaders }: AuthenticationRequest,
   accountId: string | null,
   refusal: Result<never>,
-  { gate }: Means,
+  { limiters }: AccessDependencies,
 ): Promise<Result<never>> => {
-  const verdict = await gate.wrongKeys(gate.peerOf(environment, headers), accountId)
-  const passed = passRate(
+  const decision = await limiters.wrongKeys(limiters.peerOf(environment, headers), accountId)
+  const passed = checkRate(
     answerHeaders,
-    verdict,
+    decision,
     'Too many wrong keys came from this address: wait, then check the account id and the API key.',
   )
   return passed.ok ? refusal : passed
 }
 
 /** The key is verified first, so that a right one always gets in; only wrong ones are counted. */
-const callerOfKey = async (seeking: Seeking, sent: SentKey, means: Means): Promise<Result<Caller>> => {
-  const { at, operation } = seeking
+const authenticateKey = async (
+  request: AuthenticationRequest,
+  sent: SentKey,
+  dependencies: AccessDependencies,
+): Promise<Result<Caller>> => {
+  const { at, operation } = request
   const { access } = operation
-  const verified = await means.ports.verifyKey(sent, { at, use: access === 'metering' || access === 'login' ? access : 'other' })
+  const verified = await dependencies.ports.verifyKey(sent, { at, use: access === 'metering' || access === 'login' ? access : 'other' })
   if (verified.ok || verified.refusal.code !== 'bad_credentials') return verified
-  return refuseWrongKey(seeking, sent.accountId, verified, means)
+  return refuseWrongKey(request, sent.accountId, verified, dependencies)
 }
 
 /**
@@ -65,28 +69,30 @@ const callerOfKey = async (seeking: Seeking, sent: SentKey, means: Means): Promi
  * Refuses missing and wrong ones; whether the caller has the right is `permit`'s to say.
  * Source: docs/rules/authentication.md #login, #keys-without-login.
  */
-export const callerOf = async (seeking: Seeking, means: Means): Promise<Result<Caller>> => {
-  const { headers, operation, at } = seeking
-  if (operation.access === 'open') return accepted(nobody)
+export const authenticateCaller = async (request: AuthenticationRequest, dependencies: AccessDependencies): Promise<Result<Caller>> => {
+  const { headers, operation, at } = request
+  if (operation.access === 'open') return accepted(anonymousCaller)
   const operatorKey = operation.operator === true ? headers.get('x-operator-key') : null
   if (operatorKey !== null) {
-    const operator = means.ports.authenticateOperator(operatorKey)
-    return operator === null ? refuseWrongKey(seeking, null, wrongOperatorKey, means) : accepted(operator)
+    const operator = dependencies.ports.authenticateOperator(operatorKey)
+    return operator === null ? refuseWrongKey(request, null, wrongOperatorKey, dependencies) : accepted(operator)
   }
   const sent = headers.get('authorization') ?? ''
   const basic = basicCredentials(sent)
-  if (basic !== null) return callerOfKey(seeking, basic, means)
+  if (basic !== null) return authenticateKey(request, basic, dependencies)
   if (operation.access === 'login') return noLogin
   const token = /^Bearer +([\x21-\x7e]+) *$/i.exec(sent)?.[1]
   if (token === undefined) return noToken
-  return token.startsWith('sk_') ? callerOfKey(seeking, { accountId: null, apiKey: token }, means) : means.ports.authenticate(token, at)
+  return token.startsWith('sk_')
+    ? authenticateKey(request, { accountId: null, apiKey: token }, dependencies)
+    : dependencies.ports.authenticate(token, at)
 }
 
 /** Refuse a caller whose key has not the right for an operation: `insufficient_scope`. Source: docs/rules/authentication.md #scopes. */
-export const permit = (operation: Operation, caller: Caller): Result<null> =>
-  caller === nobody || caller.scope === 'operator' || scopes[operation.access].includes(caller.scope)
+export const checkScope = (operation: Operation, caller: Caller): Result<null> =>
+  caller === anonymousCaller || caller.scope === 'operator' || scopes[operation.access].includes(caller.scope)
     ? accepted(null)
-    : insufficient(operation)
+    : insufficientScope(operation)
 
 /** Read Basic credentials: account id and API key; null if there are none. */
 const basicCredentials = (authorization: string): SentKey | null => {

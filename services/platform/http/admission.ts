@@ -1,74 +1,74 @@
 import type { Caller, Operation } from '../../contract/operation.ts'
 import type { Arrival } from './arrival.ts'
-import { bodyRoom } from './body-room.ts'
+import { bodyCapacity } from './body-room.ts'
 import { defaultBodyLimit } from './request-body.ts'
 
 /** What may be under way at once in a process: bytes of submissions of readings, and reads. */
-export type AdmissionLimits = { readonly submissionBytes: number; readonly reads: number }
+export type AdmissionLimits = { readonly maxSubmissionBytes: number; readonly maxConcurrentReads: number }
 
 /** Who asks for what. */
-type Asked = {
+type AdmissionRequest = {
   readonly operation: Operation
   readonly caller: Pick<Caller, 'accountId' | 'liveMode'>
   readonly headers: Headers
   /** Null: nothing tells how far the body has come. */
   readonly arrival?: Arrival | null
   /** Called if the request must end because its room is needed; it need not leave then. */
-  readonly yieldRoom?: () => void
+  readonly onCapacityLost?: () => void
 }
 
 /** The room that a request has until it leaves. */
 export type Ticket = {
   /** Report how many bytes the body has so far, inflated. Returns false if there is no room for them: the client must retry later. */
-  readonly weigh: (bytes: number) => boolean
+  readonly reportBytes: (bytes: number) => boolean
   /** Report that the whole body has arrived: from now on the request ends by itself. */
-  readonly arrive: () => void
-  readonly leave: () => void
+  readonly reportArrival: () => void
+  readonly release: () => void
 }
 
 /** Bounds what is under way, so that more work than the machine can do is refused before it costs much. */
 export type Admission = {
   /** Let a request in; null where it must come again later. */
-  readonly enter: (asked: Asked) => Ticket | null
+  readonly admit: (request: AdmissionRequest) => Ticket | null
 }
 
 /** What any submission takes at the least: its request, its promises, its place in a chunk. */
-const leastBytes = 16_384
+const minSubmissionBytes = 16_384
 /** What a body counts at first whose length is not announced: then it counts what has come of it. */
-const usualBytes = 65_536
+const defaultBodyBytes = 65_536
 /** How much a coded body may be expected to grow; readings shrink to a tenth. */
-const growth = 8
+const inflationFactor = 8
 
 const announcedBytes = (operation: Operation, headers: Headers): number => {
-  const announced = Number(headers.get('content-length') ?? usualBytes) * (headers.has('content-encoding') ? growth : 1)
+  const announced = Number(headers.get('content-length') ?? defaultBodyBytes) * (headers.has('content-encoding') ? inflationFactor : 1)
   return Math.min(announced, operation.bodyLimit ?? defaultBodyLimit)
 }
 
 /** Counts amounts: of each account in each mode, in all, and in test mode. In the sums each account and mode counts `cap` at most. */
-const counter = (cap = Number.POSITIVE_INFINITY) => {
+const createCounter = (cap = Number.POSITIVE_INFINITY) => {
   const own = new Map<string, number>()
-  const under = { all: 0, test: 0 }
-  const ownOf = (name: string): number => own.get(name) ?? 0
+  const totals = { all: 0, test: 0 }
+  const amountOf = (name: string): number => own.get(name) ?? 0
   return {
-    under,
-    ownOf,
+    totals,
+    amountOf,
     /** Return how much an amount of an account and mode is above the cap. */
-    aboveCap: (name: string): number => Math.max(0, ownOf(name) - cap),
+    aboveCap: (name: string): number => Math.max(0, amountOf(name) - cap),
     add: (name: string, liveMode: boolean, amount: number): void => {
-      const before = ownOf(name)
+      const before = amountOf(name)
       const counted = Math.min(cap, before + amount) - Math.min(cap, before)
-      under.all += counted
-      if (!liveMode) under.test += counted
+      totals.all += counted
+      if (!liveMode) totals.test += counted
       if (before + amount === 0) own.delete(name)
       else own.set(name, before + amount)
     },
   }
 }
 
-const free: Ticket = { weigh: () => true, arrive: () => undefined, leave: () => undefined }
+const unlimitedTicket: Ticket = { reportBytes: () => true, reportArrival: () => undefined, release: () => undefined }
 
 /** Share of the room that an account has in a mode: the two modes together leave a quarter to others. */
-const ownShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
+const accountShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
 
 /**
  * Create the admission of a process. The order of refusal is: test mode first, then reads, submissions of readings in live mode last.
@@ -78,61 +78,69 @@ const ownShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
  * Operations that neither read nor submit are never refused here. Source: docs/promises.md #i7, #s6.
  */
 export const admission = (limits: AdmissionLimits): Admission => {
-  const room = limits.submissionBytes
+  const capacityBytes = limits.maxSubmissionBytes
   /** Bodies on their way, and the whole ones. */
-  const bytes = counter()
+  const bytes = createCounter()
   /** Bodies that have arrived. */
-  const arrived = counter(room / 8)
-  const reads = counter()
+  const arrived = createCounter(capacityBytes / 8)
+  const reads = createCounter()
 
   const fits = (name: string, liveMode: boolean, weight: number): boolean => {
-    const within = (used: number, most: number): boolean => used === 0 || used + weight <= most
-    const isWithinOwn = within(bytes.ownOf(name), room * ownShare(liveMode))
-    const working = bytes.under.test + arrived.under.all - arrived.under.test
-    return isWithinOwn && within(bytes.under.all, room) && (liveMode || within(working, room / 2))
+    const within = (used: number, max: number): boolean => used === 0 || used + weight <= max
+    const isWithinAccountShare = within(bytes.amountOf(name), capacityBytes * accountShare(liveMode))
+    const processingBytes = bytes.totals.test + arrived.totals.all - arrived.totals.test
+    return isWithinAccountShare && within(bytes.totals.all, capacityBytes) && (liveMode || within(processingBytes, capacityBytes / 2))
   }
 
-  const bodies = bodyRoom({ add: bytes.add, fits, leastBytes })
+  const bodies = bodyCapacity({ add: bytes.add, fits, minBytes: minSubmissionBytes })
 
-  const enterSubmission = (name: string, asked: Asked): Ticket | null => {
-    const { operation, headers, arrival = null, yieldRoom = () => undefined } = asked
-    const { liveMode } = asked.caller
-    const weight = Math.max(leastBytes, announcedBytes(operation, headers))
-    const growsTo = headers.has('content-length') ? weight : (operation.bodyLimit ?? defaultBodyLimit)
-    const body = bodies.enter({ name, liveMode, weight, growsTo, growth: headers.has('content-encoding') ? growth : 1, arrival, yieldRoom })
+  const admitSubmission = (name: string, request: AdmissionRequest): Ticket | null => {
+    const { operation, headers, arrival = null, onCapacityLost = () => undefined } = request
+    const { liveMode } = request.caller
+    const weight = Math.max(minSubmissionBytes, announcedBytes(operation, headers))
+    const maxBytes = headers.has('content-length') ? weight : (operation.bodyLimit ?? defaultBodyLimit)
+    const body = bodies.admit({
+      name,
+      liveMode,
+      weight,
+      maxBytes,
+      inflationFactor: headers.has('content-encoding') ? inflationFactor : 1,
+      arrival,
+      onCapacityLost,
+    })
     if (body === null) return null
     let arrivedWeight = 0
     return {
-      weigh: size => body.weigh(Math.max(leastBytes, size)),
-      arrive: () => {
-        const weight = body.arrive()
+      reportBytes: size => body.reportBytes(Math.max(minSubmissionBytes, size)),
+      reportArrival: () => {
+        const weight = body.reportArrival()
         arrived.add(name, liveMode, weight - arrivedWeight)
         arrivedWeight = weight
       },
-      leave: () => {
-        body.leave()
+      release: () => {
+        body.release()
         arrived.add(name, liveMode, -arrivedWeight)
         arrivedWeight = 0
       },
     }
   }
 
-  const enterRead = (name: string, liveMode: boolean): Ticket | null => {
-    const { all, test } = reads.under
-    const isOwnFull = reads.ownOf(name) >= limits.reads * ownShare(liveMode)
-    const isFull = isOwnFull || all >= limits.reads || (!liveMode && test >= limits.reads / 2)
-    const submitting = (liveMode ? arrived.under.all - arrived.under.test : arrived.under.all) + arrived.aboveCap(name)
-    if (isFull || submitting > room / 4) return null
+  const admitRead = (name: string, liveMode: boolean): Ticket | null => {
+    const { all, test } = reads.totals
+    const isAccountFull = reads.amountOf(name) >= limits.maxConcurrentReads * accountShare(liveMode)
+    const isFull = isAccountFull || all >= limits.maxConcurrentReads || (!liveMode && test >= limits.maxConcurrentReads / 2)
+    const submitting = (liveMode ? arrived.totals.all - arrived.totals.test : arrived.totals.all) + arrived.aboveCap(name)
+    if (isFull || submitting > capacityBytes / 4) return null
     reads.add(name, liveMode, 1)
-    return { ...free, leave: () => reads.add(name, liveMode, -1) }
+    return { ...unlimitedTicket, release: () => reads.add(name, liveMode, -1) }
   }
 
   return {
-    enter: asked => {
-      const { accountId, liveMode } = asked.caller
+    admit: request => {
+      const { accountId, liveMode } = request.caller
       const name = `${accountId} ${liveMode}`
-      if (asked.operation.access === 'read') return enterRead(name, liveMode)
-      return asked.operation.access === 'metering' ? enterSubmission(name, asked) : free
+      if (request.operation.access === 'read') return admitRead(name, liveMode)
+      return request.operation.access === 'metering' ? admitSubmission(name, request) : unlimitedTicket
     },
   }
 }

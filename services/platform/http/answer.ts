@@ -1,24 +1,24 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type Layout, versionOf } from '../../contract/layout.ts'
-import { type Chunks, isChunks, leaveChunks, streamOf } from './chunks.ts'
+import { type ApiVersion, apiVersionDates } from '../../contract/layout.ts'
+import { type Chunks, discardChunks, isChunks, streamOf } from './chunks.ts'
 
-const deflate = promisify(gzip)
+const gzipAsync = promisify(gzip)
 
 /** Answers below this size are not worth compressing, in bytes. */
-const worthCompressing = 1_024
+const minCompressibleBytes = 1_024
 
 /** An answer before it is written. */
 export type Answer = {
   readonly status: number
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   readonly mediaType: string
   readonly body: string | Uint8Array<ArrayBuffer> | Chunks
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** Tell whether a list like `gzip;q=0.5, *` takes a word; `q=0` does not. */
-export const takes = (header: string | null, word: string): boolean => {
+export const acceptsValue = (header: string | null, word: string): boolean => {
   for (const part of header?.split(',') ?? []) {
     const [name = '', ...parameters] = part.split(';').map(one => one.trim().toLowerCase())
     if (name !== word) continue
@@ -32,16 +32,16 @@ export const takes = (header: string | null, word: string): boolean => {
 type AnsweredRequest = { readonly method: string; readonly acceptEncoding: string | null }
 
 /** Write an answer that comes in chunks: its length is not known. */
-const streamed = async (
+const streamResponse = async (
   chunks: Chunks,
   status: number,
   headers: Record<string, string>,
   { method, acceptEncoding }: AnsweredRequest,
 ): Promise<Response> => {
-  const isCoded = takes(acceptEncoding, 'gzip')
+  const isCoded = acceptsValue(acceptEncoding, 'gzip')
   if (isCoded) headers['Content-Encoding'] = 'gzip'
   if (method === 'HEAD') {
-    await leaveChunks(chunks)
+    await discardChunks(chunks)
     return new Response(null, { status, headers })
   }
   const stream = streamOf(chunks)
@@ -53,36 +53,41 @@ export const toResponse = async (answer: Answer, requestId: string, request: Ans
   const headers: Record<string, string> = {
     'Content-Type': answer.mediaType,
     'X-Request-Id': requestId,
-    'Api-Version': versionOf[answer.layout],
+    'Api-Version': apiVersionDates[answer.apiVersion],
     'Cache-Control': 'no-store',
     // Nothing is to be taken for a script or a page that does not say it is one.
     'X-Content-Type-Options': 'nosniff',
     ...answer.headers,
   }
   const vary = headers['Vary'] === undefined ? 'Accept-Encoding' : `${headers['Vary']}, Accept-Encoding`
-  if (isChunks(answer.body)) return streamed(answer.body, answer.status, { ...headers, Vary: vary }, request)
+  if (isChunks(answer.body)) return streamResponse(answer.body, answer.status, { ...headers, Vary: vary }, request)
   const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length
-  if (length < worthCompressing) return written(answer.body, length, answer.status, headers)
+  if (length < minCompressibleBytes) return writeResponse(answer.body, length, answer.status, headers)
   headers['Vary'] = vary
-  if (!takes(request.acceptEncoding, 'gzip')) return written(answer.body, length, answer.status, headers)
+  if (!acceptsValue(request.acceptEncoding, 'gzip')) return writeResponse(answer.body, length, answer.status, headers)
   const compressed = await compress(answer.body)
   headers['Content-Encoding'] = 'gzip'
-  return written(compressed, compressed.length, answer.status, headers)
+  return writeResponse(compressed, compressed.length, answer.status, headers)
 }
 
-const deflated = new WeakMap<Uint8Array, ReturnType<typeof deflate>>()
+const deflated = new WeakMap<Uint8Array, ReturnType<typeof gzipAsync>>()
 
 /** Compress a body. Bytes are compressed once for as long as they are kept: those of a page are the same for all who read it. */
-export const compress = (body: string | Uint8Array<ArrayBuffer>): ReturnType<typeof deflate> => {
-  if (typeof body === 'string') return deflate(body, { level: 4 })
+export const compress = (body: string | Uint8Array<ArrayBuffer>): ReturnType<typeof gzipAsync> => {
+  if (typeof body === 'string') return gzipAsync(body, { level: 4 })
   const known = deflated.get(body)
   if (known !== undefined) return known
-  const made = deflate(body, { level: 4 })
+  const made = gzipAsync(body, { level: 4 })
   deflated.set(body, made)
   return made
 }
 
-const written = (body: string | Uint8Array<ArrayBuffer>, length: number, status: number, headers: Record<string, string>): Response => {
+const writeResponse = (
+  body: string | Uint8Array<ArrayBuffer>,
+  length: number,
+  status: number,
+  headers: Record<string, string>,
+): Response => {
   headers['Content-Length'] = String(length)
   return new Response(length === 0 ? null : body, { status, headers })
 }

@@ -19,12 +19,12 @@ export const arrivalOf = (environment: unknown): Arrival | null => {
 }
 
 /** Turns of the event loop in which what has come for a process is read, at the most: 64 KiB of a connection in each. */
-const mostTurns = 1_024
+const maxTurns = 1_024
 
 /** Wait while more of a body comes in each turn of the event loop: a process that was busy finds what the client sent long ago. */
-export const untilQuiet = async ({ bytes, isComplete }: Arrival): Promise<void> => {
+export const waitUntilQuiet = async ({ bytes, isComplete }: Arrival): Promise<void> => {
   let seen = -1
-  for (let turn = 0; turn < mostTurns && !isComplete() && bytes() !== seen; turn += 1) {
+  for (let turn = 0; turn < maxTurns && !isComplete() && bytes() !== seen; turn += 1) {
     seen = bytes()
     await nextTurn()
     // The first turn may have begun before the connection was looked at.

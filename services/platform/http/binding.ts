@@ -1,4 +1,4 @@
-import type { Layout } from '../../contract/layout.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
 import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { FindReferences } from '../../domain/reference.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
@@ -10,7 +10,7 @@ import type { WrongKeyLimits } from './wrong-keys.ts'
 export type Binding = {
   readonly operation: Operation
   readonly run: (request: RequestOf<Operation>) => Promise<Outcome<unknown>>
-  readonly csv: ((answer: unknown, layout: Layout) => string) | undefined
+  readonly csv: ((answer: unknown, apiVersion: ApiVersion) => string) | undefined
 }
 
 /**
@@ -21,16 +21,16 @@ export type Binding = {
 export const bind = <O extends Operation>(
   operation: O,
   run: (request: RequestOf<O>) => Promise<Outcome<AnswerOf<O>>>,
-  csv?: (answer: AnswerOf<O>, layout: Layout) => string,
+  csv?: (answer: AnswerOf<O>, apiVersion: ApiVersion) => string,
 ): Binding => ({ operation, run, csv }) as unknown as Binding
 
 /** Something to fetch that is no operation: a document, a health check, a file of the console. */
-export type Page = {
+export type StaticRoute = {
   readonly path: string
-  readonly read: (path: string, query: URLSearchParams) => Promise<PageContent | null>
+  readonly read: (path: string, query: URLSearchParams) => Promise<StaticContent | null>
 }
 
-export type PageContent = {
+export type StaticContent = {
   readonly status: number
   readonly mediaType: string
   readonly body: string | Uint8Array<ArrayBuffer>
@@ -38,21 +38,21 @@ export type PageContent = {
 }
 
 /** An answer that is kept under an Idempotency-Key: body as it was sent. */
-export type KeptAnswer = { readonly status: number; readonly layout: Layout; readonly body: string }
+export type SavedAnswer = { readonly status: number; readonly apiVersion: ApiVersion; readonly body: string }
 
 /** What is known of a key when a request claims it. */
-export type Claimed =
+export type ClaimResult =
   | { readonly state: 'new' }
   | { readonly state: 'running' }
   | { readonly state: 'mismatch' }
-  | { readonly state: 'done'; readonly answer: KeptAnswer }
+  | { readonly state: 'done'; readonly answer: SavedAnswer }
 
 /** Where answers are kept for 24 h. A claim whose process died is free again after the time limit of a request. */
 export type IdempotencyStore = {
   /** Claim a key in one step: of two requests at once, one gets `new`. */
-  readonly begin: (claim: IdempotencyClaim, at: number) => Promise<Claimed>
+  readonly begin: (claim: IdempotencyClaim, at: number) => Promise<ClaimResult>
   /** Keep the answer; repeating it changes nothing. */
-  readonly finish: (claim: IdempotencyClaim, answer: KeptAnswer, at: number) => Promise<void>
+  readonly finish: (claim: IdempotencyClaim, answer: SavedAnswer, at: number) => Promise<void>
   /** Free the key, for the request was refused or failed. */
   readonly abandon: (claim: IdempotencyClaim) => Promise<void>
 }
@@ -61,12 +61,12 @@ export type IdempotencyStore = {
 export type Observation = {
   readonly operation: string
   readonly status: number
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   readonly durationMs: number
 }
 
 /** A request that was refused after its caller was known; `body` as far as it could be read. */
-export type Refused = {
+export type RefusedRequest = {
   readonly operation: Operation
   readonly refusal: Refusal
   readonly caller: Caller
@@ -79,7 +79,7 @@ export type Refused = {
 /** What the world hands in; nothing here is ambient. */
 export type Ports = {
   /** Find who sends a bearer token at an instant in ms. */
-  readonly authenticate: (token: string, at: number) => Promise<Result<Caller>>
+  readonly authenticate: (token: string, now: number) => Promise<Result<Caller>>
   /** Find who sends an API key. */
   readonly verifyKey: VerifyKey
   /** Find the operator by the key of `X-Operator-Key`; null for a wrong one. */
@@ -88,16 +88,16 @@ export type Ports = {
   readonly findReferences: FindReferences
   readonly idempotency: IdempotencyStore
   /** The present instant in ms. */
-  readonly at: () => number
+  readonly now: () => number
   /** A monotonic clock in ms. */
   readonly elapsed: () => number
-  readonly mintRequestId: () => string
+  readonly newRequestId: () => string
   readonly log: { readonly warn: (fields: object, message: string) => void; readonly error: (fields: object, message: string) => void }
   readonly observe: (observation: Observation) => void
   /** The page for people whose browser asks for an unknown path; programs get the error object. */
-  readonly notFoundPage?: () => PageContent
+  readonly notFoundPage?: () => StaticContent
   /** Told of each refusal after authentication, before it is answered; what it throws is logged and changes nothing. */
-  readonly refused?: (refusal: Refused) => Promise<void>
+  readonly onRefusal?: (refusal: RefusedRequest) => Promise<void>
 }
 
 /** Limits that the operator sets; counts are per process. */
@@ -110,7 +110,7 @@ export type Limits = {
   readonly trustedProxies: readonly string[]
   /** How long one request may take, in ms. */
   readonly requestTimeoutMs: number
-  readonly underWay: AdmissionLimits
+  readonly admission: AdmissionLimits
 }
 
 export const defaultLimits: Limits = {
@@ -118,5 +118,5 @@ export const defaultLimits: Limits = {
   wrongKeysPerMinute: { perPeer: 60, perAccountAndPeer: 10 },
   trustedProxies: [],
   requestTimeoutMs: 30_000,
-  underWay: { submissionBytes: 128 * 2 ** 20, reads: 128 },
+  admission: { maxSubmissionBytes: 128 * 2 ** 20, maxConcurrentReads: 128 },
 }

@@ -4,13 +4,13 @@ export type Chunks = AsyncIterable<Uint8Array<ArrayBuffer>>
 export const isChunks = (body: unknown): body is Chunks => typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
 /** Call `over` once when the chunks have ended, failed, or are left, also before the first one was asked for. */
-export const whenOver = (chunks: Chunks, over: () => void): Chunks => {
+export const onChunksEnd = (chunks: Chunks, onEnd: () => void): Chunks => {
   const iterator = chunks[Symbol.asyncIterator]()
   let isOver = false
   const end = (): void => {
     if (isOver) return
     isOver = true
-    over()
+    onEnd()
   }
   const wrapped: AsyncIterableIterator<Uint8Array<ArrayBuffer>, undefined> = {
     [Symbol.asyncIterator]: () => wrapped,
@@ -35,12 +35,12 @@ export const whenOver = (chunks: Chunks, over: () => void): Chunks => {
 }
 
 /** Leave chunks that nobody will ask for. */
-export const leaveChunks = async (chunks: Chunks): Promise<void> => {
+export const discardChunks = async (chunks: Chunks): Promise<void> => {
   await chunks[Symbol.asyncIterator]().return?.()
 }
 
 /** A client that takes nothing for so long is cut off, and one that has not taken all of a long answer by then. */
-export const answerLimits = { stalledMs: 15_000, wholeMs: 120_000 } as const
+export const answerLimits = { stallTimeoutMs: 15_000, totalTimeoutMs: 120_000 } as const
 
 /**
  * Give chunks as a stream that asks for a chunk when the client has taken the one before: memory holds few of them, however slow the client.
@@ -48,30 +48,30 @@ export const answerLimits = { stalledMs: 15_000, wholeMs: 120_000 } as const
  */
 export const streamOf = (
   chunks: Chunks,
-  limits: { readonly stalledMs: number; readonly wholeMs: number } = answerLimits,
+  limits: { readonly stallTimeoutMs: number; readonly totalTimeoutMs: number } = answerLimits,
 ): ReadableStream => {
   const iterator = chunks[Symbol.asyncIterator]()
-  let stalled: NodeJS.Timeout | undefined
-  let whole: NodeJS.Timeout | undefined
+  let stallTimer: NodeJS.Timeout | undefined
+  let totalTimer: NodeJS.Timeout | undefined
   const clear = (): void => {
-    clearTimeout(stalled)
-    clearTimeout(whole)
+    clearTimeout(stallTimer)
+    clearTimeout(totalTimer)
   }
-  const leave = async (): Promise<void> => {
+  const stopReading = async (): Promise<void> => {
     clear()
     await iterator.return?.()
   }
   return new ReadableStream(
     {
       start: controller => {
-        const cut = (): void => {
+        const abortStream = (): void => {
           controller.error(new Error('the client takes its answer too slowly'))
-          void leave().catch(() => undefined)
+          void stopReading().catch(() => undefined)
         }
-        whole = setTimeout(cut, limits.wholeMs).unref()
+        totalTimer = setTimeout(abortStream, limits.totalTimeoutMs).unref()
       },
       pull: async controller => {
-        clearTimeout(stalled)
+        clearTimeout(stallTimer)
         try {
           const step = await iterator.next()
           if (step.done === true) {
@@ -84,12 +84,12 @@ export const streamOf = (
           clear()
           throw error
         }
-        stalled = setTimeout(() => {
+        stallTimer = setTimeout(() => {
           controller.error(new Error('the client takes nothing of its answer'))
-          void leave().catch(() => undefined)
-        }, limits.stalledMs).unref()
+          void stopReading().catch(() => undefined)
+        }, limits.stallTimeoutMs).unref()
       },
-      cancel: leave,
+      cancel: stopReading,
     },
     { highWaterMark: 0 },
   )

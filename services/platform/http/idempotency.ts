@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto'
-import type { Layout } from '../../contract/layout.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
 import type { Caller, IdempotencyClaim, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { IdempotencyStore, KeptAnswer, Ports } from './binding.ts'
+import type { IdempotencyStore, Ports, SavedAnswer } from './binding.ts'
 
 /** Path, query, layout and body of a request in one digest, so that another request under the same key shows. */
-const fingerprintOf = (request: Request, layout: Layout, body: RawBody): string => {
+const fingerprintOf = (request: Request, apiVersion: ApiVersion, body: RawBody): string => {
   const { pathname, search } = new URL(request.url)
-  return createHash('sha256').update(`${request.method} ${pathname}${search}\n${layout}\n`).update(body.bytes).digest('hex')
+  return createHash('sha256').update(`${request.method} ${pathname}${search}\n${apiVersion}\n`).update(body.bytes).digest('hex')
 }
 
 /**
  * Read the claim of a request on an `Idempotency-Key`; null where there is none.
  * Refuses keys that are empty or longer than 255 characters.
  */
-export const claimOf = (request: Request, caller: Caller, layout: Layout, body: RawBody): Result<IdempotencyClaim | null> => {
+export const claimOf = (request: Request, caller: Caller, apiVersion: ApiVersion, body: RawBody): Result<IdempotencyClaim | null> => {
   const key = request.headers.get('idempotency-key')
   if (key === null) return accepted(null)
   if (key.length < 1 || key.length > 255) return refused('header_invalid', 'Set Idempotency-Key to 1 to 255 characters')
-  return accepted({ accountId: caller.accountId, liveMode: caller.liveMode, key, fingerprint: fingerprintOf(request, layout, body) })
+  return accepted({ accountId: caller.accountId, liveMode: caller.liveMode, key, fingerprint: fingerprintOf(request, apiVersion, body) })
 }
 
-type Replayable = { readonly kept: KeptAnswer; readonly isReplay: boolean }
+type ReplayableAnswer = { readonly saved: SavedAnswer; readonly isReplay: boolean }
 
 const abandon = async (store: IdempotencyStore, claim: IdempotencyClaim, log: Ports['log']): Promise<void> => {
   try {
@@ -36,16 +36,16 @@ const abandon = async (store: IdempotencyStore, claim: IdempotencyClaim, log: Po
  * Refuses a key that another request holds or that belongs to another request.
  * Source: docs/rules/versions-and-transport.md #idempotency.
  */
-export const runOnce = async <Refused extends { readonly ok: false }>(
+export const runOnce = async <RefusedRun extends { readonly ok: false }>(
   claim: IdempotencyClaim,
-  { idempotency: store, log, at }: Ports,
-  run: () => Promise<{ readonly ok: true; readonly value: KeptAnswer } | Refused>,
-): Promise<{ readonly ok: true; readonly value: Replayable } | Refused | ReturnType<typeof refused>> => {
-  const claimed = await store.begin(claim, at())
-  if (claimed.state === 'done') return { ok: true, value: { kept: claimed.answer, isReplay: true } }
-  if (claimed.state === 'running')
+  { idempotency: store, log, now: at }: Ports,
+  run: () => Promise<{ readonly ok: true; readonly value: SavedAnswer } | RefusedRun>,
+): Promise<{ readonly ok: true; readonly value: ReplayableAnswer } | RefusedRun | ReturnType<typeof refused>> => {
+  const claimResult = await store.begin(claim, at())
+  if (claimResult.state === 'done') return { ok: true, value: { saved: claimResult.answer, isReplay: true } }
+  if (claimResult.state === 'running')
     return refused('idempotency_in_progress', 'A request with this Idempotency-Key is under way; send it again in a moment')
-  if (claimed.state === 'mismatch') {
+  if (claimResult.state === 'mismatch') {
     return refused('idempotency_mismatch', 'This Idempotency-Key belongs to another request; use a new key')
   }
   try {
@@ -54,8 +54,8 @@ export const runOnce = async <Refused extends { readonly ok: false }>(
       await abandon(store, claim, log)
       return outcome
     }
-    await keep(store, claim, outcome.value, log, at())
-    return { ok: true, value: { kept: outcome.value, isReplay: false } }
+    await saveAnswer(store, claim, outcome.value, log, at())
+    return { ok: true, value: { saved: outcome.value, isReplay: false } }
   } catch (error) {
     await abandon(store, claim, log)
     throw error
@@ -63,7 +63,13 @@ export const runOnce = async <Refused extends { readonly ok: false }>(
 }
 
 /** The change is made, so its answer goes out even where it cannot be kept. */
-const keep = async (store: IdempotencyStore, claim: IdempotencyClaim, answer: KeptAnswer, log: Ports['log'], at: number): Promise<void> => {
+const saveAnswer = async (
+  store: IdempotencyStore,
+  claim: IdempotencyClaim,
+  answer: SavedAnswer,
+  log: Ports['log'],
+  at: number,
+): Promise<void> => {
   try {
     await store.finish(claim, answer, at)
   } catch (error) {

@@ -4,11 +4,11 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { errorObject, statusOf } from '../../contract/error.ts'
-import { versionOf } from '../../contract/layout.ts'
+import { apiVersionDates } from '../../contract/layout.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Ports } from './binding.ts'
 import { orderedServer } from './in-order.ts'
-import { areTooTiny } from './request-body.ts'
+import { areChunksTooSmall } from './request-body.ts'
 
 /** Limits of the server itself: what comes before a request can be read at all. */
 const serverLimits = {
@@ -23,7 +23,7 @@ const serverLimits = {
 } as const
 
 /** Connections that may wait to be taken; systems have their own bound. Beyond it clients try again after seconds, or are cut off at last. */
-const mostWaiting = 4_096
+const maxBacklog = 4_096
 
 /** What clients sent before they could know of the end is still read, on new connections too; longer than it is on its way, in ms. */
 const graceMs = 200
@@ -32,7 +32,7 @@ const drainStepMs = 50
 
 /** How often it is looked whether more of an answered request comes, and how many times at the most. */
 const lingerStepMs = 1_000
-const mostLingerSteps = 15
+const maxLingerSteps = 15
 
 export type Listener = AsyncDisposable & {
   readonly host: string
@@ -44,7 +44,7 @@ export type Listener = AsyncDisposable & {
   readonly close: (limitMs: number) => Promise<void>
 }
 
-type Means = Pick<Ports, 'at' | 'mintRequestId' | 'log'>
+type ListenerDependencies = Pick<Ports, 'now' | 'newRequestId' | 'log'>
 
 const refusalOf = (code: string | undefined): Refusal => {
   if (code === 'HPE_HEADER_OVERFLOW') return refused('headers_too_large', 'Send headers of at most 16 KiB together').refusal
@@ -53,14 +53,16 @@ const refusalOf = (code: string | undefined): Refusal => {
 }
 
 /** The error object of a request that never became one, with the headers that every answer has. */
-const unreadable = (refusal: Refusal, means: Means) => {
-  const requestId = means.mintRequestId()
-  const body = JSON.stringify(errorObject(refusal, { context: 'api.request_read', requestId, at: means.at(), layout: 'current' }))
+const unreadableAnswer = (refusal: Refusal, dependencies: ListenerDependencies) => {
+  const requestId = dependencies.newRequestId()
+  const body = JSON.stringify(
+    errorObject(refusal, { context: 'api.request_read', requestId, at: dependencies.now(), apiVersion: 'current' }),
+  )
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': requestId,
-    'Api-Version': versionOf.current,
+    'Api-Version': apiVersionDates.current,
     'X-Content-Type-Options': 'nosniff',
     Connection: 'close',
   }
@@ -68,12 +70,12 @@ const unreadable = (refusal: Refusal, means: Means) => {
 }
 
 /** Answer bytes that are no request with the error object too, as far as the socket still takes it. */
-const answerBroken = (error: Error & { readonly code?: string }, socket: Socket, means: Means): void => {
+const answerParseError = (error: Error & { readonly code?: string }, socket: Socket, dependencies: ListenerDependencies): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const { status, headers, body } = unreadable(refusalOf(error.code), means)
+  const { status, headers, body } = unreadableAnswer(refusalOf(error.code), dependencies)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
 }
@@ -86,39 +88,39 @@ const linger = (incoming: IncomingMessage): void => {
   const { socket } = incoming
   let seen = socket.bytesRead
   let steps = 0
-  const looking = setInterval(() => {
+  const timer = setInterval(() => {
     steps += 1
     const isOver = incoming.complete || socket.destroyed
-    const isIdle = socket.bytesRead === seen || steps === mostLingerSteps
+    const isIdle = socket.bytesRead === seen || steps === maxLingerSteps
     seen = socket.bytesRead
-    if (isOver || isIdle) clearInterval(looking)
+    if (isOver || isIdle) clearInterval(timer)
     if (isIdle && !isOver) socket.destroySoon()
   }, lingerStepMs)
-  looking.unref()
+  timer.unref()
 }
 
-const twoHosts = refused('header_invalid', 'Send one Host header: two can mean two different servers.').refusal
+const duplicateHost = refused('header_invalid', 'Send one Host header: two can mean two different servers.').refusal
 
 /** The server keeps the first of several Host headers; a proxy before it may have chosen another one. Source: RFC 9112, 3.2. */
-const hostsOf = ({ rawHeaders }: IncomingMessage): number =>
+const countHosts = ({ rawHeaders }: IncomingMessage): number =>
   rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
 
 /** How often a request that cannot be read is logged: once in so many ms, with the number of those that were not. */
 const unreadableLogMs = 1_000
 
 /** Log requests that cannot be read in one line without a stack, at most one line a second: whoever sends them can send many. */
-const logUnreadable = ({ log }: Pick<Means, 'log'>): ((error: unknown) => void) => {
-  let [lastAt, leftOut] = [-unreadableLogMs, 0]
+const logUnreadable = ({ log }: Pick<ListenerDependencies, 'log'>): ((error: unknown) => void) => {
+  let [lastAt, skipped] = [-unreadableLogMs, 0]
   return error => {
     const now = performance.now()
     if (now - lastAt < unreadableLogMs) {
-      leftOut += 1
+      skipped += 1
       return
     }
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 200)
-    log.warn({ reason, left_out: leftOut }, 'a request could not be read')
+    log.warn({ reason, left_out: skipped }, 'a request could not be read')
     lastAt = now
-    leftOut = 0
+    skipped = 0
   }
 }
 
@@ -126,14 +128,14 @@ const logUnreadable = ({ log }: Pick<Means, 'log'>): ((error: unknown) => void) 
  * Pass on no chunk of a body after those that refuse the body: the parser reads up to 64 KiB in one turn, and each of ten thousand tiny chunks
  * costs ten times as much in the streams as in the parser. The socket is not read any more then.
  */
-const boundChunks = (incoming: IncomingMessage): void => {
+const limitChunks = (incoming: IncomingMessage): void => {
   const push = incoming.push.bind(incoming)
   let [count, length, isOver] = [0, 0, false]
   incoming.push = (chunk: Uint8Array | null, encoding?: BufferEncoding): boolean => {
     if (isOver) return false
     if (chunk === null) return push(null)
     length += chunk.length
-    isOver = areTooTiny(count, length)
+    isOver = areChunksTooSmall(count, length)
     count += 1
     return push(chunk, encoding)
   }
@@ -143,23 +145,23 @@ const boundChunks = (incoming: IncomingMessage): void => {
  * Listen to requests. The adapter cuts a connection whose body is not there half a second after the answer; it keeps that for bodies of
  * unknown length alone, which it may have begun to read.
  */
-const requestListener = (app: Hono, errorHandler: (error: unknown) => Response, means: Means): RequestListener => {
-  const ofUnknown = getRequestListener(app.fetch, { errorHandler })
-  const ofKnown = getRequestListener(app.fetch, { errorHandler, autoCleanupIncoming: false })
+const requestListener = (app: Hono, errorHandler: (error: unknown) => Response, dependencies: ListenerDependencies): RequestListener => {
+  const listenUnknownLength = getRequestListener(app.fetch, { errorHandler })
+  const listenKnownLength = getRequestListener(app.fetch, { errorHandler, autoCleanupIncoming: false })
   return (incoming, outgoing) => {
-    if (hostsOf(incoming) > 1) {
-      const { status, headers, body } = unreadable(twoHosts, means)
+    if (countHosts(incoming) > 1) {
+      const { status, headers, body } = unreadableAnswer(duplicateHost, dependencies)
       outgoing.writeHead(status, headers).end(body)
       return
     }
     if (incoming.headers['content-length'] === undefined) {
-      boundChunks(incoming)
-      return void ofUnknown(incoming, outgoing)
+      limitChunks(incoming)
+      return void listenUnknownLength(incoming, outgoing)
     }
     outgoing.once('finish', () => {
       if (!incoming.complete) linger(incoming)
     })
-    void ofKnown(incoming, outgoing)
+    void listenKnownLength(incoming, outgoing)
   }
 }
 
@@ -176,7 +178,7 @@ const targetTooLong = refused('target_too_long', 'Send a path of at most 4 KiB, 
 
 /** Refuse a target that is too long before the router or any pattern reads it; the body that may come with it is left unread. */
 const refuseLongTargets =
-  (listener: RequestListener, means: Means): RequestListener =>
+  (listener: RequestListener, dependencies: ListenerDependencies): RequestListener =>
   (incoming, outgoing) => {
     if (!isTargetTooLong(incoming.url ?? '')) {
       listener(incoming, outgoing)
@@ -185,38 +187,38 @@ const refuseLongTargets =
     outgoing.once('finish', () => {
       if (!incoming.complete) linger(incoming)
     })
-    const { status, headers, body } = unreadable(targetTooLong, means)
+    const { status, headers, body } = unreadableAnswer(targetTooLong, dependencies)
     outgoing.writeHead(status, headers).end(body)
   }
 
-const closed = (server: Server): Promise<void> =>
+const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => server.close(error => (error === undefined ? resolve() : reject(error))))
 
 /** Let everything that waits for this process now be looked at: the event loop takes one new connection in each of its turns. */
-const takeWaiting = async (server: Server, until: number): Promise<void> => {
-  let taken = 0
+const acceptBacklog = async (server: Server, until: number): Promise<void> => {
+  let acceptedCount = 0
   const count = (): void => {
-    taken += 1
+    acceptedCount += 1
   }
   server.on('connection', count)
-  for (let before = -1; taken !== before && (before < 0 || performance.now() < until); ) {
-    before = taken
+  for (let before = -1; acceptedCount !== before && (before < 0 || performance.now() < until); ) {
+    before = acceptedCount
     await nextTurn()
   }
   server.off('connection', count)
 }
 
 /** Close no connection as idle while an answer was written whole and is still being sent: the server takes that one for idle too. */
-const sendWhole = (server: Server, listener: RequestListener): RequestListener => {
-  const underWay = new Set<ServerResponse>()
+const keepSendingConnections = (server: Server, listener: RequestListener): RequestListener => {
+  const activeResponses = new Set<ServerResponse>()
   const closeIdle = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => {
-    for (const { writableEnded, writableFinished } of underWay) if (writableEnded && !writableFinished) return
+    for (const { writableEnded, writableFinished } of activeResponses) if (writableEnded && !writableFinished) return
     closeIdle()
   }
   return (incoming, outgoing) => {
-    underWay.add(outgoing)
-    outgoing.once('close', () => underWay.delete(outgoing))
+    activeResponses.add(outgoing)
+    outgoing.once('close', () => activeResponses.delete(outgoing))
     listener(incoming, outgoing)
   }
 }
@@ -226,8 +228,8 @@ const closeWithin = async (server: Server, limitMs: number): Promise<void> => {
   server.prependListener('request', (_, outgoing) => outgoing.setHeader('Connection', 'close'))
   await sleep(Math.min(graceMs, limitMs))
   // On a busy machine the time may be over before this process has looked once at what came meanwhile.
-  await takeWaiting(server, until)
-  const done = closed(server)
+  await acceptBacklog(server, until)
+  const done = closeServer(server)
   const idle = setInterval(() => server.closeIdleConnections(), drainStepMs)
   const cut = setTimeout(() => server.closeAllConnections(), Math.max(1, until - performance.now()))
   try {
@@ -238,10 +240,10 @@ const closeWithin = async (server: Server, limitMs: number): Promise<void> => {
   }
 }
 
-const bound = (server: Server, host: string, port: number): Promise<AddressInfo> =>
+const bindServer = (server: Server, host: string, port: number): Promise<AddressInfo> =>
   new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host, backlog: mostWaiting }, () => {
+    server.listen({ port, host, backlog: maxBacklog }, () => {
       server.off('error', reject)
       const address = server.address()
       if (address === null || typeof address === 'string') reject(new Error('the server has no port'))
@@ -256,20 +258,20 @@ const bound = (server: Server, host: string, port: number): Promise<AddressInfo>
 export const listen = async (
   app: Hono,
   { host, port }: { readonly host: string; readonly port: number },
-  means: Means,
+  dependencies: ListenerDependencies,
 ): Promise<Listener> => {
-  const logError = logUnreadable(means)
+  const logError = logUnreadable(dependencies)
   const errorHandler = (error: unknown): Response => {
     logError(error)
-    const { status, headers, body } = unreadable(refusalOf(undefined), means)
+    const { status, headers, body } = unreadableAnswer(refusalOf(undefined), dependencies)
     return new Response(body, { status, headers })
   }
-  const answerRequest = refuseLongTargets(requestListener(app, errorHandler, means), means)
-  const server = orderedServer(serverLimits, opened => sendWhole(opened, answerRequest))
+  const answerRequest = refuseLongTargets(requestListener(app, errorHandler, dependencies), dependencies)
+  const server = orderedServer(serverLimits, opened => keepSendingConnections(opened, answerRequest))
   // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  server.on('clientError', (error: Error, socket) => answerBroken(error, socket as Socket, means))
-  const address = await bound(server, host, port)
+  server.on('clientError', (error: Error, socket) => answerParseError(error, socket as Socket, dependencies))
+  const address = await bindServer(server, host, port)
   let closing: Promise<void> | undefined
   const close = (limitMs: number): Promise<void> => {
     closing ??= closeWithin(server, limitMs)

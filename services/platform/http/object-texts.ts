@@ -1,4 +1,4 @@
-import { inTurns } from '../event-loop-turn.ts'
+import { runInTimeSlices } from '../time-slices.ts'
 import { jsonPieces } from '../write-json.ts'
 
 /**
@@ -9,7 +9,7 @@ export type LongObject<Member extends string> = {
   readonly member: Member
   readonly count: number
   /** At most so many elements are written between pauses. */
-  readonly atATime?: number
+  readonly maxPerStep?: number
   /** Elements may have long lists themselves: each is written in pieces. */
   readonly hasLongElements?: boolean
   readonly write: (from: number, to: number) => { readonly [_ in Member]: readonly unknown[] }
@@ -17,21 +17,21 @@ export type LongObject<Member extends string> = {
 }
 
 /** Most elements between pauses, if an object does not say. */
-const elementsAtATime = 1_024
-const shortList = 256
+const maxElementsPerStep = 1_024
+const maxPageElementsPerStep = 256
 /** Characters between pauses: elements may be of any size. */
-const charactersAtATime = 65_536
+const charactersPerStep = 65_536
 /** What stands in a list where its elements go: NUL is in no text that was taken. */
 const marker = '\u0000'
 const markerText = JSON.stringify(marker)
 
 /** Write the text of an object part by part, with a pause after each: joined, the text that `JSON.stringify` gives of the whole. */
 export function* objectTexts<Member extends string>(of: LongObject<Member>): Generator<string> {
-  const { member, count, atATime = elementsAtATime, hasLongElements = false, write, translate } = of
+  const { member, count, maxPerStep = maxElementsPerStep, hasLongElements = false, write, translate } = of
   const whole = JSON.stringify(translate({ ...write(0, 0), [member]: [marker] }))
-  const place = whole.indexOf(markerText)
-  if (place === -1) throw new Error(`an object has no ${member}`)
-  yield whole.slice(0, place)
+  const markerIndex = whole.indexOf(markerText)
+  if (markerIndex === -1) throw new Error(`an object has no ${member}`)
+  yield whole.slice(0, markerIndex)
   let size = 1
   let text = ''
   for (let from = 0; from < count; ) {
@@ -43,23 +43,23 @@ export function* objectTexts<Member extends string>(of: LongObject<Member>): Gen
       for (const piece of hasLongElements ? jsonPieces(element) : [JSON.stringify(element)]) {
         length += piece.length
         text += piece
-        if (text.length < charactersAtATime && piece !== '') continue
+        if (text.length < charactersPerStep && piece !== '') continue
         yield text
         text = ''
       }
     }
     if (text !== '') yield text
     text = ''
-    size = Math.max(1, Math.min(atATime, 4 * size, Math.floor((charactersAtATime * (to - from)) / Math.max(1, length))))
+    size = Math.max(1, Math.min(maxPerStep, 4 * size, Math.floor((charactersPerStep * (to - from)) / Math.max(1, length))))
     from = to
   }
-  yield whole.slice(place + markerText.length)
+  yield whole.slice(markerIndex + markerText.length)
 }
 
 const hasList = (value: unknown): value is { readonly data: readonly unknown[] } =>
   typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) && value.data.length > 1
 
-function* joined(texts: Iterable<string>): Generator<void, string> {
+function* joinTexts(texts: Iterable<string>): Generator<void, string> {
   const parts: string[] = []
   for (const part of texts) {
     if (part !== '') parts.push(part)
@@ -72,25 +72,25 @@ const textsOf = (value: unknown, translate: (whole: unknown) => unknown): Iterab
   if (!hasList(value)) return jsonPieces(translate(value))
   const { data } = value
   const write = (from: number, to: number) => ({ ...value, data: data.slice(from, to) })
-  return objectTexts({ member: 'data', count: data.length, atATime: shortList, hasLongElements: true, write, translate })
+  return objectTexts({ member: 'data', count: data.length, maxPerStep: maxPageElementsPerStep, hasLongElements: true, write, translate })
 }
 
 /** Write an answer of an account as JSON in turns, so that others run in between. */
 export const jsonText = (value: unknown, translate: (whole: unknown) => unknown, account?: string): Promise<string> =>
-  inTurns(joined(textsOf(value, translate)), account)
+  runInTimeSlices(joinTexts(textsOf(value, translate)), account)
 
-function* encoded(texts: Iterable<string>): Generator<void, string | Uint8Array<ArrayBuffer>> {
+function* encodeTexts(texts: Iterable<string>): Generator<void, string | Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = []
-  let short = ''
+  let buffered = ''
   for (const text of texts) {
-    short += text
-    if (short.length >= charactersAtATime) {
-      parts.push(Buffer.from(short))
-      short = ''
+    buffered += text
+    if (buffered.length >= charactersPerStep) {
+      parts.push(Buffer.from(buffered))
+      buffered = ''
     }
     yield
   }
-  return parts.length === 0 ? short : Buffer.concat([...parts, Buffer.from(short)])
+  return parts.length === 0 ? buffered : Buffer.concat([...parts, Buffer.from(buffered)])
 }
 
 /** Write an answer as `jsonText` does; a long one as bytes in UTF-8, for to encode its whole text takes long. */
@@ -98,4 +98,4 @@ export const jsonBody = (
   value: unknown,
   translate: (whole: unknown) => unknown,
   account?: string,
-): Promise<string | Uint8Array<ArrayBuffer>> => inTurns(encoded(textsOf(value, translate)), account)
+): Promise<string | Uint8Array<ArrayBuffer>> => runInTimeSlices(encodeTexts(textsOf(value, translate)), account)

@@ -26,7 +26,7 @@ const plainAddress = (text: string): string | null => {
 }
 
 /** Somebody with one address of IPv6 has the whole network of 64 bits, so that network is the peer. */
-const countedAs = (address: string): string => {
+const peerOfAddress = (address: string): string => {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::', 2)
   const groups = head === '' ? [] : head.split(':')
@@ -61,6 +61,6 @@ export const peerFinder = (trusted: readonly string[]): PeerOf => {
       if (address === null) break
       peer = address
     }
-    return countedAs(peer)
+    return peerOfAddress(peer)
   }
 }

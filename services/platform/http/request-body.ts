@@ -1,9 +1,9 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Operation, RawBody } from '../../contract/operation.ts'
-import { beginSlices } from '../../contract/slices.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { turns } from './turns.ts'
+import { startTimeSlices } from '../time-slices.ts'
+import { semaphore } from './turns.ts'
 
 const inflate = promisify(gunzip)
 
@@ -22,38 +22,38 @@ export const busy = refused('unavailable', 'The service is busy; send the reques
 const tooLarge = (limit: number) => refused('body_too_large', `Send a body of at most ${limit} bytes`)
 
 /** Whose body is read. `hasRoom` tells whether there is room for a body of so many bytes; `onArrival` is called after its last byte came. */
-export type BodyReader = { readonly account: string; readonly hasRoom: (bytes: number) => boolean; readonly onArrival?: () => void }
+export type BodyReader = { readonly account: string; readonly hasCapacity: (bytes: number) => boolean; readonly onArrival?: () => void }
 
 /** Chunks that may be of any size; those of a body with more have so many bytes on average, for each costs some microseconds. */
-const chunksOfAnySize = 1_024
-const leastChunkBytes = 32
+const uncheckedChunks = 1_024
+const minChunkBytes = 32
 /** Chunks that are taken between two looks at the clock. */
-const chunksAtOnce = 64
+const chunksPerSlice = 64
 
 /** Tell whether a body has too many tiny chunks: `count` before the last one, and `length` bytes with it. */
-export const areTooTiny = (count: number, length: number): boolean => count >= chunksOfAnySize && length < count * leastChunkBytes
+export const areChunksTooSmall = (count: number, length: number): boolean => count >= uncheckedChunks && length < count * minChunkBytes
 
-const tinyChunks = refused(
+const chunksTooSmall = refused(
   'body_invalid',
-  `Send the body in larger chunks: more than ${chunksOfAnySize} need at least ${leastChunkBytes} bytes each on average`,
+  `Send the body in larger chunks: more than ${uncheckedChunks} need at least ${minChunkBytes} bytes each on average`,
 )
 
 /** Read a body in its chunks, stopping at the limit, where there is no room for more, and at very many tiny chunks. */
-export const readCounted = async (
+export const readWithinLimit = async (
   stream: ReadableStream<Uint8Array>,
   limit: number,
-  { account, hasRoom }: BodyReader,
+  { account, hasCapacity }: BodyReader,
 ): Promise<Result<Uint8Array>> => {
   const chunks: Uint8Array[] = []
-  const slices = beginSlices(account)
+  const slices = startTimeSlices(account)
   let length = 0
   for await (const chunk of stream) {
     length += chunk.length
-    if (areTooTiny(chunks.length, length)) return tinyChunks
+    if (areChunksTooSmall(chunks.length, length)) return chunksTooSmall
     // Chunks that have come are given one after the other in one turn of the event loop, as many as there are.
-    if (chunks.length % chunksAtOnce === 0 && slices.isOver()) await slices.rest()
+    if (chunks.length % chunksPerSlice === 0 && slices.isOver()) await slices.pause()
     if (length > limit) return tooLarge(limit)
-    if (!hasRoom(length)) return busy
+    if (!hasCapacity(length)) return busy
     chunks.push(chunk)
   }
   return accepted(Buffer.concat(chunks, length))
@@ -62,18 +62,18 @@ export const readCounted = async (
 const readBytes = async (request: Request, limit: number, reader: BodyReader): Promise<Result<Uint8Array>> => {
   const announced = request.headers.get('content-length')
   if (announced !== null) return Number(announced) <= limit ? accepted(new Uint8Array(await request.arrayBuffer())) : tooLarge(limit)
-  return request.body === null ? accepted(new Uint8Array()) : readCounted(request.body, limit, reader)
+  return request.body === null ? accepted(new Uint8Array()) : readWithinLimit(request.body, limit, reader)
 }
 
 /** Bodies that are inflated at once: one for each thread that the engine has for it, so that many bombs take no more memory than a few. */
-const inflatedAtOnce = 4
+const maxConcurrentInflations = 4
 
-const inTurn = turns(inflatedAtOnce)
+const withInflationPermit = semaphore(maxConcurrentInflations)
 
 /** Inflate, stopping at the limit, so that a small body cannot fill the memory. */
 const inflateBytes = async (bytes: Uint8Array, limit: number): Promise<Result<Uint8Array>> => {
   try {
-    return accepted(await inTurn(() => inflate(bytes, { maxOutputLength: limit })))
+    return accepted(await withInflationPermit(() => inflate(bytes, { maxOutputLength: limit })))
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(limit)
@@ -94,9 +94,9 @@ const charsetRefusal = (contentType: string | null): Result<never> | null => {
 }
 
 const mediaTypeRefusal = (operation: Operation, mediaType: string): Result<never> | null => {
-  const taken = ['application/json', ...(operation.mediaTypes ?? [])]
-  if (operation.anyMediaType === true || taken.includes(mediaType)) return null
-  return refused('media_type_unsupported', `Set Content-Type to ${taken.join(' or ')}`)
+  const acceptedTypes = ['application/json', ...(operation.mediaTypes ?? [])]
+  if (operation.anyMediaType === true || acceptedTypes.includes(mediaType)) return null
+  return refused('media_type_unsupported', `Set Content-Type to ${acceptedTypes.join(' or ')}`)
 }
 
 /**
@@ -120,5 +120,5 @@ export const readRequestBody = async (request: Request, operation: Operation, re
   if (mayBeEmpty && bytes.length > 0) return mediaTypeRefusal(operation, mediaType) ?? accepted({ bytes, mediaType })
   const inflated = coding === 'identity' || bytes.length === 0 ? read : await inflateBytes(bytes, limit)
   if (!inflated.ok) return inflated
-  return reader.hasRoom(inflated.value.length) ? accepted({ bytes: inflated.value, mediaType }) : busy
+  return reader.hasCapacity(inflated.value.length) ? accepted({ bytes: inflated.value, mediaType }) : busy
 }

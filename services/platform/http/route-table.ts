@@ -1,13 +1,13 @@
-import { type Layout, layouts, otherLayout, versionOf } from '../../contract/layout.ts'
+import { type ApiVersion, apiVersionDates, apiVersions, otherApiVersion } from '../../contract/layout.ts'
 import type { Method, Operation, Route } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Binding } from './binding.ts'
 
 /** One way in: which binding answers a method at a path in a layout. */
-export type Entry = { readonly layout: Layout; readonly route: Route; readonly binding: Binding }
+export type RouteEntry = { readonly apiVersion: ApiVersion; readonly route: Route; readonly binding: Binding }
 
 /** All ways in at one path; `hasPage`: reading it gives a page. */
-export type PathEntries = { readonly path: string; readonly entries: readonly Entry[]; readonly hasPage: boolean }
+export type PathEntries = { readonly path: string; readonly entries: readonly RouteEntry[]; readonly hasStaticRoute: boolean }
 
 /** Paths with fixed words come before those with parameters at the same place, so that the exact word wins. */
 const byFixedWords = (a: PathEntries, b: PathEntries): number => {
@@ -19,40 +19,43 @@ const byFixedWords = (a: PathEntries, b: PathEntries): number => {
  * Gather the routes of all bindings by path; at some of the paths stand pages too.
  * Throws when two operations claim the same method and path of one layout.
  */
-export const routeTable = (bindings: readonly Binding[], pages: readonly { readonly path: string }[] = []): readonly PathEntries[] => {
+export const routeTable = (
+  bindings: readonly Binding[],
+  staticRoutes: readonly { readonly path: string }[] = [],
+): readonly PathEntries[] => {
   const entries = bindings.flatMap(binding =>
-    layouts.flatMap(layout => binding.operation.routes[layout].map((route): Entry => ({ layout, route, binding }))),
+    apiVersions.flatMap(apiVersion => binding.operation.routes[apiVersion].map((route): RouteEntry => ({ apiVersion, route, binding }))),
   )
   const claims = new Set<string>()
-  for (const { layout, route, binding } of entries) {
-    const claim = `${layout} ${route.method} ${route.path}`
+  for (const { apiVersion, route, binding } of entries) {
+    const claim = `${apiVersion} ${route.method} ${route.path}`
     if (claims.has(claim)) throw new Error(`two operations claim ${claim}, one is ${binding.operation.id}`)
     claims.add(claim)
   }
   const byPath = Map.groupBy(entries, entry => entry.route.path)
-  const pagePaths = new Set(pages.map(page => page.path))
-  return [...byPath].map(([path, group]) => ({ path, entries: group, hasPage: pagePaths.has(path) })).toSorted(byFixedWords)
+  const staticPaths = new Set(staticRoutes.map(staticRoute => staticRoute.path))
+  return [...byPath].map(([path, group]) => ({ path, entries: group, hasStaticRoute: staticPaths.has(path) })).toSorted(byFixedWords)
 }
 
-const entriesIn = ({ entries }: PathEntries, layout: Layout | null): readonly Entry[] =>
-  layout === null ? entries : entries.filter(entry => entry.layout === layout)
+const entriesOfVersion = ({ entries }: PathEntries, apiVersion: ApiVersion | null): readonly RouteEntry[] =>
+  apiVersion === null ? entries : entries.filter(entry => entry.apiVersion === apiVersion)
 
 /** The methods of a path in a layout, or in any, as `Allow` lists them. */
-export const allowedMethods = (path: PathEntries, layout: Layout | null): string => {
-  const methods = new Set<string>(entriesIn(path, layout).map(entry => entry.route.method))
-  if (path.hasPage) methods.add('GET')
+export const allowedMethods = (path: PathEntries, apiVersion: ApiVersion | null): string => {
+  const methods = new Set<string>(entriesOfVersion(path, apiVersion).map(entry => entry.route.method))
+  if (path.hasStaticRoute) methods.add('GET')
   if (methods.has('GET')) methods.add('HEAD')
   return [...methods].toSorted().join(', ')
 }
 
-const fill = (route: Route, parameters: Readonly<Record<string, string>>): string =>
+const fillPath = (route: Route, parameters: Readonly<Record<string, string>>): string =>
   route.path.replace(/\{(\w+)\}/g, (whole, name: string) => (parameters[name] === undefined ? whole : encodeURIComponent(parameters[name])))
 
-const elsewhere = (operation: Operation, layout: Layout, parameters: Readonly<Record<string, string>>): string => {
-  const [right] = operation.routes[layout]
-  const owner = `This path belongs to Api-Version ${versionOf[otherLayout(layout)]}`
+const otherVersionAdvice = (operation: Operation, apiVersion: ApiVersion, parameters: Readonly<Record<string, string>>): string => {
+  const [right] = operation.routes[apiVersion]
+  const owner = `This path belongs to Api-Version ${apiVersionDates[otherApiVersion(apiVersion)]}`
   if (right === undefined) return `${owner}; send that version`
-  return `${owner}; with ${versionOf[layout]} use ${right.method} ${fill(right, parameters)}`
+  return `${owner}; with ${apiVersionDates[apiVersion]} use ${right.method} ${fillPath(right, parameters)}`
 }
 
 /**
@@ -62,17 +65,17 @@ const elsewhere = (operation: Operation, layout: Layout, parameters: Readonly<Re
 export const entriesFor = (
   path: PathEntries,
   method: string,
-  header: Layout | null,
+  header: ApiVersion | null,
   parameters: Readonly<Record<string, string>>,
-): Result<readonly Entry[]> => {
-  const asked: string = method === 'HEAD' ? 'GET' : method
-  const candidates = path.entries.filter(entry => entry.route.method === (asked as Method))
-  const inLayout = entriesIn(path, header)
-  const matching = candidates.filter(entry => inLayout.includes(entry))
+): Result<readonly RouteEntry[]> => {
+  const requestedMethod: string = method === 'HEAD' ? 'GET' : method
+  const candidates = path.entries.filter(entry => entry.route.method === (requestedMethod as Method))
+  const inApiVersion = entriesOfVersion(path, header)
+  const matching = candidates.filter(entry => inApiVersion.includes(entry))
   if (matching.length > 0) return accepted(matching)
   const [other] = candidates.length > 0 ? candidates : path.entries
-  if (inLayout.length > 0 || other === undefined || header === null) {
+  if (inApiVersion.length > 0 || other === undefined || header === null) {
     return refused('method_not_allowed', `Use ${allowedMethods(path, header)} on this path`)
   }
-  return refused('not_found', elsewhere(other.binding.operation, header, parameters))
+  return refused('not_found', otherVersionAdvice(other.binding.operation, header, parameters))
 }

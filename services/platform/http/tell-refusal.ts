@@ -1,12 +1,12 @@
-import { sentBody } from '../../contract/exchange.ts'
+import { readSentBody } from '../../contract/exchange.ts'
 import type { Caller, Operation, RawBody } from '../../contract/operation.ts'
-import { beginSlices, inSlices } from '../../contract/slices.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
-import { nobody } from './access.ts'
+import { runInTimeSlices } from '../time-slices.ts'
+import { anonymousCaller } from './access.ts'
 import type { Ports } from './binding.ts'
 
-type Asked = {
+type RefusalContext = {
   readonly operation: Operation
   readonly caller: Caller
   readonly parameters: Readonly<Record<string, string>>
@@ -19,20 +19,20 @@ type Asked = {
  * busy service (503), and whatever comes before the caller is known.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
-export const tellRefusal = async (
-  { operation, caller, parameters, body }: Asked,
+export const emitRefusalEvent = async (
+  { operation, caller, parameters, body }: RefusalContext,
   refusal: Refusal,
   { requestId, at }: { readonly requestId: string; readonly at: number },
   ports: Ports,
 ): Promise<void> => {
-  if (ports.refused === undefined || caller === nobody) return
+  if (ports.onRefusal === undefined || caller === anonymousCaller) return
   try {
-    await ports.refused({
+    await ports.onRefusal({
       operation,
       refusal,
       caller,
       id: parameters['id'] ?? '',
-      body: await inSlices(sentBody(operation, body), beginSlices(caller.accountId)),
+      body: await runInTimeSlices(readSentBody(operation, body), caller.accountId),
       requestId,
       at,
     })

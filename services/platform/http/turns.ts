@@ -1,7 +1,7 @@
 /** Do pieces of work at most `atOnce` at a time, in the order in which they were asked for. */
-export const turns = (atOnce: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
+export const semaphore = (maxConcurrent: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
   const waiting: (() => void)[] = []
-  let free = atOnce
+  let free = maxConcurrent
   return async work => {
     if (free > 0) free -= 1
     else await new Promise<void>(resolve => waiting.push(resolve))

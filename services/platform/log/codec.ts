@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import avro from 'avsc'
 import { Failure } from '../failure.ts'
 import { type TopicName, topicNames } from './log.ts'
-import type { DeadLetter, EventEnvelope, LaneMessage } from './messages.ts'
+import type { DeadLetter, EventEnvelope, MeterMessage } from './messages.ts'
 import { decodeRecordChunk, encodeRecordChunk, joinParts } from './record-chunk.ts'
 import type { EncodedPart } from './record-part.ts'
 import type { SchemaIds } from './schema-ids.ts'
 
 /** Values of the topics as bytes: a zero byte, the schema's number (4 bytes), then Avro. */
 export type Codec = {
-  readonly encodeLane: (message: LaneMessage) => Buffer
+  readonly encodeMeterMessage: (message: MeterMessage) => Buffer
   /** Encode a chunk whose parts are encoded already. */
   readonly encodeParts: (parts: readonly EncodedPart[]) => Buffer
   /** Throws `undecodable` for bytes that are no message, `schema_unknown` for a schema that nobody knows: both are poison. */
-  readonly decodeLane: (value: Buffer) => Promise<LaneMessage>
+  readonly decodeMeterMessage: (value: Buffer) => Promise<MeterMessage>
   readonly encodeDeadLetter: (letter: DeadLetter) => Buffer
   readonly decodeDeadLetter: (value: Buffer) => Promise<DeadLetter>
   readonly encodeEvent: (event: EventEnvelope) => Buffer
@@ -66,14 +66,14 @@ export const openCodec = async (schemaIds: SchemaIds): Promise<Codec> => {
   )
   if (records === undefined || letters === undefined || events === undefined) throw new Error('a topic has no schema')
   return {
-    encodeLane: message =>
-      message.kind === 'records' ? writeHeader(encodeRecordChunk(message, headerLength), records.id) : records.encode(wrapped(message)),
+    encodeMeterMessage: message =>
+      message.kind === 'records' ? writeHeader(encodeRecordChunk(message, headerLength), records.id) : records.encode(wrapUnion(message)),
     encodeParts: parts => writeHeader(joinParts(parts, headerLength), records.id),
-    decodeLane: async value => {
+    decodeMeterMessage: async value => {
       if (value[0] === 0 && value.length > headerLength && value.readUInt32BE(1) === records.id && value[headerLength] === 0)
-        return decoding(() => decodeRecordChunk(value, headerLength))
+        return decodeOrThrow(() => decodeRecordChunk(value, headerLength))
       const message = await records.decode(value)
-      return decoding(() => unwrapped(records.type, message))
+      return decodeOrThrow(() => unwrapUnion(records.type, message))
     },
     encodeDeadLetter: letters.encode,
     decodeDeadLetter: async value => (await letters.decode(value)) as DeadLetter,
@@ -95,15 +95,15 @@ const openTopic = async (topic: TopicName, schemaIds: SchemaIds): Promise<TopicC
   if (current === undefined) throw new Error(`${topic} has no schema`)
   const type = avroType(current.schema)
   const readers = new Map<number, (bytes: Buffer) => unknown>()
-  const learn = (id: number, schema: string): void => {
-    const written = avroType(schema)
-    const resolver = type.createResolver(written)
+  const addReader = (id: number, schema: string): void => {
+    const schemaId = avroType(schema)
+    const resolver = type.createResolver(schemaId)
     readers.set(id, bytes => type.fromBuffer(bytes, resolver))
   }
   let id = 0
   for (const { schema } of schemas) {
     id = await schemaIds.register(`${topic}-value`, schema)
-    learn(id, schema)
+    addReader(id, schema)
   }
   return {
     id,
@@ -111,13 +111,13 @@ const openTopic = async (topic: TopicName, schemaIds: SchemaIds): Promise<TopicC
     encode: value => writeHeader(Buffer.concat([Buffer.alloc(headerLength), type.toBuffer(value)]), id),
     decode: async value => {
       if (value[0] !== 0 || value.length <= headerLength) throw undecodable(new RangeError('the message has no schema number'))
-      const written = value.readUInt32BE(1)
-      if (!readers.has(written)) {
-        const schema = await schemaIds.schemaOf(written)
-        if (schema === null) throw new Failure('schema_unknown', `no schema has number ${written}`, { retriable: false })
-        decoding(() => learn(written, schema))
+      const schemaId = value.readUInt32BE(1)
+      if (!readers.has(schemaId)) {
+        const schema = await schemaIds.schemaOf(schemaId)
+        if (schema === null) throw new Failure('schema_unknown', `no schema has number ${schemaId}`, { retriable: false })
+        decodeOrThrow(() => addReader(schemaId, schema))
       }
-      return decoding(() => readers.get(written)?.(value.subarray(headerLength)))
+      return decodeOrThrow(() => readers.get(schemaId)?.(value.subarray(headerLength)))
     },
   }
 }
@@ -127,15 +127,15 @@ const branchOf = {
   submission: 'wattledger.meter.Submission',
   order: 'wattledger.meter.Order',
   readings: 'wattledger.meter.ReadingChunk',
-} as const satisfies Record<LaneMessage['kind'], string>
+} as const satisfies Record<MeterMessage['kind'], string>
 
-const wrapped = (message: LaneMessage): unknown => ({ [branchOf[message.kind]]: message })
+const wrapUnion = (message: MeterMessage): unknown => ({ [branchOf[message.kind]]: message })
 
-const unwrapped = (type: avro.Type, value: unknown): LaneMessage => {
+const unwrapUnion = (type: avro.Type, value: unknown): MeterMessage => {
   const [branch, message] = Object.entries(value as object)[0] ?? []
   // A chunk of an older schema is laid out as of today, so that one reader gives its records their form.
   if (branch === branchOf.records) return decodeRecordChunk(type.toBuffer(value), 0)
-  const kind = (Object.keys(branchOf) as LaneMessage['kind'][]).find(candidate => branchOf[candidate] === branch)
+  const kind = (Object.keys(branchOf) as MeterMessage['kind'][]).find(candidate => branchOf[candidate] === branch)
   if (kind === undefined) throw new RangeError('the message is of an unknown kind')
   return { kind, ...message }
 }
@@ -146,7 +146,7 @@ const writeHeader = (value: Buffer, id: number): Buffer => {
   return value
 }
 
-const decoding = <T>(decode: () => T): T => {
+const decodeOrThrow = <T>(decode: () => T): T => {
   try {
     return decode()
   } catch (cause) {

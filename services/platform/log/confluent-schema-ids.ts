@@ -5,22 +5,22 @@ import type { SchemaIds } from './schema-ids.ts'
 /** Where a Confluent-compatible registry answers, and how to be let in. */
 export type RegistryAddress = { readonly url: string; readonly user: string | null; readonly password: string | null }
 
-export type ConfluentOptions = { readonly address: RegistryAddress; readonly fetch: typeof fetch; readonly requestMs?: number }
+export type ConfluentOptions = { readonly address: RegistryAddress; readonly fetch: typeof fetch; readonly requestTimeoutMs?: number }
 
 type Answer = { readonly status: number; readonly body: unknown }
 
-const requestMs = 5_000
+const requestTimeoutMs = 5_000
 /** A new schema must read all that was ever written. */
 const compatibility = 'BACKWARD_TRANSITIVE'
 const unknownSchema = 40_403
-const mostTries = 4
+const maxAttempts = 4
 const conflictPauseMs = 100
 
 /**
  * Schema numbers of a registry. Numbers never change, so each is asked for once; that nobody knows a number is asked again, as another
  * process may register it. Throws `registry_away` (retriable) where it does not answer, `schema_refused` for what it does not take.
  */
-export const confluentSchemaIds = ({ address, fetch, requestMs: limitMs = requestMs }: ConfluentOptions): SchemaIds => {
+export const confluentSchemaIds = ({ address, fetch, requestTimeoutMs: limitMs = requestTimeoutMs }: ConfluentOptions): SchemaIds => {
   const ids = new Map<string, Promise<number>>()
   const schemas = new Map<number, Promise<string | null>>()
   const headers: Record<string, string> = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
@@ -42,15 +42,15 @@ export const confluentSchemaIds = ({ address, fetch, requestMs: limitMs = reques
   }
 
   /** A registry may answer 409 to one of two processes that register the same schema at once: asked again, it takes it. */
-  const put = async (...words: Parameters<typeof call>): Promise<Answer> => {
-    for (let tries = 1; ; tries += 1) {
-      const answer = await call(...words)
-      if (answer.status !== 409 || tries === mostTries) return answer
-      await sleep(conflictPauseMs * tries)
+  const put = async (...args: Parameters<typeof call>): Promise<Answer> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await call(...args)
+      if (answer.status !== 409 || attempt === maxAttempts) return answer
+      await sleep(conflictPauseMs * attempt)
     }
   }
 
-  const registered = async (subject: string, schema: string): Promise<number> => {
+  const registerSchema = async (subject: string, schema: string): Promise<number> => {
     const name = encodeURIComponent(subject)
     refuseUnless(await put('PUT', `/config/${name}`, { compatibility }), subject)
     const answer = refuseUnless(await put('POST', `/subjects/${name}/versions`, { schema, schemaType: 'AVRO' }), subject)
@@ -60,7 +60,7 @@ export const confluentSchemaIds = ({ address, fetch, requestMs: limitMs = reques
     return id
   }
 
-  const asked = async (id: number): Promise<string | null> => {
+  const fetchSchema = async (id: number): Promise<string | null> => {
     const { status, body } = await call('GET', `/schemas/ids/${id}`)
     if (status === 404 && memberOf(body, 'error_code') === unknownSchema) return null
     const schema = memberOf(refuseUnless({ status, body }, `number ${id}`).body, 'schema')
@@ -68,33 +68,33 @@ export const confluentSchemaIds = ({ address, fetch, requestMs: limitMs = reques
   }
 
   return {
-    register: (subject, schema) => remembered(ids, `${subject} ${schema}`, () => registered(subject, schema)),
+    register: (subject, schema) => memoize(ids, `${subject} ${schema}`, () => registerSchema(subject, schema)),
     schemaOf: id =>
-      remembered(
+      memoize(
         schemas,
         id,
-        () => asked(id),
+        () => fetchSchema(id),
         schema => schema !== null,
       ),
   }
 }
 
 /** Keep the answer to a question, and share it while it is under way; failures, and what is not worth keeping, are asked again. */
-const remembered = <Key, Value>(
+const memoize = <Key, Value>(
   known: Map<Key, Promise<Value>>,
   key: Key,
-  ask: () => Promise<Value>,
-  isWorth: (value: Value) => boolean = () => true,
+  load: () => Promise<Value>,
+  isWorthKeeping: (value: Value) => boolean = () => true,
 ): Promise<Value> => {
   const before = known.get(key)
   if (before !== undefined) return before
-  const asked = ask()
-  known.set(key, asked)
-  asked.then(
-    value => void (isWorth(value) || known.delete(key)),
+  const answer = load()
+  known.set(key, answer)
+  answer.then(
+    value => void (isWorthKeeping(value) || known.delete(key)),
     () => known.delete(key),
   )
-  return asked
+  return answer
 }
 
 const memberOf = (body: unknown, name: string): unknown =>

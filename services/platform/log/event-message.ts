@@ -37,10 +37,10 @@ const dataMember = /"data"\s*:\s*/
  * numbers keep their digits. Throws on a payload of another form.
  */
 export const eventOfPayload = (payload: string): EventEnvelope => {
-  const place = dataMember.exec(payload)
-  if (place === null) throw new SyntaxError('an event of the outbox has no data')
-  const data = payload.slice(place.index + place[0].length, payload.lastIndexOf('}')).trim()
-  const head = JSON.parse(`${payload.slice(0, place.index)}"data":null}`) as Payload
+  const match = dataMember.exec(payload)
+  if (match === null) throw new SyntaxError('an event of the outbox has no data')
+  const data = payload.slice(match.index + match[0].length, payload.lastIndexOf('}')).trim()
+  const head = JSON.parse(`${payload.slice(0, match.index)}"data":null}`) as Payload
   return {
     eventId: head.id,
     type: head.type,

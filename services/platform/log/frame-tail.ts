@@ -9,7 +9,7 @@ export type FrameTail = {
 }
 
 /** Make a tail that holds so many bytes of frames at the most. */
-export const frameTail = (mostBytes: number): FrameTail => {
+export const frameTail = (maxBytes: number): FrameTail => {
   const frames = new Map<number, Buffer>()
   let bytes = 0
   return {
@@ -18,7 +18,7 @@ export const frameTail = (mostBytes: number): FrameTail => {
       frames.set(offset, frame)
       bytes += frame.length
       for (const [oldest, { length }] of frames) {
-        if (bytes <= mostBytes) return
+        if (bytes <= maxBytes) return
         frames.delete(oldest)
         bytes -= length
       }

@@ -9,7 +9,7 @@ export type GroupCommit<Item, Result> = {
   readonly drained: () => Promise<void>
 }
 
-type Waiting<Item, Result> = {
+type WaitingItem<Item, Result> = {
   readonly item: Item
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
@@ -20,7 +20,7 @@ export const groupCommit = <Item, Result>(
   commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
   maxItems: number,
 ): GroupCommit<Item, Result> => {
-  let waiting: Waiting<Item, Result>[] = []
+  let waiting: WaitingItem<Item, Result>[] = []
   let running: Promise<void> | undefined
 
   const run = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import { type AvroReader, mixBits, readDigits } from './avro-bytes.ts'
 
 /** A power of two; 65,536 ids and their texts take 6 MB. */
-const places = 65_536
+const cacheSize = 65_536
 
 /**
  * Make a reader of ids that stand in messages as 12 bytes. Ids come again with almost every message: each place holds the text of the id
@@ -9,24 +9,24 @@ const places = 65_536
  * The reader throws a RangeError where the message ends within an id.
  */
 export const idTexts = (prefix: string): ((from: AvroReader) => string) => {
-  const words = new Int32Array(places * 3)
-  const texts = new Array<string>(places).fill(`${prefix}${'0'.repeat(24)}`)
+  const words = new Int32Array(cacheSize * 3)
+  const texts = new Array<string>(cacheSize).fill(`${prefix}${'0'.repeat(24)}`)
   return from => {
     const { bytes, at } = from
     const high = wordAt(bytes, at)
     const middle = wordAt(bytes, at + 4)
     const low = wordAt(bytes, at + 8)
-    const place = mixBits(middle, low) & (places - 1)
-    const first = place * 3
+    const entry = mixBits(middle, low) & (cacheSize - 1)
+    const first = entry * 3
     if (words[first] === high && words[first + 1] === middle && words[first + 2] === low && at + 12 <= bytes.length) {
       from.at = at + 12
-      return texts[place] as string
+      return texts[entry] as string
     }
     const text = `${prefix}${readDigits(from)}`
     words[first] = high
     words[first + 1] = middle
     words[first + 2] = low
-    texts[place] = text
+    texts[entry] = text
     return text
   }
 }

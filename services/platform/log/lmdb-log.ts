@@ -5,19 +5,19 @@ import { open, type RootDatabase } from 'lmdb'
 import { Failure } from '../failure.ts'
 import { lockFolder } from './folder-lock.ts'
 import { groupCommit } from './group-commit.ts'
-import { openLanes } from './lmdb-lanes.ts'
+import { openAssignments } from './lmdb-lanes.ts'
 import {
-  type Bytes,
+  type ByteStore,
+  beginAfterTrim,
   beginKey,
-  doubles,
-  type Extent,
+  encodeDoubles,
   groupKey,
   lagOf,
   messageKey,
+  type OffsetRange,
   openPartition,
   type Partition,
   readMessages,
-  trimmedBegin,
 } from './lmdb-partition.ts'
 import { type Log, type Message, type TopicName, type TopicSettings, topicNames, topics } from './log.ts'
 import { frameSize, writeFrame } from './message-frame.ts'
@@ -38,17 +38,22 @@ type Write = Append | Commit | Trim
 type Store = {
   readonly folder: string
   readonly env: RootDatabase<Buffer, Buffer>
-  readonly places: Bytes
+  readonly metadata: ByteStore
   readonly now: () => number
-  closed: boolean
+  isClosed: boolean
 }
 
 /** One commit: extents and effects are taken over once it is on disk; `free`: bytes that the disk has left for more of it. */
-type Draft = { readonly extents: Map<Partition, Extent>; readonly effects: (() => void)[]; readonly done: Promise<unknown>[]; free: number }
+type PendingCommit = {
+  readonly offsetRanges: Map<Partition, OffsetRange>
+  readonly effects: (() => void)[]
+  readonly done: Promise<unknown>[]
+  free: number
+}
 
 const maxWaitingBytes = 128 * 1_048_576
-const trimEveryMs = 60_000
-const trimAtOnce = 10_000
+const trimIntervalMs = 60_000
+const maxTrimmedMessages = 10_000
 const writesPerCommit = 4_096
 /** What the disk must have left: the rest of it lets the other stores end what they have begun. */
 const reserveBytes = { append: 16 * 1_048_576, commit: 1_048_576 }
@@ -66,52 +71,60 @@ export const openLmdbLog = async (options: LmdbLogOptions): Promise<Log> => {
     // a rejected commit would also reject a promise that nobody can reach, which ends the process.
     const durable = { overlappingSync: false, eventTurnBatching: false }
     const env = open<Buffer, Buffer>({ path: join(options.folder, 'log.mdb'), maxDbs: 8, ...durable, ...binary })
-    const store: Store = { folder: options.folder, env, places: env.openDB({ name: 'places', ...binary }), now: options.now, closed: false }
+    const store: Store = {
+      folder: options.folder,
+      env,
+      metadata: env.openDB({ name: 'places', ...binary }),
+      now: options.now,
+      isClosed: false,
+    }
     const partitions = new Map<TopicName, readonly Partition[]>()
     for (const topic of topicNames) {
       const settings = { ...topics[topic], ...options.topics?.[topic] }
-      await fixPartitions(store, topic, settings.partitions)
+      await fixPartitionCount(store, topic, settings.partitions)
       const messages = env.openDB<Buffer, Buffer>({ name: topic, ...binary })
       const indexes = Array.from({ length: settings.partitions }, (_, index) => index)
       partitions.set(
         topic,
-        indexes.map(index => openPartition(store.places, { topic, index, settings, messages })),
+        indexes.map(index => openPartition(store.metadata, { topic, index, settings, messages })),
       )
     }
-    return logOf(store, partitions, unlock)
+    return createLog(store, partitions, unlock)
   } catch (error) {
     unlock()
     throw error
   }
 }
 
-const fixPartitions = async (store: Store, topic: TopicName, asked: number): Promise<void> => {
+const fixPartitionCount = async (store: Store, topic: TopicName, requestedCount: number): Promise<void> => {
   const key = Buffer.from(`partitions ${topic}`)
-  const made = store.places.get(key)?.readDoubleBE(0)
-  if (made === undefined) await store.places.put(key, doubles(asked))
-  else if (made !== asked)
-    throw new Failure('partitions_changed', `${topic} was made with ${made} partitions, asked for are ${asked}`, { retriable: false })
+  const storedCount = store.metadata.get(key)?.readDoubleBE(0)
+  if (storedCount === undefined) await store.metadata.put(key, encodeDoubles(requestedCount))
+  else if (storedCount !== requestedCount)
+    throw new Failure('partitions_changed', `${topic} was made with ${storedCount} partitions, asked for are ${requestedCount}`, {
+      retriable: false,
+    })
 }
 
-const logOf = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partition[]>, unlock: () => void): Log => {
+const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partition[]>, unlock: () => void): Log => {
   const partitionsOf = (topic: TopicName): readonly Partition[] => partitions.get(topic) ?? []
-  const find = (topic: TopicName, index: number): Partition => {
+  const partitionAt = (topic: TopicName, index: number): Partition => {
     const partition = partitionsOf(topic)[index]
     if (partition === undefined) throw new RangeError(`${topic} has no partition ${index}`)
     return partition
   }
   const writes = groupCommit((items: readonly Write[]) => writeAll(store, items), writesPerCommit)
-  const lanes = openLanes(partitionsOf, async (partition, group, next) => {
+  const assignments = openAssignments(partitionsOf, async (partition, group, next) => {
     await writes.submit({ kind: 'commit', partition, group, next })
   })
-  const trimming = setInterval(() => {
+  const trimTimer = setInterval(() => {
     for (const partition of [...partitions.values()].flat()) void writes.submit({ kind: 'trim', partition }).catch(() => undefined)
-  }, trimEveryMs).unref()
+  }, trimIntervalMs).unref()
   let waitingBytes = 0
   return {
     partitions: topic => partitionsOf(topic).length,
     append: async (topic, index, message) => {
-      const partition = find(topic, index)
+      const partition = partitionAt(topic, index)
       const size = frameSize(message)
       refuseAppend(store, partition, message, waitingBytes + size)
       waitingBytes += size
@@ -122,19 +135,19 @@ const logOf = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partiti
       }
     },
     // What comes while a commit is under way goes with the next one, whatever its partition.
-    gatherMs: 0,
-    subscribe: lanes.subscribe,
+    lingerMs: 0,
+    subscribe: assignments.subscribe,
     peek: async (topic, index, from, bounds) => {
-      const partition = find(topic, index)
-      const { begin, end } = partition.extent
+      const partition = partitionAt(topic, index)
+      const { begin, end } = partition.offsetRange
       return { messages: readMessages(partition, from, bounds), begin, end }
     },
-    lag: async (topic, index, group) => lagOf(find(topic, index), group, store.now()),
+    lag: async (topic, index, group) => lagOf(partitionAt(topic, index), group, store.now()),
     close: async () => {
-      if (store.closed) return
-      store.closed = true
-      clearInterval(trimming)
-      await lanes.close()
+      if (store.isClosed) return
+      store.isClosed = true
+      clearInterval(trimTimer)
+      await assignments.close()
       await writes.drained()
       await store.env.close()
       unlock()
@@ -143,7 +156,7 @@ const logOf = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partiti
 }
 
 const refuseAppend = (store: Store, partition: Partition, message: Message, waitingBytes: number): void => {
-  if (store.closed) throw new Failure('log_away', 'the log is closed', { retriable: true })
+  if (store.isClosed) throw new Failure('log_away', 'the log is closed', { retriable: true })
   if (message.value.length > partition.settings.maxMessageBytes)
     throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${partition.topic}`, {
       retriable: false,
@@ -154,21 +167,21 @@ const refuseAppend = (store: Store, partition: Partition, message: Message, wait
 /** Stage all writes into one transaction, wait for the disk, then let readers see them. */
 const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly (number | Error)[]> => {
   const now = store.now()
-  const draft: Draft = { extents: new Map(), effects: [], done: [], free: 0 }
+  const pending: PendingCommit = { offsetRanges: new Map(), effects: [], done: [], free: 0 }
   let results: readonly (number | Error)[] = []
   try {
-    draft.free = freeBytes(store)
+    pending.free = freeBytes(store)
     const batch = store.env.batch(() => {
-      results = items.map(item => stage(store, draft, item, now))
+      results = items.map(item => stage(store, pending, item, now))
     })
-    await Promise.all([batch, ...draft.done])
+    await Promise.all([batch, ...pending.done])
     await store.env.flushed
   } catch (error) {
-    throw await classified(error)
+    throw await classifyError(error)
   }
-  for (const takeEffect of draft.effects) takeEffect()
-  for (const [partition, extent] of draft.extents) {
-    partition.extent = extent
+  for (const takeEffect of pending.effects) takeEffect()
+  for (const [partition, offsetRange] of pending.offsetRanges) {
+    partition.offsetRange = offsetRange
     for (const wake of [...partition.waiting]) wake()
   }
   return results
@@ -185,63 +198,68 @@ const freeBytes = ({ folder }: Store): number => {
 
 const diskFull = (cause?: unknown): Failure => new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
 
-const stage = (store: Store, draft: Draft, item: Write, now: number): number | Error => {
+const stage = (store: Store, pending: PendingCommit, item: Write, now: number): number | Error => {
   const { partition } = item
-  if (draft.free < reserveBytes.commit) return diskFull()
+  if (pending.free < reserveBytes.commit) return diskFull()
   if (item.kind === 'commit') {
-    draft.effects.push(() => partition.committed.set(item.group, item.next))
-    draft.done.push(store.places.put(groupKey(partition, item.group), doubles(item.next)))
+    pending.effects.push(() => partition.committed.set(item.group, item.next))
+    pending.done.push(store.metadata.put(groupKey(partition, item.group), encodeDoubles(item.next)))
     return item.next
   }
   if (item.kind === 'trim') {
-    trim(store, draft, partition, now, partition.settings.roomBytes)
+    trim(store, pending, partition, now, partition.settings.capacityBytes)
     return 0
   }
-  if (draft.free - 2 * item.size < reserveBytes.append) return diskFull()
-  const room = partition.settings.roomBytes - item.size
-  if (takenBytes(draft, partition) > room) trim(store, draft, partition, now, room)
-  const extent = draft.extents.get(partition) ?? partition.extent
-  if (extent.endPosition - extent.beginPosition > room)
+  if (pending.free - 2 * item.size < reserveBytes.append) return diskFull()
+  const capacityBytes = partition.settings.capacityBytes - item.size
+  if (usedBytes(pending, partition) > capacityBytes) trim(store, pending, partition, now, capacityBytes)
+  const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
+  if (offsetRange.bytesBeforeEnd - offsetRange.bytesBeforeBegin > capacityBytes)
     return new Failure('log_full', `unread messages fill partition ${partition.index} of ${partition.topic}`, { retriable: true })
-  draft.free -= 2 * item.size
-  const timestamp = Math.max(now, extent.lastTimestamp)
-  const frame = writeFrame(item.message, item.size, { timestamp, position: extent.endPosition })
-  draft.done.push(partition.messages.put(messageKey(partition.index, extent.end), frame))
-  draft.effects.push(() => partition.tail.put(extent.end, frame))
-  draft.extents.set(partition, { ...extent, end: extent.end + 1, endPosition: extent.endPosition + item.size, lastTimestamp: timestamp })
-  return extent.end
+  pending.free -= 2 * item.size
+  const timestamp = Math.max(now, offsetRange.lastTimestamp)
+  const frame = writeFrame(item.message, item.size, { timestamp, bytesBefore: offsetRange.bytesBeforeEnd })
+  pending.done.push(partition.messages.put(messageKey(partition.index, offsetRange.end), frame))
+  pending.effects.push(() => partition.tail.put(offsetRange.end, frame))
+  pending.offsetRanges.set(partition, {
+    ...offsetRange,
+    end: offsetRange.end + 1,
+    bytesBeforeEnd: offsetRange.bytesBeforeEnd + item.size,
+    lastTimestamp: timestamp,
+  })
+  return offsetRange.end
 }
 
-const takenBytes = (draft: Draft, partition: Partition): number => {
-  const extent = draft.extents.get(partition) ?? partition.extent
-  return extent.endPosition - extent.beginPosition
+const usedBytes = (pending: PendingCommit, partition: Partition): number => {
+  const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
+  return offsetRange.bytesBeforeEnd - offsetRange.bytesBeforeBegin
 }
 
 /** Remove what retention allows, once per commit and partition. */
-const trim = (store: Store, draft: Draft, partition: Partition, now: number, bytes: number): void => {
-  const extent = draft.extents.get(partition) ?? partition.extent
-  if (extent.begin !== partition.extent.begin) return
+const trim = (store: Store, pending: PendingCommit, partition: Partition, now: number, bytes: number): void => {
+  const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
+  if (offsetRange.begin !== partition.offsetRange.begin) return
   // A tenth more than needed, so that a full partition is not trimmed again for each append.
-  const target = takenBytes(draft, partition) > bytes ? bytes * 0.9 : bytes
-  const trimmed = trimmedBegin(partition, now, target, trimAtOnce, extent.endPosition)
-  if (trimmed.begin === extent.begin) return
-  for (let offset = extent.begin; offset < trimmed.begin; offset += 1)
-    draft.done.push(partition.messages.remove(messageKey(partition.index, offset)))
-  draft.done.push(store.places.put(beginKey(partition), doubles(trimmed.begin, trimmed.beginPosition)))
-  draft.extents.set(partition, { ...extent, ...trimmed })
+  const target = usedBytes(pending, partition) > bytes ? bytes * 0.9 : bytes
+  const trimmed = beginAfterTrim(partition, now, target, maxTrimmedMessages, offsetRange.bytesBeforeEnd)
+  if (trimmed.begin === offsetRange.begin) return
+  for (let offset = offsetRange.begin; offset < trimmed.begin; offset += 1)
+    pending.done.push(partition.messages.remove(messageKey(partition.index, offset)))
+  pending.done.push(store.metadata.put(beginKey(partition), encodeDoubles(trimmed.begin, trimmed.bytesBeforeBegin)))
+  pending.offsetRanges.set(partition, { ...offsetRange, ...trimmed })
 }
 
 const fullCodes: ReadonlySet<unknown> = new Set([os.errno.EFBIG, os.errno.ENOSPC, os.errno.EDQUOT, -30_792])
 
 /** Tell a full disk (file size, disk, quota, map) from a log that is away, by the store's code. */
-const classified = async (error: unknown): Promise<Failure> => {
-  const cause = error instanceof Error && 'commitError' in error ? await settled(error.commitError) : error
+const classifyError = async (error: unknown): Promise<Failure> => {
+  const cause = error instanceof Error && 'commitError' in error ? await rejectionReason(error.commitError) : error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   return fullCodes.has(code) ? diskFull(cause) : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
 }
 
 /** The store rejects each write with a promise of the commit's own error. */
-const settled = async (commitError: unknown): Promise<unknown> => {
+const rejectionReason = async (commitError: unknown): Promise<unknown> => {
   const [result] = await Promise.allSettled([commitError])
   return result.status === 'rejected' ? result.reason : result.value
 }

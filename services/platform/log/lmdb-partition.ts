@@ -1,9 +1,9 @@
 import { type FrameTail, frameTail } from './frame-tail.ts'
 import type { Lag, ReadBounds, StoredMessage, TopicName, TopicSettings } from './log.ts'
-import { readFrame, readFramePlace } from './message-frame.ts'
+import { readFrame, readFrameHeader } from './message-frame.ts'
 
 /** A store of bytes under bytes, in the order of the keys; writes settle with the commit that they are part of. */
-export type Bytes = {
+export type ByteStore = {
   readonly get: (key: Buffer) => Buffer | undefined
   readonly put: (key: Buffer, value: Buffer) => Promise<boolean>
   readonly remove: (key: Buffer) => Promise<boolean>
@@ -19,11 +19,11 @@ type Range = {
 }
 
 /** Where a partition's kept messages start and end: offsets, and the bytes before them. Covers durable messages only. */
-export type Extent = {
+export type OffsetRange = {
   readonly begin: number
-  readonly beginPosition: number
+  readonly bytesBeforeBegin: number
   readonly end: number
-  readonly endPosition: number
+  readonly bytesBeforeEnd: number
   /** Append time of the newest message; later ones are never stamped earlier. */
   readonly lastTimestamp: number
 }
@@ -32,14 +32,14 @@ export type Partition = {
   readonly topic: TopicName
   readonly index: number
   readonly settings: TopicSettings
-  readonly messages: Bytes
+  readonly messages: ByteStore
   /** Committed offsets by group. */
   readonly committed: Map<string, number>
   /** Readers that wait for a message. */
   readonly waiting: Set<() => void>
   /** Durable frames alone. */
   readonly tail: FrameTail
-  extent: Extent
+  offsetRange: OffsetRange
 }
 
 /** About a second of a partition at 100,000 records a second in all: a reader that keeps up is no further behind. */
@@ -55,7 +55,7 @@ export const messageKey = (partition: number, offset: number): Buffer => {
 export const beginKey = (partition: Partition): Buffer => Buffer.from(`begin ${partition.topic} ${partition.index}`)
 export const groupKey = (partition: Partition, group: string): Buffer => Buffer.from(`group ${partition.topic} ${partition.index} ${group}`)
 
-export const doubles = (...values: readonly number[]): Buffer => {
+export const encodeDoubles = (...values: readonly number[]): Buffer => {
   const buffer = Buffer.allocUnsafeSlow(values.length * 8)
   values.forEach((value, i) => {
     buffer.writeDoubleBE(value, i * 8)
@@ -64,38 +64,38 @@ export const doubles = (...values: readonly number[]): Buffer => {
 }
 
 /** Find where a partition stands in the store. */
-export const openPartition = (places: Bytes, at: Pick<Partition, 'topic' | 'index' | 'settings' | 'messages'>): Partition => {
+export const openPartition = (metadata: ByteStore, at: Pick<Partition, 'topic' | 'index' | 'settings' | 'messages'>): Partition => {
   const partition: Partition = {
     ...at,
     committed: new Map(),
     waiting: new Set(),
     tail: frameTail(tailBytes),
-    extent: { begin: 0, beginPosition: 0, end: 0, endPosition: 0, lastTimestamp: 0 },
+    offsetRange: { begin: 0, bytesBeforeBegin: 0, end: 0, bytesBeforeEnd: 0, lastTimestamp: 0 },
   }
-  const begun = places.get(beginKey(partition))
-  const begin = begun?.readDoubleBE(0) ?? 0
-  const beginPosition = begun?.readDoubleBE(8) ?? 0
-  partition.extent = { begin, beginPosition, end: begin, endPosition: beginPosition, lastTimestamp: 0 }
+  const storedBegin = metadata.get(beginKey(partition))
+  const begin = storedBegin?.readDoubleBE(0) ?? 0
+  const bytesBeforeBegin = storedBegin?.readDoubleBE(8) ?? 0
+  partition.offsetRange = { begin, bytesBeforeBegin, end: begin, bytesBeforeEnd: bytesBeforeBegin, lastTimestamp: 0 }
   const range = { start: messageKey(at.index, 2 ** 48 - 1), end: messageKey(at.index, 0), inclusiveEnd: true, reverse: true, limit: 1 }
   for (const { key, value } of at.messages.getRange(range)) {
     if (key.readUInt16BE(0) !== at.index) break
-    const last = readFramePlace(value)
+    const last = readFrameHeader(value)
     const end = key.readUIntBE(2, 6) + 1
-    partition.extent = { begin, beginPosition, end, endPosition: last.position + value.length, lastTimestamp: last.timestamp }
+    partition.offsetRange = { begin, bytesBeforeBegin, end, bytesBeforeEnd: last.bytesBefore + value.length, lastTimestamp: last.timestamp }
   }
   const prefix = groupKey(partition, '')
-  for (const { key, value } of places.getRange({ start: prefix, end: Buffer.concat([prefix, Buffer.from([255])]) }))
+  for (const { key, value } of metadata.getRange({ start: prefix, end: Buffer.concat([prefix, Buffer.from([255])]) }))
     partition.committed.set(key.toString('utf8', prefix.length), value.readDoubleBE(0))
   return partition
 }
 
 /** The offset from which a group has not committed, no earlier than the oldest message kept. */
 export const committedOf = (partition: Partition, group: string): number =>
-  Math.max(partition.committed.get(group) ?? 0, partition.extent.begin)
+  Math.max(partition.committed.get(group) ?? 0, partition.offsetRange.begin)
 
 /** Read the durable messages from an offset on; empty at the end. The first message comes however long it is. */
 export const readMessages = (partition: Partition, from: number, bounds: ReadBounds): readonly StoredMessage[] => {
-  const { begin, end } = partition.extent
+  const { begin, end } = partition.offsetRange
   const found: StoredMessage[] = []
   let bytes = 0
   for (let offset = Math.max(from, begin); offset < end && found.length < bounds.maxMessages; offset += 1) {
@@ -109,15 +109,15 @@ export const readMessages = (partition: Partition, from: number, bounds: ReadBou
 
 /** How far a group is behind. */
 export const lagOf = (partition: Partition, group: string, now: number): Lag => {
-  const { end, endPosition } = partition.extent
+  const { end, bytesBeforeEnd } = partition.offsetRange
   const committed = committedOf(partition, group)
   if (committed >= end) return { end, committed, firstUnreadAgeMs: 0, fill: 0 }
-  const first = readFramePlace(frameAt(partition, committed))
+  const first = readFrameHeader(frameAt(partition, committed))
   const firstUnreadAgeMs = Math.max(0, now - first.timestamp)
-  const { roomBytes, retentionMs, keptFor } = partition.settings
+  const { capacityBytes: roomBytes, retentionMs, retainedForGroups } = partition.settings
   // What is kept until the group has read it has no age to be lost at.
-  const age = keptFor.includes(group) ? 0 : firstUnreadAgeMs / retentionMs
-  const share = Math.max((endPosition - first.position) / roomBytes, age)
+  const age = retainedForGroups.includes(group) ? 0 : firstUnreadAgeMs / retentionMs
+  const share = Math.max((bytesBeforeEnd - first.bytesBefore) / roomBytes, age)
   return { end, committed, firstUnreadAgeMs, fill: Math.min(1, share) }
 }
 
@@ -125,21 +125,21 @@ export const lagOf = (partition: Partition, group: string, now: number): Lag => 
  * Where a partition may begin after trimming: behind messages older than the retention, and behind the oldest ones while
  * more than `bytes` are kept; never behind what a group that the topic is kept for has not committed.
  */
-export const trimmedBegin = (
+export const beginAfterTrim = (
   partition: Partition,
   now: number,
   bytes: number,
-  most: number,
-  endPosition: number,
-): Pick<Extent, 'begin' | 'beginPosition'> => {
-  const { begin, beginPosition, end } = partition.extent
-  const until = Math.min(end, begin + most, ...partition.settings.keptFor.map(group => committedOf(partition, group)))
-  let at = { begin, beginPosition }
+  maxMessages: number,
+  bytesBeforeEnd: number,
+): Pick<OffsetRange, 'begin' | 'bytesBeforeBegin'> => {
+  const { begin, bytesBeforeBegin, end } = partition.offsetRange
+  const until = Math.min(end, begin + maxMessages, ...partition.settings.retainedForGroups.map(group => committedOf(partition, group)))
+  let at = { begin, bytesBeforeBegin }
   while (at.begin < until) {
     const frame = frameAt(partition, at.begin)
-    const place = readFramePlace(frame)
-    if (endPosition - at.beginPosition <= bytes && now - place.timestamp <= partition.settings.retentionMs) break
-    at = { begin: at.begin + 1, beginPosition: place.position + frame.length }
+    const header = readFrameHeader(frame)
+    if (bytesBeforeEnd - at.bytesBeforeBegin <= bytes && now - header.timestamp <= partition.settings.retentionMs) break
+    at = { begin: at.begin + 1, bytesBeforeBegin: header.bytesBefore + frame.length }
   }
   return at
 }

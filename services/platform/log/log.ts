@@ -27,14 +27,14 @@ export type Log = {
    * How long a message may well wait for others to go with it, in ms from the append of the one before it in its partition: an append costs
    * about the same whatever it brings.
    */
-  readonly gatherMs: number
+  readonly lingerMs: number
 
   /**
    * Take part in a group: `assigned` is called with a lane for each partition that this reader is given (the embedded log gives
    * all of them before the promise resolves). A lane that is taken away aborts its `lost` signal.
    * Throws `reader_taken` where another reader of this process has the group.
    */
-  readonly subscribe: (topic: TopicName, group: string, assigned: (lane: Lane) => void) => Promise<Subscription>
+  readonly subscribe: (topic: TopicName, group: string, onAssigned: (assignment: Assignment) => void) => Promise<Subscription>
 
   /**
    * Look at the messages of a partition from offset `from` on (at the earliest the oldest one kept), beside all groups: no offset moves.
@@ -57,7 +57,7 @@ export type Headers = Readonly<Record<string, string>>
 export type StoredMessage = Message & { readonly offset: number; readonly timestamp: number }
 
 /** The one reader of a partition in a group. Calls of one lane are made one after the other. */
-export type Lane = {
+export type Assignment = {
   readonly topic: TopicName
   readonly partition: number
   /** Aborts when the partition is taken away or the subscription ends: drop what was read and commit nothing more. */
@@ -100,9 +100,9 @@ export type TopicSettings = {
   readonly partitions: number
   readonly cleanup: 'delete'
   readonly retentionMs: number
-  readonly roomBytes: number
+  readonly capacityBytes: number
   readonly maxMessageBytes: number
-  readonly keptFor: readonly string[]
+  readonly retainedForGroups: readonly string[]
 }
 
 const day = 86_400_000
@@ -113,25 +113,25 @@ export const topics: Readonly<Record<TopicName, TopicSettings>> = {
     partitions: 8,
     cleanup: 'delete',
     retentionMs: 7 * day,
-    roomBytes: 1024 * mebibyte,
+    capacityBytes: 1024 * mebibyte,
     maxMessageBytes: mebibyte,
-    keptFor: ['cost-worker'],
+    retainedForGroups: ['cost-worker'],
   },
   'meter.dead-letters.v1': {
     partitions: 8,
     cleanup: 'delete',
     retentionMs: 30 * day,
-    roomBytes: 256 * mebibyte,
+    capacityBytes: 256 * mebibyte,
     maxMessageBytes: 2 * mebibyte,
-    keptFor: [],
+    retainedForGroups: [],
   },
   'webhook.events.v1': {
     partitions: 8,
     cleanup: 'delete',
     retentionMs: 14 * day,
-    roomBytes: 256 * mebibyte,
+    capacityBytes: 256 * mebibyte,
     maxMessageBytes: mebibyte,
-    keptFor: ['webhook-worker'],
+    retainedForGroups: ['webhook-worker'],
   },
 }
 

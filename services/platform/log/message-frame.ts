@@ -6,7 +6,7 @@ import type { Headers, Message, StoredMessage } from './log.ts'
  * Layout, big endian: format 1 (u8), timestamp ms (f64), position (f64), header entries (u16), then key and each header's name
  * and value as length (u16) and UTF-8, then the value.
  */
-export type FramePlace = { readonly timestamp: number; readonly position: number }
+export type FrameHeader = { readonly timestamp: number; readonly bytesBefore: number }
 
 const formatByte = 1
 const fixedBytes = 19
@@ -19,12 +19,12 @@ export const frameSize = (message: Message): number => {
 }
 
 /** Lay out a message in a buffer of `frameSize` bytes of its own. */
-export const writeFrame = (message: Message, size: number, place: FramePlace): Buffer => {
+export const writeFrame = (message: Message, size: number, header: FrameHeader): Buffer => {
   const frame = Buffer.allocUnsafeSlow(size)
   const headers = Object.entries(message.headers)
   frame[0] = formatByte
-  frame.writeDoubleBE(place.timestamp, 1)
-  frame.writeDoubleBE(place.position, 9)
+  frame.writeDoubleBE(header.timestamp, 1)
+  frame.writeDoubleBE(header.bytesBefore, 9)
   frame.writeUInt16BE(headers.length, 17)
   let at = writeText(frame, fixedBytes, message.key)
   for (const [name, value] of headers) at = writeText(frame, writeText(frame, at, name), value)
@@ -33,7 +33,7 @@ export const writeFrame = (message: Message, size: number, place: FramePlace): B
 }
 
 /** Read when a frame was appended and where it lies, without its message. */
-export const readFramePlace = (frame: Buffer): FramePlace => ({ timestamp: frame.readDoubleBE(1), position: frame.readDoubleBE(9) })
+export const readFrameHeader = (frame: Buffer): FrameHeader => ({ timestamp: frame.readDoubleBE(1), bytesBefore: frame.readDoubleBE(9) })
 
 /** Read a message back; its value shares memory with `frame`. Throws on a format of another version. */
 export const readFrame = (frame: Buffer, offset: number): StoredMessage => {

@@ -2,7 +2,7 @@ import type { MeterRecord } from '../../domain/record/record.ts'
 import type { Headers } from './log.ts'
 
 /** What travels in a location's lane (`meter.records.v1`). Mirrors `schemas/log/published/meter-records.*.avsc`. */
-export type LaneMessage = RecordChunk | Submission | Order | ReadingChunk
+export type MeterMessage = RecordChunk | Submission | StoredRowRequest | ReadingChunk
 
 /** Records that shared an append. A record's position is its place among the records of all parts, from 0. */
 export type RecordChunk = { readonly kind: 'records'; readonly parts: readonly RecordPart[] }
@@ -44,10 +44,10 @@ export type RefusedRecord = {
 }
 
 /** Work on stored rows. `from` and `to` bound a half-open span, null is open; `accountId` null: locations of many accounts. */
-export type Order = {
+export type StoredRowRequest = {
   readonly kind: 'order'
   readonly orderId: string
-  readonly orderKind: OrderKind
+  readonly orderKind: StoredRowRequestKind
   readonly accountId: string | null
   readonly liveMode: boolean
   readonly locationIds: readonly string[]
@@ -62,7 +62,7 @@ export type Order = {
 }
 
 /** UNKNOWN stands for a kind that a later release writes. */
-export type OrderKind = 'UNKNOWN' | 'RE_PRICE' | 'TIER' | 'ERASE'
+export type StoredRowRequestKind = 'UNKNOWN' | 'RE_PRICE' | 'TIER' | 'ERASE'
 
 export type ReadingChunk = { readonly kind: 'readings'; readonly parts: readonly ReadingPart[] }
 

@@ -11,4 +11,4 @@ export const partitionOf = (key: string, partitions: number): number => {
 }
 
 /** The key of everything that can change the cost of a location's records: they all travel in one partition, in order. */
-export const laneKey = (accountId: string, locationId: string): string => `${accountId}/${locationId}`
+export const partitionKey = (accountId: string, locationId: string): string => `${accountId}/${locationId}`

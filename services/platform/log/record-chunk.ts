@@ -17,7 +17,7 @@ import {
 } from './avro-bytes.ts'
 import { idTexts } from './id-texts.ts'
 import type { AcceptedRecord, RecordChunk, RecordPart } from './messages.ts'
-import { type EncodedPart, mostBytes, mostRecords, writePartHead } from './record-part.ts'
+import { type EncodedPart, maxPartBytes, maxPartRecords, writePartHeader } from './record-part.ts'
 
 const prefixLength = 4
 const flows: readonly MeterRecord['energyFlowDirection'][] = ['INBOUND', 'OUTBOUND']
@@ -29,19 +29,19 @@ const directions: readonly MeterRecord['tariffDirection'][] = ['IMPORT', 'EXPORT
  * Throws a RangeError for an id that is not a prefix and 24 hexadecimal digits.
  */
 export const encodeRecordChunk = (chunk: RecordChunk, reserved: number): Buffer => {
-  const to: AvroWriter = { bytes: Buffer.allocUnsafe(reserved + 16 + roomFor(chunk)), at: reserved }
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(reserved + 16 + capacityFor(chunk)), at: reserved }
   to.bytes[to.at++] = 0
   writeArray(to, chunk.parts, writePart)
   return to.bytes.subarray(0, to.at)
 }
 
-const roomFor = (chunk: RecordChunk): number => {
-  let room = 0
+const capacityFor = (chunk: RecordChunk): number => {
+  let byteCount = 0
   for (const part of chunk.parts) {
-    room += 64
-    for (const record of part.records) room += sizeOf(record)
+    byteCount += 64
+    for (const record of part.records) byteCount += sizeOf(record)
   }
-  return room
+  return byteCount
 }
 
 const writePart = (to: AvroWriter, part: RecordPart): void => {
@@ -51,7 +51,7 @@ const writePart = (to: AvroWriter, part: RecordPart): void => {
     if (!locations.has(locationId)) locations.set(locationId, locations.size)
     if (deviceId !== null && !devices.has(deviceId)) devices.set(deviceId, devices.size)
   }
-  writePartHead(to, part)
+  writePartHeader(to, part)
   writeArray(to, [...locations.keys()], writeId)
   writeArray(to, [...devices.keys()], writeId)
   writeArray(to, part.records, (_, record) => {
@@ -82,21 +82,21 @@ const sizeOf = (record: AcceptedRecord): number =>
 
 /** Encode a part in as many pieces as fit in a chunk each; its records keep their order. */
 export const encodeParts = (part: RecordPart): readonly EncodedPart[] => {
-  const pieces: EncodedPart[] = []
+  const encodedParts: EncodedPart[] = []
   for (let from = 0, to = 0, bytes = 0; from < part.records.length; from = to, bytes = 0) {
-    for (; to < part.records.length && to - from < mostRecords; to += 1) {
+    for (; to < part.records.length && to - from < maxPartRecords; to += 1) {
       bytes += sizeOf(part.records[to] as AcceptedRecord)
-      if (bytes > mostBytes && to > from) break
+      if (bytes > maxPartBytes && to > from) break
     }
-    pieces.push(encodePart(part, part.records.slice(from, to), bytes))
+    encodedParts.push(encodePart(part, part.records.slice(from, to), bytes))
   }
-  return pieces
+  return encodedParts
 }
 
-const encodePart = (of: RecordPart, records: readonly AcceptedRecord[], room: number): EncodedPart => {
-  const to: AvroWriter = { bytes: Buffer.allocUnsafe(64 + room), at: 0 }
-  writePart(to, { ...of, records })
-  const { accountId, liveMode, batchId, receivedAt } = of
+const encodePart = (part: RecordPart, records: readonly AcceptedRecord[], byteCount: number): EncodedPart => {
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(64 + byteCount), at: 0 }
+  writePart(to, { ...part, records })
+  const { accountId, liveMode, batchId, receivedAt } = part
   const recordNumbers = records.map(record => record.recordNumber)
   const locationId = records[0]?.locationId ?? ''
   return { accountId, liveMode, batchId, receivedAt, locationId, recordNumbers, bytes: to.bytes.subarray(0, to.at) }
@@ -104,9 +104,9 @@ const encodePart = (of: RecordPart, records: readonly AcceptedRecord[], room: nu
 
 /** Lay encoded parts out as a chunk, after `reserved` bytes left for a header: the bytes that `encodeRecordChunk` gives. */
 export const joinParts = (parts: readonly EncodedPart[], reserved: number): Buffer => {
-  let room = reserved + 16
-  for (const part of parts) room += part.bytes.length
-  const to: AvroWriter = { bytes: Buffer.allocUnsafe(room), at: reserved }
+  let byteCount = reserved + 16
+  for (const part of parts) byteCount += part.bytes.length
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(byteCount), at: reserved }
   to.bytes[to.at++] = 0
   writeArray(to, parts, (_, { bytes }) => {
     to.at += bytes.copy(to.bytes, to.at)

@@ -14,8 +14,8 @@ export type EncodedPart = Omit<RecordPart, 'records'> & {
 }
 
 /** The most that a chunk may hold, and so a part of it. */
-export const mostRecords = 500
-export const mostBytes = 262_144
+export const maxPartRecords = 500
+export const maxPartBytes = 262_144
 
 /** A location or device, and its index in the part of that mark. */
 export type PartObject = IdBits & { readonly id: string; mark: number; index: number }
@@ -47,19 +47,19 @@ export type PartWriter = {
 
 const idBytes = 12
 /** Room for all of a record but its texts. */
-const mostFixedBytes = 80
+const maxFixedBytes = 80
 let marks = 0
 
 export const partWriter = (): PartWriter => ({
   mark: 0,
   locationId: '',
   recordNumbers: [],
-  locations: { bytes: Buffer.allocUnsafeSlow(mostRecords * idBytes), at: 0 },
-  devices: { bytes: Buffer.allocUnsafeSlow(mostRecords * idBytes), at: 0 },
-  ...recordRoom(16_384),
+  locations: { bytes: Buffer.allocUnsafeSlow(maxPartRecords * idBytes), at: 0 },
+  devices: { bytes: Buffer.allocUnsafeSlow(maxPartRecords * idBytes), at: 0 },
+  ...recordBuffer(16_384),
 })
 
-const recordRoom = (length: number): { records: AvroWriter; view: DataView } => {
+const recordBuffer = (length: number): { records: AvroWriter; view: DataView } => {
   const bytes = Buffer.allocUnsafeSlow(length)
   return { records: { bytes, at: 0 }, view: new DataView(bytes.buffer, bytes.byteOffset, length) }
 }
@@ -75,8 +75,8 @@ export const beginPart = (to: PartWriter): void => {
 }
 
 /** Tell whether a part has no room for one more record. */
-export const isFull = (to: PartWriter): boolean =>
-  to.recordNumbers.length === mostRecords || to.locations.at + to.devices.at + to.records.at > mostBytes - 1_024
+export const isPartFull = (to: PartWriter): boolean =>
+  to.recordNumbers.length === maxPartRecords || to.locations.at + to.devices.at + to.records.at > maxPartBytes - 1_024
 
 /** Add a record whose id is `id`, in the very bytes that `encodeRecordChunk` writes. The part must not be full. */
 export const addRecord = (
@@ -89,7 +89,7 @@ export const addRecord = (
   id: IdBits,
 ): void => {
   const { sessionReference, recordReference } = record
-  makeRoom(to, mostFixedBytes + sessionReference.length + recordReference.length)
+  ensureCapacity(to, maxFixedBytes + sessionReference.length + recordReference.length)
   if (to.recordNumbers.length === 0) to.locationId = location.id
   to.recordNumbers.push(recordNumber)
   const { records } = to
@@ -107,10 +107,10 @@ export const addRecord = (
   writeBits(records, id)
 }
 
-const makeRoom = (to: PartWriter, bytes: number): void => {
+const ensureCapacity = (to: PartWriter, bytes: number): void => {
   const { records } = to
   if (records.at + bytes <= records.bytes.length) return
-  const larger = recordRoom(records.bytes.length * 2)
+  const larger = recordBuffer(records.bytes.length * 2)
   larger.records.at = records.bytes.copy(larger.records.bytes, 0, 0, records.at)
   to.records = larger.records
   to.view = larger.view
@@ -137,7 +137,7 @@ const writeReference = ({ records, view }: PartWriter, body: DataView, { at, len
 export const endPart = (to: PartWriter, part: Omit<RecordPart, 'records'>): EncodedPart => {
   const { locations, devices, records, locationId, recordNumbers } = to
   const whole: AvroWriter = { bytes: Buffer.allocUnsafe(64 + locations.at + devices.at + records.at), at: 0 }
-  writePartHead(whole, part)
+  writePartHeader(whole, part)
   writeItems(whole, locations, locations.at / idBytes)
   writeItems(whole, devices, devices.at / idBytes)
   writeItems(whole, records, recordNumbers.length)
@@ -148,7 +148,7 @@ export const endPart = (to: PartWriter, part: Omit<RecordPart, 'records'>): Enco
 const prefixLength = 4
 
 /** Write what stands before the locations of a part. */
-export const writePartHead = (to: AvroWriter, { accountId, liveMode, batchId, receivedAt }: Omit<RecordPart, 'records'>): void => {
+export const writePartHeader = (to: AvroWriter, { accountId, liveMode, batchId, receivedAt }: Omit<RecordPart, 'records'>): void => {
   writeDigits(to, accountId, prefixLength)
   to.bytes[to.at++] = liveMode ? 1 : 0
   to.bytes[to.at++] = batchId === null ? 0 : 2

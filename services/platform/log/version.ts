@@ -7,13 +7,13 @@ const positionBits = 16n
  * message (16). Of two messages of one lane the later has the higher version, and a replay gives the same version again.
  * Throws a RangeError for a part that does not fit.
  */
-export const versionOf = (generation: number, offset: number, position: number): bigint =>
+export const rowVersionOf = (generation: number, offset: number, position: number): bigint =>
   (part('generation', generation, generationBits) << (offsetBits + positionBits)) |
   (part('offset', offset, offsetBits) << positionBits) |
   part('position', position, positionBits)
 
 /** The parts of a version: the inverse of `versionOf`. */
-export const versionParts = (version: bigint): { readonly generation: number; readonly offset: number; readonly position: number } => ({
+export const rowVersionParts = (version: bigint): { readonly generation: number; readonly offset: number; readonly position: number } => ({
   generation: Number(version >> (offsetBits + positionBits)),
   offset: Number((version >> positionBits) & ((1n << offsetBits) - 1n)),
   position: Number(version & ((1n << positionBits) - 1n)),

@@ -20,9 +20,9 @@ const readPrice = (each: unknown): FeedPrice => {
  */
 export const awattar: Feed = {
   baseUrl: 'https://api.awattar.{country}',
-  longestDays: 7,
+  maxDays: 7,
   serves: ({ area, currencyCode }) => currencyCode === 'EUR' && area in countries,
-  address: ({ area }, { from, to }, { baseUrl }) =>
+  urlOf: ({ area }, { from, to }, { baseUrl }) =>
     `${baseUrl.replace('{country}', countries[area] ?? '')}/v1/marketdata?start=${from}&end=${to}`,
   read: text => onePage(listOf(membersOf(parseFeed(text), 'the answer')['data'], 'data').map(readPrice)),
 }

@@ -37,10 +37,10 @@ const read = (text: string, { area, currencyCode }: FeedSeries): readonly FeedPr
  */
 export const energiDataService: Feed = {
   baseUrl: 'https://api.energidataservice.dk',
-  longestDays: 31,
+  maxDays: 31,
   cutsAt: [quartersSince],
   serves: ({ area, currencyCode }) => areas.has(area) && currencies.has(currencyCode),
-  address: ({ area }, { from, to }, { baseUrl }) => {
+  urlOf: ({ area }, { from, to }, { baseUrl }) => {
     const minute = (at: number): string => new Date(at).toISOString().slice(0, 16)
     const query = new URLSearchParams({
       start: minute(from),

@@ -13,9 +13,9 @@ const zoneOf = (area: string): string | null => biddingZone(area)?.energyCharts 
  */
 export const energyCharts: Feed = {
   baseUrl: 'https://api.energy-charts.info',
-  longestDays: 31,
+  maxDays: 31,
   serves: ({ area, currencyCode }) => currencyCode === 'EUR' && zoneOf(area) !== null,
-  address: ({ area }, { from, to }, { baseUrl }) => {
+  urlOf: ({ area }, { from, to }, { baseUrl }) => {
     const query = new URLSearchParams({ bzn: zoneOf(area) ?? '', start: minuteText(from), end: minuteText(to) })
     return `${baseUrl}/price?${query}`
   },
@@ -33,5 +33,5 @@ export const energyCharts: Feed = {
     })
     return onePage(known)
   },
-  empty: [404],
+  emptyStatuses: [404],
 }

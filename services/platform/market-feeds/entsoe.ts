@@ -14,7 +14,7 @@ import { type FeedPrice, feedPrice, type PriceUnit, unreadable } from './feed-pr
 const minuteMs = 60_000
 const dailyContract = 'A01'
 const variableBlocks = 'A03'
-const mostPositions = 4_000
+const maxPositions = 4_000
 
 const resolutions: Readonly<Record<string, number>> = { PT15M: 15, PT30M: 30, PT60M: 60, PT1H: 60 }
 const units: Readonly<Record<string, PriceUnit>> = { MWH: 'PER_MWH', KWH: 'PER_KWH' }
@@ -48,7 +48,7 @@ const readPeriod = (period: Members, { unit, repeats }: Curve): readonly FeedPri
   if (minutes === undefined) throw unreadable(`the resolution ${String(period['resolution'])} is not known`)
   const lengthMs = minutes * minuteMs
   const positions = (end - start) / lengthMs
-  if (!(Number.isInteger(positions) && positions >= 1 && positions <= mostPositions)) throw unreadable('a period is no number of steps')
+  if (!(Number.isInteger(positions) && positions >= 1 && positions <= maxPositions)) throw unreadable('a period is no number of steps')
   const values = readPoints(period, positions, unit)
   const prices: FeedPrice[] = []
   let value: bigint | undefined
@@ -126,33 +126,33 @@ const read = (text: string, { currencyCode }: FeedSeries): FeedPage => {
   const acknowledgement = document['Acknowledgement_MarketDocument']
   if (acknowledgement !== undefined) {
     const reasons = listOf(membersOf(acknowledgement, 'the acknowledgement')['Reason'] ?? [], 'Reason')
-    const said = reasons.map(reason => membersOf(reason, 'a reason')['text']).filter(reason => typeof reason === 'string')
-    return onePage([], said.join(' ').slice(0, 300) || 'no data')
+    const reasonTexts = reasons.map(reason => membersOf(reason, 'a reason')['text']).filter(reason => typeof reason === 'string')
+    return onePage([], reasonTexts.join(' ').slice(0, 300) || 'no data')
   }
   const publication = membersOf(document['Publication_MarketDocument'], 'Publication_MarketDocument')
   const series = listOf(publication['TimeSeries'] ?? [], 'TimeSeries').map(each => membersOf(each, 'a time series'))
   return onePage(finestFirst(inCurrency(series.filter(isDayAhead), currencyCode).flatMap(readSeries)))
 }
 
-const stamp = (at: number): string => new Date(at).toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
+const compactTimestamp = (at: number): string => new Date(at).toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
 
 export const entsoe: Feed = {
   baseUrl: 'https://web-api.tp.entsoe.eu',
   // A week of quarter hours is read in some 15 ms; a month would keep requests waiting.
-  longestDays: 7,
+  maxDays: 7,
   serves: ({ area, currencyCode }, { entsoeToken }) => entsoeToken !== null && biddingZone(area)?.currencyCode === currencyCode,
-  address: ({ area }, { from, to }, { baseUrl, entsoeToken }) => {
+  urlOf: ({ area }, { from, to }, { baseUrl, entsoeToken }) => {
     const eic = biddingZone(area)?.eic ?? ''
     const query = new URLSearchParams({
       securityToken: entsoeToken ?? '',
       documentType: 'A44',
       in_Domain: eic,
       out_Domain: eic,
-      periodStart: stamp(from),
-      periodEnd: stamp(to),
+      periodStart: compactTimestamp(from),
+      periodEnd: compactTimestamp(to),
     })
     return `${baseUrl}/api?${query}`
   },
   read,
-  readable: [400],
+  readableStatuses: [400],
 }

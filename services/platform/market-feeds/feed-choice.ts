@@ -12,12 +12,12 @@ export const feedNames = [
 export type FeedName = (typeof feedNames)[number]
 
 /** A feed that configuration has turned on; `baseUrl` null is the feed's own. */
-export type ChosenFeed = { readonly name: FeedName; readonly baseUrl: string | null }
+export type EnabledFeed = { readonly name: FeedName; readonly baseUrl: string | null }
 
 /** What configuration says of feeds. */
-export type FeedChoice = {
+export type FeedConfig = {
   /** In order of preference; none: nothing is fetched. */
-  readonly chosen: readonly ChosenFeed[]
+  readonly enabled: readonly EnabledFeed[]
   /** Security token of the ENTSO-E transparency platform. */
   readonly entsoeToken: string | null
   readonly octopus: {
@@ -28,21 +28,21 @@ export type FeedChoice = {
   }
 }
 
-const isAddress = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+const isUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
 /** Read `name` or `name=address`. Null for a name that is none, or an address that is none. */
-const readFeed = (word: string): ChosenFeed | null => {
+const parseFeedChoice = (word: string): EnabledFeed | null => {
   const [written = '', ...rest] = word.trim().split('=')
   const name = feedNames.find(known => known === written)
   if (name === undefined) return null
   const baseUrl = rest.join('=')
   if (rest.length === 0) return { name, baseUrl: null }
-  return isAddress(baseUrl) ? { name, baseUrl } : null
+  return isUrl(baseUrl) ? { name, baseUrl } : null
 }
 
 /** Read a list of feeds, parted by commas, each once. Null where it cannot be read. */
-export const readFeeds = (text: string): readonly ChosenFeed[] | null => {
-  const chosen = text.split(',').map(readFeed)
-  const known = chosen.filter(feed => feed !== null)
-  return known.length === chosen.length && new Set(known.map(({ name }) => name)).size === known.length ? known : null
+export const parseFeeds = (text: string): readonly EnabledFeed[] | null => {
+  const enabled = text.split(',').map(parseFeedChoice)
+  const known = enabled.filter(feed => feed !== null)
+  return known.length === enabled.length && new Set(known.map(({ name }) => name)).size === known.length ? known : null
 }

@@ -10,7 +10,7 @@ export type PriceUnit = 'PER_MWH' | 'PER_KWH' | 'HUNDREDTH_PER_KWH'
 /** Digits between the unit of a written price and 1e-9 per kWh. */
 const digits: Readonly<Record<PriceUnit, number>> = { PER_MWH: 6, HUNDREDTH_PER_KWH: 7, PER_KWH: 9 }
 
-const mostPerKwh = 1_000_000n * 10n ** 9n
+const maxPerKwh = 1_000_000n * 10n ** 9n
 
 /** The failure of an answer that is not what its feed documents; `what` says where it departs. */
 export const unreadable = (what: string): Failure =>
@@ -21,7 +21,7 @@ export const unreadable = (what: string): Failure =>
  * per kWh. Source: docs/rules/tariffs.md #price-of-a-band.
  */
 export const priceOf = (text: string, unit: PriceUnit): Price | null => {
-  const read = readDecimal(text, { scale: digits[unit], min: -mostPerKwh, max: mostPerKwh, round: true }, 'price')
+  const read = readDecimal(text, { scale: digits[unit], min: -maxPerKwh, max: maxPerKwh, round: true }, 'price')
   return read.ok ? read.value : null
 }
 
@@ -33,16 +33,19 @@ export const feedPrice = (text: string, unit: PriceUnit): Price => {
 }
 
 /** Keep the prices that share time with a span, in the order of time. */
-export const within = (prices: readonly FeedPrice[], span: { readonly from: number; readonly to: number }): readonly FeedPrice[] =>
-  prices.filter(({ start, end }) => start < span.to && end > span.from).toSorted((a, b) => a.start - b.start)
+export const overlapping = (prices: readonly FeedPrice[], interval: { readonly from: number; readonly to: number }): readonly FeedPrice[] =>
+  prices.filter(({ start, end }) => start < interval.to && end > interval.from).toSorted((a, b) => a.start - b.start)
 
 /**
  * Give points in time the intervals that they open: each lasts to the next, at most as long as the one before it or `longestMs`, so that
  * a gap stays one. The last is as long as the one before it; one alone lasts `longestMs`. Starts must ascend.
  */
-export const intervalsFrom = (starts: readonly number[], longestMs: number): readonly { readonly start: number; readonly end: number }[] =>
+export const intervalsFrom = (
+  starts: readonly number[],
+  maxLengthMs: number,
+): readonly { readonly start: number; readonly end: number }[] =>
   starts.map((start, index) => {
     const [before, after] = [starts[index - 1], starts[index + 1]]
-    const lengths = [longestMs, ...(before === undefined ? [] : [start - before]), ...(after === undefined ? [] : [after - start])]
+    const lengths = [maxLengthMs, ...(before === undefined ? [] : [start - before]), ...(after === undefined ? [] : [after - start])]
     return { start, end: start + Math.min(...lengths) }
   })

@@ -1,14 +1,14 @@
-import type { FeedChoice } from './feed-choice.ts'
+import type { FeedConfig } from './feed-choice.ts'
 import type { FeedPrice } from './feed-price.ts'
 
 /** A series that a feed may fill. */
 export type FeedSeries = { readonly area: string; readonly currencyCode: string }
 
 /** A half-open span of instants (ms). */
-export type Span = { readonly from: number; readonly to: number }
+export type FeedInterval = { readonly from: number; readonly to: number }
 
 /** What a feed is told by configuration; `baseUrl` is where it answers, without a slash at the end. */
-export type FeedSettings = Omit<FeedChoice, 'chosen'> & { readonly baseUrl: string }
+export type FeedSettings = Omit<FeedConfig, 'enabled'> & { readonly baseUrl: string }
 
 /** What an answer says. `next` is where the same answer goes on; `note` what it says beside prices, such as why there are none. */
 export type FeedPage = { readonly prices: readonly FeedPrice[]; readonly next: string | null; readonly note: string | null }
@@ -17,19 +17,19 @@ export type FeedPage = { readonly prices: readonly FeedPrice[]; readonly next: s
 export type Feed = {
   readonly baseUrl: string
   /** The longest span that one request asks for. */
-  readonly longestDays: number
+  readonly maxDays: number
   /** Instants that lie inside no request, because what is asked differs before and after. */
   readonly cutsAt?: readonly number[]
   /** Whether the feed publishes a series, as far as its settings go. */
   readonly serves: (series: FeedSeries, settings: FeedSettings) => boolean
   /** The address that gives the prices of a span. */
-  readonly address: (series: FeedSeries, span: Span, settings: FeedSettings) => string
+  readonly urlOf: (series: FeedSeries, interval: FeedInterval, settings: FeedSettings) => string
   /** Read an answer; prices in any order, which may lie beside what was asked for. Throws Failure `feed_unreadable`. */
   readonly read: (text: string, series: FeedSeries, settings: FeedSettings) => FeedPage
   /** Statuses beside 200 whose body is read. */
-  readonly readable?: readonly number[]
+  readonly readableStatuses?: readonly number[]
   /** Statuses that say that nothing is published yet. */
-  readonly empty?: readonly number[]
+  readonly emptyStatuses?: readonly number[]
 }
 
 /** Write an instant as the feeds take it: 2025-10-01T00:00Z. */

@@ -4,7 +4,7 @@ import { energiDataService } from './energi-data-service.ts'
 import { energyCharts } from './energy-charts.ts'
 import { entsoe } from './entsoe.ts'
 import type { Feed, FeedSeries, FeedSettings } from './feed.ts'
-import type { ChosenFeed, FeedChoice, FeedName } from './feed-choice.ts'
+import type { EnabledFeed, FeedConfig, FeedName } from './feed-choice.ts'
 import { octopusAgile } from './octopus-agile.ts'
 import { elprisetJustNu, hvaKosterStrommen } from './spot-of-the-day.ts'
 
@@ -20,13 +20,13 @@ export const feeds: Readonly<Record<FeedName, Feed>> = {
 }
 
 /** A feed ready to be asked. */
-export type OpenFeed = { readonly name: FeedName; readonly feed: Feed; readonly settings: FeedSettings }
+export type ConfiguredFeed = { readonly name: FeedName; readonly feed: Feed; readonly settings: FeedSettings }
 
-const openFeed = ({ entsoeToken, octopus }: FeedChoice, { name, baseUrl }: ChosenFeed): OpenFeed => {
+const configureFeed = ({ entsoeToken, octopus }: FeedConfig, { name, baseUrl }: EnabledFeed): ConfiguredFeed => {
   const feed = feeds[name]
   return { name, feed, settings: { baseUrl: trimEnd(baseUrl ?? feed.baseUrl, '/'), entsoeToken, octopus } }
 }
 
 /** Give the chosen feeds that publish a series, in order of preference. */
-export const feedsFor = (choice: FeedChoice, series: FeedSeries): readonly OpenFeed[] =>
-  choice.chosen.map(one => openFeed(choice, one)).filter(({ feed, settings }) => feed.serves(series, settings))
+export const feedsFor = (config: FeedConfig, series: FeedSeries): readonly ConfiguredFeed[] =>
+  config.enabled.map(one => configureFeed(config, one)).filter(({ feed, settings }) => feed.serves(series, settings))

@@ -1,22 +1,22 @@
 import { Failure } from '../failure.ts'
-import type { FeedPage, FeedSeries, Span } from './feed.ts'
-import { type FeedPrice, unreadable, within } from './feed-price.ts'
-import type { OpenFeed } from './feeds.ts'
+import type { FeedInterval, FeedPage, FeedSeries } from './feed.ts'
+import { type FeedPrice, overlapping, unreadable } from './feed-price.ts'
+import type { ConfiguredFeed } from './feeds.ts'
 
 /** How answers are got: the caller's `fetch`, and what bounds each answer. */
 export type FetchOptions = {
   readonly fetch: typeof fetch
   readonly signal: AbortSignal
   readonly timeoutMs?: number
-  readonly mostBytes?: number
+  readonly maxBytes?: number
 }
 
 /** What a feed has said of a span: its prices in the order of time, and why there are none. */
-export type Fetched = { readonly prices: readonly FeedPrice[]; readonly note: string | null }
+export type FetchResult = { readonly prices: readonly FeedPrice[]; readonly note: string | null }
 
 const defaultTimeoutMs = 20_000
-const defaultMostBytes = 8 * 2 ** 20
-const mostPages = 20
+const defaultMaxBytes = 8 * 2 ** 20
+const maxPages = 20
 
 /** The world did not answer as it should; `retryAfterMs` is what the feed asked for. */
 export class FeedFailure extends Failure {
@@ -31,12 +31,12 @@ export class FeedFailure extends Failure {
 /** Only the host is named: an address may carry a token. */
 const hostOf = (address: string): string => new URL(address).host
 
-const readBody = async (response: Response, mostBytes: number, host: string): Promise<string> => {
+const readBody = async (response: Response, maxBytes: number, host: string): Promise<string> => {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > mostBytes) throw new FeedFailure('feed_too_large', `${host} sent more than ${mostBytes} bytes`, null)
+    if (size > maxBytes) throw new FeedFailure('feed_too_large', `${host} sent more than ${maxBytes} bytes`, null)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -48,20 +48,21 @@ const causeOf = (error: unknown): string => {
   return error.cause instanceof Error ? error.cause.message : error.message
 }
 
-const secondsAfter = (header: string | null): number | null => (header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null)
+const retryAfterMsOf = (header: string | null): number | null =>
+  header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null
 
 /** Ask one address; null where its status says that nothing is published yet. */
-const ask = async ({ feed }: OpenFeed, address: string, options: FetchOptions): Promise<string | null> => {
-  const { timeoutMs = defaultTimeoutMs, mostBytes = defaultMostBytes } = options
+const fetchPage = async ({ feed }: ConfiguredFeed, address: string, options: FetchOptions): Promise<string | null> => {
+  const { timeoutMs = defaultTimeoutMs, maxBytes = defaultMaxBytes } = options
   const host = hostOf(address)
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)])
   try {
     const response = await options.fetch(address, { signal, redirect: 'manual', headers: { Accept: '*/*', 'User-Agent': 'wattledger' } })
     const { status } = response
-    if (status === 200 || feed.readable?.includes(status) === true) return await readBody(response, mostBytes, host)
+    if (status === 200 || feed.readableStatuses?.includes(status) === true) return await readBody(response, maxBytes, host)
     await response.body?.cancel()
-    if (feed.empty?.includes(status) === true) return null
-    throw new FeedFailure('feed_refused', `${host} answered ${status}`, secondsAfter(response.headers.get('Retry-After')))
+    if (feed.emptyStatuses?.includes(status) === true) return null
+    throw new FeedFailure('feed_refused', `${host} answered ${status}`, retryAfterMsOf(response.headers.get('Retry-After')))
   } catch (error) {
     if (error instanceof FeedFailure) throw error
     throw new FeedFailure('feed_away', `${host}: ${causeOf(error)}`, null, error)
@@ -79,31 +80,36 @@ const nextAddress = (next: string, from: string): string => {
  * Each answer is bounded: 20 s and 8 MiB where the options say nothing else. Throws Failure `feed_away`, `feed_refused`, `feed_too_large`,
  * `feed_unreadable`, all retriable; a redirect is refused, because it could lead anywhere; their messages name the host and hold no secret.
  */
-export const fetchPrices = async (open: OpenFeed, series: FeedSeries, span: Span, options: FetchOptions): Promise<Fetched> => {
-  const { feed, settings } = open
+export const fetchPrices = async (
+  configuredFeed: ConfiguredFeed,
+  series: FeedSeries,
+  interval: FeedInterval,
+  options: FetchOptions,
+): Promise<FetchResult> => {
+  const { feed, settings } = configuredFeed
   const prices: FeedPrice[] = []
   let note: string | null = null
-  let address: string | null = feed.address(series, span, settings)
+  let address: string | null = feed.urlOf(series, interval, settings)
   for (let page = 1; address !== null; page += 1) {
-    if (page > mostPages) throw unreadable(`it has more than ${mostPages} pages`)
-    const text = await ask(open, address, options)
+    if (page > maxPages) throw unreadable(`it has more than ${maxPages} pages`)
+    const text = await fetchPage(configuredFeed, address, options)
     const read: FeedPage = text === null ? { prices: [], next: null, note: 'nothing is published yet' } : feed.read(text, series, settings)
     prices.push(...read.prices)
     note = read.note ?? note
     address = read.next === null ? null : nextAddress(read.next, address)
   }
-  return { prices: distinct(within(prices, span)), note }
+  return { prices: distinct(overlapping(prices, interval)), note }
 }
 
 /** A feed that gives one time twice must give it one price. Sorted by start. */
 const distinct = (prices: readonly FeedPrice[]): readonly FeedPrice[] => {
-  const kept: FeedPrice[] = []
+  const distinctPrices: FeedPrice[] = []
   for (const price of prices) {
-    const last = kept.at(-1)
-    if (last === undefined || last.end <= price.start) kept.push(price)
+    const last = distinctPrices.at(-1)
+    if (last === undefined || last.end <= price.start) distinctPrices.push(price)
     else if (last.start !== price.start || last.end !== price.end || last.value !== price.value) {
       throw unreadable(`two prices at ${new Date(price.start).toISOString()}`)
     }
   }
-  return kept
+  return distinctPrices
 }

@@ -36,9 +36,9 @@ const isForAll = (each: unknown): boolean => {
  */
 export const octopusAgile: Feed = {
   baseUrl: 'https://api.octopus.energy',
-  longestDays: 31,
+  maxDays: 31,
   serves: (series, settings) => series.currencyCode === 'GBP' && regionOf(series, settings) !== null,
-  address: (series, { from, to }, settings) => {
+  urlOf: (series, { from, to }, settings) => {
     const { product } = settings.octopus
     const tariff = `E-1R-${product}-${regionOf(series, settings) ?? ''}`
     const query = new URLSearchParams({ period_from: minuteText(from), period_to: minuteText(to), page_size: String(pageSize) })

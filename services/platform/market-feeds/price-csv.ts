@@ -9,8 +9,8 @@ export type PriceCsv =
   | { readonly ok: true; readonly prices: readonly FeedPrice[] }
   | { readonly ok: false; readonly faults: readonly CsvFault[] }
 
-const mostFaults = 10
-const longestMs = 24 * 3_600_000
+const maxFaults = 10
+const maxLengthMs = 24 * 3_600_000
 
 type Row = { readonly line: number; readonly start: number; readonly end: number | null; readonly value: bigint }
 type Columns = { readonly separator: string; readonly start: number; readonly end: number; readonly value: number }
@@ -22,7 +22,7 @@ const names = {
 } as const
 
 const fault = (line: number, message: string): CsvFault => ({ line, message })
-const failed = (...faults: readonly CsvFault[]): PriceCsv => ({ ok: false, faults: faults.slice(0, mostFaults) })
+const failed = (...faults: readonly CsvFault[]): PriceCsv => ({ ok: false, faults: faults.slice(0, maxFaults) })
 
 const cellsOf = (text: string, separator: string): readonly string[] =>
   text.split(separator).map(cell =>
@@ -36,8 +36,8 @@ const cellsOf = (text: string, separator: string): readonly string[] =>
 const readHead = (head: string): Columns | null => {
   const separator = [';', '\t', ','].find(mark => head.includes(mark)) ?? ','
   const cells = cellsOf(head.toLowerCase(), separator)
-  const place = (kind: keyof typeof names): number => cells.findIndex(cell => names[kind].has(cell))
-  const columns = { separator, start: place('start'), end: place('end'), value: place('value') }
+  const columnOf = (kind: keyof typeof names): number => cells.findIndex(cell => names[kind].has(cell))
+  const columns = { separator, start: columnOf('start'), end: columnOf('end'), value: columnOf('value') }
   return columns.start < 0 || columns.value < 0 ? null : columns
 }
 
@@ -74,14 +74,14 @@ export const readPriceCsv = (text: string, unit: PriceUnit): PriceCsv => {
   const faults = read.filter((row): row is CsvFault => 'message' in row)
   if (faults.length > 0) return failed(...faults)
   const rows = read.filter((row): row is Row => 'value' in row).toSorted((a, b) => a.start - b.start)
-  const shared = rows.flatMap((row, index) => {
+  const overlaps = rows.flatMap((row, index) => {
     const next = rows[index + 1]
     return next !== undefined && next.start < (row.end ?? row.start + 1) ? [fault(next.line, `it shares time with line ${row.line}`)] : []
   })
-  if (shared.length > 0) return failed(...shared)
+  if (overlaps.length > 0) return failed(...overlaps)
   const lengths = intervalsFrom(
     rows.map(({ start }) => start),
-    longestMs,
+    maxLengthMs,
   )
   return { ok: true, prices: rows.map(({ start, end, value }, index) => ({ start, end: end ?? lengths[index]?.end ?? start, value })) }
 }

@@ -12,8 +12,8 @@ const graceMs = 6 * hourMs
 const eagerMs = 2 * hourMs
 const eagerPollMs = 5 * minuteMs
 const pollMs = 30 * minuteMs
-const firstRetryMs = minuteMs
-const longestRetryMs = hourMs
+const minRetryDelayMs = minuteMs
+const maxRetryDelayMs = hourMs
 /** Callers of one feed spread over so much time after a publication. */
 const spreadMs = 10 * minuteMs
 
@@ -40,25 +40,25 @@ export const publishableUntil = ({ zone }: PublicationClock, at: number): number
  * Tell when to fetch next after a fetch that was answered. With the next day known: at tomorrow's publication. Before today's publication,
  * today known: at that. Else every 5 minutes, from two hours after the publication every 30. `chance` (0 … 1) spreads callers.
  */
-export const nextFetchAt = (clock: PublicationClock, at: number, knownUntil: number | null, chance: number): number => {
+export const nextFetchAt = (clock: PublicationClock, at: number, knownUntil: number | null, random: number): number => {
   const tomorrow = nextLocalMidnight(clock.zone, at)
   const known = knownUntil ?? Number.NEGATIVE_INFINITY
-  const spread = Math.floor(chance * spreadMs)
+  const spread = Math.floor(random * spreadMs)
   if (known >= nextLocalMidnight(clock.zone, tomorrow)) return publicationOf(clock, tomorrow) + spread
   const due = publicationOf(clock, at)
-  if (at < due) return known >= tomorrow ? due + spread : Math.min(due, at + jittered(pollMs, chance))
-  return at + jittered(at < due + eagerMs ? eagerPollMs : pollMs, chance)
+  if (at < due) return known >= tomorrow ? due + spread : Math.min(due, at + jittered(pollMs, random))
+  return at + jittered(at < due + eagerMs ? eagerPollMs : pollMs, random)
 }
 
 /**
  * Tell how long (ms) to wait after the `failures`-th failure in a row: one minute, doubled each time, an hour at most, ± 20 %; no less than
  * what the feed asks for, as far as an hour.
  */
-export const retryDelayMs = (failures: number, chance: number, askedMs: number | null): number =>
+export const retryDelayMs = (failures: number, random: number, requestedMs: number | null): number =>
   Math.max(
-    jittered(Math.min(firstRetryMs * 2 ** Math.min(failures - 1, 20), longestRetryMs), chance),
-    Math.min(askedMs ?? 0, longestRetryMs),
+    jittered(Math.min(minRetryDelayMs * 2 ** Math.min(failures - 1, 20), maxRetryDelayMs), random),
+    Math.min(requestedMs ?? 0, maxRetryDelayMs),
   )
 
 /** A length of time, 20 % more or less. */
-const jittered = (ms: number, chance: number): number => Math.round(ms * (0.8 + 0.4 * chance))
+const jittered = (ms: number, random: number): number => Math.round(ms * (0.8 + 0.4 * random))

@@ -5,15 +5,15 @@ import { instantOf, listOf, membersOf, parseFeed, textOf } from './feed-json.ts'
 import { type FeedPrice, feedPrice, unreadable } from './feed-price.ts'
 
 /** Where the prices of a country's areas are. Both sites follow one pattern. */
-type Country = { readonly baseUrl: string; readonly currencyCode: string; readonly areas: RegExp; readonly timeZone: string }
+type CountryFeed = { readonly baseUrl: string; readonly currencyCode: string; readonly areas: RegExp; readonly timeZone: string }
 
-const two = (value: number): string => String(value).padStart(2, '0')
+const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
 const dayOf = (at: number, zoneName: string): string => {
   const zone = timeZone(zoneName)
   if (zone === null) throw new RangeError(`there is no zone ${zoneName}`)
   const { year, month, date } = localFields(zone, at)
-  return `${year}/${two(month)}-${two(date)}`
+  return `${year}/${twoDigits(month)}-${twoDigits(date)}`
 }
 
 const readPrice = (each: unknown, currencyCode: string): FeedPrice => {
@@ -25,17 +25,17 @@ const readPrice = (each: unknown, currencyCode: string): FeedPrice => {
 }
 
 /** A file for each local day and area, not there before it is published: a list of prices per kWh in the country's currency and in euros. */
-const spotOfTheDay = (country: Country): Feed => ({
+const dailyPriceFeed = (country: CountryFeed): Feed => ({
   baseUrl: country.baseUrl,
-  longestDays: 1,
+  maxDays: 1,
   serves: ({ area, currencyCode }) => currencyCode === country.currencyCode && country.areas.test(area),
-  address: ({ area }, { from }, { baseUrl }) => `${baseUrl}/api/v1/prices/${dayOf(from, country.timeZone)}_${area}.json`,
+  urlOf: ({ area }, { from }, { baseUrl }) => `${baseUrl}/api/v1/prices/${dayOf(from, country.timeZone)}_${area}.json`,
   read: (text, { currencyCode }) => onePage(listOf(parseFeed(text), 'the answer').map(each => readPrice(each, currencyCode))),
-  empty: [404],
+  emptyStatuses: [404],
 })
 
 /** Day-ahead prices of the Swedish areas in Swedish kronor. Source: https://www.elprisetjustnu.se/elpris-api, v1. */
-export const elprisetJustNu = spotOfTheDay({
+export const elprisetJustNu = dailyPriceFeed({
   baseUrl: 'https://www.elprisetjustnu.se',
   currencyCode: 'SEK',
   areas: /^SE[1-4]$/,
@@ -43,7 +43,7 @@ export const elprisetJustNu = spotOfTheDay({
 })
 
 /** Day-ahead prices of the Norwegian areas in Norwegian kroner. Source: https://www.hvakosterstrommen.no/strompris-api, v1. */
-export const hvaKosterStrommen = spotOfTheDay({
+export const hvaKosterStrommen = dailyPriceFeed({
   baseUrl: 'https://www.hvakosterstrommen.no',
   currencyCode: 'NOK',
   areas: /^NO[1-5]$/,

@@ -11,7 +11,7 @@ export function cityKeys(name: string): readonly string[] {
  * district numbers (`Paris 15e`, `Dublin 4`), without `City of`, without a qualifier (`Frankfurt a.M.`), before a hyphen
  * (`Berlin-Mitte`), and all of these with spelled-out umlauts taken back (`Muenchen`).
  */
-export function* writtenKeys(written: string): Generator<string, void> {
+export function* lookUpKeys(written: string): Generator<string, void> {
   const whole = nameKey(written)
   yield whole
   const bare = withoutBrackets(written)
@@ -29,19 +29,19 @@ export function* writtenKeys(written: string): Generator<string, void> {
 export function nameKey(name: string): string {
   return name
     .toLowerCase()
-    .replace(/[\u0370-\u052f]+/gu, inLatin)
+    .replace(/[\u0370-\u052f]+/gu, toLatin)
     .normalize('NFD')
     .replace(/\p{M}+/gu, '')
-    .replace(/[ßæœøłđðþı]/g, letter => plainLetter[letter] ?? letter)
+    .replace(/[ßæœøłđðþı]/g, letter => plainLetters[letter] ?? letter)
     .split(/[^\p{L}\p{N}]+/u)
-    .map(word => shortWord.get(word) ?? word)
+    .map(word => shortWords.get(word) ?? word)
     .join('')
 }
 
 function shorterForms(name: string): readonly string[] {
   const head = withoutBrackets(name).split(/[,/;]/)[0] ?? ''
   const words = head.split(/[\s.-]+/)
-  const cut = words.findIndex((word, index) => index > 0 && qualifier.has(word.toLowerCase()))
+  const cut = words.findIndex((word, index) => index > 0 && qualifiers.has(word.toLowerCase()))
   return [head, ...(cut > 0 ? [words.slice(0, cut).join(' ')] : [])]
 }
 
@@ -59,16 +59,16 @@ const beforeHyphen = (name: string): string => {
 }
 
 /** Words that begin what is added to a name to tell it from its namesakes. */
-const qualifier = new Set('am an a auf aan bei by im in nad ob on op pod pri sur under upon vor'.split(' '))
+const qualifiers = new Set('am an a auf aan bei by im in nad ob on op pod pri sur under upon vor'.split(' '))
 
-const shortWord: ReadonlyMap<string, string> = new Map(
+const shortWords: ReadonlyMap<string, string> = new Map(
   Object.entries({ saint: 'st', sankt: 'st', sint: 'st', sainte: 'ste', mount: 'mt', fort: 'ft' }),
 )
 
-const plainLetter: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }
+const plainLetters: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }
 
 /** Bulgarian readings where the Cyrillic alphabets differ; Greek as on road signs. Accents fall away first, but й is no и. */
-function inLatin(letters: string): string {
+function toLatin(letters: string): string {
   return [
     ...letters
       .replaceAll('й', 'j')
@@ -76,14 +76,14 @@ function inLatin(letters: string): string {
       .replace(/\p{M}+/gu, '')
       .replace(/ου/g, 'u'),
   ]
-    .map(letter => latin[letter] ?? letter)
+    .map(letter => latinLetters[letter] ?? letter)
     .join('')
 }
 
 const pairs = (script: string, readings: string): readonly (readonly [string, string])[] =>
   readings.split(' ').map((reading, index) => [[...script][index] ?? '', reading])
 
-const latin: Readonly<Record<string, string>> = Object.fromEntries([
+const latinLetters: Readonly<Record<string, string>> = Object.fromEntries([
   ...pairs('абвгдежзиклмнопрстуфхцчшщъьюя', 'a b v g d e zh z i k l m n o p r s t u f h ts ch sh sht a y yu ya'),
   ...pairs('јљњћђџіїєґыэ', 'j lj nj c d dz i i e g y e'),
   ...pairs('αβγδεζηθικλμνξοπρσςτυφχψω', 'a v g d e z i th i k l m n x o p r s s t y f ch ps o'),

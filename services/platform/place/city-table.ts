@@ -19,12 +19,12 @@ export type City = {
  * Source: GeoNames, cities of at least 1,000 inhabitants, https://download.geonames.org/export/dump/.
  */
 export function citiesNamed(country: string, key: string): readonly City[] {
-  return byKey(country).get(key) ?? []
+  return citiesByKey(country).get(key) ?? []
 }
 
 /** Find a country's most populous city. */
 export function largestCity(country: string): City | undefined {
-  return [...byKey(country).values()]
+  return [...citiesByKey(country).values()]
     .flatMap(cities => cities[0] ?? [])
     .reduce<City | undefined>((one, other) => {
       return one === undefined || other.population > one.population ? other : one
@@ -39,7 +39,7 @@ export function citiesOf(country: string): readonly City[] {
 
 const indexes = new Map<string, ReadonlyMap<string, readonly City[]>>()
 
-function byKey(country: string): ReadonlyMap<string, readonly City[]> {
+function citiesByKey(country: string): ReadonlyMap<string, readonly City[]> {
   const known = indexes.get(country)
   if (known !== undefined) return known
   const index = new Map<string, City[]>()
@@ -71,7 +71,7 @@ function openTable(): Table {
   let run: Run | undefined
   while (cursor.at < bytes.length) {
     const { at: start, lng, lat } = cursor
-    const country = passCity(cursor)
+    const country = skipCity(cursor)
     if (run?.country === country) run.end = cursor.at
     else {
       run = { country, start, end: cursor.at, lng, lat }
@@ -84,7 +84,7 @@ function openTable(): Table {
 /** Field numbers of the package's message; strings unless noted. */
 const field = { name: 2, country: 3, featureCode: 7, admin: 8, population: 9, lng: 10, lat: 11 } as const
 
-function passCity(cursor: Cursor): string {
+function skipCity(cursor: Cursor): string {
   let country = ''
   readFields(cursor, (number, start) => {
     if (number === field.country) country = String.fromCharCode(cursor.bytes[start] ?? 0, cursor.bytes[start + 1] ?? 0)
@@ -104,7 +104,7 @@ function readRun(run: Run): readonly City[] {
       else if (number === field.admin) admin = text(bytes, start, end)
       else if (number === field.population) population = value
     })
-    if (gone.has(featureCode)) continue
+    if (vanishedFeatureCodes.has(featureCode)) continue
     const isPart = featureCode === 'PPLX'
     cities.push({ name, country: run.country, admin, population, isPart, lat: cursor.lat / 1e5, lng: cursor.lng / 1e5 })
   }
@@ -112,26 +112,26 @@ function readRun(run: Run): readonly City[] {
 }
 
 /** Abandoned, destroyed and historical places. */
-const gone = new Set(['PPLQ', 'PPLW', 'PPLH', 'PPLCH'])
+const vanishedFeatureCodes = new Set(['PPLQ', 'PPLW', 'PPLH', 'PPLCH'])
 
 /** Reads one message (its length, then fields of varints and strings) and moves the coordinates on. */
 function readFields(cursor: Cursor, visit: (field: number, start: number, end: number, value: number) => void): void {
-  const length = varint(cursor)
+  const length = readVarint(cursor)
   const end = cursor.at + length
   while (cursor.at < end) {
-    const tag = varint(cursor)
-    const value = varint(cursor)
+    const tag = readVarint(cursor)
+    const value = readVarint(cursor)
     const number = tag >>> 3
     if ((tag & 7) === 2) {
       visit(number, cursor.at, cursor.at + value, 0)
       cursor.at += value
-    } else if (number === field.lng) cursor.lng += zigzag(value)
-    else if (number === field.lat) cursor.lat += zigzag(value)
+    } else if (number === field.lng) cursor.lng += decodeZigzag(value)
+    else if (number === field.lat) cursor.lat += decodeZigzag(value)
     else visit(number, cursor.at, cursor.at, value)
   }
 }
 
-function varint(cursor: Cursor): number {
+function readVarint(cursor: Cursor): number {
   let value = 0
   for (let scale = 1; ; scale *= 128) {
     const byte = cursor.bytes[cursor.at++] ?? 0
@@ -140,7 +140,7 @@ function varint(cursor: Cursor): number {
   }
 }
 
-const zigzag = (value: number): number => (value % 2 === 0 ? value / 2 : -(value + 1) / 2)
+const decodeZigzag = (value: number): number => (value % 2 === 0 ? value / 2 : -(value + 1) / 2)
 
 const decoder = new TextDecoder()
 

@@ -16,6 +16,6 @@ export const currencyOf = (country: string): string | undefined => (isCountry(co
  * Tell whether a text is the ISO 4217 code of a currency that is legal tender somewhere today.
  * `Intl.supportedValuesOf('currency')` is not asked: it leaves CHF out and keeps currencies that have ended.
  */
-export const isCurrency = (code: string): boolean => inUse.has(code)
+export const isCurrency = (code: string): boolean => currenciesInUse.has(code)
 
-const inUse: ReadonlySet<string> = new Set(Object.keys(currencies).flatMap(country => currencyOf(country) ?? []))
+const currenciesInUse: ReadonlySet<string> = new Set(Object.keys(currencies).flatMap(country => currencyOf(country) ?? []))

@@ -1,7 +1,7 @@
 import { stateOfAdmin } from './state.ts'
 
 /** A place whose market area is asked for; `admin` is the GeoNames code of the division it lies in. */
-type Spot = { readonly country: string; readonly admin: string; readonly lat: number; readonly lng: number; readonly timeZone: string }
+type CityPoint = { readonly country: string; readonly admin: string; readonly lat: number; readonly lng: number; readonly timeZone: string }
 
 /**
  * Name the market area of a city: the bidding zone in Europe, the operator's or NEM region in Australia, Canada and the US.
@@ -9,8 +9,8 @@ type Spot = { readonly country: string; readonly admin: string; readonly lat: nu
  * Source: https://www.entsoe.eu/network_codes/bzr/; https://www.terna.it (zones from 2021 on); https://www.statnett.no; https://www.svk.se;
  * https://aemo.com.au.
  */
-export function marketAreaOf(spot: Spot): string | null {
-  const { country, admin, lat, lng, timeZone } = spot
+export function marketAreaOf(point: CityPoint): string | null {
+  const { country, admin, lat, lng, timeZone } = point
   switch (country) {
     case 'DK':
       return danishArea(lat, lng)
@@ -35,14 +35,15 @@ export function marketAreaOf(spot: Spot): string | null {
 }
 
 /** Name the market area that all of a country lies in, or null if there is none or several. */
-export const marketAreaOfCountry = (country: string): string | null => (oneArea.has(country) ? country : (sharedAreas[country] ?? null))
+export const marketAreaOfCountry = (country: string): string | null =>
+  singleAreaCountries.has(country) ? country : (sharedAreas[country] ?? null)
 
 /** Tell whether places of a country lie in several market areas, or some of them in none. */
 export const hasSeveralAreas = (country: string): boolean => severalAreas.has(country)
 
 const severalAreas: ReadonlySet<string> = new Set('AU CA DK GB IT NO PT SE US'.split(' '))
 
-const oneArea = new Set('AT BE BG CH CZ EE ES FI FR GR HR HU IE LT LV NL PL RO SI SK'.split(' '))
+const singleAreaCountries = new Set('AT BE BG CH CZ EE ES FI FR GR HR HU IE LT LV NL PL RO SI SK'.split(' '))
 
 /** Areas of several countries: Luxembourg with Germany, Liechtenstein in the Swiss grid, Monaco in the French, the enclaves in Italy. */
 const sharedAreas: Readonly<Record<string, string>> = { DE: 'DE-LU', LU: 'DE-LU', LI: 'CH', MC: 'FR', SM: 'IT-CNOR', VA: 'IT-CSUD' }
@@ -64,16 +65,16 @@ const italianAreas: Readonly<Record<string, string>> = Object.fromEntries(
 const danishArea = (lat: number, lng: number): string => (lng >= 10.9 && lat < 56.3 ? 'DK2' : 'DK1')
 
 function swedishArea(lat: number, lng: number): string {
-  if (lat < heightAt(betweenSe4AndSe3, lng)) return 'SE4'
-  if (lat < heightAt(betweenSe3AndSe2, lng)) return 'SE3'
-  return lat < heightAt(betweenSe2AndSe1, lng) ? 'SE2' : 'SE1'
+  if (lat < interpolateAt(betweenSe4AndSe3, lng)) return 'SE4'
+  if (lat < interpolateAt(betweenSe3AndSe2, lng)) return 'SE3'
+  return lat < interpolateAt(betweenSe2AndSe1, lng) ? 'SE2' : 'SE1'
 }
 
 function norwegianArea(lat: number, lng: number): string {
-  if (lat >= heightAt(betweenNo3AndNo4, lng)) return 'NO4'
-  if (lat >= heightAt(southOfNo3, lng)) return 'NO3'
-  if (lng < heightAt(eastOfNo5, lat) && lat >= heightAt(southOfNo5, lng)) return 'NO5'
-  return lat < heightAt(betweenNo2AndNo1, lng) ? 'NO2' : 'NO1'
+  if (lat >= interpolateAt(betweenNo3AndNo4, lng)) return 'NO4'
+  if (lat >= interpolateAt(southOfNo3, lng)) return 'NO3'
+  if (lng < interpolateAt(eastOfNo5, lat) && lat >= interpolateAt(southOfNo5, lng)) return 'NO5'
+  return lat < interpolateAt(betweenNo2AndNo1, lng) ? 'NO2' : 'NO1'
 }
 
 /** A border from west to east, [longitude, latitude], unless noted. */
@@ -154,7 +155,7 @@ const betweenNo2AndNo1: Line = [
 ]
 
 /** Reads a line between its points, beyond its ends at their height. */
-function heightAt(line: Line, x: number): number {
+function interpolateAt(line: Line, x: number): number {
   const after = line.findIndex(([pointX]) => pointX >= x)
   const [toX, toY] = line.at(after) ?? [0, 0]
   const [fromX, fromY] = line[after - 1] ?? [toX, toY]

@@ -1,7 +1,7 @@
-import { wholeRegion } from '../../domain/connect/session.ts'
+import { enclosingRegion } from '../../domain/connect/session.ts'
 import { areaOfRegion, gridRegions } from '../market-feeds/octopus-agile.ts'
 import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
-import { areasOfNamesakes, type PostalAddress, placeOf } from './place.ts'
+import { areasOfNamesakes, geocode, type PostalAddress } from './place.ts'
 import { territoryOf } from './region.ts'
 
 /** The areas of countries whose places tell them apart; islands may lie outside. */
@@ -14,23 +14,23 @@ const severalAreas: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Countries with a bidding zone of their own that no location is mapped to unasked: not all of them have an auction every day. */
-const onRequest: ReadonlySet<string> = new Set('AL BA CY GE MD ME MK MT RS TR UA XK'.split(' '))
+const areasOnRequest: ReadonlySet<string> = new Set('AL BA CY GE MD ME MK MT RS TR UA XK'.split(' '))
 
 const areasOfCountry = (country: string): readonly string[] => {
   const one = marketAreaOfCountry(country)
-  return severalAreas[country] ?? (one !== null ? [one] : onRequest.has(country) ? [country] : [])
+  return severalAreas[country] ?? (one !== null ? [one] : areasOnRequest.has(country) ? [country] : [])
 }
 
 /** About 20 km north and east, which is as well as the drawn borders are known. */
-const nearLat = 0.18
-const nearLng = 0.36
+const nearLatDegrees = 0.18
+const nearLngDegrees = 0.36
 const drawnBorders: ReadonlySet<string> = new Set(['NO', 'SE'])
 
-const aroundOf = (country: string, { lat, lng }: { readonly lat: number; readonly lng: number }): readonly string[] =>
+const areasAround = (country: string, { lat, lng }: { readonly lat: number; readonly lng: number }): readonly string[] =>
   [-1, 0, 1].flatMap(north =>
     [-1, 0, 1].flatMap(east => {
-      const spot = { country, admin: '', timeZone: '', lat: lat + north * nearLat, lng: lng + east * nearLng }
-      return marketAreaOf(spot) ?? []
+      const point = { country, admin: '', timeZone: '', lat: lat + north * nearLatDegrees, lng: lng + east * nearLngDegrees }
+      return marketAreaOf(point) ?? []
     }),
   )
 
@@ -41,14 +41,14 @@ const aroundOf = (country: string, { lat, lng }: { readonly lat: number; readonl
  * Source: docs/rules/registry.md #market-area.
  */
 export const marketAreasOf = (address: PostalAddress): readonly string[] => {
-  const written = address.country_code.trim().toUpperCase()
-  const country = territoryOf(written, address.state?.trim() ?? '', address.post_code?.trim() ?? '')
-  const place = placeOf(address)
-  if (!place.ok) return areasOfCountry(country)
-  const { marketArea, geoLocation } = place.value
+  const writtenCountry = address.country_code.trim().toUpperCase()
+  const country = territoryOf(writtenCountry, address.state?.trim() ?? '', address.post_code?.trim() ?? '')
+  const geoPlace = geocode(address)
+  if (!geoPlace.ok) return areasOfCountry(country)
+  const { marketArea, geoLocation } = geoPlace.value
   if (marketArea === null) return country in severalAreas ? [] : areasOfCountry(country)
   if (marketArea === 'GB') return ['GB', ...gridRegions.map(areaOfRegion)]
-  const around = geoLocation !== null && drawnBorders.has(country) ? aroundOf(country, geoLocation) : []
+  const around = geoLocation !== null && drawnBorders.has(country) ? areasAround(country, geoLocation) : []
   const possible = [...new Set([marketArea, ...areasOfNamesakes(address), ...around])]
   return possible.length === 1 ? possible : [...new Set([...possible, ...areasOfCountry(country)])]
 }
@@ -57,4 +57,5 @@ export const marketAreasOf = (address: PostalAddress): readonly string[] => {
  * Name the one market area of an address; null where none is mapped, or where the address does not decide between several. In Great Britain
  * the whole, to which every address belongs. Source: docs/rules/registry.md #market-area.
  */
-export const decidedArea = (areas: readonly string[]): string | null => (areas.length === 1 ? (areas[0] ?? null) : wholeRegion(areas))
+export const unambiguousArea = (areas: readonly string[]): string | null =>
+  areas.length === 1 ? (areas[0] ?? null) : enclosingRegion(areas)

@@ -1,5 +1,5 @@
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { writtenKeys } from './city-name.ts'
+import { lookUpKeys } from './city-name.ts'
 import { type City, citiesNamed, largestCity } from './city-table.ts'
 import { currencyOf, isCountry } from './country.ts'
 import { otherNames } from './exonym.ts'
@@ -8,15 +8,15 @@ import { type Region, regionOf, territoryOf } from './region.ts'
 import { hasStates, stateOfAdmin } from './state.ts'
 import { hasOneClock, zoneAt } from './zone-at.ts'
 
-type Text = string | null | undefined
+type OptionalText = string | null | undefined
 
 /** A postal address as it is written; only the country is needed, blank texts count as absent. */
 export type PostalAddress = {
-  readonly address_line1?: Text
-  readonly address_line2?: Text
-  readonly city?: Text
-  readonly state?: Text
-  readonly post_code?: Text
+  readonly address_line1?: OptionalText
+  readonly address_line2?: OptionalText
+  readonly city?: OptionalText
+  readonly state?: OptionalText
+  readonly post_code?: OptionalText
   readonly country_code: string
 }
 
@@ -24,7 +24,7 @@ export type PostalAddress = {
  * Where an address is: IANA time zone, ISO 4217 currency, coordinates of its city in degrees (null if the city is not known),
  * market area (null where none is mapped).
  */
-export type Place = {
+export type GeoPlace = {
   readonly timeZone: string
   readonly currencyCode: string
   readonly geoLocation: { readonly lat: number; readonly lng: number } | null
@@ -40,7 +40,7 @@ export type Place = {
  * Source: docs/rules/registry.md #placing-an-address; https://www.geonames.org; https://github.com/evansiroky/timezone-boundary-builder;
  * ISO 3166-1; ISO 4217.
  */
-export function placeOf(address: PostalAddress): Result<Place> {
+export function geocode(address: PostalAddress): Result<GeoPlace> {
   const written = address.country_code.trim().toUpperCase()
   if (!isCountry(written)) {
     return refused('field_invalid', 'country_code must be a two-letter ISO 3166-1 alpha-2 code, such as DE.', 'postal_address.country_code')
@@ -49,21 +49,21 @@ export function placeOf(address: PostalAddress): Result<Place> {
   const country = territoryOf(written, state, postCode)
   const currencyCode = currencyOf(country)
   const region = regionOf(country, state, postCode)
-  const [city] = cityName === '' ? [] : citiesMeant(country, cityName, region)
-  const place = city === undefined ? placeWithoutCity(country, region) : placeOfCity(city, region)
-  if (place === undefined || currencyCode === undefined)
-    return refused('geo_location_not_found', howToPlace(country, cityName, state), 'postal_address.city')
-  return accepted({ ...place, currencyCode })
+  const [city] = cityName === '' ? [] : matchingCities(country, cityName, region)
+  const geoPlace = city === undefined ? geocodeRegion(country, region) : geocodeCity(city, region)
+  if (geoPlace === undefined || currencyCode === undefined)
+    return refused('geo_location_not_found', geocodingAdvice(country, cityName, state), 'postal_address.city')
+  return accepted({ ...geoPlace, currencyCode })
 }
 
-const trimmed = (text: Text): string => text?.trim() ?? ''
+const trimmed = (text: OptionalText): string => text?.trim() ?? ''
 
 /**
  * List the cities that a name may mean, the likeliest first. The first spelling that names a city of the region wins; a known name elsewhere
  * in the country is another place.
  */
-function citiesMeant(country: string, written: string, region: Region | undefined): readonly City[] {
-  for (const key of writtenKeys(written)) {
+function matchingCities(country: string, written: string, region: Region | undefined): readonly City[] {
+  for (const key of lookUpKeys(written)) {
     for (const name of [key, ...otherNames(country, key)]) {
       const cities = citiesNamed(country, name).filter(({ admin }) => region?.admin === undefined || admin === region.admin)
       if (cities[0] !== undefined) return cities
@@ -80,21 +80,21 @@ export function areasOfNamesakes(address: PostalAddress): readonly string[] {
   const [cityName, state, postCode] = [trimmed(address.city), trimmed(address.state), trimmed(address.post_code)]
   const country = territoryOf(address.country_code.trim().toUpperCase(), state, postCode)
   const region = regionOf(country, state, postCode)
-  const [first, ...others] = cityName === '' ? [] : citiesMeant(country, cityName, region)
+  const [first, ...others] = cityName === '' ? [] : matchingCities(country, cityName, region)
   if (first === undefined) return []
   const cities = [first, ...others.filter(({ isPart }) => first.isPart || !isPart)]
-  return [...new Set(cities.map(city => placeOfCity(city, region).marketArea).filter(area => area !== null))]
+  return [...new Set(cities.map(city => geocodeCity(city, region).marketArea).filter(area => area !== null))]
 }
 
-type Whereabouts = Omit<Place, 'currencyCode'>
+type GeoPlaceWithoutCurrency = Omit<GeoPlace, 'currencyCode'>
 
-function placeOfCity(city: City, region: Region | undefined): Whereabouts {
+function geocodeCity(city: City, region: Region | undefined): GeoPlaceWithoutCurrency {
   const { country, admin, lat, lng } = city
   const timeZone = region?.timeZone ?? stateOfAdmin(country, admin)?.timeZone ?? zoneAt(country, city)
   return { timeZone, geoLocation: { lat, lng }, marketArea: region?.marketArea ?? marketAreaOf({ country, admin, lat, lng, timeZone }) }
 }
 
-function placeWithoutCity(country: string, region: Region | undefined): Whereabouts | undefined {
+function geocodeRegion(country: string, region: Region | undefined): GeoPlaceWithoutCurrency | undefined {
   const timeZone = region?.timeZone ?? zoneOfCountry(country)
   if (timeZone === undefined) return undefined
   if (hasSeveralAreas(country) && region?.admin === undefined && region?.marketArea === undefined) return undefined
@@ -112,7 +112,7 @@ function zoneOfCountry(country: string): string | undefined {
   return zone
 }
 
-const howToPlace = (country: string, city: string, state: string): string => {
+const geocodingAdvice = (country: string, city: string, state: string): string => {
   const what = city === '' ? 'An address without a city' : `The city "${city}"`
   const missing = hasStates(country) && state === '' ? ', add the state,' : ''
   return `${what} cannot be placed in ${country}: check spelling and post code${missing} or give timezone and currency_code.`

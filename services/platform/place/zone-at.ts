@@ -9,11 +9,11 @@ type Point = { readonly lat: number; readonly lng: number }
  */
 export function zoneAt(country: string, point: Point): string {
   const zones = zonesOf(country)
-  const own = (zone: string): boolean => zones.has(canonicalName(zone))
-  const zone = look(point)
-  if (own(zone)) return zone
+  const isOwn = (zone: string): boolean => zones.has(canonicalName(zone))
+  const zone = lookUpZone(point)
+  if (isOwn(zone)) return zone
   const [only = zone] = zones
-  return nearby(point).find(own) ?? currentName[only] ?? only
+  return zonesNearby(point).find(isOwn) ?? currentNames[only] ?? only
 }
 
 /** Tell whether clocks are the same all over a country, as far back as costs go. */
@@ -27,13 +27,13 @@ function haveSameClock(name: string, otherName: string): boolean {
   return zone !== null && other !== null && isSameClock(zone, other)
 }
 
-const look = (point: Point): string => lookUp(point.lat, point.lng)
+const lookUpZone = (point: Point): string => lookUp(point.lat, point.lng)
 
 /** The zones around a point, nearest first, to about 350 km. */
-function nearby({ lat, lng }: Point): readonly string[] {
+function zonesNearby({ lat, lng }: Point): readonly string[] {
   const around = [-1, 0, 1].flatMap(north => [-1, 0, 1].map(east => [north, east] as const))
   return [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2].flatMap(degrees =>
-    around.map(([north, east]) => look({ lat: clamp(lat + north * degrees, 90), lng: clamp(lng + east * degrees, 180) })),
+    around.map(([north, east]) => lookUpZone({ lat: clamp(lat + north * degrees, 90), lng: clamp(lng + east * degrees, 180) })),
   )
 }
 
@@ -45,7 +45,7 @@ const zonesByCountry = new Map<string, ReadonlySet<string>>()
 function zonesOf(country: string): ReadonlySet<string> {
   const known = zonesByCountry.get(country)
   if (known !== undefined) return known
-  const zones = new Set((settled[country] ?? localeOf(country).getTimeZones?.() ?? []).map(canonicalName))
+  const zones = new Set((zoneOverrides[country] ?? localeOf(country).getTimeZones?.() ?? []).map(canonicalName))
   zonesByCountry.set(country, zones)
   return zones
 }
@@ -54,10 +54,10 @@ function zonesOf(country: string): ReadonlySet<string> {
  * Kosovo keeps Belgrade's time, but the table of zones has no entry for it. Addresses under CY are the Republic's, whose capital the map
  * takes for a part of the north.
  */
-const settled: Readonly<Record<string, readonly string[]>> = { XK: ['Europe/Belgrade'], CY: ['Asia/Nicosia'] }
+const zoneOverrides: Readonly<Record<string, readonly string[]>> = { XK: ['Europe/Belgrade'], CY: ['Asia/Nicosia'] }
 
 /** The runtime's canonical names are older than these of the IANA table. */
-const currentName: Readonly<Record<string, string>> = {
+const currentNames: Readonly<Record<string, string>> = {
   'Africa/Asmera': 'Africa/Asmara',
   'America/Godthab': 'America/Nuuk',
   'Asia/Calcutta': 'Asia/Kolkata',

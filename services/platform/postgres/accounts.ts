@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import { type Layout, layouts, versionOf } from '../../contract/layout.ts'
-import { mint } from '../mint.ts'
+import { type ApiVersion, apiVersionDates, apiVersions } from '../../contract/layout.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import type { Tables } from './tables.ts'
 
@@ -11,13 +11,13 @@ export type AccountPages = { readonly privacyUrl: string | null; readonly termsU
 export type StoredAccount = AccountPages & {
   readonly id: string
   readonly displayName: string
-  readonly defaultLayout: Layout
+  readonly defaultApiVersion: ApiVersion
   readonly requestsPerSecond: number | null
   readonly disabledAt: number | null
   readonly createdAt: number
 }
 
-export type AccountDraft = Pick<StoredAccount, 'displayName' | 'defaultLayout' | 'requestsPerSecond'>
+export type AccountDraft = Pick<StoredAccount, 'displayName' | 'defaultApiVersion' | 'requestsPerSecond'>
 
 type Row = {
   id: string
@@ -36,7 +36,7 @@ const columns = sql`id, display_name, default_version, requests_per_second, disa
 const fromRow = (row: Row): StoredAccount => ({
   id: row.id,
   displayName: row.display_name,
-  defaultLayout: layoutOf(row.default_version),
+  defaultApiVersion: apiVersionOf(row.default_version),
   requestsPerSecond: row.requests_per_second,
   disabledAt: row.disabled_at,
   privacyUrl: row.privacy_url,
@@ -51,18 +51,18 @@ export const waitForFirstAccount = async (query: Kysely<Tables>): Promise<void> 
 }
 
 /** Read a stored version; one that this release does not know is a defect of the data. */
-export const layoutOf = (version: string): Layout => {
-  const layout = layouts.find(known => versionOf[known] === version)
-  if (layout === undefined) throw new RangeError(`account with unknown version ${version}`)
-  return layout
+export const apiVersionOf = (version: string): ApiVersion => {
+  const apiVersion = apiVersions.find(known => apiVersionDates[known] === version)
+  if (apiVersion === undefined) throw new RangeError(`account with unknown version ${version}`)
+  return apiVersion
 }
 
 /** Create an account at `at` (ms). Operator. */
 export const createAccount = async (operator: Kysely<Tables>, draft: AccountDraft, at: number): Promise<StoredAccount> => {
-  const id = mint('account', at)
+  const id = newId('account', at)
   await sql`
     insert into accounts (id, display_name, default_version, requests_per_second, time_created)
-    values (${id}, ${draft.displayName}, ${versionOf[draft.defaultLayout]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`.execute(
+    values (${id}, ${draft.displayName}, ${apiVersionDates[draft.defaultApiVersion]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`.execute(
     operator,
   )
   return { ...draft, id, disabledAt: null, privacyUrl: null, termsUrl: null, logoUrl: null, createdAt: at }
@@ -90,7 +90,7 @@ export const updateAccount = async (
   if (before === null) return null
   const after = { ...before, ...change }
   await sql`
-    update accounts set display_name = ${after.displayName}, default_version = ${versionOf[after.defaultLayout]},
+    update accounts set display_name = ${after.displayName}, default_version = ${apiVersionDates[after.defaultApiVersion]},
       requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
       privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`.execute(operator)
   return after

@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import type { TokenSubject } from '../bearer-token.ts'
 import type { KeyState } from '../key-state.ts'
-import { hashSecret, mint, mintApiKey } from '../mint.ts'
+import { hashSecret, newApiKey, newId } from '../mint.ts'
 import type { Secret } from '../secrets.ts'
 import type { FoundKey, KeyStore } from '../verify-key.ts'
-import { layoutOf } from './accounts.ts'
+import { apiVersionOf } from './accounts.ts'
 import { toTimestamp } from './column.ts'
 import { ownedBy } from './page.ts'
 import type { Tables } from './tables.ts'
@@ -56,10 +56,10 @@ export const createApiKey = async (
   serverSecret: Secret,
   at: number,
 ): Promise<{ readonly apiKey: StoredApiKey; readonly secret: string }> => {
-  const secret = mintApiKey(liveMode)
+  const secret = newApiKey(liveMode)
   const apiKey: StoredApiKey = {
     ...draft,
-    id: mint('apiKey', at),
+    id: newId('apiKey', at),
     accountId,
     liveMode,
     last4: secret.slice(-4),
@@ -85,9 +85,9 @@ export const findApiKey = async (
   const { rows } = await sql<Row>`select ${columns} from api_keys where hash = ${present} and revoked_at is null`.execute(operator)
   if (rows[0] !== undefined) return fromRow(rows[0])
   if (former.length === 0) return null
-  const { rows: kept } = await sql<Row>`
+  const { rows: rehashed } = await sql<Row>`
     update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`.execute(operator)
-  return kept[0] === undefined ? null : fromRow(kept[0])
+  return rehashed[0] === undefined ? null : fromRow(rehashed[0])
 }
 
 type StateRow = {
@@ -101,8 +101,8 @@ const stateColumns = sql`k.scope, a.default_version, a.disabled_at is not null a
 
 const stateFromRow = ({ scope, default_version, disabled, requests_per_second }: StateRow): KeyState => ({
   scope,
-  defaultLayout: layoutOf(default_version),
-  disabled,
+  defaultApiVersion: apiVersionOf(default_version),
+  isDisabled: disabled,
   requestsPerSecond: requests_per_second,
 })
 

@@ -8,14 +8,14 @@ import type { Tenant } from './transaction.ts'
 export type AuditHead = Tenant & { readonly entries: number; readonly hash: string }
 
 /** An entry that is not as it was written, by its place in the chain, from 1. */
-export type AuditFault = { readonly place: number; readonly what: string }
+export type AuditFault = { readonly entryNumber: number; readonly problem: string }
 
 /** A chain that was walked to its end; `holds` tells whether an entry with the hash that was asked for stands in it. */
-export type WalkedChain = {
+export type ChainVerification = {
   readonly entries: number
   readonly hash: string
   readonly faults: readonly AuditFault[]
-  readonly holds: boolean
+  readonly hasExpectedHash: boolean
 }
 
 type Row = {
@@ -31,7 +31,7 @@ type Row = {
 }
 
 const pageSize = 1_000
-const mostFaults = 100
+const maxFaults = 100
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -62,12 +62,22 @@ const readEntries = async (operator: Kysely<Tables>, tenant: Tenant, after: numb
 }
 
 /** Say what is wrong with an entry that follows one with the hash `before`; null where it is as it was written. */
-const faultOf = (row: Row, place: number, before: string, { accountId, liveMode }: Tenant): string | null => {
-  if (row.place !== place) return `entry ${place} is missing`
-  const parts = [before, accountId, String(liveMode), String(place), row.actor, row.action, row.object_id, row.micros, row.detail_hash]
-  if (chainHash(parts) !== row.hash) return `entry ${place} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
+const faultOf = (row: Row, entryNumber: number, before: string, { accountId, liveMode }: Tenant): string | null => {
+  if (row.place !== entryNumber) return `entry ${entryNumber} is missing`
+  const parts = [
+    before,
+    accountId,
+    String(liveMode),
+    String(entryNumber),
+    row.actor,
+    row.action,
+    row.object_id,
+    row.micros,
+    row.detail_hash,
+  ]
+  if (chainHash(parts) !== row.hash) return `entry ${entryNumber} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
   if (sha256(row.detail) === row.detail_hash || (row.detail === '{}' && row.erased)) return null
-  return `the detail of entry ${place} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
+  return `the detail of entry ${entryNumber} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
 }
 
 /**
@@ -75,21 +85,26 @@ const faultOf = (row: Row, place: number, before: string, { accountId, liveMode 
  * what follows one is judged from the hash that is stored, so that one alteration is one fault. `sought`: a hash that was noted earlier, which
  * an entry must still have, unless null. Operator.
  */
-export const walkAuditChain = async (operator: Kysely<Tables>, head: AuditHead, sought: string | null): Promise<WalkedChain> => {
+export const verifyAuditChain = async (
+  operator: Kysely<Tables>,
+  head: AuditHead,
+  expectedHash: string | null,
+): Promise<ChainVerification> => {
   const faults: AuditFault[] = []
   let last = { place: 0, hash: '' }
-  let holds = sought === null
+  let hasExpectedHash = expectedHash === null
   for (let rows: readonly Row[] | null = null; rows === null || rows.length === pageSize; ) {
     rows = await readEntries(operator, head, last.place)
     for (const row of rows) {
-      const what = faultOf(row, last.place + 1, last.hash, head)
-      if (what !== null && faults.length < mostFaults) faults.push({ place: last.place + 1, what })
+      const problem = faultOf(row, last.place + 1, last.hash, head)
+      if (problem !== null && faults.length < maxFaults) faults.push({ entryNumber: last.place + 1, problem })
       else if (row.place === head.entries && row.hash !== head.hash)
-        faults.push({ place: row.place, what: `entry ${row.place} was replaced` })
+        faults.push({ entryNumber: row.place, problem: `entry ${row.place} was replaced` })
       last = row
-      holds ||= row.hash === sought
+      hasExpectedHash ||= row.hash === expectedHash
     }
   }
-  if (last.place < head.entries) faults.push({ place: last.place + 1, what: `entries ${last.place + 1} to ${head.entries} are missing` })
-  return { entries: last.place, hash: last.hash, faults, holds }
+  if (last.place < head.entries)
+    faults.push({ entryNumber: last.place + 1, problem: `entries ${last.place + 1} to ${head.entries} are missing` })
+  return { entries: last.place, hash: last.hash, faults, hasExpectedHash }
 }

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { inTurns } from '../event-loop-turn.ts'
+import { runInTimeSlices } from '../time-slices.ts'
 import { writeJson } from '../write-json.ts'
 import { toTimestamp } from './column.ts'
 import { ownedBy } from './page.ts'
@@ -20,7 +20,7 @@ export type AuditEntry = {
  * one keeps the others waiting until the transaction ends. The database lets nobody change or remove it.
  */
 export const appendAudit = async (query: Kysely<Tables>, { accountId, liveMode }: Tenant, entry: AuditEntry): Promise<void> => {
-  const detail = await inTurns(writeJson(entry.detail ?? {}), accountId)
+  const detail = await runInTimeSlices(writeJson(entry.detail ?? {}), accountId)
   await sql`
     insert into audit_log (account_id, live_mode, actor, action, object_id, detail, time_created)
     values (${accountId}, ${liveMode}, ${entry.actor}, ${entry.action}, ${entry.objectId}, ${detail},

@@ -4,14 +4,14 @@ import { createMarket, type StoredMarket } from './markets.ts'
 import { withOperator } from './transaction.ts'
 
 /** The shared sources of an area in a currency, those that have prices first. */
-const areaSources = (area: string, currencyCode: string) => sql<{ id: string }>`
+const selectAreaSources = (area: string, currencyCode: string) => sql<{ id: string }>`
   select id from market_sources
   where account_id is null and area = ${area} and currency_code = ${currencyCode} and deleted_at is null
   order by price_revision = 0, id limit 1`
 
 /** Find the shared source of a market area in a currency, one with prices before an empty one; null when the operator keeps none. */
 export const findAreaSource = async ({ operator }: Database, area: string, currencyCode: string): Promise<string | null> => {
-  const { rows } = await areaSources(area, currencyCode).execute(operator)
+  const { rows } = await selectAreaSources(area, currencyCode).execute(operator)
   return rows[0]?.id ?? null
 }
 
@@ -19,12 +19,17 @@ export const findAreaSource = async ({ operator }: Database, area: string, curre
  * Find the shared source of a market area in a currency, or make an empty one, which prices come into as soon as the operator has any.
  * Market tariffs need one to belong to. Two that come at once get the same.
  */
-export const areaSource = async (database: Database, area: string, currencyCode: string, at: number): Promise<StoredMarket['id']> => {
+export const findOrCreateAreaSource = async (
+  database: Database,
+  area: string,
+  currencyCode: string,
+  at: number,
+): Promise<StoredMarket['id']> => {
   const known = await findAreaSource(database, area, currencyCode)
   if (known !== null) return known
   return withOperator(database, async transaction => {
     await sql`select pg_advisory_xact_lock(hashtext(${`market area ${area} ${currencyCode}`}))`.execute(transaction.query)
-    const { rows } = await areaSources(area, currencyCode).execute(transaction.query)
+    const { rows } = await selectAreaSources(area, currencyCode).execute(transaction.query)
     if (rows[0] !== undefined) return rows[0].id
     const draft = { displayName: area, currencyCode, area, resolutionMinutes: null, importer: null }
     return (await createMarket(transaction, draft, at)).id
@@ -32,7 +37,7 @@ export const areaSource = async (database: Database, area: string, currencyCode:
 }
 
 /** Tell whether one of some areas has a shared source with prices in a currency. */
-export const hasFilledArea = async ({ operator }: Database, areas: readonly string[], currencyCode: string): Promise<boolean> => {
+export const hasPricedArea = async ({ operator }: Database, areas: readonly string[], currencyCode: string): Promise<boolean> => {
   const { rows } = await sql`
     select 1 from market_sources
     where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null and price_revision > 0

@@ -36,7 +36,7 @@ const columns = sql`account_id as "accountId", live_mode as "liveMode", id, sess
   expires_at as "expiresAt"`
 
 /** Write a new session. */
-export const createSession = async ({ query }: Pick<TenantTransaction, 'query'>, session: StoredSession): Promise<void> => {
+export const createConnectSession = async ({ query }: Pick<TenantTransaction, 'query'>, session: StoredSession): Promise<void> => {
   await sql`
     insert into connect_sessions (account_id, live_mode, id, session_id, key_id, config, request, state, customer_id, location_id, tariff_id,
       saved_print, replaced, complete_action, completed_at, announced_at, time_created, expires_at)
@@ -69,7 +69,7 @@ export const findSessionOwner = async (
  * Retrieve a session by its id, or by those that its token may have; null when there is none. `forUpdate` keeps others from it until the
  * transaction ends.
  */
-export const retrieveSession = async (
+export const retrieveConnectSession = async (
   transaction: TenantTransaction,
   id: string | readonly string[],
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
@@ -89,7 +89,7 @@ export const findSessionByName = async (transaction: TenantTransaction, sessionI
 }
 
 /** Write what has changed of a session: where it is, and what it has done. */
-export const updateSession = async (transaction: TenantTransaction, session: StoredSession): Promise<void> => {
+export const updateConnectSession = async (transaction: TenantTransaction, session: StoredSession): Promise<void> => {
   await sql`
     update connect_sessions set state = ${JSON.stringify(session.state)}, customer_id = ${session.customerId},
       location_id = ${session.locationId}, tariff_id = ${session.tariffId}, saved_print = ${session.savedPrint},
@@ -122,7 +122,7 @@ export const unannouncedSessions = async (
  * Remove sessions that expired before an instant (ms), with all that people typed in them; those that have kept a tariff of which nobody was
  * told yet stay as long as they completed after `since`, and those whose tariff is on its way from its provider. Gives how many. Operator.
  */
-export const removeSessions = async (operator: Kysely<Tables>, before: number, since: number): Promise<number> => {
+export const removeExpiredSessions = async (operator: Kysely<Tables>, before: number, since: number): Promise<number> => {
   const removed = await sql`
     delete from connect_sessions where expires_at < ${toTimestamp(before)}
       and not (announced_at is null and complete_action is not distinct from 'SAVE' and completed_at > ${toTimestamp(since)})

@@ -7,7 +7,7 @@ import type { Tables } from './tables.ts'
 export type ConsoleSession = TokenSubject & { readonly createdAt: number; readonly expiresAt: number }
 
 /** Note that somebody has signed in. `hash` stands for what the cookie holds, which is kept nowhere. Operator. */
-export const createSession = async (operator: Kysely<Tables>, hash: string, session: ConsoleSession): Promise<void> => {
+export const createConsoleSession = async (operator: Kysely<Tables>, hash: string, session: ConsoleSession): Promise<void> => {
   await sql`
     insert into console_sessions (account_id, live_mode, hash, key_id, time_created, expires_at)
     values (${session.accountId}, ${session.liveMode}, ${hash}, ${session.keyId}, ${toTimestamp(session.createdAt)},
@@ -15,7 +15,7 @@ export const createSession = async (operator: Kysely<Tables>, hash: string, sess
 }
 
 /** Find a session that has not ended by `at` (ms); null when there is none. Operator. */
-export const findSession = async (operator: Kysely<Tables>, hash: string, at: number): Promise<ConsoleSession | null> => {
+export const findConsoleSession = async (operator: Kysely<Tables>, hash: string, at: number): Promise<ConsoleSession | null> => {
   const { rows } = await sql<ConsoleSession>`
     select account_id as "accountId", live_mode as "liveMode", key_id as "keyId", time_created as "createdAt", expires_at as "expiresAt"
     from console_sessions where hash = ${hash} and expires_at > ${toTimestamp(at)}`.execute(operator)
@@ -23,12 +23,12 @@ export const findSession = async (operator: Kysely<Tables>, hash: string, at: nu
 }
 
 /** End a session; one that has ended stays so. Operator. */
-export const deleteSession = async (operator: Kysely<Tables>, hash: string): Promise<void> => {
+export const deleteConsoleSession = async (operator: Kysely<Tables>, hash: string): Promise<void> => {
   await sql`delete from console_sessions where hash = ${hash}`.execute(operator)
 }
 
 /** Delete sessions that have ended by `at` (ms), up to `limit` of them. Gives how many went. Operator. */
-export const deleteExpiredSessions = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
+export const deleteExpiredConsoleSessions = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
   const result = await sql`
     delete from console_sessions
     where hash = any(array(select hash from console_sessions where expires_at <= ${toTimestamp(at)} limit ${limit}))`.execute(operator)

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
 import { deleteLocationsOf } from './location-deletion.ts'
 import type { StoredLocation } from './location-row.ts'
-import { all, isLiving, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
 import type { Metadata } from './tables.ts'
 import type { TenantTransaction } from './transaction.ts'
 
@@ -51,7 +51,7 @@ const notFound = refused('not_found', 'No customer has this id.')
 /** Create a customer at `at` (ms). A taken reference_id is refused by its constraint. */
 export const createCustomer = async (transaction: TenantTransaction, draft: CustomerDraft, at: number): Promise<StoredCustomer> => {
   const { accountId, liveMode, query } = transaction
-  const id = mint('customer', at)
+  const id = newId('customer', at)
   await sql`insert into customers (account_id, live_mode, id, reference_id, metadata, time_created)
     values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(query)
   return { id, accountId, liveMode, ...draft, locationIds: [], createdAt: at }
@@ -59,7 +59,7 @@ export const createCustomer = async (transaction: TenantTransaction, draft: Cust
 
 /** Retrieve a customer; null when there is none, or it was deleted. */
 export const retrieveCustomer = async (transaction: TenantTransaction, id: string): Promise<StoredCustomer | null> => {
-  const { rows } = await sql<Row>`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isLiving}`.execute(
+  const { rows } = await sql<Row>`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
     transaction.query,
   )
   return rows[0] === undefined ? null : fromRow(rows[0])
@@ -75,7 +75,7 @@ export const updateCustomer = async (
     update customers set
       reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null} else reference_id end,
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
-    where ${ownedBy(transaction)} and id = ${id} and ${isLiving} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -90,7 +90,7 @@ export const deleteCustomer = async (
 ): Promise<Result<{ readonly customer: StoredCustomer; readonly locations: readonly StoredLocation[] }>> => {
   const { rows } = await sql<Row>`
     update customers set deleted_at = ${toTimestamp(at)}
-    where ${ownedBy(transaction)} and id = ${id} and ${isLiving} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
   if (rows[0] === undefined) return notFound
   return accepted({ customer: fromRow(rows[0]), locations: await deleteLocationsOf(transaction, sql`customer_id = ${id}`, at) })
 }
@@ -107,7 +107,7 @@ export const listCustomers = (
       table: 'customers',
       columns,
       scope: ownedBy(transaction),
-      filter: all(isLiving, matching('reference_id', filter.referenceId)),
+      filter: allOf(isActive, matching('reference_id', filter.referenceId)),
       fromRow,
     },
     paging,

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } f
 import pg from 'pg'
 import { isFailure } from '../failure.ts'
 import { columnTypes } from './column.ts'
-import { classify } from './postgres-failure.ts'
+import { classifyError } from './postgres-failure.ts'
 import type { Tables } from './tables.ts'
 
 /** Where a PostgreSQL is: a socket folder or host, or the address that a caller configured. */
@@ -24,15 +24,15 @@ export type DatabaseOptions = {
   readonly statementTimeoutMs?: number
 }
 
-const mostPrepared = 1_000
+const maxPreparedStatements = 1_000
 /** A server that is well ends a statement by itself; one that has said nothing this long after that will say nothing any more. */
-const silenceMs = 1_000
+const silenceTimeoutMs = 1_000
 /** How long what needs no work may take: to connect, to begin a transaction, to show life. */
-const promptMs = 5_000
+const promptTimeoutMs = 5_000
 const needsNoWork = /^(begin\b|select 1$)/
 
 /** Connections opened under an older count may be as dead as the one that broke, and are replaced when they are next asked for. */
-type Breaks = { count: number }
+type ConnectionBreaks = { count: number }
 
 /**
  * Open the pools; connections are made when they are first needed. The schema must have been migrated.
@@ -41,7 +41,7 @@ type Breaks = { count: number }
  * before is used after that. At the end statements under way are waited for, 5 s at most.
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
-  const breaks: Breaks = { count: 0 }
+  const breaks: ConnectionBreaks = { count: 0 }
   const tenant = openPool(options, breaks, 'wattledger_tenant', options.tenantConnections ?? 10)
   const operator = openPool(options, breaks, 'wattledger_operator', options.operatorConnections ?? 12)
   return {
@@ -53,17 +53,17 @@ export const openDatabase = (options: DatabaseOptions): Database => {
   }
 }
 
-const openPool = ({ address, statementTimeoutMs = 25_000 }: DatabaseOptions, breaks: Breaks, role: string, max: number) => {
+const openPool = ({ address, statementTimeoutMs = 25_000 }: DatabaseOptions, breaks: ConnectionBreaks, role: string, max: number) => {
   const pool = new pg.Pool({
     ...loginAs(role, address),
     max,
     types: columnTypes,
     application_name: role,
     statement_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + silenceMs,
+    query_timeout: statementTimeoutMs + silenceTimeoutMs,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
-    connectionTimeoutMillis: promptMs,
+    connectionTimeoutMillis: promptTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -72,19 +72,19 @@ const openPool = ({ address, statementTimeoutMs = 25_000 }: DatabaseOptions, bre
   // listens, and an error that nobody listens to would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', client => client.on('error', () => undefined))
-  const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparing(pool, breaks) }) })
-  return { query, close: closing(pool, () => query.destroy()) }
+  const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparedPool(pool, breaks) }) })
+  return { query, close: poolCloser(pool, () => query.destroy()) }
 }
 
 /** Make the end of a pool: connections in use are waited for, but not those on which nothing comes back. */
-const closing = (pool: pg.Pool, end: () => Promise<void>): (() => Promise<void>) => {
+const poolCloser = (pool: pg.Pool, end: () => Promise<void>): (() => Promise<void>) => {
   const open = new Set<pg.PoolClient>()
   pool.on('connect', client => open.add(client))
   pool.on('remove', client => open.delete(client))
   return async () => {
     const cut = setTimeout(() => {
       for (const client of open) client.connection.stream.destroy()
-    }, promptMs)
+    }, promptTimeoutMs)
     await end().finally(() => clearTimeout(cut))
   }
 }
@@ -113,7 +113,7 @@ const statementNames = (): ((text: string) => string | undefined) => {
   const names = new Map<string, string>()
   return text => {
     const known = names.get(text)
-    if (known !== undefined || names.size >= mostPrepared) return known
+    if (known !== undefined || names.size >= maxPreparedStatements) return known
     const name = `s${names.size}`
     names.set(text, name)
     return name
@@ -121,13 +121,13 @@ const statementNames = (): ((text: string) => string | undefined) => {
 }
 
 /** A connection as the callers have it, and the count of breaks under which it was opened. */
-type Wrapped = { readonly client: PostgresPoolClient; readonly openedAfter: number }
+type PooledClient = { readonly client: PostgresPoolClient; readonly openedAfter: number }
 
 /** Prepare statements, say what errors mean, and give out no connection that broke or is older than one that did. */
-const preparing = (pool: pg.Pool, breaks: Breaks): PostgresPool => {
+const preparedPool = (pool: pg.Pool, breaks: ConnectionBreaks): PostgresPool => {
   const nameOf = statementNames()
-  const clients = new WeakMap<pg.PoolClient, Wrapped>()
-  const wrap = (client: pg.PoolClient): Wrapped => {
+  const clients = new WeakMap<pg.PoolClient, PooledClient>()
+  const wrapClient = (client: pg.PoolClient): PooledClient => {
     const openedAfter = breaks.count
     // The server's farewell comes before the connection ends: one that has said it must not be given out again.
     let broken: unknown = null
@@ -137,12 +137,12 @@ const preparing = (pool: pg.Pool, breaks: Breaks): PostgresPool => {
       try {
         return await client.query(statement(text, values, values.length === 0 ? undefined : nameOf(text)))
       } catch (error) {
-        const meaning = classify(error)
-        if (isFailure(meaning) && meaning.code === 'postgres_away') {
-          broken = meaning
+        const failure = classifyError(error)
+        if (isFailure(failure) && failure.code === 'postgres_away') {
+          broken = failure
           if (openedAfter === breaks.count) breaks.count += 1
         }
-        throw meaning
+        throw failure
       }
     }
     const release = (discard?: boolean): void => client.release(discard === true || broken !== null)
@@ -154,11 +154,11 @@ const preparing = (pool: pg.Pool, breaks: Breaks): PostgresPool => {
     connect: async () => {
       for (;;) {
         const client = await pool.connect().catch(error => {
-          throw classify(error)
+          throw classifyError(error)
         })
-        const wrapped = clients.get(client) ?? wrap(client)
-        clients.set(client, wrapped)
-        if (wrapped.openedAfter === breaks.count) return wrapped.client
+        const pooledClient = clients.get(client) ?? wrapClient(client)
+        clients.set(client, pooledClient)
+        if (pooledClient.openedAfter === breaks.count) return pooledClient.client
         client.connection.stream.destroy()
         client.release(true)
       }
@@ -168,5 +168,5 @@ const preparing = (pool: pg.Pool, breaks: Breaks): PostgresPool => {
 
 const statement = (text: string, values: readonly unknown[], name: string | undefined): pg.QueryConfig => {
   const named = name === undefined ? { text, values: [...values] } : { name, text, values: [...values] }
-  return needsNoWork.test(text) ? { ...named, ...{ query_timeout: promptMs } } : named
+  return needsNoWork.test(text) ? { ...named, ...{ query_timeout: promptTimeoutMs } } : named
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { all, isLiving, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
 import type { Metadata } from './tables.ts'
 import type { TenantTransaction } from './transaction.ts'
 
@@ -36,7 +36,7 @@ const notFound = refused('not_found', 'No device has this id.')
 /** Create a device at `at` (ms). A taken reference_id is refused by its constraint. */
 export const createDevice = async (transaction: TenantTransaction, draft: DeviceDraft, at: number): Promise<StoredDevice> => {
   const { accountId, liveMode, query } = transaction
-  const id = mint('device', at)
+  const id = newId('device', at)
   await sql`insert into devices (account_id, live_mode, id, reference_id, metadata, time_created)
     values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(query)
   return { id, accountId, liveMode, ...draft, createdAt: at }
@@ -44,7 +44,7 @@ export const createDevice = async (transaction: TenantTransaction, draft: Device
 
 /** Retrieve a device; null when there is none, or it was deleted. */
 export const retrieveDevice = async (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> => {
-  const { rows } = await sql<Row>`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isLiving}`.execute(
+  const { rows } = await sql<Row>`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
     transaction.query,
   )
   return rows[0] === undefined ? null : fromRow(rows[0])
@@ -60,7 +60,7 @@ export const updateDevice = async (
     update devices set
       reference_id = coalesce(${change.referenceId ?? null}, reference_id),
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
-    where ${ownedBy(transaction)} and id = ${id} and ${isLiving} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -68,7 +68,7 @@ export const updateDevice = async (
 export const deleteDevice = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredDevice>> => {
   const { rows } = await sql<Row>`
     update devices set deleted_at = ${toTimestamp(at)}
-    where ${ownedBy(transaction)} and id = ${id} and ${isLiving} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -84,8 +84,8 @@ export const listDevices = (
       table: 'devices',
       columns,
       scope: ownedBy(transaction),
-      filter: all(
-        isLiving,
+      filter: allOf(
+        isActive,
         matching('reference_id', filter.referenceId),
         filter.ids === undefined || filter.ids === null ? sql`true` : sql`id = any(${filter.ids})`,
       ),
@@ -95,8 +95,8 @@ export const listDevices = (
   )
 
 /** Tell which of some ids are devices that records may name. */
-export const livingDevices = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+export const findActiveDevices = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   const { rows } = await sql<{ id: string }>`
-    select id from devices where ${ownedBy(transaction)} and id = any(${ids}) and ${isLiving}`.execute(transaction.query)
+    select id from devices where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(transaction.query)
   return new Set(rows.map(({ id }) => id))
 }

@@ -58,7 +58,7 @@ export const findBinaries = async (user: ServerUser, report: Report): Promise<st
   const fresh = await mkdtemp(`${copy}.`)
   await cp(native, fresh, { recursive: true, verbatimSymlinks: true })
   await linkLibraries(fresh)
-  await openToAll(fresh)
+  await makeReadableByAll(fresh)
   await rename(fresh, copy).catch(async error => {
     await rm(fresh, { recursive: true })
     if (!existsSync(copy)) throw error
@@ -107,27 +107,27 @@ const allows = async (path: string, user: NonNullable<ServerUser>, bits: number)
  * `/var/lib/wattledger` named by a hash of the data folder, to which `<data>/postgres` then is a link.
  * The link is what counts: a data folder that was thrown away never comes back to its old cluster.
  */
-export const placeCluster = async (dataFolder: string, user: ServerUser, report: Report): Promise<string> => {
+export const chooseClusterFolder = async (dataFolder: string, user: ServerUser, report: Report): Promise<string> => {
   await mkdir(dataFolder, { recursive: true })
   const data = await realpath(dataFolder)
-  const place = join(data, 'postgres')
-  const found = await lstat(place).catch(() => null)
-  if (found?.isSymbolicLink()) return readlink(place)
+  const clusterPath = join(data, 'postgres')
+  const found = await lstat(clusterPath).catch(() => null)
+  if (found?.isSymbolicLink()) return readlink(clusterPath)
   const reachable = user === null || (await canEnter(data, user))
-  if (reachable) return place
-  if (existsSync(join(place, 'PG_VERSION'))) {
-    const message = `The database in ${place} cannot be reached by the user that PostgreSQL runs as: let others pass its parent folders (chmod o+x), or start as another user than root.`
+  if (reachable) return clusterPath
+  if (existsSync(join(clusterPath, 'PG_VERSION'))) {
+    const message = `The database in ${clusterPath} cannot be reached by the user that PostgreSQL runs as: let others pass its parent folders (chmod o+x), or start as another user than root.`
     throw new Failure('postgres_data_unreachable', message, { retriable: false })
   }
-  if (found !== null) await rm(place, { recursive: true })
+  if (found !== null) await rm(clusterPath, { recursive: true })
   await makeSharedHome()
-  const away = await freeName(join(SHARED_HOME, createHash('sha256').update(data).digest('hex').slice(0, 16)))
-  report(`keeping the database in ${away}: the user that PostgreSQL runs as cannot reach ${data}`)
-  await symlink(away, place)
-  return away
+  const sharedFolder = await unusedName(join(SHARED_HOME, createHash('sha256').update(data).digest('hex').slice(0, 16)))
+  report(`keeping the database in ${sharedFolder}: the user that PostgreSQL runs as cannot reach ${data}`)
+  await symlink(sharedFolder, clusterPath)
+  return sharedFolder
 }
 
-const freeName = async (name: string): Promise<string> => {
+const unusedName = async (name: string): Promise<string> => {
   for (let n = 1; ; n++) {
     const candidate = n === 1 ? name : `${name}-${n}`
     if (!existsSync(candidate)) return candidate
@@ -139,7 +139,7 @@ const makeSharedHome = async (): Promise<void> => {
   await chmod(SHARED_HOME, 0o755)
 }
 
-const openToAll = async (folder: string): Promise<void> => {
+const makeReadableByAll = async (folder: string): Promise<void> => {
   await chmod(folder, 0o755)
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isSymbolicLink()) continue
@@ -157,7 +157,7 @@ export const makeSocketFolder = async (user: ServerUser): Promise<string> => {
       Buffer.byteLength(path) <= SOCKET_PATH_LIMIT &&
       (await isWritable(parent)) &&
       (user === null || (await canEnter(await realpath(parent), user)))
-    if (usable) return giveTo(await mkdtemp(join(parent, 'wl-')), user)
+    if (usable) return giveFolderTo(await mkdtemp(join(parent, 'wl-')), user)
   }
   throw new Failure('postgres_socket_folder', 'No short, writable folder for the PostgreSQL socket: make /tmp writable.', {
     retriable: false,
@@ -171,18 +171,18 @@ const isWritable = (folder: string): Promise<boolean> =>
   )
 
 /** Give a folder to the server's user, closed to all others. Throws Failure `postgres_user`. */
-export const giveTo = async (folder: string, user: ServerUser): Promise<string> => {
+export const giveFolderTo = async (folder: string, user: ServerUser): Promise<string> => {
   await chmod(folder, 0o700)
   if (user !== null) {
     await chown(folder, user.uid, user.gid).catch(error => {
-      throw notPermitted(error)
+      throw permissionFailure(error)
     })
   }
   return folder
 }
 
 /** What an error says when it was the system that did not let us act as another user; any other error as it is. */
-export const notPermitted = (error: unknown): unknown => {
+export const permissionFailure = (error: unknown): unknown => {
   if ((error as NodeJS.ErrnoException).code !== 'EPERM') return error
   const message =
     'PostgreSQL refuses to run as root, and this process may not change to another user: start Wattledger as another user, or set WATTLEDGER_POSTGRES_URL to a PostgreSQL of your own.'

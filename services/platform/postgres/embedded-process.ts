@@ -4,25 +4,25 @@ import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
-import { giveTo, notPermitted, type Report, type ServerUser } from './embedded-files.ts'
+import { giveFolderTo, permissionFailure, type Report, type ServerUser } from './embedded-files.ts'
 import { isAlive, readPostmaster, SOCKET_PORT } from './postmaster.ts'
 
-export type Settings = Readonly<Record<string, string>>
+export type ServerSettings = Readonly<Record<string, string>>
 
 /** Where a server's binaries and its cluster lie, whom it runs as, and how. */
-export type Place = {
+export type ServerConfig = {
   readonly native: string
   readonly cluster: string
   readonly user: ServerUser
-  readonly settings: Settings
+  readonly settings: ServerSettings
   readonly report: Report
   /** Called once a process of the server is at work: from then on its start is waiting. */
-  readonly launched: () => void
+  readonly onLaunched: () => void
 }
 
 const UNFINISHED = '.new-'
 
-export const embeddedSettings: Settings = {
+export const embeddedSettings: ServerSettings = {
   listen_addresses: '',
   unix_socket_permissions: '0700',
   shared_buffers: '64MB',
@@ -46,22 +46,22 @@ export const embeddedSettings: Settings = {
  * Make the cluster beside its place and move it there: a first start that is cut short leaves nothing that looks finished.
  * Every try has a folder of its own, because the initdb of a start that was killed may still be at work in its folder, and empties it when it fails.
  */
-export const ensureCluster = async ({ native, cluster, user, report, launched }: Place): Promise<void> => {
+export const ensureCluster = async ({ native, cluster, user, report, onLaunched }: ServerConfig): Promise<void> => {
   if (existsSync(join(cluster, 'PG_VERSION'))) return
   report('making the PostgreSQL database files (first start)')
   await mkdir(dirname(cluster), { recursive: true })
   await removeUnfinished(cluster)
   const fresh = await mkdtemp(`${cluster}${UNFINISHED}`)
-  await giveTo(fresh, user)
+  await giveFolderTo(fresh, user)
   const args = ['-D', fresh, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--locale=C', '--no-instructions']
   const child = runAs(user, join(native, 'bin', 'initdb'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  launched()
-  let complaint = ''
+  onLaunched()
+  let errorOutput = ''
   child.stderr?.setEncoding('utf8').on('data', text => {
-    complaint += text
+    errorOutput += text
   })
-  const code = await exitOf(child)
-  if (code !== 0) throw startFailed(`initdb ended with ${code}`, complaint)
+  const code = await waitForExit(child)
+  if (code !== 0) throw startFailed(`initdb ended with ${code}`, errorOutput)
   await rm(cluster, { recursive: true, force: true })
   await rename(fresh, cluster)
 }
@@ -74,28 +74,28 @@ const removeUnfinished = async (cluster: string): Promise<void> => {
 }
 
 /** Start the server in a session of its own, so that the terminal's Ctrl-C does not reach it, and wait until it is ready. */
-export const spawnServer = async (place: Place, socketFolder: string): Promise<ChildProcess> => {
-  const { native, cluster, user, settings, report } = place
+export const spawnServer = async (config: ServerConfig, socketFolder: string): Promise<ChildProcess> => {
+  const { native, cluster, user, settings, report } = config
   const logFile = join(cluster, 'server.log')
   await rename(logFile, `${logFile}.previous`).catch(() => undefined)
   const log = await open(logFile, 'a')
   const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder, port: String(SOCKET_PORT) })
   const args = ['-D', cluster, ...flags.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const child = runAs(user, join(native, 'bin', 'postgres'), args, { detached: true, stdio: ['ignore', log.fd, log.fd] })
-  place.launched()
+  config.onLaunched()
   let code: number | string | null = null
-  const ended = exitOf(child).then(value => {
+  const ended = waitForExit(child).then(value => {
     code = value
   })
   await log.close()
   const started = performance.now()
-  for (let told = false; ; ) {
+  for (let isReported = false; ; ) {
     await Promise.race([ended, sleep(4)])
     if (code !== null) throw startFailed(`postgres ended with ${code}`, await readFile(logFile, 'utf8'))
-    const note = await readPostmaster(cluster)
-    if (note?.pid === child.pid && note?.ready) break
-    if (!told && performance.now() - started > 2_000) {
-      told = true
+    const postmaster = await readPostmaster(cluster)
+    if (postmaster?.pid === child.pid && postmaster?.isReady) break
+    if (!isReported && performance.now() - started > 2_000) {
+      isReported = true
       report('PostgreSQL is recovering its files')
     }
   }
@@ -106,11 +106,11 @@ const runAs = (user: ServerUser, program: string, args: readonly string[], optio
   try {
     return spawn(program, args, { ...options, ...user, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' } })
   } catch (error) {
-    throw notPermitted(error)
+    throw permissionFailure(error)
   }
 }
 
-const exitOf = (child: ChildProcess): Promise<number | string> =>
+const waitForExit = (child: ChildProcess): Promise<number | string> =>
   new Promise((resolve, reject) => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'no code'))
     child.once('error', cause => reject(startFailed('it cannot be run', cause.message)))
@@ -120,7 +120,7 @@ const startFailed = (what: string, log: string): Failure =>
   new Failure('postgres_start_failed', `PostgreSQL did not start: ${what}. ${log.trim().slice(-1_000)}`, { retriable: false })
 
 /** Fast shutdown, then harder ones. An orphan in a container may stay as a zombie that nobody reaps: its note is gone all the same. */
-export const endProcess = async (pid: number, cluster: string, child: ChildProcess | null): Promise<void> => {
+export const stopProcess = async (pid: number, cluster: string, child: ChildProcess | null): Promise<void> => {
   const isGone = async (): Promise<boolean> => {
     if (child !== null) return child.exitCode !== null || child.signalCode !== null
     return !isAlive(pid) || (await readPostmaster(cluster))?.pid !== pid

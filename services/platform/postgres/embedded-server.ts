@@ -7,22 +7,22 @@ import pg from 'pg'
 import { Failure } from '../failure.ts'
 import type { PostgresAddress } from './database.ts'
 import {
+  chooseClusterFolder,
   chooseServerUser,
   findBinaries,
-  giveTo,
+  giveFolderTo,
   makeSocketFolder,
-  placeCluster,
   type Report,
   removeSocketFolder,
   type ServerUser,
 } from './embedded-files.ts'
-import { embeddedSettings, endProcess, ensureCluster, type Place, type Settings, spawnServer } from './embedded-process.ts'
+import { embeddedSettings, ensureCluster, type ServerConfig, type ServerSettings, spawnServer, stopProcess } from './embedded-process.ts'
 import { isAlive, isPostmasterOf, pidFile, readPostmaster, SOCKET_PORT } from './postmaster.ts'
 
 export type EmbeddedServer = AsyncDisposable & { readonly address: PostgresAddress }
 
 /** A running server and the session that marks it as ours; `child` is null for an adopted one. */
-type Running = { readonly pid: number; readonly socketFolder: string; readonly child: ChildProcess | null; readonly owner: pg.Client }
+type RunningServer = { readonly pid: number; readonly socketFolder: string; readonly child: ChildProcess | null; readonly owner: pg.Client }
 
 const DATABASE = 'wattledger'
 const OWNER_LOCK = 7_246_001
@@ -38,31 +38,31 @@ const OWNER_LOCK = 7_246_001
 export const startEmbeddedServer = async (options: {
   readonly dataFolder: string
   readonly report?: Report
-  readonly settings?: Settings
-  readonly launched?: () => void
+  readonly settings?: ServerSettings
+  readonly onLaunched?: () => void
 }): Promise<EmbeddedServer> => {
-  const { report = () => undefined, launched = () => undefined } = options
+  const { report = () => undefined, onLaunched = () => undefined } = options
   const user = await chooseServerUser()
   const native = await findBinaries(user, report)
-  const cluster = await placeCluster(options.dataFolder, user, report)
-  const place: Place = { native, cluster, user, settings: { ...embeddedSettings, ...options.settings }, report, launched }
-  await ensureCluster(place)
-  let running = await launch(place, null)
+  const cluster = await chooseClusterFolder(options.dataFolder, user, report)
+  const config: ServerConfig = { native, cluster, user, settings: { ...embeddedSettings, ...options.settings }, report, onLaunched }
+  await ensureCluster(config)
+  let running = await launch(config, null)
   await ensureDatabase(running.owner)
 
-  let closing = false
+  let isClosing = false
   let watching = Promise.resolve()
   const watch = (): void => {
     running.owner.once('end', () => {
-      if (!closing) watching = revive()
+      if (!isClosing) watching = restart()
     })
   }
-  const revive = async (): Promise<void> => {
+  const restart = async (): Promise<void> => {
     report('the PostgreSQL server went away: starting it again')
-    for (let waitMs = 50; !closing; waitMs = Math.min(waitMs * 2, 5_000)) {
+    for (let waitMs = 50; !isClosing; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
-        running = await launch(place, running.socketFolder)
-        return closing ? undefined : watch()
+        running = await launch(config, running.socketFolder)
+        return isClosing ? undefined : watch()
       } catch (error) {
         report(`the PostgreSQL server does not start: ${error instanceof Error ? error.message : String(error)}`)
         await sleep(waitMs)
@@ -73,8 +73,8 @@ export const startEmbeddedServer = async (options: {
   return {
     address: addressOf(running.socketFolder),
     [Symbol.asyncDispose]: async () => {
-      if (closing) return
-      closing = true
+      if (isClosing) return
+      isClosing = true
       await watching
       await stop(running, cluster)
     },
@@ -87,9 +87,9 @@ export const startEmbeddedServer = async (options: {
  */
 export const findEmbeddedServer = async (dataFolder: string): Promise<PostgresAddress | null> => {
   const cluster = join(dataFolder, 'postgres')
-  const note = await readPostmaster(cluster)
-  if (!note?.ready || !(await isPostmasterOf(note.pid, cluster))) return null
-  return addressOf(note.socketFolder)
+  const postmaster = await readPostmaster(cluster)
+  if (!postmaster?.isReady || !(await isPostmasterOf(postmaster.pid, cluster))) return null
+  return addressOf(postmaster.socketFolder)
 }
 
 const addressOf = (socketFolder: string): PostgresAddress => ({
@@ -99,25 +99,25 @@ const addressOf = (socketFolder: string): PostgresAddress => ({
   user: 'postgres',
 })
 
-const launch = async (place: Place, socketFolder: string | null): Promise<Running> => {
-  const { cluster, report } = place
+const launch = async (config: ServerConfig, socketFolder: string | null): Promise<RunningServer> => {
+  const { cluster, report } = config
   const before = await readPostmaster(cluster)
   if (before !== null) {
     if (await isPostmasterOf(before.pid, cluster)) {
-      const adopted = await adopt(before.pid, place)
+      const adopted = await adopt(before.pid, config)
       if (adopted !== null) return adopted
     }
     // The server refuses to start over the note of a live process, also where that process is another with the same number.
     await rm(pidFile(cluster), { force: true })
     if (before.socketFolder !== socketFolder) await removeSocketFolder(before.socketFolder)
   }
-  const folder = await emptySocketFolder(place.user, socketFolder)
+  const folder = await emptySocketFolder(config.user, socketFolder)
   // Children of a killed server hold its shared memory for a moment longer; a new one is refused until they are gone.
   for (let attemptsLeft = before === null ? 1 : 20; ; attemptsLeft--) {
     try {
-      const child = await spawnServer(place, folder)
+      const child = await spawnServer(config, folder)
       const owner = await connectOwner(folder)
-      if (owner === null || !(await takeOwnership(owner))) throw inUse(cluster)
+      if (owner === null || !(await takeOwnership(owner))) throw folderInUse(cluster)
       return { pid: child.pid ?? 0, socketFolder: folder, child, owner }
     } catch (error) {
       if (attemptsLeft <= 1 || !(error instanceof Failure) || error.code !== 'postgres_start_failed') throw error
@@ -135,26 +135,26 @@ const emptySocketFolder = async (user: ServerUser, known: string | null): Promis
     return known
   }
   await mkdir(known, 0o700)
-  return giveTo(known, user)
+  return giveFolderTo(known, user)
 }
 
 /** Take over a live server whose owner is dead; null when it turned out to be ending, or had to be ended because it does not answer. */
-const adopt = async (pid: number, place: Place): Promise<Running | null> => {
+const adopt = async (pid: number, config: ServerConfig): Promise<RunningServer | null> => {
   for (const deadline = performance.now() + 10_000; performance.now() < deadline; await sleep(20)) {
     if (!isAlive(pid)) return null
-    const note = await readPostmaster(place.cluster)
-    if (note?.pid !== pid) return null
-    const owner = note.ready ? await connectOwner(note.socketFolder) : null
+    const postmaster = await readPostmaster(config.cluster)
+    if (postmaster?.pid !== pid) return null
+    const owner = postmaster.isReady ? await connectOwner(postmaster.socketFolder) : null
     if (owner === null) continue
-    if (!(await takeOwnership(owner))) throw inUse(place.cluster)
-    place.report('taking over the PostgreSQL server of an earlier run that did not end in order')
-    return { pid, socketFolder: note.socketFolder, child: null, owner }
+    if (!(await takeOwnership(owner))) throw folderInUse(config.cluster)
+    config.report('taking over the PostgreSQL server of an earlier run that did not end in order')
+    return { pid, socketFolder: postmaster.socketFolder, child: null, owner }
   }
-  await endProcess(pid, place.cluster, null)
+  await stopProcess(pid, config.cluster, null)
   return null
 }
 
-const inUse = (cluster: string): Failure =>
+const folderInUse = (cluster: string): Failure =>
   new Failure(
     'data_folder_in_use',
     `Another running Wattledger uses the database in ${cluster}: stop it first, or choose another data folder.`,
@@ -198,8 +198,8 @@ const ensureDatabase = async (owner: pg.Client): Promise<void> => {
   if (rowCount === 0) await owner.query(`create database ${DATABASE}`)
 }
 
-const stop = async ({ pid, child, owner, socketFolder }: Running, cluster: string): Promise<void> => {
+const stop = async ({ pid, child, owner, socketFolder }: RunningServer, cluster: string): Promise<void> => {
   await owner.end().catch(() => undefined)
-  await endProcess(pid, cluster, child)
+  await stopProcess(pid, cluster, child)
   await removeSocketFolder(socketFolder)
 }

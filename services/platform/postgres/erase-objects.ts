@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { referenceShadow } from '../reference-shadow.ts'
+import { referencePlaceholderId } from '../reference-shadow.ts'
 import { toTimestamp } from './column.ts'
 import { eraseTraces } from './erase-traces.ts'
 import type { ErasedObjects } from './erasures.ts'
@@ -7,7 +7,7 @@ import { ownedBy } from './page.ts'
 import type { OperatorTransaction, Tenant } from './transaction.ts'
 
 /** What an id stands for, with all that goes with it: a customer's locations, a location's tariffs. Deleted objects too; null where there is none. */
-export const objectsToErase = async (
+export const findObjectsToErase = async (
   { query }: OperatorTransaction,
   tenant: Tenant,
   objectId: string,
@@ -33,21 +33,21 @@ export const objectsToErase = async (
  * Add the ids under which failures of records are kept that named the objects by their own references before these existed. Call before
  * `eraseObjects`, while the rows tell the references.
  */
-export const withReferenceShadows = async (
+export const withReferencePlaceholders = async (
   { query }: OperatorTransaction,
   tenant: Tenant,
   objects: ErasedObjects,
 ): Promise<ErasedObjects> => {
-  const shadowsOf = async (kind: 'location' | 'device', ids: readonly string[]): Promise<readonly string[]> => {
+  const placeholdersOf = async (kind: 'location' | 'device', ids: readonly string[]): Promise<readonly string[]> => {
     const { rows } = await sql<{ reference: string }>`
       select reference_id as reference from ${sql.table(`${kind}s`)}
       where ${ownedBy(tenant)} and id = any(${ids}) and reference_id is not null`.execute(query)
-    return rows.map(({ reference }) => referenceShadow(tenant, kind, reference))
+    return rows.map(({ reference }) => referencePlaceholderId(tenant, kind, reference))
   }
   return {
     ...objects,
-    locationIds: [...objects.locationIds, ...(await shadowsOf('location', objects.locationIds))],
-    deviceIds: [...objects.deviceIds, ...(await shadowsOf('device', objects.deviceIds))],
+    locationIds: [...objects.locationIds, ...(await placeholdersOf('location', objects.locationIds))],
+    deviceIds: [...objects.deviceIds, ...(await placeholdersOf('device', objects.deviceIds))],
   }
 }
 

@@ -16,22 +16,22 @@ export type ErasedObjects = {
 }
 
 /** A mark: it holds `until` nothing can bring the objects back. */
-export type Erasure = Tenant & ErasedObjects & { readonly askedAt: number; readonly until: number }
+export type Erasure = Tenant & ErasedObjects & { readonly requestedAt: number; readonly until: number }
 
 const columns = sql`account_id as "accountId", live_mode as "liveMode", object_id as "objectId", location_ids as "locationIds",
-  device_ids as "deviceIds", other_ids as "otherIds", receipts_before as "receiptsBefore", asked_at as "askedAt", until`
+  device_ids as "deviceIds", other_ids as "otherIds", receipts_before as "receiptsBefore", asked_at as "requestedAt", until`
 
-const dueAgainMs = 86_400_000
+const dispatchIntervalMs = 86_400_000
 
 /** Mark objects as erased; every lane is told at once. A repeated mark adds to the one before. */
 export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasure): Promise<void> => {
-  const { accountId, liveMode, objectId, locationIds, deviceIds, otherIds, receiptsBefore, askedAt, until } = erasure
+  const { accountId, liveMode, objectId, locationIds, deviceIds, otherIds, receiptsBefore, requestedAt, until } = erasure
   const before = receiptsBefore === null ? null : toTimestamp(receiptsBefore)
   const both = (name: string) => sql`array(select unnest(known.${sql.ref(name)}) union select unnest(excluded.${sql.ref(name)}) order by 1)`
   await sql`
     insert into erasures as known (account_id, live_mode, object_id, location_ids, device_ids, other_ids, receipts_before, asked_at, until, due_at)
     values (${accountId}, ${liveMode}, ${objectId}, ${locationIds}::text[], ${deviceIds}::text[], ${otherIds}::text[], ${before},
-      ${toTimestamp(askedAt)}, ${toTimestamp(until)}, ${toTimestamp(askedAt)})
+      ${toTimestamp(requestedAt)}, ${toTimestamp(until)}, ${toTimestamp(requestedAt)})
     on conflict (account_id, live_mode, object_id) do update set
       location_ids = ${both('location_ids')}, device_ids = ${both('device_ids')}, other_ids = ${both('other_ids')},
       receipts_before = excluded.receipts_before, asked_at = excluded.asked_at, until = excluded.until, due_at = excluded.due_at`.execute(
@@ -62,9 +62,9 @@ export const dueErasures = async (operator: Kysely<Tables>, at: number, limit: n
 }
 
 /** Note that every lane was told at `at` (ms): again in a day, or never more where the mark has run out. A mark renewed meanwhile stays due. */
-export const erasureTold = async ({ query }: OperatorTransaction, erasure: Erasure, at: number): Promise<void> => {
-  const dueAt = at >= erasure.until ? null : toTimestamp(at + dueAgainMs)
+export const markErasureDispatched = async ({ query }: OperatorTransaction, erasure: Erasure, at: number): Promise<void> => {
+  const dueAt = at >= erasure.until ? null : toTimestamp(at + dispatchIntervalMs)
   await sql`
     update erasures set due_at = ${dueAt} where account_id = ${erasure.accountId} and live_mode = ${erasure.liveMode}
-      and object_id = ${erasure.objectId} and asked_at = ${toTimestamp(erasure.askedAt)}`.execute(query)
+      and object_id = ${erasure.objectId} and asked_at = ${toTimestamp(erasure.requestedAt)}`.execute(query)
 }

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Result } from '../../domain/refusal.ts'
 import type { TopicName } from '../log/log.ts'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { all, matching, ownedBy, type Page, type Paging, readBoundedPage } from './page.ts'
+import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from './page.ts'
 import type { Tables } from './tables.ts'
 import type { TenantTransaction } from './transaction.ts'
 
@@ -48,13 +48,13 @@ const fromRow = (row: Row): StoredEvent => ({
 })
 
 const eventTopic: TopicName = 'webhook.events.v1'
-const keptMs = 90 * 86_400_000
+const retentionMs = 90 * 86_400_000
 
 /** The data of an event that travels in a message has at most so many bytes; of others only members of one word travel. */
-const longestData = 900_000
+const maxDataBytes = 900_000
 
 /** What travels of an event: its data, or the members of one word each if the whole does not fit into a message. The whole is at `/events/{id}`. */
-const travelling = sql`case when octet_length(data::text) <= ${sql.lit(longestData)} then data else (
+const messageData = sql`case when octet_length(data::text) <= ${sql.lit(maxDataBytes)} then data else (
   select json_object_agg(m.key, m.value) from (
     select key, value from json_each(data)
     where json_typeof(value) = 'boolean' or (json_typeof(value) = 'string' and length(value #>> '{}') <= 255)
@@ -78,7 +78,7 @@ export const writeEvents = async (
 ): Promise<readonly WrittenEvent[]> => {
   const { accountId, liveMode, query } = transaction
   const events = drafts.map(({ type, objectId, data, text }) => ({
-    id: mint('event', at),
+    id: newId('event', at),
     accountId,
     liveMode,
     type,
@@ -97,7 +97,7 @@ export const writeEvents = async (
     insert into outbox (topic, key, account_id, live_mode, payload, time_created)
     select ${eventTopic}, ${`${accountId}:`}::text || coalesce(object_id, id), ${accountId}, ${liveMode},
       json_build_object('id', id, 'type', type, 'account_id', ${accountId}::text, 'live_mode', ${liveMode}::boolean,
-        'object_id', object_id, 'time_created', ${at}::bigint, 'data', ${travelling}), ${toTimestamp(at)}
+        'object_id', object_id, 'time_created', ${at}::bigint, 'data', ${messageData}), ${toTimestamp(at)}
     from written order by id`.execute(query)
   return events
 }
@@ -109,7 +109,7 @@ export const retrieveEvent = async (transaction: TenantTransaction, id: string):
 }
 
 /** The data of a page, as it is stored, is at most so many bytes together; that of one event may be more. */
-const mostPageBytes = 4 * 2 ** 20
+const maxPageBytes = 4 * 2 ** 20
 
 /** Which events are listed; null for no such condition. [from, to) in ms. */
 export type EventFilter = {
@@ -130,7 +130,7 @@ export const listEvents = (transaction: TenantTransaction, filter: EventFilter, 
       table: 'events',
       columns,
       scope: ownedBy(transaction),
-      filter: all(
+      filter: allOf(
         filter.types === null ? sql`true` : sql`type = any(${filter.types})`,
         matching('object_id', filter.objectId),
         filter.from === null ? sql`true` : sql`time_created >= ${toTimestamp(filter.from)}`,
@@ -138,7 +138,7 @@ export const listEvents = (transaction: TenantTransaction, filter: EventFilter, 
       ),
       fromRow,
       size: sql`pg_column_size(data)`,
-      mostBytes: mostPageBytes,
+      maxBytes: maxPageBytes,
     },
     paging,
   )
@@ -149,7 +149,7 @@ export const listEvents = (transaction: TenantTransaction, filter: EventFilter, 
  */
 export const deleteExpiredEvents = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
   const result = await sql`
-    delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - keptMs)} limit ${limit}))`.execute(
+    delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - retentionMs)} limit ${limit}))`.execute(
     operator,
   )
   return Number(result.numAffectedRows ?? 0)

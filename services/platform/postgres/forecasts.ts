@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { PriceHistory } from '../../domain/forecast/hour-grid.ts'
 import { fromNano, toTimestamp } from './column.ts'
-import { type PriceChangeSpan, writePriceFanOut } from './price-fan-outs.ts'
+import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import type { PriceInterval } from './price-overlap.ts'
 import type { Tables } from './tables.ts'
 import type { OperatorTransaction } from './transaction.ts'
@@ -48,14 +48,14 @@ export const priceGaps = async (
 export const readPublished = async (
   operator: Kysely<Tables>,
   sourceId: string,
-  span: { readonly from: number; readonly to: number },
+  interval: { readonly from: number; readonly to: number },
 ): Promise<PriceHistory> => {
   const { rows } = await sql<{ columns: string }>`
     select json_build_array(coalesce(json_agg(extract(epoch from start_time) * 1000 order by start_time), '[]'),
       coalesce(json_agg(extract(epoch from end_time) * 1000 order by start_time), '[]'),
       coalesce(json_agg(trim_scale(value * 1000000000)::bigint order by start_time), '[]')) as columns
     from market_prices where source_id = ${sourceId} and published
-      and start_time >= ${toTimestamp(span.from)} and start_time < ${toTimestamp(span.to)}`.execute(operator)
+      and start_time >= ${toTimestamp(interval.from)} and start_time < ${toTimestamp(interval.to)}`.execute(operator)
   const [starts = [], ends = [], values = []] = JSON.parse(rows[0]?.columns ?? '[]') as number[][]
   return { starts, ends, values }
 }
@@ -79,10 +79,13 @@ const readReplaced = async (query: Kysely<Tables>, run: ForecastRun): Promise<re
 }
 
 /** The span in which two lists of intervals differ; null where they are equal. */
-const differing = (old: readonly ForecastInterval[], news: readonly ForecastInterval[]): Pick<PriceChangeSpan, 'from' | 'to'> | null => {
+const differenceOf = (
+  oldForecasts: readonly ForecastInterval[],
+  newForecasts: readonly ForecastInterval[],
+): Pick<PriceChangeInterval, 'from' | 'to'> | null => {
   const keyOf = ({ start, end, value, confidence }: ForecastInterval): string => `${start}/${end}/${value}/${confidence}`
-  const [oldKeys, newKeys] = [new Set(old.map(keyOf)), new Set(news.map(keyOf))]
-  const changed = [...old.filter(one => !newKeys.has(keyOf(one))), ...news.filter(one => !oldKeys.has(keyOf(one)))]
+  const [oldKeys, newKeys] = [new Set(oldForecasts.map(keyOf)), new Set(newForecasts.map(keyOf))]
+  const changed = [...oldForecasts.filter(one => !newKeys.has(keyOf(one))), ...newForecasts.filter(one => !oldKeys.has(keyOf(one)))]
   if (changed.length === 0) return null
   return { from: Math.min(...changed.map(({ start }) => start)), to: Math.max(...changed.map(({ end }) => end)) }
 }
@@ -106,7 +109,7 @@ const insertForecasts = async (query: Kysely<Tables>, sourceId: string, forecast
 }
 
 /** Where forecasts must not reach over the change that they follow: what stands before it was made from prices before it. */
-const cutAt = async (query: Kysely<Tables>, { sourceId, from }: DueForecast): Promise<void> => {
+const truncateForecasts = async (query: Kysely<Tables>, { sourceId, from }: DueForecast): Promise<void> => {
   await sql`update market_prices set end_time = ${toTimestamp(from)}
     where source_id = ${sourceId} and not published and start_time < ${toTimestamp(from)} and end_time > ${toTimestamp(from)}`.execute(
     query,
@@ -119,20 +122,20 @@ const cutAt = async (query: Kysely<Tables>, { sourceId, from }: DueForecast): Pr
  * Stores nothing where prices changed since `due` was read: it is still due then.
  * Source: docs/rules/markets-and-forecasts.md #price-changes, #forecasts.
  */
-export const storeForecasts = async ({ query }: OperatorTransaction, run: ForecastRun, at: number): Promise<PriceChangeSpan | null> => {
+export const storeForecasts = async ({ query }: OperatorTransaction, run: ForecastRun, at: number): Promise<PriceChangeInterval | null> => {
   const { due, forecasts, firstGap, next } = run
   const { sourceId } = due
   const { rows } = await sql<{ revision: number }>`
     select price_revision as revision from market_sources where id = ${sourceId} for update`.execute(query)
   if (rows[0]?.revision !== due.revision) return null
-  await cutAt(query, due)
-  const differs = differing(await readReplaced(query, run), forecasts)
+  await truncateForecasts(query, due)
+  const difference = differenceOf(await readReplaced(query, run), forecasts)
   // Published prices hold up to the first gap.
   const change =
-    differs === null || differs.to <= firstGap
+    difference === null || difference.to <= firstGap
       ? null
-      : { sourceId, revision: due.revision + 1, from: Math.max(differs.from, firstGap), to: differs.to }
-  if (differs !== null) {
+      : { sourceId, revision: due.revision + 1, from: Math.max(difference.from, firstGap), to: difference.to }
+  if (difference !== null) {
     await sql`delete from market_prices where ${replacedBy(run)}`.execute(query)
     await insertForecasts(query, sourceId, forecasts)
   }

@@ -6,21 +6,21 @@ import type { Tables } from './tables.ts'
 import type { TenantTransaction } from './transaction.ts'
 
 /** An answer that is given again to whoever repeats its request. */
-export type KeptAnswer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+export type StoredAnswer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
 
 /** What a key's first look-up says: work and finish with `token`; or the answer; or why neither. */
-export type IdempotencyClaim =
+export type ClaimAttempt =
   | { readonly kind: 'begun'; readonly token: string }
-  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  | { readonly kind: 'answered'; readonly answer: StoredAnswer }
   | { readonly kind: 'mismatch' }
   | { readonly kind: 'in_progress' }
 
-const keptMs = 86_400_000
+const retentionMs = 86_400_000
 /** A request has 30 s; an attempt that is older and has not finished belongs to a process that is gone. */
-const attemptMs = 60_000
+const attemptTimeoutMs = 60_000
 
 /** Nobody holds the lock of the attempt's process: it has died, or lost its connection. */
-const isOfNobody = sql`(idempotency_keys.holder is not null and pg_try_advisory_xact_lock_shared(idempotency_keys.holder))`
+const isHolderGone = sql`(idempotency_keys.holder is not null and pg_try_advisory_xact_lock_shared(idempotency_keys.holder))`
 
 /**
  * Claim a key for a request at `at` (ms); commit before the work, so that a twin sees it. A key is free again after 24 h. An attempt whose
@@ -32,7 +32,7 @@ export const beginIdempotent = async (
   request: { readonly key: string; readonly hash: string },
   at: number,
   holder: number | null = null,
-): Promise<IdempotencyClaim> => {
+): Promise<ClaimAttempt> => {
   const { accountId, liveMode, query } = transaction
   for (;;) {
     const token = randomUUID()
@@ -42,8 +42,8 @@ export const beginIdempotent = async (
       on conflict (account_id, live_mode, key) do update
         set request_hash = excluded.request_hash, token = excluded.token, holder = excluded.holder, started_at = excluded.started_at,
           answer = null
-        where idempotency_keys.started_at <= ${toTimestamp(at - keptMs)}
-          or idempotency_keys.answer is null and (idempotency_keys.started_at <= ${toTimestamp(at - attemptMs)} or ${isOfNobody})
+        where idempotency_keys.started_at <= ${toTimestamp(at - retentionMs)}
+          or idempotency_keys.answer is null and (idempotency_keys.started_at <= ${toTimestamp(at - attemptTimeoutMs)} or ${isHolderGone})
       returning 1`.execute(query)
     if (claimed.rows.length > 0) return { kind: 'begun', token }
     const { rows } = await sql<{ request_hash: string; answer: string | null }>`
@@ -63,7 +63,7 @@ export const beginIdempotent = async (
 export const finishIdempotent = async (
   transaction: TenantTransaction,
   claim: { readonly key: string; readonly token: string },
-  answer: KeptAnswer,
+  answer: StoredAnswer,
 ): Promise<boolean> => {
   const { rows } = await sql`
     update idempotency_keys set answer = ${JSON.stringify(answer)}::json
@@ -87,7 +87,7 @@ export const abandonIdempotent = async (
 export const deleteExpiredIdempotency = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
   const result = await sql`
     delete from idempotency_keys
-    where ctid = any(array(select ctid from idempotency_keys where started_at <= ${toTimestamp(at - keptMs)} limit ${limit}))`.execute(
+    where ctid = any(array(select ctid from idempotency_keys where started_at <= ${toTimestamp(at - retentionMs)} limit ${limit}))`.execute(
     operator,
   )
   return Number(result.numAffectedRows ?? 0)

@@ -3,11 +3,11 @@ import { toTimestamp } from './column.ts'
 import type { Tables } from './tables.ts'
 
 /** What leads the versions of rows from a topic, and the partitions that it counts for. */
-export type LaneGeneration = { readonly generation: number; readonly partitions: number }
+export type TopicGeneration = { readonly generation: number; readonly partitions: number }
 
 /** Read the generation of a topic's lanes; null before the topic was first made known. */
-export const readLaneGeneration = async (operator: Kysely<Tables>, topic: string): Promise<LaneGeneration | null> => {
-  const { rows } = await sql<LaneGeneration>`select generation, partitions from lane_generations where topic = ${topic}`.execute(operator)
+export const readTopicGeneration = async (operator: Kysely<Tables>, topic: string): Promise<TopicGeneration | null> => {
+  const { rows } = await sql<TopicGeneration>`select generation, partitions from lane_generations where topic = ${topic}`.execute(operator)
   return rows[0] ?? null
 }
 
@@ -15,19 +15,19 @@ export const readLaneGeneration = async (operator: Kysely<Tables>, topic: string
  * Make a topic known with generation 0, or raise its generation because it was made anew or its partitions changed.
  * `expected` is the generation that the caller has seen (null: none); null is given when another was faster. Below 1,024.
  */
-export const raiseLaneGeneration = async (
+export const raiseTopicGeneration = async (
   operator: Kysely<Tables>,
   topic: string,
   expected: number | null,
   partitions: number,
   at: number,
-): Promise<LaneGeneration | null> => {
+): Promise<TopicGeneration | null> => {
   const { rows } =
     expected === null
-      ? await sql<LaneGeneration>`
+      ? await sql<TopicGeneration>`
           insert into lane_generations (topic, generation, partitions, time_updated) values (${topic}, 0, ${partitions}, ${toTimestamp(at)})
           on conflict do nothing returning generation, partitions`.execute(operator)
-      : await sql<LaneGeneration>`
+      : await sql<TopicGeneration>`
           update lane_generations set generation = generation + 1, partitions = ${partitions}, time_updated = ${toTimestamp(at)}
           where topic = ${topic} and generation = ${expected} returning generation, partitions`.execute(operator)
   return rows[0] ?? null

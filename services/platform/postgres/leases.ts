@@ -8,8 +8,8 @@ export type Lease = { readonly name: string; readonly holder: string; readonly e
  * Take a lease, or keep the one that is held, for `forMs` from now by the database's clock; null while another holds it.
  * Keeping it does not change the epoch; taking one that ran out does, so that what an earlier holder still writes can be told apart.
  */
-export const takeLease = async (operator: Kysely<Tables>, name: string, holder: string, forMs: number): Promise<Lease | null> => {
-  const until = sql`clock_timestamp() + ${forMs} * interval '1 millisecond'`
+export const takeLease = async (operator: Kysely<Tables>, name: string, holder: string, durationMs: number): Promise<Lease | null> => {
+  const until = sql`clock_timestamp() + ${durationMs} * interval '1 millisecond'`
   const { rows } = await sql<{ epoch: number }>`
     insert into leases as held (name, holder, epoch, expires_at) values (${name}, ${holder}, 1, ${until})
     on conflict (name) do update set
@@ -28,7 +28,7 @@ export const releaseLease = async (operator: Kysely<Tables>, { name, holder, epo
 }
 
 /** Tell, in the transaction of a write, whether a lease still holds; it then holds until that transaction ends. */
-export const holdsLease = async (operator: Kysely<Tables>, { name, holder, epoch }: Lease): Promise<boolean> => {
+export const isLeaseValid = async (operator: Kysely<Tables>, { name, holder, epoch }: Lease): Promise<boolean> => {
   const { rows } = await sql`
     select 1 from leases where name = ${name} and holder = ${holder} and epoch = ${epoch} and expires_at > clock_timestamp() for share`.execute(
     operator,

@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
-import { inTurns } from '../event-loop-turn.ts'
+import { runInTimeSlices } from '../time-slices.ts'
 import { integersAsTexts, writeJson } from '../write-json.ts'
 import { toTimestamp } from './column.ts'
 import type { AddressType } from './providers.ts'
 import type { Tables } from './tables.ts'
-import { scheduleFromText, tariffsFrom } from './tariff-row.ts'
+import { readTariffRows, scheduleFromText } from './tariff-row.ts'
 
 /** A tariff that a provider offers to anybody. Without countries or address types it is offered wherever the provider is. */
 export type LibraryTariff = {
@@ -50,20 +50,20 @@ export const listLibraryTariffs = async (query: Kysely<Tables>, filter: LibraryF
       and (${filter.addressType}::text is null or address_types = '{}' or ${filter.addressType} = any(address_types))
       and currency_code = ${filter.currencyCode} and direction = ${filter.direction} and type = ${filter.type}
     order by lower(name), id`.execute(query)
-  return tariffsFrom(rows, fromRow)
+  return readTariffRows(rows, fromRow)
 }
 
 /** Find a library tariff; null when there is none. */
 export const findLibraryTariff = async (query: Kysely<Tables>, id: string): Promise<LibraryTariff | null> => {
   const { rows } = await sql<Row>`select ${columns} from library_tariffs where id = ${id}`.execute(query)
   const [row] = rows
-  return row === undefined ? null : inTurns(fromRow(row))
+  return row === undefined ? null : runInTimeSlices(fromRow(row))
 }
 
 /** Write library tariffs; those that are there are written anew. Tariffs that were made of one stay what they are. Operator. */
 export const putLibraryTariffs = async (operator: Kysely<Tables>, tariffs: readonly LibraryTariff[], at: number): Promise<void> => {
   for (const one of tariffs) {
-    const terms = await inTurns(writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts))
+    const terms = await runInTimeSlices(writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts))
     await sql`
       insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code, direction, type, terms,
         time_created)

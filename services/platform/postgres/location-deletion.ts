@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { toTimestamp } from './column.ts'
 import { type LocationRow, locationColumns, locationFromRow, type StoredLocation } from './location-row.ts'
-import { isLiving, ownedBy } from './page.ts'
+import { isActive, ownedBy } from './page.ts'
 import type { TenantTransaction } from './transaction.ts'
 
 /**
@@ -19,7 +19,7 @@ export const deleteLocationsOf = async (
   // Locks are taken in the order of ids, as by all who take several; what is read after them is what a change that went before has left.
   const deleted = await sql<{ id: string }>`
     update locations set deleted_at = ${toTimestamp(at)}
-    where ${owned} and id = any(array(select id from locations where ${owned} and ${condition} and ${isLiving} order by id for no key update))
+    where ${owned} and id = any(array(select id from locations where ${owned} and ${condition} and ${isActive} order by id for no key update))
     returning id`.execute(query)
   const ids = deleted.rows.map(({ id }) => id)
   if (ids.length === 0) return []

@@ -39,7 +39,7 @@ export type LocationTariff = {
 }
 
 /** A tariff that is on its way from its provider; `failingSince` (ms): first of nothing but failures, null while none came. */
-export type TariffOnItsWay = { readonly direction: TariffDirection; readonly type: TariffType; readonly failingSince: number | null }
+export type PendingTariff = { readonly direction: TariffDirection; readonly type: TariffType; readonly failingSince: number | null }
 
 /** A location as it is kept, with its living tariffs in the order of their ids; `createdAt` in ms. */
 export type StoredLocation = LocationDraft & {
@@ -48,7 +48,7 @@ export type StoredLocation = LocationDraft & {
   readonly liveMode: boolean
   readonly tariffs: readonly LocationTariff[]
   /** Absent where nothing is. */
-  readonly onTheirWay?: readonly TariffOnItsWay[]
+  readonly pendingTariffs?: readonly PendingTariff[]
   readonly pricingRevision: number
   readonly createdAt: number
 }
@@ -105,7 +105,7 @@ export const locationFromRow = (row: LocationRow): StoredLocation => ({
   exportSourceId: row.export_market_source_id,
   metadata: row.metadata,
   tariffs: JSON.parse(row.tariffs),
-  ...(row.on_their_way === '[]' ? {} : { onTheirWay: JSON.parse(row.on_their_way) }),
+  ...(row.on_their_way === '[]' ? {} : { pendingTariffs: JSON.parse(row.on_their_way) }),
   pricingRevision: row.pricing_revision,
   createdAt: row.time_created,
 })

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
 import { deleteLocationsOf } from './location-deletion.ts'
 import {
@@ -11,14 +11,14 @@ import {
   locationToRow,
   type StoredLocation,
 } from './location-row.ts'
-import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
-import { all, isLiving, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
-import { writeMovedPrices } from './price-events.ts'
+import { newRecostRequest, type OutboxMessage, writeRecostRequests } from './outbox.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { writePriceUpdates } from './price-events.ts'
 import type { LocationKey } from './pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from './transaction.ts'
 
 /** A location after a change, and the order that the change owes the lanes; null where it alters no price. */
-export type LocationChange = { readonly location: StoredLocation; readonly order: OutboxMessage | null }
+export type LocationChange = { readonly location: StoredLocation; readonly recostRequest: OutboxMessage | null }
 
 const notFound = refused('not_found', 'No location has this id.')
 
@@ -28,7 +28,7 @@ const notFound = refused('not_found', 'No location has this id.')
  */
 export const createLocation = async (transaction: TenantTransaction, draft: LocationDraft, at: number): Promise<Result<StoredLocation>> => {
   const { accountId, liveMode, query } = transaction
-  const id = mint('location', at)
+  const id = newId('location', at)
   await query
     .insertInto('locations')
     .values({ account_id: accountId, live_mode: liveMode, id, ...locationToRow(draft), time_created: toTimestamp(at) })
@@ -40,7 +40,7 @@ export const createLocation = async (transaction: TenantTransaction, draft: Loca
 /** Retrieve a location; null when there is none, or it was deleted. */
 export const retrieveLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
   const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isLiving}`.execute(transaction.query)
+    select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(transaction.query)
   return rows[0] === undefined ? null : locationFromRow(rows[0])
 }
 
@@ -61,7 +61,7 @@ export const lockLocations = async ({ query }: OperatorTransaction, keys: readon
       ${keys.map(({ locationId }) => locationId)}::text[]))`
   await sql`select 1 from locations where ${named} order by id for share`.execute(query)
   const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from locations where ${named} and ${isLiving} order by id`.execute(query)
+    select ${locationColumns} from locations where ${named} and ${isActive} order by id`.execute(query)
   return rows.map(locationFromRow)
 }
 
@@ -80,8 +80,8 @@ export const updateLocation = async (
   const { accountId, liveMode, query } = transaction
   const { id } = before
   if (draft.currencyCode !== before.currencyCode && (await hasTariffs(transaction, id))) return currencyInUse
-  const repriced = pricingMembers.some(member => draft[member] !== before[member])
-  const revision = before.pricingRevision + (repriced ? 1 : 0)
+  const isRepriced = pricingMembers.some(member => draft[member] !== before[member])
+  const revision = before.pricingRevision + (isRepriced ? 1 : 0)
   await query
     .updateTable('locations')
     .set({ ...locationToRow(draft), pricing_revision: revision })
@@ -91,10 +91,10 @@ export const updateLocation = async (
     .execute()
   const checked = await checkReferences(transaction, draft)
   if (!checked.ok) return checked
-  if (repriced) await writeMovedPrices(transaction, before, draft, at)
-  const order = newOrder({ accountId, liveMode, locations: [id], revision, from: null, to: null })
-  const [message = null] = repriced ? await writeOrders(query, [order], at) : []
-  return accepted({ location: { ...before, ...draft, pricingRevision: revision }, order: message })
+  if (isRepriced) await writePriceUpdates(transaction, before, draft, at)
+  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, from: null, to: null })
+  const [message = null] = isRepriced ? await writeRecostRequests(query, [recostRequest], at) : []
+  return accepted({ location: { ...before, ...draft, pricingRevision: revision }, recostRequest: message })
 }
 
 const pricingMembers = ['timezone', 'currencyCode', 'importSourceId', 'exportSourceId'] as const
@@ -116,9 +116,9 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
   const { customerId, importSourceId, exportSourceId } = draft
   if (customerId === null && importSourceId === null && exportSourceId === null) return accepted(null)
   const { rows } = await sql<{ customer: boolean; import: string | null; export: string | null }>`
-    select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isLiving}) as customer,
-      (select currency_code from market_sources where id = ${importSourceId} and ${isLiving}) as import,
-      (select currency_code from market_sources where id = ${exportSourceId} and ${isLiving}) as export`.execute(transaction.query)
+    select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive}) as customer,
+      (select currency_code from market_sources where id = ${importSourceId} and ${isActive}) as import,
+      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`.execute(transaction.query)
   const found = rows[0]
   if (customerId !== null && found?.customer !== true) return refused('customer_not_found', 'No customer has this id.', 'customer_id')
   for (const [sourceId, currency, direction] of [
@@ -160,15 +160,15 @@ export const listLocations = (
       table: 'locations',
       columns: locationColumns,
       scope: ownedBy(transaction),
-      filter: all(isLiving, matching('reference_id', filter.referenceId), matching('customer_id', filter.customerId)),
+      filter: allOf(isActive, matching('reference_id', filter.referenceId), matching('customer_id', filter.customerId)),
       fromRow: locationFromRow,
     },
     paging,
   )
 
 /** Tell which of some ids are locations that records may name. */
-export const livingLocations = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+export const findActiveLocations = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   const { rows } = await sql<{ id: string }>`
-    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isLiving}`.execute(transaction.query)
+    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(transaction.query)
   return new Set(rows.map(({ id }) => id))
 }

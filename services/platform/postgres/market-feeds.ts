@@ -12,7 +12,7 @@ export type FeedState = {
   readonly feed: string | null
   readonly failures: number
   readonly failingSince: number | null
-  readonly toldAt: number | null
+  readonly reportedAt: number | null
   readonly error: string | null
 }
 
@@ -20,7 +20,7 @@ export type FeedState = {
  * A shared source that public feeds can fill, and how that goes. `knownUntil`: end of its last published price (ms, exclusive);
  * `isUsed`: whether a living location takes its prices.
  */
-export type FedSource = FeedState & {
+export type FeedSource = FeedState & {
   readonly id: string
   readonly displayName: string
   readonly area: string
@@ -36,17 +36,17 @@ const isUsed = sql`(exists (select 1 from locations l where l.import_market_sour
  * Read the shared sources that public feeds can fill, by area and currency: all of them, the one with an id, or those that are used and
  * whose next fetch is due at `dueAt` (ms).
  */
-export const fedSources = async (
+export const listFeedSources = async (
   operator: Kysely<Tables>,
   filter: { readonly id?: string; readonly dueAt?: number } = {},
-): Promise<readonly FedSource[]> => {
+): Promise<readonly FeedSource[]> => {
   const { id = null, dueAt } = filter
   const due = dueAt === undefined ? sql`true` : sql`${isUsed} and coalesce(f.next_at <= ${toTimestamp(dueAt)}, true)`
-  const { rows } = await sql<FedSource>`
+  const { rows } = await sql<FeedSource>`
     select s.id, s.display_name as "displayName", s.area, s.currency_code as "currencyCode", ${isUsed} as "isUsed",
       (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
       f.next_at as "nextAt", f.attempted_at as "attemptedAt", f.succeeded_at as "succeededAt", f.feed, coalesce(f.failures, 0) as failures,
-      f.failing_since as "failingSince", f.told_at as "toldAt", f.error
+      f.failing_since as "failingSince", f.told_at as "reportedAt", f.error
     from market_sources s left join market_feeds f on f.source_id = s.id
     where s.account_id is null and s.deleted_at is null and s.area is not null and s.importer = ${publicFeeds}
       and (${id}::text is null or s.id = ${id}) and ${due}
@@ -58,7 +58,7 @@ export const fedSources = async (
 export const writeFeedState = async (
   operator: Kysely<Tables>,
   sourceId: string,
-  state: Omit<FeedState, 'toldAt' | 'nextAt'> & { readonly nextAt: number },
+  state: Omit<FeedState, 'reportedAt' | 'nextAt'> & { readonly nextAt: number },
 ): Promise<void> => {
   const values = sql`${toTimestamp(state.nextAt)}, ${toTimestampOrNull(state.attemptedAt)}, ${toTimestampOrNull(state.succeededAt)},
     ${state.feed}, ${state.failures}, ${toTimestampOrNull(state.failingSince)}, ${state.error}`
@@ -72,17 +72,17 @@ export const writeFeedState = async (
 }
 
 /** An outage of a source that accounts are still to be told of; `since` in ms, `cursor`: the last location that was ('' before the first). */
-export type UntoldOutage = { readonly sourceId: string; readonly since: number; readonly cursor: string }
+export type UnreportedOutage = { readonly sourceId: string; readonly since: number; readonly cursor: string }
 
 /**
  * Read the outages that began at `before` (ms) or earlier, of which accounts were not told, and that were looked at again since `since`:
  * a source that is no longer fetched at all has none.
  */
-export const untoldOutages = async (
+export const unreportedOutages = async (
   operator: Kysely<Tables>,
   { before, since }: { readonly before: number; readonly since: number },
-): Promise<readonly UntoldOutage[]> => {
-  const { rows } = await sql<UntoldOutage>`
+): Promise<readonly UnreportedOutage[]> => {
+  const { rows } = await sql<UnreportedOutage>`
     select source_id as "sourceId", failing_since as since, coalesce(told_cursor, '') as cursor from market_feeds
     where failing_since <= ${toTimestamp(before)} and told_at is null and attempted_at >= ${toTimestamp(since)}
     order by source_id`.execute(operator)
@@ -93,9 +93,9 @@ export const untoldOutages = async (
  * Note that the accounts of a page were told of an outage, and with the last page that all were; in the transaction of the page's events.
  * False where the outage has ended meanwhile or another was faster: nothing may be told then.
  */
-export const moveOutage = async (
+export const advanceOutage = async (
   query: Kysely<Tables>,
-  { sourceId, since, cursor }: UntoldOutage,
+  { sourceId, since, cursor }: UnreportedOutage,
   page: { readonly cursor: string; readonly isLast: boolean },
   at: number,
 ): Promise<boolean> => {

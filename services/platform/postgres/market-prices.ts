@@ -1,21 +1,21 @@
 import { type Kysely, sql } from 'kysely'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import { inTurns } from '../event-loop-turn.ts'
+import { runInTimeSlices } from '../time-slices.ts'
 import { toTimestamp } from './column.ts'
 import {
-  keptBy,
-  type MarketKeeper,
   type MarketRow,
+  type MarketWriter,
   marketColumns,
   marketFromRow,
   noMarket,
+  ownedByWriter,
   retrieveMarket,
   type StoredMarket,
 } from './markets.ts'
-import { isLiving } from './page.ts'
+import { isActive } from './page.ts'
 import { pricesFrom } from './price-block.ts'
 import { inBlocks } from './price-blocks.ts'
-import { type PriceChangeSpan, writePriceFanOut } from './price-fan-outs.ts'
+import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import { type PriceInterval, replacePrices } from './price-overlap.ts'
 import type { Tables } from './tables.ts'
 
@@ -25,7 +25,7 @@ export type PriceChange = {
   readonly replaced: number
   readonly unchanged: number
   /** What all locations of the source are to be told; null where no price changed. */
-  readonly fanOut: PriceChangeSpan | null
+  readonly fanOut: PriceChangeInterval | null
 }
 
 /**
@@ -34,18 +34,20 @@ export type PriceChange = {
  * Refuses `not_found`. Source: docs/rules/markets-and-forecasts.md #storing-prices, #price-changes.
  */
 export const putMarketPrices = async (
-  keeper: MarketKeeper,
+  writer: MarketWriter,
   sourceId: string,
   prices: readonly PriceInterval[],
   at: number,
 ): Promise<Result<PriceChange>> => {
-  const { query } = keeper
+  const { query } = writer
   const { rows } = await sql<MarketRow>`
-    select ${marketColumns} from market_sources where ${keptBy(keeper)} and id = ${sourceId} and ${isLiving} for update`.execute(query)
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${sourceId} and ${isActive} for update`.execute(
+    query,
+  )
   if (rows[0] === undefined) return noMarket
   const market = marketFromRow(rows[0])
   const sorted = prices.toSorted((a, b) => a.start - b.start)
-  const storedPrices = await inTurns(pricesFrom(await pricesUnder(query, sourceId, sorted)))
+  const storedPrices = await runInTimeSlices(pricesFrom(await overlappingPrices(query, sourceId, sorted)))
   const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)
   if (changed === null) return accepted({ market, stored, replaced, unchanged, fanOut: null })
   await removePrices(query, sourceId, removed)
@@ -64,17 +66,17 @@ export const putMarketPrices = async (
  * Null when there is no such source.
  */
 export const readMarketPrices = async (
-  keeper: MarketKeeper,
+  writer: MarketWriter,
   sourceId: string,
-  span: { readonly from: number; readonly to: number },
+  interval: { readonly from: number; readonly to: number },
 ): Promise<{ readonly market: StoredMarket; readonly blocks: readonly string[] } | null> => {
-  const market = await retrieveMarket(keeper, sourceId)
+  const market = await retrieveMarket(writer, sourceId)
   if (market === null) return null
-  return { market, blocks: await pricesUnder(keeper.query, sourceId, [{ start: span.from, end: span.to }]) }
+  return { market, blocks: await overlappingPrices(writer.query, sourceId, [{ start: interval.from, end: interval.to }]) }
 }
 
 /** Stored prices that share time with any of some sorted intervals, in blocks in the order of time. */
-const pricesUnder = async (
+const overlappingPrices = async (
   query: Kysely<Tables>,
   sourceId: string,
   intervals: readonly { readonly start: number; readonly end: number }[],
@@ -107,25 +109,25 @@ const mergeTouching = (intervals: readonly { readonly start: number; readonly en
 }
 
 /** So many prices are written in one statement: its parameters take some milliseconds. */
-const pricesAtOnce = 1_000
+const pricesPerStatement = 1_000
 
-function* partsOf<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += pricesAtOnce) yield all.slice(at, at + pricesAtOnce)
+function* groupsOf<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += pricesPerStatement) yield all.slice(at, at + pricesPerStatement)
 }
 
 const removePrices = async (query: Kysely<Tables>, sourceId: string, starts: readonly number[]): Promise<void> => {
-  for (const part of partsOf(starts)) {
+  for (const group of groupsOf(starts)) {
     await sql`delete from market_prices
-      where source_id = ${sourceId} and published and start_time = any(${part.map(toTimestamp)}::timestamptz[])`.execute(query)
+      where source_id = ${sourceId} and published and start_time = any(${group.map(toTimestamp)}::timestamptz[])`.execute(query)
   }
 }
 
 const insertPrices = async (query: Kysely<Tables>, sourceId: string, prices: readonly PriceInterval[]): Promise<void> => {
-  for (const part of partsOf(prices)) {
+  for (const group of groupsOf(prices)) {
     await sql`
       insert into market_prices (source_id, published, start_time, end_time, value)
       select ${sourceId}, true, a, b, value * 0.000000001
-      from unnest(${part.map(({ start }) => toTimestamp(start))}::timestamptz[], ${part.map(({ end }) => toTimestamp(end))}::timestamptz[],
-        ${part.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
+      from unnest(${group.map(({ start }) => toTimestamp(start))}::timestamptz[], ${group.map(({ end }) => toTimestamp(end))}::timestamptz[],
+        ${group.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
   }
 }

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { repeatableId } from '../mint.ts'
+import { deterministicId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
 import type { Tables } from './tables.ts'
 
@@ -15,10 +15,11 @@ export type SharedSourceDraft = {
 export const publicFeeds = 'public-feeds'
 
 /** Ids of shared sources are the same in every installation: they are made from this instant, area and currency. */
-const firstAt = Date.UTC(2025, 0, 1)
+const sharedSourceInstant = Date.UTC(2025, 0, 1)
 
 /** Give the id of the shared source of an area in a currency. */
-export const sharedSourceId = (area: string, currencyCode: string): string => repeatableId('marketSource', firstAt, [area, currencyCode])
+export const sharedSourceId = (area: string, currencyCode: string): string =>
+  deterministicId('marketSource', sharedSourceInstant, [area, currencyCode])
 
 /**
  * Make the shared sources that are not there yet; one that was ever there, deleted ones included, is left as it is, and so is an area
@@ -28,7 +29,7 @@ export const seedSharedSources = async (operator: Kysely<Tables>, drafts: readon
   const rows = drafts.map(draft => ({ ...draft, id: sharedSourceId(draft.area, draft.currencyCode) }))
   const made = await sql`
     insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
-    select d.id, null, null, d.display_name, d.currency_code, d.area, d.resolution_minutes, ${publicFeeds}, ${toTimestamp(firstAt)}
+    select d.id, null, null, d.display_name, d.currency_code, d.area, d.resolution_minutes, ${publicFeeds}, ${toTimestamp(sharedSourceInstant)}
     from unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ displayName }) => displayName)}::text[],
       ${rows.map(({ currencyCode }) => currencyCode)}::text[], ${rows.map(({ area }) => area)}::text[],
       ${rows.map(({ resolutionMinutes }) => resolutionMinutes)}::integer[]) as d(id, display_name, currency_code, area, resolution_minutes)

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { all, isLiving, matching, type Page, type Paging, readPage } from './page.ts'
+import { allOf, isActive, matching, type Page, type Paging, readPage } from './page.ts'
 import type { OperatorTransaction, TenantTransaction } from './transaction.ts'
 
 /** A market source as it is kept; without an account it is shared. `createdAt` in ms. */
@@ -22,7 +22,7 @@ export type StoredMarket = {
 export type MarketDraft = Pick<StoredMarket, 'displayName' | 'currencyCode' | 'area' | 'resolutionMinutes' | 'importer'>
 
 /** Who keeps sources: a tenant its own, the operator the shared ones. */
-export type MarketKeeper = TenantTransaction | OperatorTransaction
+export type MarketWriter = TenantTransaction | OperatorTransaction
 
 export type MarketRow = {
   id: string
@@ -55,65 +55,67 @@ export const marketFromRow = (row: MarketRow): StoredMarket => ({
 export const noMarket = refused('not_found', 'No market source has this id.')
 
 /** The condition for the sources that a keeper may change. */
-export const keptBy = (keeper: MarketKeeper): RawBuilder<unknown> =>
-  'accountId' in keeper ? sql`account_id = ${keeper.accountId} and live_mode = ${keeper.liveMode}` : sql`account_id is null`
+export const ownedByWriter = (writer: MarketWriter): RawBuilder<unknown> =>
+  'accountId' in writer ? sql`account_id = ${writer.accountId} and live_mode = ${writer.liveMode}` : sql`account_id is null`
 
 /** The condition for the sources that a keeper may use: the shared ones are everybody's. */
-const usableBy = (keeper: MarketKeeper): RawBuilder<unknown> => sql`(account_id is null or ${keptBy(keeper)})`
+const usableBy = (writer: MarketWriter): RawBuilder<unknown> => sql`(account_id is null or ${ownedByWriter(writer)})`
 
 /** Create a market source at `at` (ms). */
-export const createMarket = async (keeper: MarketKeeper, draft: MarketDraft, at: number): Promise<StoredMarket> => {
-  const { accountId, liveMode } = 'accountId' in keeper ? keeper : { accountId: null, liveMode: null }
-  const id = mint('marketSource', at)
+export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at: number): Promise<StoredMarket> => {
+  const { accountId, liveMode } = 'accountId' in writer ? writer : { accountId: null, liveMode: null }
+  const id = newId('marketSource', at)
   await sql`
     insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
     values (${id}, ${accountId}, ${liveMode}, ${draft.displayName}, ${draft.currencyCode}, ${draft.area}, ${draft.resolutionMinutes},
-      ${draft.importer}, ${toTimestamp(at)})`.execute(keeper.query)
+      ${draft.importer}, ${toTimestamp(at)})`.execute(writer.query)
   return { ...draft, id, accountId, liveMode, priceRevision: 0, createdAt: at }
 }
 
 /** Retrieve a source that the keeper may use; null when there is none, or it was deleted. */
-export const retrieveMarket = async (keeper: MarketKeeper, id: string): Promise<StoredMarket | null> => {
+export const retrieveMarket = async (writer: MarketWriter, id: string): Promise<StoredMarket | null> => {
   const { rows } = await sql<MarketRow>`
-    select ${marketColumns} from market_sources where ${usableBy(keeper)} and id = ${id} and ${isLiving}`.execute(keeper.query)
+    select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`.execute(writer.query)
   return rows[0] === undefined ? null : marketFromRow(rows[0])
 }
 
 /** Find the shared source of a market area in a currency; null when the operator keeps none. */
-export const marketOfArea = async (keeper: MarketKeeper, area: string, currencyCode: string): Promise<StoredMarket | null> => {
+export const marketOfArea = async (writer: MarketWriter, area: string, currencyCode: string): Promise<StoredMarket | null> => {
   const { rows } = await sql<MarketRow>`
     select ${marketColumns} from market_sources
-    where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isLiving} order by id limit 1`.execute(
-    keeper.query,
+    where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive} order by id limit 1`.execute(
+    writer.query,
   )
   return rows[0] === undefined ? null : marketFromRow(rows[0])
 }
 
 /** List the sources that the keeper may use, newest first. Refuses `cursor_not_found`. */
-export const listMarkets = (keeper: MarketKeeper, area: string | null, paging: Paging): Promise<Result<Page<StoredMarket>>> =>
+export const listMarkets = (writer: MarketWriter, area: string | null, paging: Paging): Promise<Result<Page<StoredMarket>>> =>
   readPage(
-    keeper.query,
+    writer.query,
     {
       table: 'market_sources',
       columns: marketColumns,
-      scope: usableBy(keeper),
-      filter: all(isLiving, matching('area', area)),
+      scope: usableBy(writer),
+      filter: allOf(isActive, matching('area', area)),
       fromRow: marketFromRow,
     },
     paging,
   )
 
 /** Delete a source of the keeper's own; its prices stay, because stored costs name them. Refuses `not_found`, `market_in_use`. */
-export const deleteMarket = async (keeper: MarketKeeper, id: string, at: number): Promise<Result<StoredMarket>> => {
+export const deleteMarket = async (writer: MarketWriter, id: string, at: number): Promise<Result<StoredMarket>> => {
   // Locations that are just being written with this source hold its row; the question after the lock sees them.
   const { rows } = await sql<MarketRow>`
-    select ${marketColumns} from market_sources where ${keptBy(keeper)} and id = ${id} and ${isLiving} for update`.execute(keeper.query)
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive} for update`.execute(
+    writer.query,
+  )
   if (rows[0] === undefined) return noMarket
   const used = await sql`
-    select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isLiving} limit 1`.execute(
-    keeper.query,
+    select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isActive} limit 1`.execute(
+    writer.query,
   )
   if (used.rows.length > 0) return refused('market_in_use', 'Locations use this market source: give them another one first.')
-  await sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`.execute(keeper.query)
+  await sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`.execute(writer.query)
   return accepted(marketFromRow(rows[0]))
 }

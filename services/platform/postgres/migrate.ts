@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { Failure } from '../failure.ts'
 import { connectionOptions, type PostgresAddress } from './database.ts'
-import { classify } from './postgres-failure.ts'
+import { classifyError } from './postgres-failure.ts'
 
 type Migration = { readonly number: number; readonly name: string; readonly text: string; readonly checksum: string }
 
@@ -48,7 +48,7 @@ const withClient = async <T>(address: PostgresAddress, work: (client: pg.Client)
     await client.connect()
     return await work(client)
   } catch (error) {
-    throw classify(error)
+    throw classifyError(error)
   } finally {
     await client.end().catch(() => undefined)
   }

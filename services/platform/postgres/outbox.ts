@@ -8,7 +8,7 @@ import type { Tables } from './tables.ts'
  * What a change of a location's prices asks of its lane: cost the span again, with a snapshot of at least this revision.
  * `from` inclusive, `to` exclusive (ms); null is open. Changes of market prices go their own way: `price-fan-outs.ts`.
  */
-export type Order = {
+export type OutboxRecostRequest = {
   readonly id: string
   readonly accountId: string
   readonly liveMode: boolean
@@ -28,32 +28,39 @@ export type OutboxMessage = {
   readonly payload: string
 }
 
-const orderTopic: TopicName = 'meter.records.v1'
+const recostTopic: TopicName = 'meter.records.v1'
 
 /** Give a new order its id. */
-export const newOrder = (order: Omit<Order, 'id'>): Order => ({ id: randomUUID(), ...order })
+export const newRecostRequest = (recostRequest: Omit<OutboxRecostRequest, 'id'>): OutboxRecostRequest => ({
+  id: randomUUID(),
+  ...recostRequest,
+})
 
 /** Write orders into the outbox, in the transaction of the change. Gives the messages in the same order, for publishing at once after the commit. */
-export const writeOrders = async (query: Kysely<Tables>, orders: readonly Order[], at: number): Promise<readonly OutboxMessage[]> => {
-  if (orders.length === 0) return []
-  const messages = orders.map(order => ({
-    topic: orderTopic,
-    key: `${order.accountId}:${order.locations[0]}`,
-    accountId: order.accountId,
-    liveMode: order.liveMode,
+export const writeRecostRequests = async (
+  query: Kysely<Tables>,
+  recostRequests: readonly OutboxRecostRequest[],
+  at: number,
+): Promise<readonly OutboxMessage[]> => {
+  if (recostRequests.length === 0) return []
+  const messages = recostRequests.map(recostRequest => ({
+    topic: recostTopic,
+    key: `${recostRequest.accountId}:${recostRequest.locations[0]}`,
+    accountId: recostRequest.accountId,
+    liveMode: recostRequest.liveMode,
     payload: JSON.stringify({
-      id: order.id,
-      account_id: order.accountId,
-      live_mode: order.liveMode,
-      locations: order.locations,
-      revision: order.revision,
-      from: order.from,
-      to: order.to,
+      id: recostRequest.id,
+      account_id: recostRequest.accountId,
+      live_mode: recostRequest.liveMode,
+      locations: recostRequest.locations,
+      revision: recostRequest.revision,
+      from: recostRequest.from,
+      to: recostRequest.to,
     }),
   }))
   const { rows } = await sql<{ id: number }>`
     insert into outbox (topic, key, account_id, live_mode, payload, time_created)
-    select ${orderTopic}, key, account_id, live_mode, payload::json, ${toTimestamp(at)}
+    select ${recostTopic}, key, account_id, live_mode, payload::json, ${toTimestamp(at)}
     from unnest(${messages.map(({ key }) => key)}::text[], ${messages.map(({ accountId }) => accountId)}::text[],
       ${messages.map(({ liveMode }) => liveMode)}::boolean[], ${messages.map(({ payload }) => payload)}::text[])
       with ordinality as m(key, account_id, live_mode, payload, place)
@@ -65,7 +72,7 @@ export const writeOrders = async (query: Kysely<Tables>, orders: readonly Order[
  * Read the oldest messages that wait, up to `limit`, of one topic. Without a cursor: a change that commits late is found all the same.
  * One reader at a time, under a lease; a message that was published but not yet deleted comes again.
  */
-export const takeOutbox = async (operator: Kysely<Tables>, topic: TopicName, limit: number): Promise<readonly OutboxMessage[]> => {
+export const readOutbox = async (operator: Kysely<Tables>, topic: TopicName, limit: number): Promise<readonly OutboxMessage[]> => {
   const { rows } = await sql<OutboxMessage>`
     select id, topic, key, account_id as "accountId", live_mode as "liveMode", payload
     from outbox where topic = ${topic} order by id limit ${limit}`.execute(operator)

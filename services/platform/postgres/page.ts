@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { beginSlices } from '../../contract/slices.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { startTimeSlices } from '../time-slices.ts'
 import type { Tables } from './tables.ts'
 import type { Tenant } from './transaction.ts'
 
@@ -20,17 +20,17 @@ export type Listing<Row, Item> = {
   readonly scope: RawBuilder<unknown>
   readonly filter: RawBuilder<unknown>
   readonly fromRow: (row: Row) => Item
-  readonly turnOf?: string
+  readonly sliceAccount?: string
 }
 
 /** Where a page begins and how its rows are ordered. */
-type Beginning = { readonly place: RawBuilder<unknown>; readonly direction: RawBuilder<unknown>; readonly isBack: boolean }
+type PageStart = { readonly cursorCondition: RawBuilder<unknown>; readonly direction: RawBuilder<unknown>; readonly isBack: boolean }
 
-const beginningOf = async (
+const findPageStart = async (
   query: Kysely<Tables>,
   { table, scope }: Pick<Listing<unknown, unknown>, 'table' | 'scope'>,
   { startingAfter, endingBefore }: Paging,
-): Promise<Result<Beginning>> => {
+): Promise<Result<PageStart>> => {
   const isBack = endingBefore !== null
   const cursor = startingAfter ?? endingBefore
   if (cursor !== null) {
@@ -38,20 +38,20 @@ const beginningOf = async (
     const field = isBack ? 'ending_before' : 'starting_after'
     if (known.rows.length === 0) return refused('cursor_not_found', `${field} must be the id of an object of this list.`, field)
   }
-  const place = cursor === null ? sql`` : isBack ? sql`and id > ${cursor}` : sql`and id < ${cursor}`
-  return accepted({ place, direction: isBack ? sql`asc` : sql`desc`, isBack })
+  const cursorCondition = cursor === null ? sql`` : isBack ? sql`and id > ${cursor}` : sql`and id < ${cursor}`
+  return accepted({ cursorCondition, direction: isBack ? sql`asc` : sql`desc`, isBack })
 }
 
-const itemsOf = async <Row, Item>(
+const readItems = async <Row, Item>(
   rows: readonly Row[],
-  { fromRow, turnOf }: Pick<Listing<Row, Item>, 'fromRow' | 'turnOf'>,
-  { isBack }: Beginning,
+  { fromRow, sliceAccount }: Pick<Listing<Row, Item>, 'fromRow' | 'sliceAccount'>,
+  { isBack }: PageStart,
 ): Promise<readonly Item[]> => {
   const items: Item[] = []
-  const slices = turnOf === undefined ? null : beginSlices(turnOf)
+  const slices = sliceAccount === undefined ? null : startTimeSlices(sliceAccount)
   for (const row of rows) {
     items.push(fromRow(row))
-    if (slices?.isOver() === true) await slices.rest()
+    if (slices?.isOver() === true) await slices.pause()
   }
   return isBack ? items.reverse() : items
 }
@@ -65,21 +65,21 @@ export const readPage = async <Row, Item>(
   listing: Listing<Row, Item>,
   paging: Paging,
 ): Promise<Result<Page<Item>>> => {
-  const begun = await beginningOf(query, listing, paging)
-  if (!begun.ok) return begun
+  const pageStart = await findPageStart(query, listing, paging)
+  if (!pageStart.ok) return pageStart
   const { columns, scope, filter } = listing
-  const { place, direction } = begun.value
+  const { cursorCondition, direction } = pageStart.value
   const { rows } = await sql<Row>`
-    select ${columns} from ${sql.table(listing.table)} where ${scope} and ${filter} ${place}
+    select ${columns} from ${sql.table(listing.table)} where ${scope} and ${filter} ${cursorCondition}
     order by id ${direction} limit ${paging.limit + 1}`.execute(query)
-  return accepted({ items: await itemsOf(rows.slice(0, paging.limit), listing, begun.value), hasMore: rows.length > paging.limit })
+  return accepted({ items: await readItems(rows.slice(0, paging.limit), listing, pageStart.value), hasMore: rows.length > paging.limit })
 }
 
 /** A list whose objects may be large: `size` is the bytes of one as it is stored, `mostBytes` those of a page, unless its first object has more. */
-export type BoundedListing<Row, Item> = Listing<Row, Item> & { readonly size: RawBuilder<number>; readonly mostBytes: number }
+export type BoundedListing<Row, Item> = Listing<Row, Item> & { readonly size: RawBuilder<number>; readonly maxBytes: number }
 
 /** `page_found`: how many objects there are from the beginning of the page on, up to one more than asked for. */
-type Found = { readonly page_found: number }
+type FoundCount = { readonly page_found: number }
 
 /**
  * Read one page as `readPage` does. The page ends sooner than asked for if its objects are large: then `hasMore`. Sizes and objects are read in
@@ -90,25 +90,25 @@ export const readBoundedPage = async <Row, Item>(
   listing: BoundedListing<Row, Item>,
   paging: Paging,
 ): Promise<Result<Page<Item>>> => {
-  const begun = await beginningOf(query, listing, paging)
-  if (!begun.ok) return begun
-  const { columns, scope, filter, size, mostBytes } = listing
-  const { place, direction } = begun.value
+  const pageStart = await findPageStart(query, listing, paging)
+  if (!pageStart.ok) return pageStart
+  const { columns, scope, filter, size, maxBytes } = listing
+  const { cursorCondition, direction } = pageStart.value
   const table = sql.table(listing.table)
-  const { rows } = await sql<Row & Found>`
+  const { rows } = await sql<Row & FoundCount>`
     with listed as (
-      select id, (${size})::bigint as size from ${table} where ${scope} and ${filter} ${place}
+      select id, (${size})::bigint as size from ${table} where ${scope} and ${filter} ${cursorCondition}
       order by id ${direction} limit ${paging.limit + 1}
     ), measured as (
       select id, row_number() over page as place, sum(size) over page as bytes from listed window page as (order by id ${direction})
     )
     select ${columns}, (select count(*)::int from listed) as page_found from ${table}
     where ${scope} and id in (
-      select id from measured where place <= ${paging.limit} and (place = 1 or bytes <= ${mostBytes})
+      select id from measured where place <= ${paging.limit} and (place = 1 or bytes <= ${maxBytes})
     )
     order by id ${direction}`.execute(query)
   const found = rows[0]?.page_found ?? 0
-  return accepted({ items: await itemsOf(rows, listing, begun.value), hasMore: found > rows.length })
+  return accepted({ items: await readItems(rows, listing, pageStart.value), hasMore: found > rows.length })
 }
 
 /** The condition that finds a tenant's rows by their index. */
@@ -119,6 +119,6 @@ export const ownedBy = ({ accountId, liveMode }: Tenant): RawBuilder<boolean> =>
 export const matching = (column: string, value: string | null | undefined): RawBuilder<boolean> =>
   value === null || value === undefined ? sql<boolean>`true` : sql<boolean>`${sql.ref(column)} = ${value}`
 
-export const all = (...conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `)
+export const allOf = (...conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `)
 
-export const isLiving: RawBuilder<unknown> = sql`deleted_at is null`
+export const isActive: RawBuilder<unknown> = sql`deleted_at is null`

@@ -20,7 +20,7 @@ const meanings: Readonly<Record<string, { readonly code: string; readonly messag
  * Say what an error of the driver means. An error without SQLSTATE comes from the connection.
  * Broken constraints stay as they are, for whoever knows what the constraint says; so do wrong statements, which are bugs.
  */
-export const classify = (error: unknown): unknown => {
+export const classifyError = (error: unknown): unknown => {
   if (error instanceof Failure || error instanceof TypeError || error instanceof RangeError) return error
   if (!(error instanceof pg.DatabaseError))
     return new Failure('postgres_away', 'PostgreSQL does not answer.', { retriable: true, cause: error })

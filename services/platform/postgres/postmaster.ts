@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 /** What a running server writes about itself into `postmaster.pid` of its data folder. */
-export type Postmaster = { readonly pid: number; readonly socketFolder: string; readonly ready: boolean }
+export type Postmaster = { readonly pid: number; readonly socketFolder: string; readonly isReady: boolean }
 
 export const SOCKET_PORT = 5432
 
@@ -16,7 +16,7 @@ export const readPostmaster = async (cluster: string): Promise<Postmaster | null
   )
   const pid = Number(lines[0])
   if (!Number.isInteger(pid) || pid <= 0) return null
-  return { pid, socketFolder: lines[4] ?? '', ready: (lines[7] ?? '').startsWith('ready') }
+  return { pid, socketFolder: lines[4] ?? '', isReady: (lines[7] ?? '').startsWith('ready') }
 }
 
 export const pidFile = (cluster: string): string => join(cluster, 'postmaster.pid')

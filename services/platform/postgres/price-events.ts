@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import { writeInstant } from '../../domain/instant.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import type { OpenSpan } from '../../domain/tariff/tariff-change.ts'
+import type { OpenInterval } from '../../domain/tariff/tariff-change.ts'
 import { type EventDraft, writeEvents } from './events.ts'
 import type { LocationDraft, StoredLocation } from './location-row.ts'
 import { ownedBy } from './page.ts'
 import type { Tenant, TenantTransaction } from './transaction.ts'
 
 /** A location whose prices in a direction change in an interval (ms); null is open. */
-export type PriceUpdate = OpenSpan & { readonly locationId: string; readonly direction: TariffDirection }
+export type PriceUpdate = OpenInterval & { readonly locationId: string; readonly direction: TariffDirection }
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
@@ -36,7 +36,7 @@ export const directionsOfSource = (location: StoredLocation, sourceId: string): 
 }
 
 /** Write `price.update` for each direction whose prices a new zone or market source of a location changes, over all time. */
-export const writeMovedPrices = async (
+export const writePriceUpdates = async (
   transaction: TenantTransaction,
   before: StoredLocation,
   after: LocationDraft,
@@ -47,12 +47,12 @@ export const writeMovedPrices = async (
     where ${ownedBy(transaction)} and location_id = ${before.id} and voided_at is null group by direction order by direction`.execute(
     transaction.query,
   )
-  const moved = {
+  const hasNewSource = {
     IMPORT: before.importSourceId !== after.importSourceId,
     EXPORT: before.exportSourceId !== after.exportSourceId,
     LOCAL: false,
   }
-  const changed = rows.filter(row => before.timezone !== after.timezone || (row.followsMarket && moved[row.direction]))
+  const changed = rows.filter(row => before.timezone !== after.timezone || (row.followsMarket && hasNewSource[row.direction]))
   const updates = changed.map(({ direction }) => ({ locationId: before.id, direction, from: null, to: null }))
   await writeEvents(
     transaction,

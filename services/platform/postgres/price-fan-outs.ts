@@ -3,27 +3,32 @@ import { toTimestamp } from './column.ts'
 import type { Tables } from './tables.ts'
 
 /** A change of a source's prices: what is priced again, half-open (ms), and the revision that the change made. */
-export type PriceChangeSpan = { readonly sourceId: string; readonly revision: number; readonly from: number; readonly to: number }
+export type PriceChangeInterval = { readonly sourceId: string; readonly revision: number; readonly from: number; readonly to: number }
 
 /**
  * A price change on its way to the locations that the source prices. `cursor`: the last location that was told ('' before the first);
  * `page`: pages done; `done` of `total` locations, `total` null before the first page; `turnAt`: when the last page was done (ms).
  * `tells`: each location has its `location.update`; forecasts that follow a change tell nobody again.
  */
-export type PriceFanOut = PriceChangeSpan & {
+export type PriceFanOut = PriceChangeInterval & {
   readonly cursor: string
   readonly page: number
   readonly done: number
   readonly total: number | null
   readonly turnAt: number
-  readonly tells: boolean
+  readonly sendsEvents: boolean
 }
 
 /** Write a price change down in its own transaction, for its locations to be told. */
-export const writePriceFanOut = async (query: Kysely<Tables>, change: PriceChangeSpan, at: number, tells = true): Promise<void> => {
+export const writePriceFanOut = async (
+  query: Kysely<Tables>,
+  change: PriceChangeInterval,
+  at: number,
+  sendsEvents = true,
+): Promise<void> => {
   await sql`
     insert into price_fan_outs (source_id, revision, from_time, to_time, turn_at, tells)
-    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)}, ${toTimestamp(at)}, ${tells})`.execute(
+    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)}, ${toTimestamp(at)}, ${sendsEvents})`.execute(
     query,
   )
 }
@@ -35,7 +40,7 @@ export const writePriceFanOut = async (query: Kysely<Tables>, change: PriceChang
 export const nextPriceFanOut = async (operator: Kysely<Tables>): Promise<PriceFanOut | null> => {
   const { rows } = await sql<PriceFanOut>`
     select source_id as "sourceId", revision, from_time as "from", to_time as "to", cursor, page, locations_done as done,
-      locations_total as total, turn_at as "turnAt", tells
+      locations_total as total, turn_at as "turnAt", tells as "sendsEvents"
     from price_fan_outs f
     where not exists (select 1 from price_fan_outs older where older.source_id = f.source_id and older.revision < f.revision)
     order by turn_at, source_id limit 1`.execute(operator)
@@ -49,7 +54,7 @@ export type FanOutStep = { readonly locations: number; readonly cursor: string; 
  * Move a fan-out past a page, or end it after its last one; in the transaction of the page's events. False where another was faster:
  * what that transaction has written must then be undone.
  */
-export const movePriceFanOut = async (query: Kysely<Tables>, fanOut: PriceFanOut, step: FanOutStep): Promise<boolean> => {
+export const advancePriceFanOut = async (query: Kysely<Tables>, fanOut: PriceFanOut, step: FanOutStep): Promise<boolean> => {
   const unmoved = sql`source_id = ${fanOut.sourceId} and revision = ${fanOut.revision} and cursor = ${fanOut.cursor} and page = ${fanOut.page}`
   const moved = step.isLast
     ? await sql`delete from price_fan_outs where ${unmoved}`.execute(query)

@@ -1,7 +1,7 @@
 /** A price over a half-open interval (ms), in 1e-9 per kWh. */
 export type PriceInterval = { readonly start: number; readonly end: number; readonly value: bigint }
 
-export type Replacement = {
+export type PriceReplacement = {
   /** Starts of stored intervals that go. */
   readonly removed: readonly number[]
   /** Intervals to store: the new ones, and what is left of old ones that they cut. */
@@ -19,27 +19,27 @@ export type Replacement = {
  * interval is counted once. One that adds time and changes no price on the rest counts as stored.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
-export const replacePrices = (stored: readonly PriceInterval[], news: readonly PriceInterval[]): Replacement => {
+export const replacePrices = (stored: readonly PriceInterval[], newPrices: readonly PriceInterval[]): PriceReplacement => {
   const counts = { stored: 0, replaced: 0, unchanged: 0 }
   const written: PriceInterval[] = []
   let first = 0
-  for (const price of news) {
+  for (const price of newPrices) {
     while (first < stored.length && (stored[first]?.end ?? 0) <= price.start) first += 1
-    const verdict = judge(stored, first, price)
-    counts[verdict] += 1
-    if (verdict !== 'unchanged') written.push(price)
+    const outcome = classifyPrice(stored, first, price)
+    counts[outcome] += 1
+    if (outcome !== 'unchanged') written.push(price)
   }
-  const { removed, kept } = cutAway(stored, written)
+  const { removed, remaining } = cutIntervals(stored, written)
   const [head, last] = [written[0], written.at(-1)]
   return {
     ...counts,
     removed,
-    added: [...kept, ...written].sort((a, b) => a.start - b.start),
+    added: [...remaining, ...written].sort((a, b) => a.start - b.start),
     changed: head === undefined || last === undefined ? null : { from: head.start, to: last.end },
   }
 }
 
-const judge = (stored: readonly PriceInterval[], first: number, price: PriceInterval): 'stored' | 'replaced' | 'unchanged' => {
+const classifyPrice = (stored: readonly PriceInterval[], first: number, price: PriceInterval): 'stored' | 'replaced' | 'unchanged' => {
   let covered = price.start
   for (let index = first; index < stored.length; index += 1) {
     const old = stored[index]
@@ -51,24 +51,24 @@ const judge = (stored: readonly PriceInterval[], first: number, price: PriceInte
 }
 
 /** What goes of the stored intervals under the written ones, and the parts that are left of them. */
-const cutAway = (stored: readonly PriceInterval[], written: readonly PriceInterval[]) => {
+const cutIntervals = (stored: readonly PriceInterval[], written: readonly PriceInterval[]) => {
   const removed: number[] = []
-  const kept: PriceInterval[] = []
+  const remaining: PriceInterval[] = []
   let first = 0
   for (const old of stored) {
     while (first < written.length && (written[first]?.end ?? 0) <= old.start) first += 1
     let from = old.start
-    let touched = false
+    let isCut = false
     for (let index = first; index < written.length; index += 1) {
       const price = written[index]
       if (price === undefined || price.start >= old.end) break
-      touched = true
-      if (price.start > from) kept.push({ start: from, end: price.start, value: old.value })
+      isCut = true
+      if (price.start > from) remaining.push({ start: from, end: price.start, value: old.value })
       from = Math.max(from, price.end)
     }
-    if (!touched) continue
+    if (!isCut) continue
     removed.push(old.start)
-    if (from < old.end) kept.push({ start: from, end: old.end, value: old.value })
+    if (from < old.end) remaining.push({ start: from, end: old.end, value: old.value })
   }
-  return { removed, kept }
+  return { removed, remaining }
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
-import { inTurns } from '../event-loop-turn.ts'
+import { runInTimeSlices } from '../time-slices.ts'
 import { toTimestamp } from './column.ts'
 import { addBlock, noPrices, type PriceColumns, type ReadPrices } from './price-block.ts'
 import { inBlocks } from './price-blocks.ts'
@@ -75,7 +75,7 @@ export const loadLocationPricing = async (query: Kysely<Tables>, keys: readonly 
     left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.voided_at is null`.execute(
     query,
   )
-  return inTurns(pricingFrom(rows))
+  return runInTimeSlices(pricingFrom(rows))
 }
 
 /** Read rows of tariffs, one location after the other. */
@@ -94,8 +94,8 @@ function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly Loc
   }
   return [...byLocation.values()].map(({ row, tariffs }) => {
     const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt } = row
-    const inOrder = [...tariffs.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-    return { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, tariffs: inOrder, ...sourcesOf(row) }
+    const sortedTariffs = [...tariffs.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    return { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, tariffs: sortedTariffs, ...sourcesOf(row) }
   })
 }
 
@@ -140,19 +140,19 @@ const blocksOf = (published: boolean) =>
 /** Load the prices of some sources, each over its span (ms), in one statement. Unknown sources are left out. */
 export const loadSourcePrices = async (
   query: Kysely<Tables>,
-  spans: readonly { readonly sourceId: string; readonly from: number; readonly to: number }[],
+  intervals: readonly { readonly sourceId: string; readonly from: number; readonly to: number }[],
 ): Promise<readonly SourcePrices[]> => {
   const { rows } = await sql<SourceRow>`
     select s.id as "sourceId", s.price_revision as revision, s.currency_code as "currencyCode",
       (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
       b.published, b.prices
-    from unnest(${spans.map(({ sourceId }) => sourceId)}::text[], ${spans.map(({ from }) => toTimestamp(from))}::timestamptz[],
-      ${spans.map(({ to }) => toTimestamp(to))}::timestamptz[]) as r(id, a, b)
+    from unnest(${intervals.map(({ sourceId }) => sourceId)}::text[], ${intervals.map(({ from }) => toTimestamp(from))}::timestamptz[],
+      ${intervals.map(({ to }) => toTimestamp(to))}::timestamptz[]) as r(id, a, b)
     join market_sources s on s.id = r.id
     left join lateral (select true as published, * from (${blocksOf(true)}) as published
       union all select false, * from (${blocksOf(false)}) as forecast) as b on true
     order by s.id, b.block`.execute(query)
-  return inTurns(sourcesFrom(rows))
+  return runInTimeSlices(sourcesFrom(rows))
 }
 
 /** Read rows of sources, one block of prices after the other. */

@@ -78,7 +78,7 @@ export const putProviders = async (
   operator: Kysely<Tables>,
   providers: readonly StoredProvider[],
   at: number,
-  { keep = false }: { readonly keep?: boolean } = {},
+  { skipExisting = false }: { readonly skipExisting?: boolean } = {},
 ): Promise<number> => {
   if (providers.length === 0) return 0
   const written = await sql`
@@ -87,7 +87,7 @@ export const putProviders = async (
       array(select jsonb_array_elements_text(p -> 'addressTypes')), nullif(p -> 'direct', 'null'), ${toTimestamp(at)}
     from jsonb_array_elements(${JSON.stringify(providers)}::jsonb) as p
     on conflict (id) do ${
-      keep
+      skipExisting
         ? sql`nothing`
         : sql`update set display_name = excluded.display_name, logo_url = excluded.logo_url, countries = excluded.countries,
             address_types = excluded.address_types, direct = excluded.direct`

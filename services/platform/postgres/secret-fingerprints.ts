@@ -2,7 +2,7 @@ import { createHash, hkdfSync } from 'node:crypto'
 import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
 import { type Seal, sealWith } from '../seal.ts'
-import { type Secret, textsOf } from '../secrets.ts'
+import { type Secret, secretTexts } from '../secrets.ts'
 import { toTimestamp } from './column.ts'
 import type { Database } from './database.ts'
 import { credentialsPurpose } from './tariff-credentials.ts'
@@ -40,7 +40,7 @@ const fingerprintOf = (text: string): string => {
   return createHash('sha256').update(derived).digest('hex')
 }
 
-const opens = ({ open }: Seal, { owner, text }: Sealed): boolean => {
+const canOpen = ({ open }: Seal, { owner, text }: Sealed): boolean => {
   try {
     open(text, owner)
     return true
@@ -53,7 +53,7 @@ const opens = ({ open }: Seal, { owner, text }: Sealed): boolean => {
 const fitsStored = async (query: Query, name: GuardedSecret, secret: Secret, isNew: boolean): Promise<boolean> => {
   const sample = await sampleOf[name](query)
   const seal = sealWith(secret, purposeOf[name])
-  if (sample.length > 0) return sample.some(one => opens(seal, one))
+  if (sample.length > 0) return sample.some(one => canOpen(seal, one))
   if (name !== 'secret' || !isNew) return true
   const { rows } = await sql`select 1 from api_keys limit 1`.execute(query)
   return rows.length === 0
@@ -76,16 +76,18 @@ export const confirmSecret = (
     await sql`select pg_advisory_xact_lock(hashtextextended('wattledger secret fingerprints', 0))`.execute(query)
     const { rows } = await sql<{ fingerprint: string }>`select fingerprint from secret_fingerprints where name = ${name}`.execute(query)
     const known = rows.map(({ fingerprint }) => fingerprint)
-    const own = textsOf(secret).map(fingerprintOf)
-    const isKnown = known.length > 0 ? own.some(one => known.includes(one)) : await fitsStored(query, name, secret, isNew)
-    if (!isKnown) throw changed(name)
+    const fingerprints = secretTexts(secret).map(fingerprintOf)
+    const isKnown = known.length > 0 ? fingerprints.some(one => known.includes(one)) : await fitsStored(query, name, secret, isNew)
+    if (!isKnown) throw secretChanged(name)
     save()
-    if (known.includes(own[0] as string)) return
+    if (known.includes(fingerprints[0] as string)) return
     await sql`
-      insert into secret_fingerprints (name, fingerprint, time_created) values (${name}, ${own[0]}, ${toTimestamp(at)})`.execute(query)
+      insert into secret_fingerprints (name, fingerprint, time_created) values (${name}, ${fingerprints[0]}, ${toTimestamp(at)})`.execute(
+      query,
+    )
   })
 
-const changed = (name: GuardedSecret): Failure => {
+const secretChanged = (name: GuardedSecret): Failure => {
   const variable = variableOf[name]
   const advice = `Restore secrets.json in the data folder, or set ${variable} to the value that the database was used with`
   return new Failure('secret_changed', `This ${name.replace('_', ' ')} is not the one of the database. ${advice}.`, { retriable: false })

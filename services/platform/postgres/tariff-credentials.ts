@@ -23,14 +23,14 @@ export type TariffCredentials = Tenant & {
   readonly tariffId: string | null
   readonly fetchedAt: number | null
   readonly failingSince: number | null
-  readonly failureToldAt: number | null
+  readonly failureReportedAt: number | null
   readonly dueAt: number | null
   readonly createdAt: number
 }
 
 const columns = sql`account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", provider_id as "providerId", sealed,
   reference_id as "referenceId", direction, type, consented_at as "consentedAt", location_id as "locationId", tariff_id as "tariffId",
-  fetched_at as "fetchedAt", failing_since as "failingSince", failure_told_at as "failureToldAt", due_at as "dueAt",
+  fetched_at as "fetchedAt", failing_since as "failingSince", failure_told_at as "failureReportedAt", due_at as "dueAt",
   time_created as "createdAt"`
 
 /** Write credentials, new ones or what has changed of them. */
@@ -40,7 +40,7 @@ export const putCredentials = async ({ query }: Pick<TenantTransaction, 'query'>
       location_id, tariff_id, fetched_at, failing_since, failure_told_at, due_at, time_created)
     values (${one.accountId}, ${one.liveMode}, ${one.id}, ${one.sessionId}, ${one.providerId}, ${one.sealed}, ${one.referenceId},
       ${one.direction}, ${one.type}, ${toTimestampOrNull(one.consentedAt)}, ${one.locationId}, ${one.tariffId},
-      ${toTimestampOrNull(one.fetchedAt)}, ${toTimestampOrNull(one.failingSince)}, ${toTimestampOrNull(one.failureToldAt)},
+      ${toTimestampOrNull(one.fetchedAt)}, ${toTimestampOrNull(one.failingSince)}, ${toTimestampOrNull(one.failureReportedAt)},
       ${toTimestampOrNull(one.dueAt)}, ${toTimestamp(one.createdAt)})
     on conflict (account_id, live_mode, id) do update set sealed = excluded.sealed, reference_id = excluded.reference_id,
       consented_at = excluded.consented_at, location_id = excluded.location_id, tariff_id = excluded.tariff_id,
@@ -64,16 +64,16 @@ export const retrieveCredentials = async (
 /** What names the tariff of a kind at a location. */
 export type LocationKind = { readonly locationId: string; readonly direction: TariffDirection; readonly type: TariffType }
 
-const ofKind = (transaction: TenantTransaction, { locationId, direction, type }: LocationKind) =>
+const isOfKind = (transaction: TenantTransaction, { locationId, direction, type }: LocationKind) =>
   sql`${ownedBy(transaction)} and location_id = ${locationId} and direction = ${direction} and type = ${type} and consented_at is not null`
 
 /** Rows whose tariff was fetched, and whose provider does not count as failed since. */
-const works = sql`fetched_at is not null and failure_told_at is null`
+const isWorking = sql`fetched_at is not null and failure_told_at is null`
 
 /** Find what fetches the tariff of a kind at a location, what works before what was given last; null where nothing does. */
-export const credentialsOf = async (transaction: TenantTransaction, kind: LocationKind): Promise<TariffCredentials | null> => {
+export const findCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<TariffCredentials | null> => {
   const { rows } = await sql<TariffCredentials>`
-    select ${columns} from tariff_credentials where ${ofKind(transaction, kind)} order by (${works}) desc, time_created desc limit 1`.execute(
+    select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)} order by (${isWorking}) desc, time_created desc limit 1`.execute(
     transaction.query,
   )
   return rows[0] ?? null
@@ -85,25 +85,27 @@ export const credentialsOf = async (transaction: TenantTransaction, kind: Locati
  */
 export const isTariffPending = async (transaction: TenantTransaction, kind: LocationKind, sessionId: string): Promise<boolean> => {
   const { rows } = await sql`
-    select 1 from tariff_credentials where ${ofKind(transaction, kind)} and fetched_at is null and (session_id = ${sessionId}
-      or not exists (select from tariff_credentials where ${ofKind(transaction, kind)} and ${works})) limit 1`.execute(transaction.query)
+    select 1 from tariff_credentials where ${isOfKind(transaction, kind)} and fetched_at is null and (session_id = ${sessionId}
+      or not exists (select from tariff_credentials where ${isOfKind(transaction, kind)} and ${isWorking})) limit 1`.execute(
+    transaction.query,
+  )
   return rows.length > 0
 }
 
 /** Forget what fetches the tariffs of a kind at a location. */
 export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<void> => {
-  await sql`delete from tariff_credentials where ${ofKind(transaction, kind)}`.execute(transaction.query)
+  await sql`delete from tariff_credentials where ${isOfKind(transaction, kind)}`.execute(transaction.query)
 }
 
 /** Forget what was given before these credentials for the same tariff; what was given after them is to be tried yet. */
-export const removeOlder = async (
+export const removeOlderCredentials = async (
   transaction: TenantTransaction,
   credentials: LocationKind & Pick<TariffCredentials, 'id' | 'createdAt'>,
 ): Promise<void> => {
   const { id, createdAt } = credentials
   await sql`
     delete from tariff_credentials
-    where ${ofKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`.execute(transaction.query)
+    where ${isOfKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`.execute(transaction.query)
 }
 
 /** Remove what was given in a session without consent so far. */
@@ -133,7 +135,11 @@ export const dueCredentials = async (
 }
 
 /** Fetch a tariff not before `at` (ms): others come first. Operator. */
-export const putOff = async (operator: Kysely<Tables>, { accountId, liveMode, id }: Tenant & { id: string }, at: number): Promise<void> => {
+export const postponeFetch = async (
+  operator: Kysely<Tables>,
+  { accountId, liveMode, id }: Tenant & { id: string },
+  at: number,
+): Promise<void> => {
   await sql`
     update tariff_credentials set due_at = ${toTimestamp(at)}
     where account_id = ${accountId} and live_mode = ${liveMode} and id = ${id}`.execute(operator)

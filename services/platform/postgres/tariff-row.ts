@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Rate, ScheduleEntry, Tariff, TariffVersion } from '../../domain/tariff/tariff.ts'
-import { inTurns } from '../event-loop-turn.ts'
+import { runInTimeSlices } from '../time-slices.ts'
 import { integersAsTexts, writeJson } from '../write-json.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
@@ -87,11 +87,11 @@ export function* tariffFromRow(row: TariffRow): Generator<void, StoredTariff> {
 }
 
 /** Read tariffs in slices of the turn of an account, or of the service. */
-export const tariffsFrom = <Row, Item>(
+export const readTariffRows = <Row, Item>(
   rows: readonly Row[],
   read: (row: Row) => Generator<void, Item>,
   account?: string,
-): Promise<readonly Item[]> => inTurns(readAll(rows, read), account)
+): Promise<readonly Item[]> => runInTimeSlices(readAll(rows, read), account)
 
 function* readAll<Row, Item>(rows: readonly Row[], read: (row: Row) => Generator<void, Item>): Generator<void, readonly Item[]> {
   const items: Item[] = []
@@ -102,7 +102,7 @@ function* readAll<Row, Item>(rows: readonly Row[], read: (row: Row) => Generator
   return items
 }
 
-const mostTexts = 5_000
+const maxCachedTexts = 5_000
 
 /** Read texts of `terms` or `versions`. Fleets share few of them: equal ones are read once, and are one value. */
 const textReader = <T>(schedulesOf: (value: T) => readonly (readonly StoredEntry[])[]): ((text: string) => Generator<void, T>) => {
@@ -113,7 +113,7 @@ const textReader = <T>(schedulesOf: (value: T) => readonly (readonly StoredEntry
     const value: T = JSON.parse(text)
     yield
     for (const schedule of schedulesOf(value)) yield* readRates(schedule)
-    if (read.size >= mostTexts) read.clear()
+    if (read.size >= maxCachedTexts) read.clear()
     read.set(text, value)
     return value
   }
@@ -127,21 +127,21 @@ type RateJson = {
 }
 
 /** A band as it is parsed: its rates are texts until they are read. */
-type StoredBand = { rate: readonly (RateJson | Rate)[] }
-type StoredEntry = { readonly daysAndHours: readonly { readonly hours: readonly StoredBand[] }[] }
+type StoredTimeBand = { rate: readonly (RateJson | Rate)[] }
+type StoredEntry = { readonly daysAndHours: readonly { readonly hours: readonly StoredTimeBand[] }[] }
 
 /** Bands that are read or written between two points where the work can be interrupted. */
-const bandsAtOnce = 16
+const bandsPerStep = 16
 
 /** Read the rates of a schedule in their places. */
 function* readRates(schedule: readonly StoredEntry[]): Generator<void, void> {
   let count = 0
   for (const { daysAndHours } of schedule) {
     for (const { hours } of daysAndHours) {
-      for (const band of hours) {
-        band.rate = (band.rate as readonly RateJson[]).map(rateFromJson)
+      for (const timeBand of hours) {
+        timeBand.rate = (timeBand.rate as readonly RateJson[]).map(rateFromJson)
         count += 1
-        if (count % bandsAtOnce === 0) yield
+        if (count % bandsPerStep === 0) yield
       }
     }
   }

@@ -1,29 +1,29 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
-import { changedSpan, type OpenSpan, overlappingTariff } from '../../domain/tariff/tariff-change.ts'
+import { changedInterval, type OpenInterval, overlappingTariff } from '../../domain/tariff/tariff-change.ts'
 import { withVersion } from '../../domain/tariff/tariff-version.ts'
-import { inTurns } from '../event-loop-turn.ts'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
+import { runInTimeSlices } from '../time-slices.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import { writeEvents } from './events.ts'
-import { newOrder, type OutboxMessage, writeOrders } from './outbox.ts'
-import { all, type Listing, matching, ownedBy, type Page, type Paging, readBoundedPage, readPage } from './page.ts'
+import { newRecostRequest, type OutboxMessage, writeRecostRequests } from './outbox.ts'
+import { allOf, type Listing, matching, ownedBy, type Page, type Paging, readBoundedPage, readPage } from './page.ts'
 import { priceEvent } from './price-events.ts'
 import {
+  readTariffRows,
   type StoredTariff,
   type TariffDraft,
   type TariffRow,
   tariffColumns,
   tariffFromRow,
-  tariffsFrom,
   termsToText,
   versionsToText,
 } from './tariff-row.ts'
 import type { TenantTransaction } from './transaction.ts'
 
 /** A tariff after a change (after its end: its last state), and the order that the change owes the lanes; null where it alters no price. */
-export type TariffChange = { readonly tariff: StoredTariff; readonly order: OutboxMessage | null }
+export type TariffChange = { readonly tariff: StoredTariff; readonly recostRequest: OutboxMessage | null }
 
 /** What may change of a tariff; absent members stay. */
 export type TariffPatch = {
@@ -35,11 +35,11 @@ export type TariffPatch = {
 }
 
 /** Limits of the versions of one tariff: their number, and the characters of all of them together. */
-const mostVersions = 100
-const mostVersionText = 1024 * 1024
+const maxVersions = 100
+const maxVersionsLength = 1024 * 1024
 
 const notFound = refused('not_found', 'No tariff has this id.')
-const isLivingTariff = sql`closed_at is null and voided_at is null`
+const isActiveTariff = sql`closed_at is null and voided_at is null`
 
 /**
  * Create a tariff at `at` (ms), raise its location's pricing revision and owe the lanes the order that prices again.
@@ -51,11 +51,11 @@ export const createTariff = async (transaction: TenantTransaction, draft: Tariff
   if (location === null) return refused('location_not_found', 'No location has this id.', 'location_id')
   if (draft.marketRates) {
     const currency = draft.direction === 'EXPORT' ? location.export_currency : location.import_currency
-    if (currency !== location.currency_code) return noMarket(location.currency_code, currency)
+    if (currency !== location.currency_code) return marketCurrencyRefusal(location.currency_code, currency)
   }
   const tariff: StoredTariff = {
     ...draft,
-    id: mint('tariff', at),
+    id: newId('tariff', at),
     accountId,
     liveMode,
     timezone: location.timezone,
@@ -64,8 +64,8 @@ export const createTariff = async (transaction: TenantTransaction, draft: Tariff
   }
   const others = await tariffsOf(transaction, draft.locationId)
   const other = overlappingTariff(tariff, others)
-  if (other !== undefined) return overlap(other.id, 'contract_start_date')
-  const terms = await inTurns(termsToText(draft.schedule), accountId)
+  if (other !== undefined) return overlapRefusal(other.id, 'contract_start_date')
+  const terms = await runInTimeSlices(termsToText(draft.schedule), accountId)
   await sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name, provider_id,
       library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
@@ -73,10 +73,10 @@ export const createTariff = async (transaction: TenantTransaction, draft: Tariff
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
       ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
   `.execute(query)
-  return accepted({ tariff, order: await owe(transaction, tariff, changedSpan(null, tariff, others), at) })
+  return accepted({ tariff, recostRequest: await requestRecost(transaction, tariff, changedInterval(null, tariff, others), at) })
 }
 
-const noMarket = (wanted: string, currency: string | null) =>
+const marketCurrencyRefusal = (wanted: string, currency: string | null) =>
   refused(
     'currency_mismatch',
     currency === null
@@ -85,7 +85,7 @@ const noMarket = (wanted: string, currency: string | null) =>
     'market_rates',
   )
 
-const overlap = (otherId: string, field: 'contract_start_date' | 'contract_end_date') =>
+const overlapRefusal = (otherId: string, field: 'contract_start_date' | 'contract_end_date') =>
   refused(
     'tariff_overlap',
     `Tariff ${otherId} of this location, direction and type covers part of this time: end that tariff first, or choose other contract dates.`,
@@ -110,29 +110,29 @@ export const updateTariff = async (
   const { version, ...members } = patch
   const patched = { ...before, ...members }
   const tariff = version === undefined ? patched : withVersion(patched, version)
-  const versions = await inTurns(versionsToText(tariff.versions ?? []), transaction.accountId)
-  if ((tariff.versions ?? []).length >= mostVersions || versions.length > mostVersionText) return tooManyVersions
+  const versions = await runInTimeSlices(versionsToText(tariff.versions ?? []), transaction.accountId)
+  if ((tariff.versions ?? []).length >= maxVersions || versions.length > maxVersionsLength) return tooManyVersions
   if (tariff.contractEnd === before.contractEnd && version === undefined) {
     await writePatch(transaction, tariff, versions)
-    return accepted({ tariff, order: null })
+    return accepted({ tariff, recostRequest: null })
   }
   const other = overlappingTariff(tariff, others)
-  if (other !== undefined) return overlap(other.id, 'contract_end_date')
+  if (other !== undefined) return overlapRefusal(other.id, 'contract_end_date')
   if (tariff.contractStart !== null && tariff.contractEnd !== null && tariff.contractEnd <= tariff.contractStart) {
     return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
   }
   await writePatch(transaction, tariff, versions)
-  return accepted({ tariff, order: await owe(transaction, tariff, changedSpan(before, tariff, others), at) })
+  return accepted({ tariff, recostRequest: await requestRecost(transaction, tariff, changedInterval(before, tariff, others), at) })
 }
 
 const tooManyVersions = refused(
   'schedule_invalid',
-  `A tariff holds at most ${mostVersions} versions, ${mostVersionText / 1024} KiB together: end it by contract_end_date and create the next one.`,
+  `A tariff holds at most ${maxVersions} versions, ${maxVersionsLength / 1024} KiB together: end it by contract_end_date and create the next one.`,
   'schedule',
 )
 
 const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, versions: string): Promise<void> => {
-  const terms = await inTurns(termsToText(tariff.schedule), transaction.accountId)
+  const terms = await runInTimeSlices(termsToText(tariff.schedule), transaction.accountId)
   await sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
       contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions}
@@ -145,8 +145,8 @@ export const endTariff = async (transaction: TenantTransaction, id: string, at: 
   if (found === null) return notFound
   const { before, others } = found
   await sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
-  const span = changedSpan(before, { ...before, closedAt: at }, others)
-  return accepted({ tariff: before, order: await owe(transaction, before, span, at) })
+  const interval = changedInterval(before, { ...before, closedAt: at }, others)
+  return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, interval, at) })
 }
 
 /** Void a tariff: it never was, and all that it priced is priced again. Gives its last state. Refuses `not_found`. */
@@ -155,15 +155,15 @@ export const voidTariff = async (transaction: TenantTransaction, id: string, at:
   if (found === null) return notFound
   const { before, others } = found
   await sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
-  return accepted({ tariff: before, order: await owe(transaction, before, changedSpan(before, null, others), at) })
+  return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, changedInterval(before, null, others), at) })
 }
 
 /** Retrieve a tariff; null when there is none, or it has ended. */
 export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {
   const { rows } = await sql<TariffRow>`
-    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isLivingTariff}`.execute(transaction.query)
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`.execute(transaction.query)
   const [row] = rows
-  return row === undefined ? null : inTurns(tariffFromRow(row), transaction.accountId)
+  return row === undefined ? null : runInTimeSlices(tariffFromRow(row), transaction.accountId)
 }
 
 /** Which tariffs are listed; null for no such condition. */
@@ -176,25 +176,25 @@ const listing = (
   table: 'tariffs',
   columns: tariffColumns,
   scope: ownedBy(transaction),
-  filter: all(isLivingTariff, matching('location_id', locationId), matching('direction', direction), matching('type', type)),
+  filter: allOf(isActiveTariff, matching('location_id', locationId), matching('direction', direction), matching('type', type)),
 })
 
 /** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
 export const listTariffs = (transaction: TenantTransaction, filter: TariffFilter, paging: Paging): Promise<Result<Page<StoredTariff>>> =>
-  readTariffs(transaction, readPage(transaction.query, { ...listing(transaction, filter), fromRow: asItIs }, paging))
+  readTariffs(transaction, readPage(transaction.query, { ...listing(transaction, filter), fromRow: identity }, paging))
 
-const asItIs = (row: TariffRow): TariffRow => row
+const identity = (row: TariffRow): TariffRow => row
 
 const readTariffs = async (
   { accountId }: TenantTransaction,
   page: Promise<Result<Page<TariffRow>>>,
 ): Promise<Result<Page<StoredTariff>>> => {
   const read = await page
-  return read.ok ? accepted({ ...read.value, items: await tariffsFrom(read.value.items, tariffFromRow, accountId) }) : read
+  return read.ok ? accepted({ ...read.value, items: await readTariffRows(read.value.items, tariffFromRow, accountId) }) : read
 }
 
 /** The prices of a page, as they are stored, are at most so many bytes together; those of one tariff may be more. They are compressed tenfold. */
-const mostPageBytes = 2 ** 18
+const maxPageBytes = 2 ** 18
 
 /**
  * List the same tariffs, each to be read after the transaction, which takes long. A page ends sooner than asked for if its tariffs have many
@@ -207,7 +207,7 @@ export const listTariffPage = (
 ): Promise<Result<Page<() => Generator<void, StoredTariff>>>> => {
   const fromRow = (row: TariffRow) => () => tariffFromRow(row)
   const size = sql<number>`pg_column_size(terms) + pg_column_size(versions)`
-  return readBoundedPage(transaction.query, { ...listing(transaction, filter), fromRow, size, mostBytes: mostPageBytes }, paging)
+  return readBoundedPage(transaction.query, { ...listing(transaction, filter), fromRow, size, maxBytes: maxPageBytes }, paging)
 }
 
 type PricedLocation = {
@@ -233,7 +233,7 @@ const tariffsOf = async (transaction: TenantTransaction, locationId: string): Pr
     select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId} and voided_at is null`.execute(
     transaction.query,
   )
-  return tariffsFrom(rows, tariffFromRow, transaction.accountId)
+  return readTariffRows(rows, tariffFromRow, transaction.accountId)
 }
 
 type LockedTariff = { readonly before: StoredTariff; readonly others: readonly StoredTariff[] }
@@ -247,19 +247,19 @@ const lockTariff = async (transaction: TenantTransaction, id: string): Promise<L
 }
 
 /** Raise the pricing revision of a tariff's location, and owe its lane the order over a span; without a span no price changes. */
-const owe = async (
+const requestRecost = async (
   transaction: TenantTransaction,
   { locationId, direction }: StoredTariff,
-  span: OpenSpan | null,
+  interval: OpenInterval | null,
   at: number,
 ): Promise<OutboxMessage | null> => {
-  if (span === null) return null
+  if (interval === null) return null
   const { accountId, liveMode, query } = transaction
   const { rows } = await sql<{ revision: number }>`
     update locations set pricing_revision = pricing_revision + 1
     where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`.execute(query)
   if (rows[0] === undefined) throw new Error('a location that is locked is gone')
-  await writeEvents(transaction, [priceEvent(transaction, { locationId, direction, ...span })], at)
-  const order = newOrder({ accountId, liveMode, locations: [locationId], revision: rows[0].revision, ...span })
-  return (await writeOrders(query, [order], at))[0] ?? null
+  await writeEvents(transaction, [priceEvent(transaction, { locationId, direction, ...interval })], at)
+  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [locationId], revision: rows[0].revision, ...interval })
+  return (await writeRecostRequests(query, [recostRequest], at))[0] ?? null
 }

@@ -21,26 +21,34 @@ export type OperatorTransaction = { readonly query: Kysely<Tables> }
 
 /** What a broken constraint says to the caller whose request broke it. */
 const refusals: Readonly<Record<string, Refusal>> = {
-  customers_reference_id_key: taken('customer'),
-  locations_reference_id_key: taken('location'),
-  devices_reference_id_key: taken('device'),
-  locations_customer_fkey: unknown('customer_not_found', 'No customer has this id.', 'customer_id'),
-  locations_import_market_source_fkey: unknown('market_source_not_found', 'No market source has this id.', 'market_sources.import'),
-  locations_export_market_source_fkey: unknown('market_source_not_found', 'No market source has this id.', 'market_sources.export'),
-  tariffs_location_fkey: unknown('location_not_found', 'No location has this id.', 'location_id'),
-  tariffs_provider_fkey: unknown('provider_not_found', 'No provider has this id.', 'provider_id'),
-  tariffs_overlap: unknown(
+  customers_reference_id_key: referenceTaken('customer'),
+  locations_reference_id_key: referenceTaken('location'),
+  devices_reference_id_key: referenceTaken('device'),
+  locations_customer_fkey: constraintRefusal('customer_not_found', 'No customer has this id.', 'customer_id'),
+  locations_import_market_source_fkey: constraintRefusal(
+    'market_source_not_found',
+    'No market source has this id.',
+    'market_sources.import',
+  ),
+  locations_export_market_source_fkey: constraintRefusal(
+    'market_source_not_found',
+    'No market source has this id.',
+    'market_sources.export',
+  ),
+  tariffs_location_fkey: constraintRefusal('location_not_found', 'No location has this id.', 'location_id'),
+  tariffs_provider_fkey: constraintRefusal('provider_not_found', 'No provider has this id.', 'provider_id'),
+  tariffs_overlap: constraintRefusal(
     'tariff_overlap',
     'Another tariff of this location, direction and type covers part of this time.',
     'contract_start_date',
   ),
 }
 
-function taken(kind: string): Refusal {
-  return unknown('reference_id_taken', `Another ${kind} has this reference_id: choose another one.`, 'reference_id')
+function referenceTaken(kind: string): Refusal {
+  return constraintRefusal('reference_id_taken', `Another ${kind} has this reference_id: choose another one.`, 'reference_id')
 }
 
-function unknown(...[code, message, field]: Parameters<typeof refused>): Refusal {
+function constraintRefusal(...[code, message, field]: Parameters<typeof refused>): Refusal {
   return refused(code, message, field).refusal
 }
 
@@ -93,13 +101,13 @@ const inTransaction = <T>(
   pool: Kysely<Tables>,
   settings: string,
   work: (query: Kysely<Tables>) => Promise<T>,
-  isKept: (value: T) => boolean,
+  mustCommit: (value: T) => boolean,
 ): Promise<T> =>
   pool.connection().execute(async query => {
     await sql.raw(`begin; ${settings}`).execute(query)
     try {
       const value = await work(query)
-      const ending = isKept(value) ? 'commit' : 'rollback'
+      const ending = mustCommit(value) ? 'commit' : 'rollback'
       const ended = await sql.raw<{ command: string }>(ending).execute(query)
       // A statement failed and the work went on as if it had not: PostgreSQL has undone it all.
       if (ended.rows[0]?.command !== ending.toUpperCase()) throw new Error('a transaction went on after one of its statements had failed')

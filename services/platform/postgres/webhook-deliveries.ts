@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { all, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { allOf, matching, ownedBy, type Page, type Paging, readPage } from './page.ts'
 import type { TenantTransaction } from './transaction.ts'
 
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
@@ -108,8 +108,8 @@ export const listDeliveries = (
     {
       table: 'webhook_deliveries',
       columns,
-      scope: all(ownedBy(transaction), matching('endpoint_id', endpointId)),
-      filter: all(matching('status', filter.status), matching('event_id', filter.eventId)),
+      scope: allOf(ownedBy(transaction), matching('endpoint_id', endpointId)),
+      filter: allOf(matching('status', filter.status), matching('event_id', filter.eventId)),
       fromRow,
     },
     paging,
@@ -131,7 +131,7 @@ export const listAttempts = (transaction: TenantTransaction, deliveryId: string,
     {
       table: 'webhook_attempts',
       columns: attemptColumns,
-      scope: all(ownedBy(transaction), matching('delivery_id', deliveryId)),
+      scope: allOf(ownedBy(transaction), matching('delivery_id', deliveryId)),
       filter: sql`true`,
       fromRow: attemptFromRow,
     },
@@ -163,10 +163,10 @@ export const createTestDelivery = async (
   const { rows } = await sql<Row>`
     with event as (
       insert into events (account_id, live_mode, id, type, object_id, data, time_created)
-      values (${accountId}, ${liveMode}, ${mint('event', at)}, ${event.type}, ${endpointId}, ${data}::json, ${toTimestamp(at)}) returning id
+      values (${accountId}, ${liveMode}, ${newId('event', at)}, ${event.type}, ${endpointId}, ${data}::json, ${toTimestamp(at)}) returning id
     )
     insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
-    select ${accountId}, ${liveMode}, ${mint('webhookDelivery', at)}, ${endpointId}, event.id, ${event.type}, ${data.length}, 'PENDING',
+    select ${accountId}, ${liveMode}, ${newId('webhookDelivery', at)}, ${endpointId}, event.id, ${event.type}, ${data.length}, 'PENDING',
       ${toTimestamp(at)}, ${toTimestamp(at)} from event
     returning ${columns}`.execute(query)
   const [row] = rows

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { SecretInUse } from '../../domain/webhook/secret-rotation.ts'
-import { mint } from '../mint.ts'
+import type { SigningSecret } from '../../domain/webhook/secret-rotation.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
-import { all, isLiving, ownedBy, type Page, type Paging, readPage } from './page.ts'
+import { allOf, isActive, ownedBy, type Page, type Paging, readPage } from './page.ts'
 import type { TenantTransaction } from './transaction.ts'
 
 /** Why an endpoint gets nothing: its owner said so, it answered 410, or it gave nothing but failures for days. */
@@ -17,8 +17,8 @@ export type StoredEndpoint = {
   readonly url: string
   readonly eventTypes: readonly string[]
   readonly description: string | null
-  readonly layout: 'current' | 'earlier'
-  readonly secrets: readonly SecretInUse<string>[]
+  readonly apiVersion: 'current' | 'earlier'
+  readonly secrets: readonly SigningSecret<string>[]
   readonly failingSince: number | null
   readonly disabledReason: DisabledReason | null
   readonly createdAt: number
@@ -32,13 +32,13 @@ type Row = {
   event_types: string[]
   description: string | null
   layout: 'current' | 'earlier'
-  secrets: readonly SecretInUse<string>[]
+  secrets: readonly SigningSecret<string>[]
   failing_since: number | null
   disabled_reason: DisabledReason | null
   time_created: number
 }
 
-export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description' | 'layout'> & {
+export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description' | 'apiVersion'> & {
   /** Give the sealed first secret, which is bound to the endpoint's id. */
   readonly sealedSecret: (id: string) => string
 }
@@ -60,7 +60,7 @@ const fromRow = (row: Row): StoredEndpoint => ({
   url: row.url,
   eventTypes: row.event_types,
   description: row.description,
-  layout: row.layout,
+  apiVersion: row.layout,
   secrets: row.secrets,
   failingSince: row.failing_since,
   disabledReason: row.disabled_reason,
@@ -68,13 +68,13 @@ const fromRow = (row: Row): StoredEndpoint => ({
 })
 
 /** Endpoints of an account in one mode. */
-export const mostEndpoints = 100
+export const maxEndpoints = 100
 
 const notFound = refused('not_found', 'No webhook endpoint has this id')
 
 const tooMany = refused(
   'too_many_webhook_endpoints',
-  `An account has at most ${mostEndpoints} webhook endpoints in each mode; delete one, or let one take more event types`,
+  `An account has at most ${maxEndpoints} webhook endpoints in each mode; delete one, or let one take more event types`,
 )
 
 /** Create an endpoint at `at` (ms). Refuses `too_many_webhook_endpoints`. */
@@ -82,13 +82,13 @@ export const createEndpoint = async (transaction: TenantTransaction, draft: Endp
   const { accountId, liveMode, query } = transaction
   await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook endpoints of ${accountId} ${liveMode}`}, 0))`.execute(query)
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from webhook_endpoints where ${ownedBy(transaction)} and ${isLiving}`.execute(query)
-  if ((rows[0]?.count ?? 0) >= mostEndpoints) return tooMany
-  const id = mint('webhookEndpoint', at)
+    select count(*) as count from webhook_endpoints where ${ownedBy(transaction)} and ${isActive}`.execute(query)
+  if ((rows[0]?.count ?? 0) >= maxEndpoints) return tooMany
+  const id = newId('webhookEndpoint', at)
   const secrets = [{ secret: draft.sealedSecret(id), until: null }]
   const made = await sql<Row>`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description}, ${draft.layout},
+    values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description}, ${draft.apiVersion},
       ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`.execute(query)
   const [row] = made.rows
   if (row === undefined) throw new Error('an inserted endpoint came back as none')
@@ -102,7 +102,7 @@ export const retrieveEndpoint = async (
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
 ): Promise<StoredEndpoint | null> => {
   const { rows } = await sql<Row>`
-    select ${columns} from webhook_endpoints where ${ownedBy(transaction)} and id = ${id} and ${isLiving}
+    select ${columns} from webhook_endpoints where ${ownedBy(transaction)} and id = ${id} and ${isActive}
     ${forUpdate ? sql`for update` : sql``}`.execute(transaction.query)
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
@@ -125,7 +125,7 @@ export const updateEndpoint = async (
         else disabled_reason end,
       disabled_at = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)
         else disabled_at end
-    where ${ownedBy(transaction)} and id = ${id} and ${isLiving} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -133,7 +133,7 @@ export const updateEndpoint = async (
 export const replaceSecrets = async (
   transaction: TenantTransaction,
   id: string,
-  secrets: readonly SecretInUse<string>[],
+  secrets: readonly SigningSecret<string>[],
 ): Promise<void> => {
   await sql`update webhook_endpoints set secrets = ${JSON.stringify(secrets)}::jsonb where ${ownedBy(transaction)} and id = ${id}`.execute(
     transaction.query,
@@ -144,10 +144,14 @@ export const replaceSecrets = async (
 export const deleteEndpoint = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredEndpoint>> => {
   const { rows } = await sql<Row>`
     update webhook_endpoints set deleted_at = ${toTimestamp(at)}, secrets = '[]'
-    where ${ownedBy(transaction)} and id = ${id} and ${isLiving} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
 /** List endpoints, newest first. Refuses `cursor_not_found`. */
 export const listEndpoints = (transaction: TenantTransaction, paging: Paging): Promise<Result<Page<StoredEndpoint>>> =>
-  readPage(transaction.query, { table: 'webhook_endpoints', columns, scope: ownedBy(transaction), filter: all(isLiving), fromRow }, paging)
+  readPage(
+    transaction.query,
+    { table: 'webhook_endpoints', columns, scope: ownedBy(transaction), filter: allOf(isActive), fromRow },
+    paging,
+  )

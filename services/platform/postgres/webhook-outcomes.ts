@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { mint } from '../mint.ts'
+import { newId } from '../mint.ts'
 import { appendAudit } from './audit-log.ts'
 import { toTimestamp, toTimestampOrNull } from './column.ts'
 import type { Tables } from './tables.ts'
@@ -10,7 +10,7 @@ import type { DisabledReason } from './webhook-endpoints.ts'
 type Operator = Kysely<Tables>
 
 /** What an attempt brought, and what it makes of its delivery. `attempts` with this one; `at`: its end (ms). */
-export type Outcome = Tenant & {
+export type AttemptOutcome = Tenant & {
   readonly deliveryId: string
   readonly endpointId: string
   readonly round: number
@@ -29,13 +29,13 @@ export type Outcome = Tenant & {
  * Write attempts with what they make of their deliveries, all in one statement. Where a delivery was sent again meanwhile, or another
  * worker has made the same attempt, the attempt is kept and decides nothing; but what has arrived is delivered, whatever came before.
  */
-export const recordOutcomes = async (operator: Operator, outcomes: readonly Outcome[]): Promise<void> => {
+export const recordOutcomes = async (operator: Operator, outcomes: readonly AttemptOutcome[]): Promise<void> => {
   if (outcomes.length === 0) return
-  const column = <T>(read: (outcome: Outcome) => T): readonly T[] => outcomes.map(read)
+  const column = <T>(read: (outcome: AttemptOutcome) => T): readonly T[] => outcomes.map(read)
   await sql`
     with made as materialized (
       select * from unnest(${column(one => one.accountId)}::text[], ${column(one => one.liveMode)}::boolean[],
-        ${column(({ at }) => mint('webhookAttempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
+        ${column(({ at }) => newId('webhookAttempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
         ${column(one => one.endpointId)}::text[], ${column(one => one.round)}::integer[], ${column(one => one.attempts)}::integer[],
         ${column(one => one.status)}::text[], ${column(({ dueAt }) => toTimestampOrNull(dueAt))}::timestamptz[],
         ${column(one => one.statusCode)}::integer[], ${column(one => one.error)}::text[], ${column(one => one.durationMs)}::integer[],
@@ -58,7 +58,7 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Outc
  * How an endpoint fared at an address in some attempts: whether any succeeded, and when the first one failed after the last success (ms); null where the
  * last one succeeded.
  */
-export type Fared = Tenant & {
+export type EndpointHealth = Tenant & {
   readonly endpointId: string
   readonly url: string
   readonly succeeded: boolean
@@ -66,14 +66,14 @@ export type Fared = Tenant & {
 }
 
 /** Keep since when endpoints have given nothing but failures; what an address gave that is theirs no more does not count. */
-export const recordHealth = async (operator: Operator, fared: readonly Fared[]): Promise<void> => {
-  if (fared.length === 0) return
+export const recordHealth = async (operator: Operator, endpoints: readonly EndpointHealth[]): Promise<void> => {
+  if (endpoints.length === 0) return
   await sql`
     update webhook_endpoints e set failing_since = case when f.succeeded then f.failed_at else coalesce(e.failing_since, f.failed_at) end
-    from unnest(${fared.map(({ accountId }) => accountId)}::text[], ${fared.map(({ liveMode }) => liveMode)}::boolean[],
-      ${fared.map(({ endpointId }) => endpointId)}::text[], ${fared.map(({ url }) => url)}::text[],
-      ${fared.map(({ succeeded }) => succeeded)}::boolean[],
-      ${fared.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, url, succeeded, failed_at)
+    from unnest(${endpoints.map(({ accountId }) => accountId)}::text[], ${endpoints.map(({ liveMode }) => liveMode)}::boolean[],
+      ${endpoints.map(({ endpointId }) => endpointId)}::text[], ${endpoints.map(({ url }) => url)}::text[],
+      ${endpoints.map(({ succeeded }) => succeeded)}::boolean[],
+      ${endpoints.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, url, succeeded, failed_at)
     where e.account_id = f.account_id and e.live_mode = f.live_mode and e.id = f.id and e.url = f.url
       and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`.execute(operator)
 }
@@ -105,8 +105,8 @@ export const disableEndpoint = async (
   return true
 }
 
-const attemptsKeptMs = 30 * 86_400_000
-const deliveriesKeptMs = 90 * 86_400_000
+const attemptRetentionMs = 30 * 86_400_000
+const deliveryRetentionMs = 90 * 86_400_000
 
 /**
  * Delete attempts older than 30 days, and settled deliveries and ended resends older than 90 days, as old as the oldest event, up to `limit` of
@@ -114,13 +114,13 @@ const deliveriesKeptMs = 90 * 86_400_000
  */
 export const deleteExpiredWebhooks = async (operator: Operator, at: number, limit: number): Promise<boolean> => {
   const attempts = await sql`delete from webhook_attempts where ctid = any(array(
-    select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptsKeptMs)} limit ${limit}))`.execute(operator)
+    select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptRetentionMs)} limit ${limit}))`.execute(operator)
   const deliveries = await sql`delete from webhook_deliveries where ctid = any(array(
-    select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveriesKeptMs)} and due_at is null limit ${limit}))`.execute(
+    select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveryRetentionMs)} and due_at is null limit ${limit}))`.execute(
     operator,
   )
   const resends = await sql`delete from webhook_resends where ctid = any(array(
-    select ctid from webhook_resends where time_created < ${toTimestamp(at - deliveriesKeptMs)} and status <> 'RUNNING' limit ${limit}))`.execute(
+    select ctid from webhook_resends where time_created < ${toTimestamp(at - deliveryRetentionMs)} and status <> 'RUNNING' limit ${limit}))`.execute(
     operator,
   )
   return [attempts, deliveries, resends].some(({ numAffectedRows }) => Number(numAffectedRows ?? 0) >= limit)

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { SecretInUse } from '../../domain/webhook/secret-rotation.ts'
-import { mint } from '../mint.ts'
+import type { SigningSecret } from '../../domain/webhook/secret-rotation.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
 import type { Tables } from './tables.ts'
 import type { Tenant } from './transaction.ts'
@@ -8,11 +8,11 @@ import type { Tenant } from './transaction.ts'
 type Operator = Kysely<Tables>
 
 /** An endpoint that takes events at present, and since when (ms). */
-export type Subscription = Tenant & { readonly endpointId: string; readonly eventTypes: readonly string[]; readonly since: number }
+export type EndpointSubscription = Tenant & { readonly endpointId: string; readonly eventTypes: readonly string[]; readonly since: number }
 
 /** Read the endpoints of some tenants that are neither deleted nor disabled. */
-export const readSubscriptions = async (operator: Operator, tenants: readonly Tenant[]): Promise<readonly Subscription[]> => {
-  const { rows } = await sql<Subscription>`
+export const readSubscriptions = async (operator: Operator, tenants: readonly Tenant[]): Promise<readonly EndpointSubscription[]> => {
+  const { rows } = await sql<EndpointSubscription>`
     select e.account_id as "accountId", e.live_mode as "liveMode", e.id as "endpointId", e.event_types as "eventTypes", e.time_created as since
     from unnest(${tenants.map(({ accountId }) => accountId)}::text[], ${tenants.map(({ liveMode }) => liveMode)}::boolean[]) as t(account_id, live_mode)
     join webhook_endpoints e on e.account_id = t.account_id and e.live_mode = t.live_mode
@@ -35,7 +35,7 @@ export const insertDeliveries = async (operator: Operator, drafts: readonly Deli
     insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
     select d.*, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)} from unnest(
       ${drafts.map(({ accountId }) => accountId)}::text[], ${drafts.map(({ liveMode }) => liveMode)}::boolean[],
-      ${drafts.map(() => mint('webhookDelivery', at))}::text[], ${drafts.map(({ endpointId }) => endpointId)}::text[],
+      ${drafts.map(() => newId('webhookDelivery', at))}::text[], ${drafts.map(({ endpointId }) => endpointId)}::text[],
       ${drafts.map(({ eventId }) => eventId)}::text[], ${drafts.map(({ eventType }) => eventType)}::text[],
       ${drafts.map(({ bytes }) => bytes)}::integer[]) as d
     on conflict on constraint webhook_deliveries_once do nothing`.execute(operator)
@@ -56,7 +56,7 @@ export const readDueEndpoints = async (operator: Operator, at: number): Promise<
 }
 
 /** A delivery that this worker may attempt until its lease ends. `data` null: the event is no longer kept. */
-export type Claim = Tenant & {
+export type DeliveryClaim = Tenant & {
   readonly id: string
   readonly endpointId: string
   readonly eventId: string
@@ -68,9 +68,9 @@ export type Claim = Tenant & {
   readonly data: string | null
   readonly eventCreatedAt: number | null
   readonly url: string
-  readonly layout: 'current' | 'earlier'
+  readonly apiVersion: 'current' | 'earlier'
   /** Sealed, newest first. */
-  readonly secrets: readonly SecretInUse<string>[]
+  readonly secrets: readonly SigningSecret<string>[]
   readonly failingSince: number | null
   /** The endpoint was disabled or deleted. */
   readonly isClosed: boolean
@@ -82,12 +82,12 @@ export type Claim = Tenant & {
  */
 export const claimDeliveries = async (
   operator: Operator,
-  asked: readonly { readonly endpointId: string; readonly room: number }[],
+  capacities: readonly { readonly endpointId: string; readonly capacity: number }[],
   { at, leaseUntil, bytes }: { readonly at: number; readonly leaseUntil: number; readonly bytes: number },
-): Promise<readonly Claim[]> => {
-  const { rows } = await sql<Claim>`
+): Promise<readonly DeliveryClaim[]> => {
+  const { rows } = await sql<DeliveryClaim>`
     with asked as (
-      select * from unnest(${asked.map(({ endpointId }) => endpointId)}::text[], ${asked.map(({ room }) => room)}::integer[]) as a(endpoint_id, room)
+      select * from unnest(${capacities.map(({ endpointId }) => endpointId)}::text[], ${capacities.map(({ capacity }) => capacity)}::integer[]) as a(endpoint_id, room)
     ), due as materialized (
       select d.* from asked a cross join lateral (
         select account_id, live_mode, id, due_at, bytes from webhook_deliveries
@@ -100,7 +100,7 @@ export const claimDeliveries = async (
       returning d.account_id, d.live_mode, d.id, d.endpoint_id, d.event_id, d.event_type, d.bytes, d.round, d.attempts, f.due_at as was_due_at
     )
     select c.account_id as "accountId", c.live_mode as "liveMode", c.id, c.endpoint_id as "endpointId", c.event_id as "eventId",
-      c.event_type as "eventType", c.bytes, c.round, c.attempts, v.data, v.time_created as "eventCreatedAt", e.url, e.layout, e.secrets,
+      c.event_type as "eventType", c.bytes, c.round, c.attempts, v.data, v.time_created as "eventCreatedAt", e.url, e.layout as "apiVersion", e.secrets,
       e.failing_since as "failingSince", (e.disabled_at is not null or e.deleted_at is not null) as "isClosed"
     from claimed c
     join webhook_endpoints e on e.account_id = c.account_id and e.live_mode = c.live_mode and e.id = c.endpoint_id

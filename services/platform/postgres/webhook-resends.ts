@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { idPrefixes } from '../../domain/identifier.ts'
-import { takesEvent, testEventType } from '../../domain/webhook/event-filter.ts'
-import { mint } from '../mint.ts'
+import { matchesAnyFilter, testEventType } from '../../domain/webhook/event-filter.ts'
+import { newId } from '../mint.ts'
 import { toTimestamp } from './column.ts'
 import { ownedBy } from './page.ts'
 import type { OperatorTransaction, Tenant, TenantTransaction } from './transaction.ts'
@@ -40,7 +40,7 @@ export const createResend = async (
   const { rows } = await sql<StoredResend>`
     insert into webhook_resends (account_id, live_mode, id, endpoint_id, from_time, to_time, include_delivered, status, cursor_id, end_id,
       events_total, time_created)
-    select ${accountId}, ${liveMode}, ${mint('webhookResend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
+    select ${accountId}, ${liveMode}, ${newId('webhookResend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
       ${toTimestamp(draft.to)}, ${draft.includeDelivered}, 'RUNNING', ${first}, ${end}, count(*), ${toTimestamp(at)}
     from events where ${ownedBy(transaction)} and id >= ${first} and id < ${end}
     returning ${columns}`.execute(query)
@@ -58,7 +58,7 @@ export const retrieveResend = async (transaction: TenantTransaction, endpointId:
   return rows[0] ?? null
 }
 
-type Taken = Tenant & {
+type DueResend = Tenant & {
   readonly id: string
   readonly endpoint_id: string
   readonly cursor_id: string
@@ -69,8 +69,8 @@ type Taken = Tenant & {
 }
 
 /** Take the resend that waited longest, of an endpoint with fewer than `limit` deliveries due: it shall not keep new events waiting. */
-const takeResend = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<Taken | null> => {
-  const { rows } = await sql<Taken>`
+const claimDueResend = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<DueResend | null> => {
+  const { rows } = await sql<DueResend>`
     select r.account_id as "accountId", r.live_mode as "liveMode", r.id, r.endpoint_id, r.cursor_id, r.end_id, r.include_delivered,
       e.event_types, (e.disabled_at is not null or e.deleted_at is not null) as closed
     from webhook_resends r
@@ -82,13 +82,13 @@ const takeResend = async ({ query }: OperatorTransaction, at: number, limit: num
 }
 
 /** What is due within this time comes by itself, and some of it is under way: longer than a worker holds a delivery, in ms. */
-const soonMs = 30_000
+const dueSoonMs = 30_000
 
 type EventRow = { readonly id: string; readonly type: string; readonly bytes: number }
 
-const queueAgain = async (
+const requeueEvents = async (
   { query }: OperatorTransaction,
-  { accountId, liveMode, endpoint_id: endpointId, include_delivered: includeDelivered }: Taken,
+  { accountId, liveMode, endpoint_id: endpointId, include_delivered: includeDelivered }: DueResend,
   events: readonly EventRow[],
   at: number,
 ): Promise<number> => {
@@ -96,11 +96,11 @@ const queueAgain = async (
   const { rows } = await sql`
     insert into webhook_deliveries as d (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
     select ${accountId}, ${liveMode}, e.id, ${endpointId}, e.event_id, e.type, e.bytes, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)}
-    from unnest(${events.map(() => mint('webhookDelivery', at))}::text[], ${events.map(({ id }) => id)}::text[],
+    from unnest(${events.map(() => newId('webhookDelivery', at))}::text[], ${events.map(({ id }) => id)}::text[],
       ${events.map(({ type }) => type)}::text[], ${events.map(({ bytes }) => bytes)}::integer[]) as e(id, event_id, type, bytes)
     on conflict on constraint webhook_deliveries_once do update
       set status = 'PENDING', round = d.round + 1, attempts = 0, due_at = excluded.due_at
-      where d.status = 'FAILED' or (d.status = 'PENDING' and d.due_at > ${toTimestamp(at + soonMs)})
+      where d.status = 'FAILED' or (d.status = 'PENDING' and d.due_at > ${toTimestamp(at + dueSoonMs)})
         or (d.status = 'DELIVERED' and ${includeDelivered})
     returning 1`.execute(query)
   return rows.length
@@ -112,18 +112,18 @@ const queueAgain = async (
  * any page. A resend of an endpoint that was disabled or deleted stops.
  */
 export const stepResend = async (transaction: OperatorTransaction, at: number, pageSize: number): Promise<boolean> => {
-  const taken = await takeResend(transaction, at, pageSize)
-  if (taken === null) return false
+  const dueResend = await claimDueResend(transaction, at, pageSize)
+  if (dueResend === null) return false
   const { rows } = await sql<EventRow>`
     select id, type, octet_length(data::text) as bytes from events
-    where account_id = ${taken.accountId} and live_mode = ${taken.liveMode} and id > ${taken.cursor_id} and id < ${taken.end_id}
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursor_id} and id < ${dueResend.end_id}
     order by id limit ${pageSize}`.execute(transaction.query)
-  const wanted = rows.filter(({ type }) => type !== testEventType && takesEvent(taken.event_types, type))
-  const queued = taken.closed ? 0 : await queueAgain(transaction, taken, wanted, at)
-  const status = taken.closed ? 'STOPPED' : rows.length < pageSize ? 'DONE' : 'RUNNING'
+  const wanted = rows.filter(({ type }) => type !== testEventType && matchesAnyFilter(dueResend.event_types, type))
+  const queued = dueResend.closed ? 0 : await requeueEvents(transaction, dueResend, wanted, at)
+  const status = dueResend.closed ? 'STOPPED' : rows.length < pageSize ? 'DONE' : 'RUNNING'
   await sql`
-    update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? taken.cursor_id}, status = ${status},
-      events_done = events_done + ${taken.closed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
-    where account_id = ${taken.accountId} and live_mode = ${taken.liveMode} and id = ${taken.id}`.execute(transaction.query)
+    update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursor_id}, status = ${status},
+      events_done = events_done + ${dueResend.closed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`.execute(transaction.query)
   return true
 }

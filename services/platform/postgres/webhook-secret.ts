@@ -4,10 +4,10 @@ import type { Secret } from '../secrets.ts'
 
 const secretBytes = 32
 /** So many opened secrets are held, so that one that signs all day is not opened each time. */
-const mostOpened = 1_000
+const maxOpened = 1_000
 
 /** Make a signing secret: `whsec_` and 256 random bits in base64. Source: Standard Webhooks 1.0, https://www.standardwebhooks.com. */
-export const mintWebhookSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`
+export const newWebhookSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`
 
 /** What signing secrets are sealed for. */
 export const webhookPurpose = 'webhook secrets'
@@ -22,7 +22,7 @@ export const webhookSeal = (installationSecret: Secret): Seal => {
       const known = opened.get(`${owner} ${sealed}`)
       if (known !== undefined) return known
       const secret = open(sealed, owner)
-      if (opened.size >= mostOpened) opened.clear()
+      if (opened.size >= maxOpened) opened.clear()
       opened.set(`${owner} ${sealed}`, secret)
       return secret
     },

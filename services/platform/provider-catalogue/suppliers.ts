@@ -14,7 +14,7 @@ export const catalogueId = (kind: 'provider' | 'libraryTariff', ...name: readonl
   )
 
 /** List the well-known suppliers that the service comes with, by country and name. Names are facts; logos are their owners'. */
-export const shippedSuppliers = (): readonly StoredProvider[] => {
+export const bundledSuppliers = (): readonly StoredProvider[] => {
   const text = readFileSync(new URL('suppliers.json', import.meta.url), 'utf8')
   const byCountry = JSON.parse(text) as Readonly<Record<string, readonly string[]>>
   return Object.entries(byCountry).flatMap(([country, names]) =>
@@ -30,5 +30,5 @@ export const shippedSuppliers = (): readonly StoredProvider[] => {
 }
 
 /** Write the suppliers that are not there yet; what the operator has made of one stays. Gives how many are new. */
-export const shipSuppliers = ({ operator }: Database, at: number): Promise<number> =>
-  putProviders(operator, shippedSuppliers(), at, { keep: true })
+export const seedSuppliers = ({ operator }: Database, at: number): Promise<number> =>
+  putProviders(operator, bundledSuppliers(), at, { skipExisting: true })

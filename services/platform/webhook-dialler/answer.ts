@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { isFailure } from '../failure.ts'
 
 /** How much of an answer is kept, in bytes. Source: docs/rules/events-and-webhooks.md #attempts. */
-export const keptAnswerBytes = 16_384
+export const storedAnswerBytes = 16_384
 
 /** Why no answer came. */
 export const attemptErrors = [
@@ -29,15 +29,15 @@ export const readAnswer = async ({ statusCode, headers, body }: Answer) => {
   for await (const chunk of body) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > keptAnswerBytes) break
+    if (size > storedAnswerBytes) break
   }
   const retryAfter = headers['retry-after']
   return {
     status: statusCode,
     error: null,
     retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
-    isCut: size > keptAnswerBytes,
-    body: textOf(Buffer.concat(chunks).subarray(0, keptAnswerBytes)),
+    isCut: size > storedAnswerBytes,
+    body: textOf(Buffer.concat(chunks).subarray(0, storedAnswerBytes)),
   }
 }
 

@@ -4,7 +4,7 @@ import { accepted, type Result } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
 import { attemptError, readAnswer } from './answer.ts'
 import { type AddressRule, addressRule } from './judge-address.ts'
-import { forbiddenHost, hostOf, judgeUrlText } from './judge-url.ts'
+import { forbiddenHost, hostOf, validateUrlText } from './judge-url.ts'
 import { type ResolveHost, systemResolver } from './resolve-host.ts'
 
 /** A POST to a subscriber. */
@@ -25,16 +25,16 @@ export type PostOutcome = {
   readonly durationMs: number
 }
 
-export type WebhookDialler = AsyncDisposable & {
+export type WebhookHttpClient = AsyncDisposable & {
   /** Load what a POST needs. The first POST does so if nobody did: then all requests wait for some 50 ms. */
   readonly prepare: () => Promise<void>
   /** Judge an address before it is kept, with all that its host resolves to now. A host that nobody resolves now is judged when it is dialled. */
-  readonly judge: (url: string, liveMode: boolean) => Promise<Result<string>>
+  readonly validateUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
   /** Send a POST to an address that is judged again, and no further than its first answer. Never rejects. */
   readonly post: (request: Post) => Promise<PostOutcome>
 }
 
-export type WebhookDiallerOptions = {
+export type WebhookHttpClientOptions = {
   /** Networks (CIDR) that may be dialled besides public addresses. */
   readonly allowedNetworks: readonly string[]
   readonly resolve?: ResolveHost
@@ -46,18 +46,18 @@ export type WebhookDiallerOptions = {
 
 const defaultTimeoutMs = 15_000
 const connectTimeoutMs = 10_000
-const judgePatienceMs = 2_000
+const resolveTimeoutMs = 2_000
 
 const forbidden = (host: string): Failure =>
   new Failure('address_forbidden', `${host} has no address that may be dialled`, { retriable: false })
 
 /** Look a host up for a connection that is being made: what may not be dialled is left out. */
 const guardedLookup =
-  (resolve: ResolveHost, mayDial: AddressRule): LookupFunction =>
+  (resolve: ResolveHost, isAllowedAddress: AddressRule): LookupFunction =>
   (hostname, options, callback) => {
     resolve(hostname.replace(/\.$/, ''))
       .then(found => {
-        const addresses = found.filter(mayDial).map(address => ({ address, family: isIP(address) }))
+        const addresses = found.filter(isAllowedAddress).map(address => ({ address, family: isIP(address) }))
         const [first] = addresses
         if (first === undefined) throw forbidden(hostname)
         if (options.all === true) callback(null, addresses)
@@ -66,17 +66,17 @@ const guardedLookup =
       .catch((error: Error) => callback(error, ''))
   }
 
-const guarded =
-  (connect: buildConnector.connector, mayDial: AddressRule): buildConnector.connector =>
+const guardedConnector =
+  (connect: buildConnector.connector, isAllowedAddress: AddressRule): buildConnector.connector =>
   (options, callback) => {
     // An address as text is dialled without look-up.
-    if (isIP(options.hostname) !== 0 && !mayDial(options.hostname)) {
+    if (isIP(options.hostname) !== 0 && !isAllowedAddress(options.hostname)) {
       callback(forbidden(options.hostname), null)
       return
     }
     connect(options, (...outcome) => {
       const [error, socket] = outcome
-      if (error === null && !mayDial(socket.remoteAddress ?? '')) {
+      if (error === null && !isAllowedAddress(socket.remoteAddress ?? '')) {
         socket.destroy()
         callback(forbidden(options.hostname), null)
         return
@@ -86,16 +86,16 @@ const guarded =
   }
 
 /** Create the keeper of connections. Its package takes a twentieth of a start: processes that send no POST do not load it. */
-const makeAgent = async (resolve: ResolveHost, mayDial: AddressRule, timeoutMs: number): Promise<Agent> => {
+const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, timeoutMs: number): Promise<Agent> => {
   const { Agent, buildConnector } = await import('undici')
   const connect = buildConnector({
-    lookup: guardedLookup(resolve, mayDial),
+    lookup: guardedLookup(resolve, isAllowedAddress),
     timeout: connectTimeoutMs,
     rejectUnauthorized: true,
     allowH2: false,
   } as buildConnector.BuildOptions)
   return new Agent({
-    connect: guarded(connect, mayDial),
+    connect: guardedConnector(connect, isAllowedAddress),
     connections: null,
     pipelining: 1,
     headersTimeout: timeoutMs,
@@ -109,34 +109,34 @@ const makeAgent = async (resolve: ResolveHost, mayDial: AddressRule, timeoutMs: 
  * checked, redirects are answers like others, and no proxy of the environment is used.
  * Source: docs/rules/events-and-webhooks.md #addresses.
  */
-export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDialler => {
+export const openWebhookHttpClient = (options: WebhookHttpClientOptions): WebhookHttpClient => {
   const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs, onForbidden = () => undefined } = options
-  const mayDial = addressRule(options.allowedNetworks)
-  const rule = { mayDial, allowsNetworks: options.allowedNetworks.length > 0 }
+  const isAllowedAddress = addressRule(options.allowedNetworks)
+  const rule = { isAllowedAddress, allowsNetworks: options.allowedNetworks.length > 0 }
   let agent: Promise<Agent> | null = null
-  const keeper = (): Promise<Agent> => {
-    agent ??= makeAgent(resolve, mayDial, timeoutMs)
+  const openAgent = (): Promise<Agent> => {
+    agent ??= createAgent(resolve, isAllowedAddress, timeoutMs)
     return agent
   }
   const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
-    const judged = judgeUrlText(request.url, request.liveMode, rule)
-    if (!judged.ok) throw new Failure('address_forbidden', judged.refusal.message, { retriable: false })
-    const { origin, pathname, search } = judged.value
-    const open = await keeper()
+    const validated = validateUrlText(request.url, request.liveMode, rule)
+    if (!validated.ok) throw new Failure('address_forbidden', validated.refusal.message, { retriable: false })
+    const { origin, pathname, search } = validated.value
+    const open = await openAgent()
     const signal = AbortSignal.timeout(timeoutMs)
     const { headers, body } = request
     const answer = await open.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
     return readAnswer(answer)
   }
   return {
-    prepare: async () => void (await keeper()),
-    judge: async (text, liveMode) => {
-      const judged = judgeUrlText(text, liveMode, rule)
-      if (judged === forbiddenHost) onForbidden(hostOf(new URL(text)))
-      if (!judged.ok) return judged
-      const host = hostOf(judged.value)
-      const known = isIP(host) === 0 ? await within(resolve(host), judgePatienceMs) : null
-      if (known === null || known.every(mayDial)) return accepted(judged.value.href)
+    prepare: async () => void (await openAgent()),
+    validateUrl: async (text, liveMode) => {
+      const validated = validateUrlText(text, liveMode, rule)
+      if (validated === forbiddenHost) onForbidden(hostOf(new URL(text)))
+      if (!validated.ok) return validated
+      const host = hostOf(validated.value)
+      const known = isIP(host) === 0 ? await waitUpTo(resolve(host), resolveTimeoutMs) : null
+      if (known === null || known.every(isAllowedAddress)) return accepted(validated.value.href)
       onForbidden(host)
       return forbiddenHost
     },
@@ -156,7 +156,7 @@ export const openWebhookDialler = (options: WebhookDiallerOptions): WebhookDiall
 }
 
 /** What a promise gives within a time, else null; also where it rejects. */
-const within = async <T>(promise: Promise<T>, ms: number): Promise<T | null> => {
+const waitUpTo = async <T>(promise: Promise<T>, ms: number): Promise<T | null> => {
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(resolve, ms, null)
   try {

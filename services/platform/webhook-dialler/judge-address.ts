@@ -20,7 +20,7 @@ const isIsatap = (address: ipaddr.IPv6): boolean => {
   return (high & 0xfdff) === 0 && low === 0x5efe
 }
 
-const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => {
+const isPublicAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => {
   // Ranges that carry an IPv4 address inside (NAT64, 6to4, Teredo) are no unicast, whatever they carry.
   if (address.range() !== 'unicast' || hostPlatforms.some(network => isWithin(address, network))) return false
   return address instanceof ipaddr.IPv4 || (isWithin(address, globalUnicast) && !isIsatap(address))
@@ -38,6 +38,6 @@ export const addressRule = (allowedNetworks: readonly string[]): AddressRule => 
   return text => {
     if (!ipaddr.isValid(text)) return false
     const address = ipaddr.process(text)
-    return allowed.some(network => isWithin(address, network)) || isPublic(address)
+    return allowed.some(network => isWithin(address, network)) || isPublicAddress(address)
   }
 }

@@ -9,7 +9,7 @@ const badPorts: ReadonlySet<number> = new Set([
   989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ])
 
-const longestUrl = 2_048
+const maxUrlLength = 2_048
 
 /** An address with host, without anything that readers of URLs repair each in their own way. */
 const plainUrl = /^https?:\/\/[^\s\\/?#]/i
@@ -27,12 +27,12 @@ export const forbiddenHost = refuse('url must have a host with public addresses;
 /** Names that no public name server answers: of this machine, of a local network, without a domain. Source: RFC 6761, 6762, 8375. */
 const isReserved = (host: string): boolean => !host.includes('.') || /\.(?:localhost|local|internal|localdomain|home\.arpa)$/.test(host)
 
-const maxLabel = 63
+const maxLabelLength = 63
 
 /** Refuse a host name that cannot be public; an operator who allows networks of its own may have names for them. */
-const judgeName = (host: string, allowsNetworks: boolean): Result<null> => {
-  if (host.length > 253 || host.split('.').some(label => label === '' || label.length > maxLabel)) {
-    return refuse(`url must have a host of at most 253 characters, with 1 to ${maxLabel} between its dots`)
+const validateHostName = (host: string, allowsNetworks: boolean): Result<null> => {
+  if (host.length > 253 || host.split('.').some(label => label === '' || label.length > maxLabelLength)) {
+    return refuse(`url must have a host of at most 253 characters, with 1 to ${maxLabelLength} between its dots`)
   }
   return isReserved(host) && !allowsNetworks ? forbiddenHost : accepted(null)
 }
@@ -42,12 +42,12 @@ const judgeName = (host: string, allowsNetworks: boolean): Result<null> => {
  * IP address that may not be dialled, in whatever base it is written, and no name that cannot be public, unless networks are allowed. Gives it in its plain form. What a name resolves to is judged apart.
  * Source: docs/rules/events-and-webhooks.md #addresses.
  */
-export const judgeUrlText = (
+export const validateUrlText = (
   text: string,
   liveMode: boolean,
-  { mayDial, allowsNetworks }: { readonly mayDial: AddressRule; readonly allowsNetworks: boolean },
+  { isAllowedAddress, allowsNetworks }: { readonly isAllowedAddress: AddressRule; readonly allowsNetworks: boolean },
 ): Result<URL> => {
-  if (text.length > longestUrl) return refuse(`url must have at most ${longestUrl} characters`)
+  if (text.length > maxUrlLength) return refuse(`url must have at most ${maxUrlLength} characters`)
   if (!plainUrl.test(text) || unsafe.test(text) || !URL.canParse(text)) {
     return refuse('url must be an absolute address such as https://example.com/webhooks')
   }
@@ -59,7 +59,7 @@ export const judgeUrlText = (
   if (url.port !== '' && badPorts.has(Number(url.port)))
     return refuse(`url must not name port ${url.port}, which belongs to another protocol`)
   const host = hostOf(url)
-  if (host === '' || (isIP(host) !== 0 && !mayDial(host))) return forbiddenHost
-  const named = isIP(host) === 0 ? judgeName(host, allowsNetworks) : accepted(null)
+  if (host === '' || (isIP(host) !== 0 && !isAllowedAddress(host))) return forbiddenHost
+  const named = isIP(host) === 0 ? validateHostName(host, allowsNetworks) : accepted(null)
   return named.ok ? accepted(url) : named
 }

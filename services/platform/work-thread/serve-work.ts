@@ -8,14 +8,14 @@ import type { FromThread, PausableWork, ToThread, WorkStep, WorkTable } from './
 /** How long (ms) one account's work goes on before another's. */
 const sliceMs = 10
 
-type Running = { readonly id: number; readonly account: string; readonly work: PausableWork; chunksWanted: number }
+type WorkInProgress = { readonly id: number; readonly account: string; readonly work: PausableWork; chunksWanted: number }
 
 /** Whose turn it is: accounts in turn, and the works of one account in turn. */
-const takeNext = (works: Map<number, Running>, turnOf: Map<string, number>): Running | null => {
-  let next: Running | null = null
+const takeNext = (works: Map<number, WorkInProgress>, lastSliceOf: Map<string, number>): WorkInProgress | null => {
+  let next: WorkInProgress | null = null
   for (const one of works.values()) {
     if (one.chunksWanted <= 0) continue
-    if (next === null || (turnOf.get(one.account) ?? 0) < (turnOf.get(next.account) ?? 0)) next = one
+    if (next === null || (lastSliceOf.get(one.account) ?? 0) < (lastSliceOf.get(next.account) ?? 0)) next = one
   }
   if (next === null) return null
   // Behind the other works of its account.
@@ -24,7 +24,7 @@ const takeNext = (works: Map<number, Running>, turnOf: Map<string, number>): Run
   return next
 }
 
-const begin = (table: WorkTable, name: string, input: unknown): PausableWork => {
+const beginWork = (table: WorkTable, name: string, input: unknown): PausableWork => {
   const start = table[name]
   if (start === undefined) throw new Error(`there is no work called ${name}`)
   // Both ends of the thread are written against one table.
@@ -53,9 +53,9 @@ const lowerPriority = (): void => {
  */
 export const serveWork = (port: MessagePort, table: WorkTable): void => {
   lowerPriority()
-  const works = new Map<number, Running>()
+  const works = new Map<number, WorkInProgress>()
   /** When each account had its last slice, as a count of slices. */
-  const turnOf = new Map<string, number>()
+  const lastSliceOf = new Map<string, number>()
   let slices = 0
   let isWorking = false
   const send = (message: FromThread, moved: readonly ArrayBuffer[] = []): void => port.postMessage(message, moved)
@@ -63,15 +63,15 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
   const drop = (id: number): void => {
     const { account } = works.get(id) ?? {}
     works.delete(id)
-    if (account !== undefined && ![...works.values()].some(one => one.account === account)) turnOf.delete(account)
+    if (account !== undefined && ![...works.values()].some(one => one.account === account)) lastSliceOf.delete(account)
   }
 
-  const finish = (one: Running, message: FromThread): void => {
+  const finish = (one: WorkInProgress, message: FromThread): void => {
     drop(one.id)
     send(message)
   }
 
-  const tellStep = (one: Running, step: WorkStep): void => {
+  const sendStep = (one: WorkInProgress, step: WorkStep): void => {
     if (step === undefined) return
     if ('head' in step) {
       send({ kind: 'head', id: one.id, head: step.head })
@@ -81,7 +81,7 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
     send({ kind: 'bytes', id: one.id, bytes: step.bytes }, [step.bytes.buffer])
   }
 
-  const runSlice = (one: Running): void => {
+  const runSlice = (one: WorkInProgress): void => {
     const began = performance.now()
     try {
       do {
@@ -90,7 +90,7 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
           finish(one, { kind: 'end', id: one.id })
           return
         }
-        tellStep(one, step.value)
+        sendStep(one, step.value)
       } while (one.chunksWanted > 0 && performance.now() - began < sliceMs)
     } catch (error) {
       finish(one, { kind: 'fault', id: one.id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
@@ -99,7 +99,7 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
 
   const start = ({ id, account, name, input }: Extract<ToThread, { readonly kind: 'begin' }>): void => {
     try {
-      works.set(id, { id, account, work: begin(table, name, input), chunksWanted: 1 })
+      works.set(id, { id, account, work: beginWork(table, name, input), chunksWanted: 1 })
     } catch (error) {
       send({ kind: 'fault', id, error: String(error) })
     }
@@ -112,12 +112,12 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
     else if (one !== undefined) one.chunksWanted += message.chunks
   }
 
-  const workOn = async (): Promise<void> => {
+  const runWorks = async (): Promise<void> => {
     if (isWorking) return
     isWorking = true
-    for (let next = takeNext(works, turnOf); next !== null; next = takeNext(works, turnOf)) {
+    for (let next = takeNext(works, lastSliceOf); next !== null; next = takeNext(works, lastSliceOf)) {
       slices += 1
-      turnOf.set(next.account, slices)
+      lastSliceOf.set(next.account, slices)
       runSlice(next)
       for (let waiting = receiveMessageOnPort(port); waiting !== undefined; waiting = receiveMessageOnPort(port)) take(waiting.message)
       await nextTurn()
@@ -127,6 +127,6 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
 
   port.on('message', (message: ToThread) => {
     take(message)
-    void workOn()
+    void runWorks()
   })
 }

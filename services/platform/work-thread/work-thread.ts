@@ -2,12 +2,12 @@ import { Worker } from 'node:worker_threads'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
 import { type FairShare, fairShare, type ShareLimits } from '../fair-share.ts'
-import { type Chunks, whenOver } from '../http/chunks.ts'
+import { type Chunks, onChunksEnd } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
 import type { FromThread, ToThread } from './work-messages.ts'
 
 /** Who asks for which work. `input` is plain data; it is copied. `bytes`: what it takes while it waits, unless that is little. */
-export type WorkAsked = {
+export type WorkRequest = {
   readonly account: string
   readonly name: string
   readonly input: unknown
@@ -24,7 +24,7 @@ export type WorkThread = AsyncDisposable & {
    * Begin work; gives it once its head is known. Refuses `unavailable` where too much work of the account waits. Rejects when the signal is
    * aborted before the head is known, and with a retriable `Failure` when the thread is lost.
    */
-  readonly begin: (asked: WorkAsked) => Promise<Result<RunningWork>>
+  readonly begin: (request: WorkRequest) => Promise<Result<RunningWork>>
 }
 
 export type WorkThreadOptions = {
@@ -32,7 +32,7 @@ export type WorkThreadOptions = {
   readonly script: URL
   readonly limits: ShareLimits
   /** Inputs of one account that wait take so many bytes at most, or are one. */
-  readonly mostWaitingBytes: number
+  readonly maxWaitingBytes: number
   /** What the thread may hold, in MiB; one that needs more is ended, and its work fails. */
   readonly memoryMiB: number
 }
@@ -40,7 +40,7 @@ export type WorkThreadOptions = {
 /** So many chunks are on their way at once. */
 const chunksAhead = 4
 
-type Waiting = { readonly resolve: () => void }
+type Waiter = { readonly resolve: () => void }
 
 /** What has come of one work so far. */
 type Inbox = {
@@ -48,7 +48,7 @@ type Inbox = {
   head: { readonly value: unknown } | null
   isOver: boolean
   error: Error | null
-  waiting: Waiting | null
+  waiting: Waiter | null
 }
 
 const wake = (inbox: Inbox): void => {
@@ -57,12 +57,12 @@ const wake = (inbox: Inbox): void => {
   waiting?.resolve()
 }
 
-const arrival = (inbox: Inbox): Promise<void> =>
+const waitForMessage = (inbox: Inbox): Promise<void> =>
   new Promise(resolve => {
     inbox.waiting = { resolve }
   })
 
-const put = (inbox: Inbox, message: FromThread): void => {
+const receiveMessage = (inbox: Inbox, message: FromThread): void => {
   if (message.kind === 'head') inbox.head = { value: message.head }
   else if (message.kind === 'bytes') inbox.chunks.push(message.bytes)
   else {
@@ -90,16 +90,16 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
   }
   const start = (): Worker => {
     const started = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMiB }, stdout: false, stderr: false })
-    const failIfPresent = (cause: unknown): void => {
+    const failIfCurrent = (cause: unknown): void => {
       if (worker === started) failAll(cause)
     }
     started.on('message', (message: FromThread) => {
       const inbox = inboxes.get(message.id)
       if (message.kind === 'end' || message.kind === 'fault') inboxes.delete(message.id)
-      if (inbox !== undefined) put(inbox, message)
+      if (inbox !== undefined) receiveMessage(inbox, message)
     })
-    started.on('error', failIfPresent)
-    started.on('exit', code => failIfPresent(new Error(`exit code ${code}`)))
+    started.on('error', failIfCurrent)
+    started.on('exit', code => failIfCurrent(new Error(`exit code ${code}`)))
     started.unref()
     return started
   }
@@ -112,7 +112,7 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
       worker.postMessage(message)
     },
     /** Tell the thread of work that was begun in it; one that was lost or closed has none. */
-    tell: (message: ToThread & { readonly kind: 'more' | 'stop' }): void => worker?.postMessage(message),
+    send: (message: ToThread & { readonly kind: 'more' | 'stop' }): void => worker?.postMessage(message),
     close: async (): Promise<void> => {
       isClosed = true
       const open = worker
@@ -126,25 +126,25 @@ type Thread = ReturnType<typeof threadOf>
 
 /** Give the bytes of work as they come, asking for one more chunk with each that is taken. */
 async function* bytesOf(thread: Thread, id: number, inbox: Inbox): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  thread.tell({ kind: 'more', id, chunks: chunksAhead - 1 })
+  thread.send({ kind: 'more', id, chunks: chunksAhead - 1 })
   for (;;) {
     const bytes = inbox.chunks.shift()
     if (bytes !== undefined) {
-      if (!inbox.isOver) thread.tell({ kind: 'more', id, chunks: 1 })
+      if (!inbox.isOver) thread.send({ kind: 'more', id, chunks: 1 })
       yield bytes
     } else if (inbox.error !== null) throw inbox.error
     else if (inbox.isOver) return
-    else await arrival(inbox)
+    else await waitForMessage(inbox)
   }
 }
 
-const beginWithin = async (thread: Thread, id: number, asked: WorkAsked, leave: () => void): Promise<RunningWork> => {
-  const { account, name, input, signal } = asked
+const beginWork = async (thread: Thread, id: number, request: WorkRequest, leave: () => void): Promise<RunningWork> => {
+  const { account, name, input, signal } = request
   const inbox: Inbox = { chunks: [], head: null, isOver: false, error: null, waiting: null }
   thread.inboxes.set(id, inbox)
   const stop = (): void => {
     signal.removeEventListener('abort', stop)
-    if (thread.inboxes.delete(id)) thread.tell({ kind: 'stop', id })
+    if (thread.inboxes.delete(id)) thread.send({ kind: 'stop', id })
     inbox.isOver = true
     wake(inbox)
     leave()
@@ -153,11 +153,11 @@ const beginWithin = async (thread: Thread, id: number, asked: WorkAsked, leave: 
     signal.throwIfAborted()
     signal.addEventListener('abort', stop, { once: true })
     thread.begin({ kind: 'begin', id, account, name, input })
-    while (inbox.head === null && !inbox.isOver) await arrival(inbox)
+    while (inbox.head === null && !inbox.isOver) await waitForMessage(inbox)
     signal.throwIfAborted()
     if (inbox.error !== null) throw inbox.error
     signal.removeEventListener('abort', stop)
-    return { head: inbox.head?.value, chunks: whenOver(bytesOf(thread, id, inbox), stop) }
+    return { head: inbox.head?.value, chunks: onChunksEnd(bytesOf(thread, id, inbox), stop) }
   } catch (error) {
     stop()
     throw error
@@ -165,13 +165,13 @@ const beginWithin = async (thread: Thread, id: number, asked: WorkAsked, leave: 
 }
 
 /** Bound what the inputs of each account take that wait together. */
-const waitingRoom = (most: number) => {
+const inputLimiter = (maxBytes: number) => {
   const waiting = new Map<string, number>()
   return {
     /** Wait with an input; null at once if there is no room for it. */
     within: async <T>(account: string, bytes: number, wait: () => Promise<T>): Promise<T | null> => {
       const before = waiting.get(account) ?? 0
-      if (before > 0 && bytes > 0 && before + bytes > most) return null
+      if (before > 0 && bytes > 0 && before + bytes > maxBytes) return null
       waiting.set(account, before + bytes)
       try {
         return await wait()
@@ -188,14 +188,14 @@ const waitingRoom = (most: number) => {
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
   const thread = threadOf(options)
-  const room = waitingRoom(options.mostWaitingBytes)
-  let begun = 0
+  const inputs = inputLimiter(options.maxWaitingBytes)
+  let workCount = 0
   return {
-    begin: async asked => {
-      const leave = await room.within(asked.account, asked.bytes ?? 0, () => share.enter(asked.account, asked.signal))
+    begin: async request => {
+      const leave = await inputs.within(request.account, request.bytes ?? 0, () => share.acquire(request.account, request.signal))
       if (leave === null) return busy
-      begun += 1
-      return accepted(await beginWithin(thread, begun, asked, leave))
+      workCount += 1
+      return accepted(await beginWork(thread, workCount, request, leave))
     },
     [Symbol.asyncDispose]: () => thread.close(),
   }

@@ -1,7 +1,7 @@
 import { areaOptions } from './areas.js'
 import { choice, chosenIn, element, field, textInput } from './element.js'
 
-const parts = [
+const addressFields = [
   ['address_line1', 'Street and number', 'address-line1'],
   ['address_line2', 'Flat, building (optional)', 'address-line2'],
   ['post_code', 'Postcode', 'postal-code'],
@@ -23,12 +23,15 @@ const countrySelect = chosen => {
 }
 
 const addressPage = ({ postal_address: known = {} }) => {
-  const inputs = Object.fromEntries(parts.map(([name, , autocomplete]) => [name, textInput(known[name], { autocomplete })]))
+  const inputs = Object.fromEntries(addressFields.map(([name, , autocomplete]) => [name, textInput(known[name], { autocomplete })]))
   const country = countrySelect((known.country_code ?? '').toUpperCase())
   return {
     title: 'Where is your electricity used?',
     text: 'We need the address to find the suppliers and prices there.',
-    fields: [...parts.map(([name, label]) => field(label, inputs[name], { name })), field('Country', country, { name: 'country_code' })],
+    fields: [
+      ...addressFields.map(([name, label]) => field(label, inputs[name], { name })),
+      field('Country', country, { name: 'country_code' }),
+    ],
     read: () => ({
       postal_address: {
         ...Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value.trim()])),
@@ -38,49 +41,49 @@ const addressPage = ({ postal_address: known = {} }) => {
   }
 }
 
-const initialsOf = name => {
+const initialsSign = name => {
   const letters = (name.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, 2).map(word => [...word][0])
   return element('span', { class: 'sign', 'aria-hidden': 'true' }, letters.join('').toLocaleUpperCase() || '?')
 }
 
 /** A provider's sign: its picture, or its initials until the picture is there. */
 export const providerSign = ({ display_name: name, logo_url: logo }) => {
-  if (!logo) return initialsOf(name)
+  if (!logo) return initialsSign(name)
   const picture = element('img', { class: 'sign', alt: '', referrerpolicy: 'no-referrer' })
-  const initials = initialsOf(name)
+  const initials = initialsSign(name)
   picture.addEventListener('load', () => initials.replaceWith(picture))
   picture.src = logo
   return initials
 }
 
-const mostShown = 60
+const maxShown = 60
 
-const providerPage = ({ providers, provider = {} }, { act }) => {
+const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
   const search = textInput('', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false' })
-  const found = element('p', { class: 'hint', role: 'status' })
+  const countText = element('p', { class: 'hint', role: 'status' })
   const list = element('div', { class: 'scroll' })
-  const show = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
-    const fitting = providers.filter(one => words.every(word => one.display_name.toLowerCase().includes(word)))
-    found.textContent =
-      fitting.length > mostShown
-        ? `${fitting.length} suppliers; type to see fewer`
-        : `${fitting.length} supplier${fitting.length === 1 ? '' : 's'}`
+  const showList = () => {
+    const terms = search.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const matching = providers.filter(one => terms.every(word => one.display_name.toLowerCase().includes(word)))
+    countText.textContent =
+      matching.length > maxShown
+        ? `${matching.length} suppliers; type to see fewer`
+        : `${matching.length} supplier${matching.length === 1 ? '' : 's'}`
     // The one that was chosen before comes first, so that a short list holds it.
-    const sorted = fitting.toSorted((a, b) => Number(b.id === provider.id) - Number(a.id === provider.id))
-    const options = sorted.slice(0, mostShown).map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
+    const sorted = matching.toSorted((a, b) => Number(b.id === provider.id) - Number(a.id === provider.id))
+    const options = sorted.slice(0, maxShown).map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
     list.replaceChildren(choice('Suppliers', 'provider', options, provider.id))
   }
-  search.addEventListener('input', show)
-  show()
+  search.addEventListener('input', showList)
+  showList()
   return {
     title: 'Who is your supplier?',
     fields: [
       field('Find your supplier', search),
-      found,
+      countText,
       list,
-      element('button', { type: 'button', class: 'link', onclick: () => act('PROVIDER_MISSING') }, 'My supplier is not listed'),
-      element('button', { type: 'button', class: 'link', onclick: () => act('ADDRESS_CHANGE') }, 'Change the address'),
+      element('button', { type: 'button', class: 'link', onclick: () => sendAction('PROVIDER_MISSING') }, 'My supplier is not listed'),
+      element('button', { type: 'button', class: 'link', onclick: () => sendAction('ADDRESS_CHANGE') }, 'Change the address'),
     ],
     read: form => ({ provider: { id: chosenIn(form, 'provider') } }),
   }
@@ -95,7 +98,7 @@ const providerNamePage = ({ provider = {} }) => {
   }
 }
 
-const tariffPage = ({ tariffs }, { act }) => ({
+const tariffPage = ({ tariffs }, { act: sendAction }) => ({
   title: 'Which tariff do you have?',
   text: 'It stands on your bill or your contract.',
   fields: [
@@ -104,7 +107,7 @@ const tariffPage = ({ tariffs }, { act }) => ({
       'tariff',
       tariffs.map(({ id, name, description }) => ({ value: id, title: name, text: description })),
     ),
-    element('button', { type: 'button', class: 'link', onclick: () => act('TARIFF_MISSING') }, 'My tariff is not listed'),
+    element('button', { type: 'button', class: 'link', onclick: () => sendAction('TARIFF_MISSING') }, 'My tariff is not listed'),
   ],
   read: form => ({ tariff: { id: chosenIn(form, 'tariff') } }),
 })

@@ -57,7 +57,7 @@ const rowFields = (row, index, currency, remove) => {
     upTo: numberInput(row.upTo),
     above: numberInput(row.above === 0 ? '' : row.above),
   }
-  const made = element(
+  const fieldset = element(
     'fieldset',
     { class: 'period' },
     element('legend', {}, `Prices ${index + 1}`),
@@ -88,24 +88,24 @@ const rowFields = (row, index, currency, remove) => {
     const missing = [
       ['price', true],
       ['above', isTiered],
-    ].find(([name, isAsked]) => isAsked && readPrice(inputs[name].value, currency) === undefined)
+    ].find(([name, isRequired]) => isRequired && readPrice(inputs[name].value, currency) === undefined)
     if (missing !== undefined) return { field: `rows[${index}].${missing[0]}`, message: 'Give a price, such as 24.55.' }
   }
-  return { made, texts, read, fault }
+  return { made: fieldset, texts, read, fault }
 }
 
 /** Prices by season, day and amount, as rows; what covers more of the year gives way to what names it more closely. */
 export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
   const list = element('div', { class: 'periods' })
   let rows = []
-  const show = values => {
-    const remove = index => show(rows.map(one => one.texts()).filter((_, place) => place !== index))
+  const showRows = values => {
+    const remove = index => showRows(rows.map(one => one.texts()).filter((_, rowIndex) => rowIndex !== index))
     rows = values.map((value, index) => rowFields(value, index, currency, remove))
-    list.replaceChildren(...rows.map(({ made }) => made))
+    list.replaceChildren(...rows.map(({ made: fieldset }) => fieldset))
   }
   const known = rowsOf(tariff.schedule, currency)
-  show(known.length > 0 ? known : [emptyRow])
-  const add = () => show([...rows.map(one => one.texts()), emptyRow])
+  showRows(known.length > 0 ? known : [emptyRow])
+  const add = () => showRows([...rows.map(one => one.texts()), emptyRow])
   return {
     title: 'Your prices',
     text: 'Give the prices of all the year. Where two hold at once, the one for fewer days or months wins.',

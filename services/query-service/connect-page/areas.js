@@ -1,5 +1,5 @@
 /** What people call the market areas that their address cannot tell apart. */
-const names = {
+const areaNames = {
   GB: 'Great Britain, the same everywhere',
   'GB-A': 'Eastern England',
   'GB-B': 'East Midlands',
@@ -38,5 +38,5 @@ const names = {
 /** Market areas as options of a choice: by the name that people know, with the code that bills and grid operators use. */
 export const areaOptions = regions =>
   regions.map(region =>
-    names[region] === undefined ? { value: region, title: region } : { value: region, title: names[region], text: region },
+    areaNames[region] === undefined ? { value: region, title: region } : { value: region, title: areaNames[region], text: region },
   )

@@ -17,7 +17,7 @@ const incomplete = 'This link is not complete.'
 const unreachable = 'The service cannot be reached. Check the connection and try again.'
 
 /** Post one step of the session. Throws `CallError` with what the service answered, or that it did not. */
-export const post = async step => {
+export const postStep = async step => {
   if (!token) throw new CallError({ message: incomplete })
   let answer
   try {

@@ -1,4 +1,4 @@
-import { element, shape } from './element.js'
+import { element, svgElement } from './element.js'
 import { priceLabel } from './money.js'
 
 const size = { width: 420, height: 180, left: 4, right: 4, top: 20, bottom: 24 }
@@ -10,24 +10,24 @@ const clockOf = text => text.slice(11, 16)
 /** Cut a rate into the hours of its day, so that a long one is drawn as many bars and now stands out of it. */
 const hoursOf = (rate, from) => {
   const [start, end] = [Date.parse(rate.valid_from), Date.parse(rate.valid_to)]
-  const cuts = [start]
-  for (let at = from + (Math.floor((start - from) / hourMs) + 1) * hourMs; at < end; at += hourMs) cuts.push(at)
-  return cuts.map((at, index) => [at, cuts[index + 1] ?? end])
+  const hourStarts = [start]
+  for (let at = from + (Math.floor((start - from) / hourMs) + 1) * hourMs; at < end; at += hourMs) hourStarts.push(at)
+  return hourStarts.map((at, index) => [at, hourStarts[index + 1] ?? end])
 }
 
-const bar = (rate, box, isNow, currency) => {
+const barShape = (rate, box, isNow, currency) => {
   const label = `${clockOf(rate.valid_from)}–${clockOf(rate.valid_to)}: ${priceLabel(rate.tariff.cost, currency)}${isNow ? ' (now)' : ''}`
-  return shape('rect', { ...box, rx: 2, class: isNow ? 'bar now' : 'bar' }, shape('title', {}, label))
+  return svgElement('rect', { ...box, rx: 2, class: isNow ? 'bar now' : 'bar' }, svgElement('title', {}, label))
 }
 
 /** A line through the day at `x`, with the word beside it: bright on dark bars and dark on bright ones. */
 const nowMark = x => {
   const isLate = x > size.width - 40
-  const ends = { x1: x, x2: x, y1: 4, y2: size.height - size.bottom }
+  const lineEnds = { x1: x, x2: x, y1: 4, y2: size.height - size.bottom }
   return [
-    shape('line', { ...ends, class: 'now-halo' }),
-    shape('line', { ...ends, class: 'now-line' }),
-    shape('text', { x: x + (isLate ? -5 : 5), y: 13, 'text-anchor': isLate ? 'end' : 'start', class: 'now-word' }, 'now'),
+    svgElement('line', { ...lineEnds, class: 'now-halo' }),
+    svgElement('line', { ...lineEnds, class: 'now-line' }),
+    svgElement('text', { x: x + (isLate ? -5 : 5), y: 13, 'text-anchor': isLate ? 'end' : 'start', class: 'now-word' }, 'now'),
   ]
 }
 
@@ -40,7 +40,7 @@ export const priceChart = (rates, currency, now) => {
   const range = high - low || 1
   const x = at => size.left + ((at - from) / (to - from)) * (size.width - size.left - size.right)
   const y = price => size.top + ((high - price) / range) * (size.height - size.top - size.bottom)
-  const picture = shape('svg', {
+  const chart = svgElement('svg', {
     viewBox: `0 0 ${size.width} ${size.height}`,
     role: 'img',
     'aria-label': summaryOf(rates, currency),
@@ -50,18 +50,24 @@ export const priceChart = (rates, currency, now) => {
     const [top, bottom] = [Math.min(y(0), y(rate.tariff.cost)), Math.max(y(0), y(rate.tariff.cost))]
     for (const [start, end] of hoursOf(rate, from)) {
       const box = { x: x(start), y: top, width: Math.max(1, x(end) - x(start) - 1), height: Math.max(1, bottom - top) }
-      picture.append(bar(rate, box, start <= now && now < end, currency))
+      chart.append(barShape(rate, box, start <= now && now < end, currency))
     }
   }
-  picture.append(shape('line', { x1: size.left, x2: size.width - size.right, y1: y(0), y2: y(0), class: 'axis' }))
+  chart.append(svgElement('line', { x1: size.left, x2: size.width - size.right, y1: y(0), y2: y(0), class: 'axis' }))
   for (let hour = 0; from + hour * hourMs <= to; hour += 6) {
-    const place = x(from + hour * hourMs)
+    const tickX = x(from + hour * hourMs)
     const anchor = hour === 0 ? 'start' : from + (hour + 6) * hourMs > to ? 'end' : 'middle'
-    const words = new Date(from + hour * hourMs + offsetOf(rates[0].valid_from)).toISOString().slice(11, 16)
-    picture.append(shape('text', { x: place, y: size.height - 6, 'text-anchor': anchor, class: 'tick' }, words))
+    const tickText = new Date(from + hour * hourMs + offsetOf(rates[0].valid_from)).toISOString().slice(11, 16)
+    chart.append(svgElement('text', { x: tickX, y: size.height - 6, 'text-anchor': anchor, class: 'tick' }, tickText))
   }
-  if (from <= now && now < to) picture.append(...nowMark(x(now)))
-  return element('figure', { class: 'rates' }, element('figcaption', {}, captionOf(rates, currency, now)), picture, table(rates, currency))
+  if (from <= now && now < to) chart.append(...nowMark(x(now)))
+  return element(
+    'figure',
+    { class: 'rates' },
+    element('figcaption', {}, captionOf(rates, currency, now)),
+    chart,
+    ratesTable(rates, currency),
+  )
 }
 
 const offsetOf = text => {
@@ -79,12 +85,12 @@ const summaryOf = (rates, currency) => `Prices of the day: ${rangeOf(rates, curr
 
 const captionOf = (rates, currency, now) => {
   if (rates.every(rate => rate.tariff.cost === rates[0].tariff.cost)) return `${priceLabel(rates[0].tariff.cost, currency)} all day`
-  const held = rates.find(rate => Date.parse(rate.valid_from) <= now && now < Date.parse(rate.valid_to))
+  const currentRate = rates.find(rate => Date.parse(rate.valid_from) <= now && now < Date.parse(rate.valid_to))
   const range = rangeOf(rates, currency)
-  return held === undefined ? range : `Now ${priceLabel(held.tariff.cost, currency)}; ${range} over the day`
+  return currentRate === undefined ? range : `Now ${priceLabel(currentRate.tariff.cost, currency)}; ${range} over the day`
 }
 
-const table = (rates, currency) =>
+const ratesTable = (rates, currency) =>
   element(
     'details',
     {},

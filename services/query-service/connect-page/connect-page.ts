@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { imageSources } from '../../contract/image-origin.ts'
-import type { Page, PageContent } from '../../platform/http/binding.ts'
+import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
 import { countryCodes } from '../../platform/place/country.ts'
 import { asMarkup, html } from '../reference/html.ts'
 
-const textOf = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+const readText = (lastSegment: string): string => readFileSync(new URL(lastSegment, import.meta.url), 'utf8')
 
-const modules = [
+const moduleFiles = [
   'start.js',
   'call.js',
   'element.js',
@@ -43,8 +43,8 @@ const headersOf = (images: readonly string[]) => ({
 
 const headers = headersOf([])
 
-const file = (path: string, mediaType: string, read: () => string): Page => {
-  let content: PageContent | undefined
+const staticFile = (path: string, mediaType: string, read: () => string): StaticRoute => {
+  let content: StaticContent | undefined
   return {
     path,
     read: async () => {
@@ -55,22 +55,22 @@ const file = (path: string, mediaType: string, read: () => string): Page => {
 }
 
 /** Addresses of the pictures that the page of a session may show: of its account and of suppliers. `token` names the session. */
-type LogoAddresses = (token: string | null) => Promise<readonly string[]>
+type ReadLogoUrls = (token: string | null) => Promise<readonly string[]>
 
 /** The page itself is made once; its policy names the hosts of the pictures that there are. */
-const shellPage = (path: string, files: string, logos: LogoAddresses): Page => {
+const sessionPageRoute = (path: string, filesPath: string, readLogoUrls: ReadLogoUrls): StaticRoute => {
   let body: string | undefined
   return {
     path,
     read: async (_, query) => {
-      body ??= shell(files)
-      return { status: 200, mediaType: 'text/html; charset=utf-8', headers: headersOf(await logos(query.get('fp_cot'))), body }
+      body ??= sessionPage(filesPath)
+      return { status: 200, mediaType: 'text/html; charset=utf-8', headers: headersOf(await readLogoUrls(query.get('fp_cot'))), body }
     },
   }
 }
 
 /** The page of a session. Its files are named relative to it, so that it works wherever it is mounted. */
-const shell = (files: string): string =>
+const sessionPage = (filesPath: string): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -79,9 +79,9 @@ const shell = (files: string): string =>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${files}/connect.css">
+<link rel="stylesheet" href="${filesPath}/connect.css">
 <script type="application/json" id="countries">${asMarkup(JSON.stringify(countryCodes()))}</script>
-<script type="module" src="${files}/start.js"></script>
+<script type="module" src="${filesPath}/start.js"></script>
 </head>
 <body>
 <div class="sheet">
@@ -97,12 +97,12 @@ const shell = (files: string): string =>
  * Give the page of Connect at a path, with and without a slash at its end, and its files beneath it. The page begins where the session of its address (`fp_cot`) stands and
  * speaks to the path it was opened from, as any other client does.
  */
-export const connectPages = (path: string, logos: LogoAddresses): readonly Page[] => {
-  const name = path.slice(path.lastIndexOf('/') + 1)
+export const connectPages = (path: string, readLogoUrls: ReadLogoUrls): readonly StaticRoute[] => {
+  const lastSegment = path.slice(path.lastIndexOf('/') + 1)
   return [
-    shellPage(path, `${name}/page`, logos),
-    shellPage(`${path}/`, 'page', logos),
-    ...modules.map(module => file(`${path}/page/${module}`, 'text/javascript', () => textOf(module))),
-    file(`${path}/page/connect.css`, 'text/css', () => `${textOf('connect.css')}\n${textOf('buttons.css')}`),
+    sessionPageRoute(path, `${lastSegment}/page`, readLogoUrls),
+    sessionPageRoute(`${path}/`, 'page', readLogoUrls),
+    ...moduleFiles.map(module => staticFile(`${path}/page/${module}`, 'text/javascript', () => readText(module))),
+    staticFile(`${path}/page/connect.css`, 'text/css', () => `${readText('connect.css')}\n${readText('buttons.css')}`),
   ]
 }

@@ -2,15 +2,16 @@
 export const dayOf = text => (text ? text.slice(0, 10) : '')
 
 /** How far a zone is ahead of UTC at an instant, in minutes. */
-const offsetIn = (zone, at) => {
+const offsetMinutesAt = (zone, at) => {
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
   const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT'
   const [, sign = '+', hours = '0', minutes = '0'] = /GMT([+-])(\d{2}):(\d{2})/.exec(name) ?? []
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
 }
 
-const two = value => String(value).padStart(2, '0')
-const offsetText = minutes => `${minutes < 0 ? '-' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`
+const twoDigits = value => String(value).padStart(2, '0')
+const offsetText = minutes =>
+  `${minutes < 0 ? '-' : '+'}${twoDigits(Math.floor(Math.abs(minutes) / 60))}:${twoDigits(Math.abs(minutes) % 60)}`
 
 const dayMs = 86_400_000
 
@@ -20,10 +21,10 @@ const dayMs = 86_400_000
  */
 export const midnightIn = (zone, day) => {
   if (day === '') return null
-  const wall = Date.parse(`${day}T00:00:00Z`)
+  const wallTime = Date.parse(`${day}T00:00:00Z`)
   if (!zone) return `${day}T00:00:00Z`
-  const [before, after] = [offsetIn(zone, wall - dayMs), offsetIn(zone, wall + dayMs)]
-  const isMidnight = offset => offsetIn(zone, wall - offset * 60_000) === offset
+  const [before, after] = [offsetMinutesAt(zone, wallTime - dayMs), offsetMinutesAt(zone, wallTime + dayMs)]
+  const isMidnight = offset => offsetMinutesAt(zone, wallTime - offset * 60_000) === offset
   return `${day}T00:00:00${offsetText(!isMidnight(before) && isMidnight(after) ? after : before)}`
 }
 

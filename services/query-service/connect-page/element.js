@@ -1,32 +1,32 @@
 /** Make an element: attributes, `on…` listeners, properties that are no texts; children are elements or texts, null is nothing. */
 export const element = (name, attributes = {}, ...children) => {
-  const made = document.createElement(name)
+  const created = document.createElement(name)
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue
-    if (key.startsWith('on')) made.addEventListener(key.slice(2), value)
-    else if (key === 'value') made.value = value
-    else made.setAttribute(key, value === true ? '' : value)
+    if (key.startsWith('on')) created.addEventListener(key.slice(2), value)
+    else if (key === 'value') created.value = value
+    else created.setAttribute(key, value === true ? '' : value)
   }
-  made.append(...children.flat().filter(child => child !== null && child !== undefined))
-  return made
+  created.append(...children.flat().filter(child => child !== null && child !== undefined))
+  return created
 }
 
 const namespace = 'http://www.w3.org/2000/svg'
 
 /** Make an element of a picture. */
-export const shape = (name, attributes = {}, ...children) => {
-  const made = document.createElementNS(namespace, name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
-  made.append(...children)
-  return made
+export const svgElement = (name, attributes = {}, ...children) => {
+  const created = document.createElementNS(namespace, name)
+  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, String(value))
+  created.append(...children)
+  return created
 }
 
-let fieldsMade = 0
+let fieldCount = 0
 
 /** A labelled field; `name` ties an error of the answer to it. `unit` stands behind the input. */
 export const field = (label, input, { name, hint, unit } = {}) => {
-  fieldsMade += 1
-  const id = `field-${fieldsMade}`
+  fieldCount += 1
+  const id = `field-${fieldCount}`
   input.id = id
   if (name !== undefined) input.dataset.field = name
   if (hint !== undefined) input.setAttribute('aria-describedby', `${id}-hint`)

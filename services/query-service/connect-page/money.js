@@ -16,7 +16,7 @@ const smallUnits = {
 /** What stands behind a price that a person types. */
 export const priceUnit = currency => `${smallUnits[currency] ?? currency ?? ''}/kWh`.replace(/^\//, 'per ')
 
-const pointOf = text => {
+const withDecimalPoint = text => {
   const trimmed = text.trim().replace(/\s/g, '')
   return trimmed.includes(',') && !trimmed.includes('.') ? trimmed.replace(',', '.') : trimmed
 }
@@ -32,27 +32,27 @@ const withoutZeros = text => {
 
 /** Move the point of a decimal text: `movePoint('24.55', -2)` is '0.2455'. */
 export const movePoint = (text, places) => {
-  const [, sign, whole, part = ''] = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(text)
-  const digits = whole + part
-  const point = whole.length + places
-  const padded = point < 0 ? '0'.repeat(-point) + digits : digits.padEnd(point, '0')
-  const at = Math.max(point, 0)
-  const front = padded.slice(0, at).replace(/^0+(?=\d)/, '') || '0'
-  const back = withoutZeros(padded.slice(at))
-  return `${sign === '-' ? '-' : ''}${front}${back === '' ? '' : `.${back}`}`
+  const [, sign, whole, fraction = ''] = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(text)
+  const digits = whole + fraction
+  const pointIndex = whole.length + places
+  const padded = pointIndex < 0 ? '0'.repeat(-pointIndex) + digits : digits.padEnd(pointIndex, '0')
+  const splitIndex = Math.max(pointIndex, 0)
+  const wholePart = padded.slice(0, splitIndex).replace(/^0+(?=\d)/, '') || '0'
+  const decimals = withoutZeros(padded.slice(splitIndex))
+  return `${sign === '-' ? '-' : ''}${wholePart}${decimals === '' ? '' : `.${decimals}`}`
 }
 
 /** Read a number that a person typed: with a comma or a point. Undefined for what is no number. */
 export const readNumber = text => {
-  const written = pointOf(text)
-  return isDecimal(written) ? Number(written) : undefined
+  const decimalText = withDecimalPoint(text)
+  return isDecimal(decimalText) ? Number(decimalText) : undefined
 }
 
 /** Read a price as typed, in large units. Undefined for what is no number. */
 export const readPrice = (text, currency) => {
-  const written = pointOf(text)
-  if (!isDecimal(written)) return undefined
-  return Number(currency in smallUnits ? movePoint(written, -2) : written)
+  const decimalText = withDecimalPoint(text)
+  if (!isDecimal(decimalText)) return undefined
+  return Number(currency in smallUnits ? movePoint(decimalText, -2) : decimalText)
 }
 
 const plainText = value => {
@@ -68,7 +68,7 @@ export const priceText = (value, currency) => {
 
 /** Write a price for reading: `28.12 p/kWh`. */
 export const priceLabel = (value, currency) => {
-  const shown = Number(value) * (currency in smallUnits ? 100 : 1)
-  const digits = Math.abs(shown) >= 1 ? 2 : 4
-  return `${shown.toLocaleString(undefined, { minimumFractionDigits: 2, maximumFractionDigits: digits })} ${priceUnit(currency)}`
+  const smallUnitValue = Number(value) * (currency in smallUnits ? 100 : 1)
+  const digits = Math.abs(smallUnitValue) >= 1 ? 2 : 4
+  return `${smallUnitValue.toLocaleString(undefined, { minimumFractionDigits: 2, maximumFractionDigits: digits })} ${priceUnit(currency)}`
 }

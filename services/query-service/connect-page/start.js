@@ -1,5 +1,5 @@
 import { addressPages } from './address-pages.js'
-import { post } from './call.js'
+import { postStep } from './call.js'
 import { element } from './element.js'
 import { summaryPages } from './summary-pages.js'
 import { tariffPages } from './tariff-pages.js'
@@ -11,9 +11,9 @@ const close = document.querySelector('#close')
 const footer = document.querySelector('#account')
 
 let route = 'session_start'
-let timer
+let pollTimer
 
-const busy = isBusy => {
+const setBusy = isBusy => {
   main.setAttribute('aria-busy', String(isBusy))
   for (const button of document.querySelectorAll('button')) button.disabled = isBusy
 }
@@ -28,35 +28,35 @@ const showError = error => {
     input.removeAttribute('aria-errormessage')
   }
   const path = error.field ?? ''
-  const named = [...form.querySelectorAll('[data-field]')].filter(
+  const namedFields = [...form.querySelectorAll('[data-field]')].filter(
     one => path === one.dataset.field || path.endsWith(`.${one.dataset.field}`),
   )
-  const byCode = [...form.querySelectorAll('[data-field]')].filter(one => error.code?.startsWith(`${one.dataset.field}_`))
-  const input = named[0] ?? byCode[0]
-  const words = error.requestId ? [error.message, element('small', {}, ` (${error.requestId})`)] : [error.message]
-  const told = element('p', { class: 'error', role: 'alert', id }, ...words)
-  if (input === undefined) form.prepend(told)
+  const fieldsByCode = [...form.querySelectorAll('[data-field]')].filter(one => error.code?.startsWith(`${one.dataset.field}_`))
+  const input = namedFields[0] ?? fieldsByCode[0]
+  const errorContent = error.requestId ? [error.message, element('small', {}, ` (${error.requestId})`)] : [error.message]
+  const errorElement = element('p', { class: 'error', role: 'alert', id }, ...errorContent)
+  if (input === undefined) form.prepend(errorElement)
   else {
     input.setAttribute('aria-invalid', 'true')
     input.setAttribute('aria-errormessage', id)
-    ;(input.closest('.field') ?? input).append(told)
+    ;(input.closest('.field') ?? input).append(errorElement)
     ;(input.matches('fieldset') ? input.querySelector('input') : input)?.focus()
   }
 }
 
-const take = async step => {
-  clearTimeout(timer)
-  busy(true)
+const sendStep = async step => {
+  clearTimeout(pollTimer)
+  setBusy(true)
   try {
-    show(await post(step))
+    showPage(await postStep(step))
   } catch (error) {
-    busy(false)
+    setBusy(false)
     if (main.querySelector('form') === null) showFailure(error)
     else showError(error)
   }
 }
 
-const act = action => take({ route, action })
+const sendAction = action => sendStep({ route, action })
 
 const showFailure = error => {
   main.replaceChildren(
@@ -66,7 +66,7 @@ const showFailure = error => {
   )
 }
 
-const leave = ({ redirect_url: url, redirect_uri: uri, callback_url: callback, callback_uri: earlier }) => {
+const leavePage = ({ redirect_url: url, redirect_uri: uri, callback_url: callback, callback_uri: earlier }) => {
   const target = url ?? uri ?? callback ?? earlier
   main.replaceChildren(
     element('h1', { tabindex: '-1' }, 'You are being taken back'),
@@ -97,14 +97,14 @@ const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: term
   footer.hidden = false
 }
 
-const show = answer => {
+const showPage = answer => {
   route = answer.route
   if (answer.account) showAccount(answer.account)
   const { data, actions } = answer
-  if (route === 'session_redirect' || route === 'session_complete') return leave(data)
-  const make = pages[route]
-  if (make === undefined) return showFailure({ message: 'This step is not known here.' })
-  const page = make(data, { act, actions })
+  if (route === 'session_redirect' || route === 'session_complete') return leavePage(data)
+  const createPage = pages[route]
+  if (createPage === undefined) return showFailure({ message: 'This step is not known here.' })
+  const page = createPage(data, { act: sendAction, actions })
   const form = element(
     'form',
     {
@@ -113,7 +113,7 @@ const show = answer => {
         event.preventDefault()
         const fault = page.fault?.()
         if (fault !== undefined) showError(fault)
-        else if (page.read !== undefined) take({ route, data: page.read(form) })
+        else if (page.read !== undefined) sendStep({ route, data: page.read(form) })
       },
     },
     ...page.fields,
@@ -125,21 +125,21 @@ const show = answer => {
   close.hidden = !actions.includes('CLOSE')
   document.body.dataset.test = String(!answer.live_mode)
   document.title = page.title
-  busy(false)
+  setBusy(false)
   title.focus()
   window.scrollTo(0, 0)
-  if (page.again !== undefined) lookAgain(page.again)
+  if (page.again !== undefined) pollSession(page.again)
 }
 
 /** Ask now and then whether the session has moved on by itself; a person who reads is left in peace until it has. */
-const lookAgain = everyMs => {
-  timer = setTimeout(async () => {
-    const answer = await post({ route: 'session_start' }).catch(() => undefined)
-    if (answer === undefined || answer.route === route) lookAgain(everyMs)
-    else show(answer)
-  }, everyMs)
+const pollSession = intervalMs => {
+  pollTimer = setTimeout(async () => {
+    const answer = await postStep({ route: 'session_start' }).catch(() => undefined)
+    if (answer === undefined || answer.route === route) pollSession(intervalMs)
+    else showPage(answer)
+  }, intervalMs)
 }
 
-back.addEventListener('click', () => act('BACK'))
-close.addEventListener('click', () => act('CLOSE'))
-take({ route: 'session_start', include_account: true })
+back.addEventListener('click', () => sendAction('BACK'))
+close.addEventListener('click', () => sendAction('CLOSE'))
+sendStep({ route: 'session_start', include_account: true })

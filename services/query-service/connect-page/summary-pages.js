@@ -11,7 +11,7 @@ const structureTitles = {
   DYNAMIC: 'Changes with time',
 }
 
-const facts = ({ tariff = {}, currency_code: currency, cost }) => {
+const tariffFacts = ({ tariff = {}, currency_code: currency, cost }) => {
   const rows = [
     ['Tariff', tariff.name],
     ['Kind', structureTitles[tariff.structure_type] ?? tariff.structure_type],
@@ -32,19 +32,19 @@ const days = [
 /** The prices of three days; nothing where the page tells of one price alone. */
 const dayTabs = (rates, currency) => {
   if (rates === undefined) return null
-  const known = days.filter(([name]) => rates[name]?.length > 0)
-  if (known.length === 0) return element('p', { class: 'hint' }, 'There are no prices to show yet.')
+  const knownDays = days.filter(([name]) => rates[name]?.length > 0)
+  if (knownDays.length === 0) return element('p', { class: 'hint' }, 'There are no prices to show yet.')
   const panel = element('div', {})
-  const buttons = known.map(([name, title]) => element('button', { type: 'button', class: 'tab', onclick: () => show(name) }, title))
-  const show = name => {
+  const buttons = knownDays.map(([name, title]) => element('button', { type: 'button', class: 'tab', onclick: () => showDay(name) }, title))
+  const showDay = name => {
     panel.replaceChildren(priceChart(rates[name], currency, Date.now()))
-    for (const [index, button] of buttons.entries()) button.setAttribute('aria-pressed', String(known[index][0] === name))
+    for (const [index, button] of buttons.entries()) button.setAttribute('aria-pressed', String(knownDays[index][0] === name))
   }
-  show(known.some(([name]) => name === 'today') ? 'today' : known[0][0])
+  showDay(knownDays.some(([name]) => name === 'today') ? 'today' : knownDays[0][0])
   return element('section', { 'aria-label': 'Prices' }, element('div', { class: 'tabs' }, ...buttons), panel)
 }
 
-const words = {
+const actionLabels = {
   CLOSE: 'Done',
   SAVE: 'Save this tariff',
   EDIT: 'Change the tariff',
@@ -54,46 +54,49 @@ const words = {
   DISMISS_DIRECT: 'Enter the prices myself',
 }
 
-const confirmed = { DISCONNECT: 'Disconnect this tariff? Costs of the past stay as they are.' }
+const confirmations = { DISCONNECT: 'Disconnect this tariff? Costs of the past stay as they are.' }
 
-const head = ({ provider }) =>
+const providerHeader = ({ provider }) =>
   provider ? element('div', { class: 'head' }, providerSign(provider), element('strong', {}, provider.display_name)) : null
 
-const actionButtons = (actions, names, act, titles = words) =>
+const actionButtons = (actions, names, sendAction, labels = actionLabels) =>
   names
     .filter(name => actions.includes(name))
     .map((name, index) => {
-      const run = () => {
-        if (confirmed[name] === undefined || confirm(confirmed[name])) act(name)
+      const runAction = () => {
+        if (confirmations[name] === undefined || confirm(confirmations[name])) sendAction(name)
       }
-      return element('button', { type: 'button', class: index === 0 ? 'main' : 'second', onclick: run }, titles[name])
+      return element('button', { type: 'button', class: index === 0 ? 'main' : 'second', onclick: runAction }, labels[name])
     })
 
-const summaryPage = (data, { act, actions }) => ({
+const summaryPage = (data, { act: sendAction, actions }) => ({
   title: actions.includes('SAVE') ? 'Is this your tariff?' : 'Your tariff is connected',
   fields: [
-    head(data),
-    facts(data),
+    providerHeader(data),
+    tariffFacts(data),
     dayTabs(data.rates, data.currency_code),
-    ...actionButtons(actions, ['SAVE', 'CLOSE', 'EDIT', 'WRONG_TARIFF_REPORT', 'DISCONNECT'], act),
+    ...actionButtons(actions, ['SAVE', 'CLOSE', 'EDIT', 'WRONG_TARIFF_REPORT', 'DISCONNECT'], sendAction),
   ],
 })
 
-const pendingPage = (data, { act, actions }) => ({
+const pendingPage = (data, { act: sendAction, actions }) => ({
   title: 'Your supplier is being asked',
   text: 'It can take a while until the prices are here. You may close this page; nothing is lost.',
   again: 5_000,
   // There is nothing to save yet: SAVE ends the visit here as CLOSE does.
   fields: [
-    head(data),
-    ...actionButtons(actions, ['CLOSE', 'SAVE', 'EDIT', 'DISMISS_DIRECT', 'DISCONNECT'], act, { ...words, SAVE: words.CLOSE }),
+    providerHeader(data),
+    ...actionButtons(actions, ['CLOSE', 'SAVE', 'EDIT', 'DISMISS_DIRECT', 'DISCONNECT'], sendAction, {
+      ...actionLabels,
+      SAVE: actionLabels.CLOSE,
+    }),
   ],
 })
 
-const failedPage = (data, { act, actions }) => ({
+const failedPage = (data, { act: sendAction, actions }) => ({
   title: 'Your supplier did not give the prices',
   text: 'Try another way, or come back later.',
-  fields: [head(data), ...actionButtons(actions, ['EDIT', 'RECONNECT', 'CLOSE', 'DISCONNECT'], act)],
+  fields: [providerHeader(data), ...actionButtons(actions, ['EDIT', 'RECONNECT', 'CLOSE', 'DISCONNECT'], sendAction)],
 })
 
 /** Pages that end a session, by route. */

@@ -34,11 +34,11 @@ const fixedPage = ({ currency_code: currency, cost }) => {
   }
 }
 
-const clock = text => (text ?? '00:00:00').slice(0, 5)
+const hoursAndMinutes = text => (text ?? '00:00:00').slice(0, 5)
 
 const periodRow = (period, index, currency, remove) => {
-  const from = element('input', { type: 'time', value: clock(period.valid_from), required: true })
-  const to = element('input', { type: 'time', value: clock(period.valid_to), required: true })
+  const from = element('input', { type: 'time', value: hoursAndMinutes(period.valid_from), required: true })
+  const to = element('input', { type: 'time', value: hoursAndMinutes(period.valid_to), required: true })
   const price = numberInput(priceText(period.cost, currency))
   const name = part => `hours[${index}].${part}`
   const row = element(
@@ -62,45 +62,45 @@ const periodRow = (period, index, currency, remove) => {
   return { row, read }
 }
 
-const untouched = [
+const defaultPeriods = [
   { cost: 0, valid_from: '07:00:00', valid_to: '23:00:00' },
   { cost: 0, valid_from: '23:00:00', valid_to: '07:00:00' },
 ]
 
 /** Periods that nobody has filled in yet come as whole days at no cost. */
-const isUntouched = hours => !hours?.length || hours.every(({ cost, valid_from: from, valid_to: to }) => Number(cost) === 0 && from === to)
+const isEmpty = hours => !hours?.length || hours.every(({ cost, valid_from: from, valid_to: to }) => Number(cost) === 0 && from === to)
 
 const hoursPage = ({ currency_code: currency, hours }) => {
   const list = element('div', { class: 'periods' })
   let periods = []
-  const show = values => {
-    const remove = index => show(periods.map(one => one.read()).filter((_, place) => place !== index))
+  const showPeriods = values => {
+    const remove = index => showPeriods(periods.map(periodField => periodField.read()).filter((_, periodIndex) => periodIndex !== index))
     periods = values.map((value, index) => periodRow(value, index, currency, remove))
     list.replaceChildren(...periods.map(({ row }) => row))
   }
   const add = () => {
-    const values = periods.map(one => one.read())
-    show([...values, { cost: 0, valid_from: values.at(-1)?.valid_to, valid_to: values[0]?.valid_from }])
+    const values = periods.map(periodField => periodField.read())
+    showPeriods([...values, { cost: 0, valid_from: values.at(-1)?.valid_to, valid_to: values[0]?.valid_from }])
     periods.at(-1).row.querySelector('input').focus()
   }
-  show(isUntouched(hours) ? untouched : hours)
+  showPeriods(isEmpty(hours) ? defaultPeriods : hours)
   return {
     title: 'What do you pay, and when?',
     text: 'The periods together fill the whole day. One may reach over midnight, such as 23:30 to 07:00.',
     fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add a period')],
-    read: () => ({ hours: periods.map(one => one.read()) }),
+    read: () => ({ hours: periods.map(periodField => periodField.read()) }),
   }
 }
 
 const surchargePage = ({ currency_code: currency, surcharge = {}, regions, region }) => {
   const fixed = numberInput(priceText(surcharge.fixed, currency))
   const percentage = numberInput(Number(surcharge.percentage ?? 0) === 0 ? '' : String(surcharge.percentage))
-  const asks = regions?.length > 0
+  const asksRegion = regions?.length > 0
   return {
     title: 'What comes on top of the market price?',
     text: 'Your contract tells what the supplier adds for each kilowatt-hour. Leave empty what it does not add.',
     fields: [
-      ...(asks ? [choice('Market area', 'region', areaOptions(regions), region)] : []),
+      ...(asksRegion ? [choice('Market area', 'region', areaOptions(regions), region)] : []),
       field('Surcharge for each kilowatt-hour', fixed, { name: 'fixed', unit: priceUnit(currency) }),
       field('Surcharge in percent, such as tax', percentage, { name: 'percentage', unit: '%' }),
     ],
@@ -109,7 +109,7 @@ const surchargePage = ({ currency_code: currency, surcharge = {}, regions, regio
         fixed: fixed.value.trim() === '' ? 0 : (readPrice(fixed.value, currency) ?? fixed.value),
         percentage: percentage.value.trim() === '' ? 0 : (readNumber(percentage.value) ?? percentage.value),
       },
-      ...(asks ? { region: chosenIn(form, 'region') || null } : {}),
+      ...(asksRegion ? { region: chosenIn(form, 'region') || null } : {}),
     }),
   }
 }
@@ -124,10 +124,10 @@ const namePage = ({ tariff = {} }) => {
 }
 
 const termPage = ({ contract_start_date: start, contract_end_date: end, contract_term_type: type, location_timezone: zone }) => {
-  const first = element('input', { type: 'date', value: dayOf(start) })
-  const last = element('input', { type: 'date', value: dayOf(end) })
-  const lastField = field('Contract ends on', last, { name: 'contract_end_date' })
-  const kinds = choice(
+  const startInput = element('input', { type: 'date', value: dayOf(start) })
+  const endInput = element('input', { type: 'date', value: dayOf(end) })
+  const endField = field('Contract ends on', endInput, { name: 'contract_end_date' })
+  const termChoice = choice(
     'Length of the contract',
     'term',
     [
@@ -136,20 +136,20 @@ const termPage = ({ contract_start_date: start, contract_end_date: end, contract
     ],
     type || 'UNTIL_TERMINATED',
   )
-  const show = () => {
-    lastField.hidden = chosenIn(kinds, 'term') !== 'FIXED'
+  const showPeriods = () => {
+    endField.hidden = chosenIn(termChoice, 'term') !== 'FIXED'
   }
-  kinds.addEventListener('change', show)
-  show()
+  termChoice.addEventListener('change', showPeriods)
+  showPeriods()
   return {
     title: 'How long does the contract run?',
     text: 'Leave the start empty if you do not know it.',
-    fields: [field('Contract started on', first, { name: 'contract_start_date' }), kinds, lastField],
+    fields: [field('Contract started on', startInput, { name: 'contract_start_date' }), termChoice, endField],
     read: form => {
       const chosen = chosenIn(form, 'term')
       return {
-        contract_start_date: midnightIn(zone, first.value),
-        contract_end_date: chosen === 'FIXED' ? midnightIn(zone, last.value) : null,
+        contract_start_date: midnightIn(zone, startInput.value),
+        contract_end_date: chosen === 'FIXED' ? midnightIn(zone, endInput.value) : null,
         contract_term_type: chosen,
       }
     },

@@ -1,7 +1,7 @@
 import { readAdvancedTariff } from '../../contract/connect-advanced.ts'
 import type { ConnectCall } from '../../contract/connect-call.ts'
-import type { Captured } from '../../domain/connect/capture.ts'
-import type { Page } from '../../domain/connect/page.ts'
+import type { PageSubmission } from '../../domain/connect/capture.ts'
+import type { ConnectPageName } from '../../domain/connect/page.ts'
 import {
   type PageData,
   readAddress,
@@ -14,19 +14,19 @@ import {
   readSurcharge,
   readTerm,
 } from '../../domain/connect/read-page.ts'
-import { termsOf } from '../../domain/connect/tariff-of.ts'
+import { tariffTermsOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { inTurns } from '../../platform/event-loop-turn.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { findLibraryTariff } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { findProviders, serves } from '../../platform/postgres/providers.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { chosenProvider, libraryOf } from './open-session.ts'
-import { placeAddress } from './place-address.ts'
+import { chosenProvider, libraryTariffsOf } from './open-session.ts'
+import { geocodeAddress } from './place-address.ts'
 
-type Capture = {
+type CaptureInput = {
   readonly dependencies: ConnectDependencies
   readonly transaction: TenantTransaction
   readonly session: StoredSession
@@ -38,16 +38,17 @@ type Capture = {
 }
 
 /** Pass on what was read, as the capture of a page. */
-const captured = <T>(read: Result<T>, give: (value: T) => Captured): Result<Captured> => (read.ok ? accepted(give(read.value)) : read)
+const captureOf = <T>(read: Result<T>, toCapture: (value: T) => PageSubmission): Result<PageSubmission> =>
+  read.ok ? accepted(toCapture(read.value)) : read
 
-const captureAddress = async ({ dependencies, session, location, data }: Capture): Promise<Result<Captured>> => {
+const captureAddress = async ({ dependencies, session, location, data }: CaptureInput): Promise<Result<PageSubmission>> => {
   const address = readAddress(data, session.state.address)
   if (!address.ok) return address
-  const placed = await placeAddress(dependencies, session.config, address.value, location)
-  return placed.ok ? accepted({ page: 'address', address: address.value, ...placed.value }) : placed
+  const geocoded = await geocodeAddress(dependencies, session.config, address.value, location)
+  return geocoded.ok ? accepted({ page: 'address', address: address.value, ...geocoded.value }) : geocoded
 }
 
-const captureProvider = async ({ transaction, session, data }: Capture): Promise<Result<Captured>> => {
+const captureProvider = async ({ transaction, session, data }: CaptureInput): Promise<Result<PageSubmission>> => {
   const id = readId(data, 'provider', 'provider_id_missing')
   if (!id.ok) return id
   const [provider] = await findProviders(transaction.query, [id.value])
@@ -58,48 +59,48 @@ const captureProvider = async ({ transaction, session, data }: Capture): Promise
   return accepted({ page: 'provider', provider: await chosenProvider(transaction, provider, session) })
 }
 
-const captureLibrary = async ({ transaction, session, data }: Capture): Promise<Result<Captured>> => {
+const captureLibrary = async ({ transaction, session, data }: CaptureInput): Promise<Result<PageSubmission>> => {
   const id = readId(data, 'tariff', 'tariff_id_missing')
   if (!id.ok) return id
   const tariff = await findLibraryTariff(transaction.query, id.value)
   if (tariff === null) return refused('tariff_not_found', 'No tariff has this id; choose one of the list', 'data.tariff.id')
-  const fitting = await libraryOf(transaction, session, session.state.provider?.id ?? null)
-  return fitting.some(one => one.id === tariff.id)
+  const offered = await libraryTariffsOf(transaction, session, session.state.provider?.id ?? null)
+  return offered.some(libraryTariff => libraryTariff.id === tariff.id)
     ? accepted({ page: 'library', tariffId: tariff.id, name: tariff.name })
     : refused('tariff_id_invalid', 'This tariff is not offered here; choose one of the list', 'data.tariff.id')
 }
 
 /** The page for advanced tariffs takes what POST /tariffs takes, and judges it by the same rules. */
-const captureAdvanced = async ({ session, data }: Capture): Promise<Result<Captured>> => {
-  const read = await inTurns(readAdvancedTariff(data), session.accountId)
+const captureAdvanced = async ({ session, data }: CaptureInput): Promise<Result<PageSubmission>> => {
+  const read = await runInTimeSlices(readAdvancedTariff(data), session.accountId)
   if (!read.ok) return read
   const { marketRates, schedule, term } = read.value
   const state = { ...session.state, structure: 'ADVANCED' as const, advanced: { marketRates, schedule } }
-  const judged = await inTurns(termsOf(session.config, state, term), session.accountId)
-  if (!judged.ok) {
-    const { field } = judged.refusal
-    return { ok: false, refusal: { ...judged.refusal, ...(field === undefined ? {} : { field: `data.tariff.${field}` }) } }
+  const terms = await runInTimeSlices(tariffTermsOf(session.config, state, term), session.accountId)
+  if (!terms.ok) {
+    const { field } = terms.refusal
+    return { ok: false, refusal: { ...terms.refusal, ...(field === undefined ? {} : { field: `data.tariff.${field}` }) } }
   }
   return accepted({ page: 'advanced', advanced: { marketRates, schedule }, term })
 }
 
-const captureSurcharge = ({ data }: Capture): Result<Captured> => {
+const captureSurcharge = ({ data }: CaptureInput): Result<PageSubmission> => {
   const surcharge = readSurcharge(data)
   if (!surcharge.ok) return surcharge
   const base = { page: 'surcharge', surcharge: surcharge.value } as const
-  return data['region'] === undefined ? accepted(base) : captured(readRegion(data), region => ({ ...base, region }))
+  return data['region'] === undefined ? accepted(base) : captureOf(readRegion(data), region => ({ ...base, region }))
 }
 
 /** A name is asked for only where the session captures names; elsewhere its page may be posted empty. */
-const captureName = ({ session, data, isSkipped }: Capture): Result<Captured> =>
+const captureName = ({ session, data, isSkipped }: CaptureInput): Result<PageSubmission> =>
   isSkipped && !session.config.capturesName
     ? accepted({ page: 'name', name: null })
-    : captured(readName(data, 'tariff', 'tariff_name_missing'), name => ({ page: 'name', name }))
+    : captureOf(readName(data, 'tariff', 'tariff_name_missing'), name => ({ page: 'name', name }))
 
 const actionMissing = refused('action_missing', 'Send one of the actions of this page', 'action')
 
 /** Read what was posted for a page, and look up what it names. Refuses with the codes of the page. Source: docs/rules/connect.md #pages. */
-export const capturePage = async (page: Page, capture: Capture): Promise<Result<Captured>> => {
+export const capturePage = async (page: ConnectPageName, capture: CaptureInput): Promise<Result<PageSubmission>> => {
   const { data, isSkipped } = capture
   switch (page) {
     case 'address':
@@ -107,32 +108,35 @@ export const capturePage = async (page: Page, capture: Capture): Promise<Result<
     case 'provider':
       return captureProvider(capture)
     case 'provider_name':
-      return captured(readName(data, 'provider', 'provider_name_missing'), name => ({
+      return captureOf(readName(data, 'provider', 'provider_name_missing'), name => ({
         page: 'provider_name',
         provider: { id: null, displayName: name, logoUrl: null, loginUrl: null, hasLibrary: false },
       }))
     case 'library':
       return captureLibrary(capture)
     case 'structure':
-      return captured(readStructure(data), structure => ({ page: 'structure', structure }))
+      return captureOf(readStructure(data), structure => ({ page: 'structure', structure }))
     case 'fixed':
-      return captured(readCost(data), cost => ({ page: 'fixed', cost }))
+      return captureOf(readCost(data), cost => ({ page: 'fixed', cost }))
     case 'time_of_day':
-      return captured(readHours(data), hours => ({ page: 'time_of_day', hours }))
+      return captureOf(readHours(data), hours => ({ page: 'time_of_day', hours }))
     case 'advanced':
       return captureAdvanced(capture)
     case 'region':
-      return captured(readRegion(data), region => ({ page: 'region', region }))
+      return captureOf(readRegion(data), region => ({ page: 'region', region }))
     case 'surcharge':
       return captureSurcharge(capture)
     case 'name':
       return captureName(capture)
     case 'term':
-      return isSkipped ? accepted({ page: 'term', term: null }) : captured(readTerm(data), term => ({ page: 'term', term }))
+      return isSkipped ? accepted({ page: 'term', term: null }) : captureOf(readTerm(data), term => ({ page: 'term', term }))
     default:
       return actionMissing
   }
 }
 
 /** Tell what a call captures with. */
-export const dataOf = ({ data }: ConnectCall): Pick<Capture, 'data' | 'isSkipped'> => ({ data: data ?? {}, isSkipped: data === null })
+export const postedDataOf = ({ data }: ConnectCall): Pick<CaptureInput, 'data' | 'isSkipped'> => ({
+  data: data ?? {},
+  isSkipped: data === null,
+})

@@ -1,15 +1,15 @@
 import type { ConnectCall } from '../../contract/connect-call.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
 import { appendAudit } from '../../platform/postgres/audit-log.ts'
-import { retrieveSession, type StoredSession, updateSession } from '../../platform/postgres/connect-sessions.ts'
+import { retrieveConnectSession, type StoredSession, updateConnectSession } from '../../platform/postgres/connect-sessions.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
 import { changeTenant, type Tenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { publishSoon } from '../change.ts'
+import { publishRecosts } from '../change.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import type { Step } from './take-step.ts'
+import type { SessionStep } from './take-step.ts'
 
 /** A call whose session was found. */
-export type Found = {
+export type FoundSession = {
   readonly tenant: Tenant
   readonly sessionId: string
   readonly token: string
@@ -20,7 +20,7 @@ export type Found = {
 export const unknownToken = refused('connect_token_invalid', 'This link is not valid any more; ask for a new one', 'connect_token')
 
 /** Another session of the same references may be creating what this one creates: then it is there at the next attempt. */
-const attempts = 3
+const maxAttempts = 3
 
 /**
  * Change a session in one transaction with all that the change does: tariff, events, audit entries. Whoever comes for the same session
@@ -28,32 +28,37 @@ const attempts = 3
  */
 export const changeSession = async (
   dependencies: ConnectDependencies,
-  { tenant, sessionId, at }: Pick<Found, 'tenant' | 'sessionId' | 'at'>,
-  work: (transaction: TenantTransaction, session: StoredSession) => Promise<Result<Step>>,
-): Promise<Result<Step>> => {
-  const attempt = () =>
+  { tenant, sessionId, at }: Pick<FoundSession, 'tenant' | 'sessionId' | 'at'>,
+  work: (transaction: TenantTransaction, session: StoredSession) => Promise<Result<SessionStep>>,
+): Promise<Result<SessionStep>> => {
+  const tryChange = () =>
     changeTenant(dependencies.database, tenant, async transaction => {
-      const session = await retrieveSession(transaction, sessionId, { forUpdate: true })
+      const session = await retrieveConnectSession(transaction, sessionId, { forUpdate: true })
       if (session === null) return unknownToken
       const step = await work(transaction, session)
       if (!step.ok) return step
-      await updateSession(transaction, step.value.session)
-      await writeDeeds(transaction, session.keyId, step.value, at)
+      await updateConnectSession(transaction, step.value.session)
+      await writeEffects(transaction, session.keyId, step.value, at)
       return step
     })
-  let made = await attempt()
-  for (let again = 1; again < attempts && !made.ok && made.refusal.code === 'reference_id_taken'; again += 1) made = await attempt()
-  if (made.ok) await publishSoon(dependencies, { orders: made.value.deeds.orders })
-  return made
+  let outcome = await tryChange()
+  for (
+    let attemptNumber = 1;
+    attemptNumber < maxAttempts && !outcome.ok && outcome.refusal.code === 'reference_id_taken';
+    attemptNumber += 1
+  )
+    outcome = await tryChange()
+  if (outcome.ok) await publishRecosts(dependencies, { recostRequests: outcome.value.effects.recostRequests })
+  return outcome
 }
 
 /** Write events and audit entries of a change into its transaction. */
-export const writeDeeds = async (
+export const writeEffects = async (
   transaction: TenantTransaction,
   actor: string,
-  { deeds }: Pick<Step, 'deeds'>,
+  { effects }: Pick<SessionStep, 'effects'>,
   at: number,
 ): Promise<void> => {
-  await writeEvents(transaction, deeds.events, at)
-  for (const note of deeds.audit) await appendAudit(transaction.query, transaction, { ...note, actor, at })
+  await writeEvents(transaction, effects.events, at)
+  for (const auditNote of effects.audit) await appendAudit(transaction.query, transaction, { ...auditNote, actor, at })
 }

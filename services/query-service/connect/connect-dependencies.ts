@@ -2,14 +2,14 @@ import { accepted, type Result } from '../../domain/refusal.ts'
 import type { PostalAddress } from '../../platform/place/place.ts'
 import type { EventDraft } from '../../platform/postgres/events.ts'
 import type { OutboxMessage } from '../../platform/postgres/outbox.ts'
-import type { PricingBook } from '../../platform/pricing-book.ts'
+import type { PricingCache } from '../../platform/pricing-book.ts'
 import type { Seal } from '../../platform/seal.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
 /** What Connect is made from, beside what all operations of this role are. */
 export type ConnectDependencies = QueryServiceDependencies & {
-  readonly pricing: Pick<PricingBook, 'gatherNewest'>
+  readonly pricing: Pick<PricingCache, 'gatherNewest'>
   /** Seals what people give the apps of providers. */
   readonly credentialsSeal: Seal
   /** The market areas that fit an address that can be placed; none where no market is mapped. */
@@ -21,28 +21,28 @@ export type ConnectDependencies = QueryServiceDependencies & {
 }
 
 /** What a step has done besides moving the session: written with it, or owed after it. */
-export type Deeds = {
+export type Effects = {
   readonly events: readonly EventDraft[]
   readonly audit: readonly { readonly action: string; readonly objectId: string | null; readonly detail: unknown }[]
-  readonly orders: readonly (OutboxMessage | null)[]
+  readonly recostRequests: readonly (OutboxMessage | null)[]
 }
 
-export const nothingDone: Deeds = { events: [], audit: [], orders: [] }
+export const noEffects: Effects = { events: [], audit: [], recostRequests: [] }
 
 /** A location that changes twice in one step has changed once: its last state is told. */
-const toldOnce = (events: readonly EventDraft[]): readonly EventDraft[] =>
+const withoutRepeatedUpdates = (events: readonly EventDraft[]): readonly EventDraft[] =>
   events.filter(
     ({ type, objectId }, index) =>
       type !== 'location.update' || !events.slice(index + 1).some(later => later.type === type && later.objectId === objectId),
   )
 
-export const bothDone = (a: Deeds, b: Deeds): Deeds => ({
-  events: toldOnce([...a.events, ...b.events]),
+export const mergeEffects = (a: Effects, b: Effects): Effects => ({
+  events: withoutRepeatedUpdates([...a.events, ...b.events]),
   audit: [...a.audit, ...b.audit],
-  orders: [...a.orders, ...b.orders],
+  recostRequests: [...a.recostRequests, ...b.recostRequests],
 })
 
 /** What a part of a step gives on, and what it has done. */
-export type Done<T> = { readonly value: T; readonly deeds: Deeds }
+export type WithEffects<T> = { readonly value: T; readonly effects: Effects }
 
-export const done = <T>(value: T, deeds: Deeds = nothingDone): Result<Done<T>> => accepted({ value, deeds })
+export const withEffects = <T>(value: T, effects: Effects = noEffects): Result<WithEffects<T>> => accepted({ value, effects })

@@ -7,15 +7,15 @@ import type { ConnectDependencies } from './connect-dependencies.ts'
 import { connectTokenOperations } from './connect-tokens.ts'
 
 /** The call answers at its own path, and wherever the operator mounts the flow besides; clients write addresses with a slash at the end, too. */
-const mounted = (paths: readonly string[]): typeof connectStep => {
+const connectStepAt = (paths: readonly string[]): typeof connectStep => {
   const others = paths.flatMap(path => [path, `${path}/`]).filter(path => !connectStep.routes.current.some(route => route.path === path))
-  const more = others.map(path => sameRoute('POST', path))
+  const otherRoutes = others.map(path => sameRoute('POST', path))
   const { current, earlier } = connectStep.routes
   return {
     ...connectStep,
     routes: {
-      current: [...current, ...more.flatMap(routes => routes.current)],
-      earlier: [...earlier, ...more.flatMap(routes => routes.earlier)],
+      current: [...current, ...otherRoutes.flatMap(routes => routes.current)],
+      earlier: [...earlier, ...otherRoutes.flatMap(routes => routes.earlier)],
     },
   }
 }
@@ -24,5 +24,5 @@ const mounted = (paths: readonly string[]): typeof connectStep => {
 export const connectOperations = (dependencies: ConnectDependencies): readonly Binding[] => [
   ...connectTokenOperations(dependencies),
   importTariff(dependencies),
-  bind(mounted(dependencies.connectPaths), answerConnectCall(dependencies)),
+  bind(connectStepAt(dependencies.connectPaths), answerConnectCall(dependencies)),
 ]

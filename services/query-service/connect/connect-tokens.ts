@@ -6,16 +6,16 @@ import {
   sessionToWire,
 } from '../../contract/connect.ts'
 import type { ConnectDraft } from '../../contract/connect-draft.ts'
-import type { Layout } from '../../contract/layout.ts'
-import { type ConnectConfig, newState } from '../../domain/connect/session.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
+import { type ConnectConfig, newConnectState } from '../../domain/connect/session.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { mint, mintConnectToken } from '../../platform/mint.ts'
+import { newConnectToken, newId } from '../../platform/mint.ts'
 import {
-  createSession,
+  createConnectSession,
   findSessionByName,
-  retrieveSession,
+  retrieveConnectSession,
   type StoredSession,
   summaryNameOf,
 } from '../../platform/postgres/connect-sessions.ts'
@@ -30,12 +30,12 @@ import { locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
 /** How long a token holds, in ms. */
-const lifetimeMs = 86_400_000
+const tokenLifetimeMs = 86_400_000
 
-type Asked = { readonly layout: Layout; readonly keyId: string; readonly at: number }
+type TokenRequest = { readonly apiVersion: ApiVersion; readonly keyId: string; readonly at: number }
 
 /** Judge what a session names. Refuses `customer_not_found`, `location_not_found`, `tariff_not_found`. */
-const judgeNames = async (
+const validateReferences = async (
   transaction: TenantTransaction,
   { request }: ConnectDraft,
 ): Promise<Result<Pick<ConnectConfig, 'direction' | 'type'> | null>> => {
@@ -69,20 +69,20 @@ export const makeSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   draft: ConnectDraft,
-  { layout, keyId, at }: Asked,
+  { apiVersion, keyId, at }: TokenRequest,
 ): Promise<Result<{ readonly session: StoredSession; readonly token: string }>> => {
-  const renewed = await judgeNames(transaction, draft)
-  if (!renewed.ok) return renewed
+  const renewedKind = await validateReferences(transaction, draft)
+  if (!renewedKind.ok) return renewedKind
   const { options, address, request } = draft
   const tariff = request.tariffId === null ? null : await retrieveTariff(transaction, request.tariffId)
   const customer = await customerOfLocation(transaction, { ...request, locationId: tariff?.locationId ?? request.locationId })
-  const token = mintConnectToken()
+  const token = newConnectToken()
   const [id] = sessionIdsOf(dependencies, token)
-  const type = renewed.value?.type ?? draft.type ?? 'COMMODITY'
+  const type = renewedKind.value?.type ?? draft.type ?? 'COMMODITY'
   const config: ConnectConfig = {
-    layout,
+    layout: apiVersion,
     summaryName: draft.summaryName ?? (await summaryNameOf(transaction)),
-    direction: renewed.value?.direction ?? draft.direction ?? 'IMPORT',
+    direction: renewedKind.value?.direction ?? draft.direction ?? 'IMPORT',
     type,
     disconnect: options.disconnect_tariff,
     edit: options.edit_tariff || request.tariffId !== null,
@@ -96,7 +96,7 @@ export const makeSession = async (
     accountId,
     liveMode,
     id,
-    sessionId: mint('connectSessionName', at),
+    sessionId: newId('connectSessionName', at),
     keyId,
     config,
     request: {
@@ -105,7 +105,7 @@ export const makeSession = async (
       callbackUrl: request.callbackUrl ?? '',
       locationId: tariff?.locationId ?? request.locationId,
     },
-    state: { ...newState, address },
+    state: { ...newConnectState, address },
     customerId: customer?.id ?? null,
     locationId: null,
     tariffId: null,
@@ -115,9 +115,9 @@ export const makeSession = async (
     completedAt: null,
     announcedAt: null,
     createdAt: at,
-    expiresAt: at + lifetimeMs,
+    expiresAt: at + tokenLifetimeMs,
   }
-  await createSession(transaction, session)
+  await createConnectSession(transaction, session)
   return accepted({ session, token })
 }
 
@@ -125,30 +125,30 @@ const notFinished = refused('pending_connect', 'The person has not finished this
 const noSession = refused('not_found', 'No Connect session has this token, or it has expired')
 
 /** Show a session that is complete; `token` is null if the caller has named it by its id. */
-const show = async (
+const showSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession | null,
-  { token, layout, at }: { readonly token: string | null; readonly layout: Layout; readonly at: number },
+  { token, apiVersion, at }: { readonly token: string | null; readonly apiVersion: ApiVersion; readonly at: number },
 ) => {
   if (session === null || session.expiresAt <= at) return noSession
   if (session.completedAt === null) return notFinished
   const tariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
-  const isKnown = await isPriced(dependencies, transaction, tariff, at)
-  return accepted(sessionToWire({ ...session, token, isPriced: isKnown }, layout))
+  const hasPrice = await isPriced(dependencies, transaction, tariff, at)
+  return accepted(sessionToWire({ ...session, token, isPriced: hasPrice }, apiVersion))
 }
 
 /** Bind the operations on Connect tokens. */
 export const connectTokenOperations = (dependencies: ConnectDependencies): readonly Binding[] => [
   bind(connectTokenCreate, async request => {
-    const { body: draft, layout, caller, at } = request
-    if (layout === 'current' && draft.request.connectUrl === null) {
+    const { body: draft, apiVersion, caller, at } = request
+    if (apiVersion === 'current' && draft.request.connectUrl === null) {
       return refused('field_required', 'connect_url is required: where the browser returns after a login at a provider', 'connect_url')
     }
     return change(dependencies, connectTokenCreate, request, async transaction => {
-      const made = await makeSession(dependencies, transaction, draft, { layout, keyId: caller.keyId, at })
-      if (!made.ok) return made
-      const { session, token } = made.value
+      const created = await makeSession(dependencies, transaction, draft, { apiVersion, keyId: caller.keyId, at })
+      if (!created.ok) return created
+      const { session, token } = created.value
       return accepted({ value: connectTokenToWire({ ...session, token, isPriced: false }), events: [] })
     })
   }),
@@ -156,14 +156,14 @@ export const connectTokenOperations = (dependencies: ConnectDependencies): reado
     const { connect_token: token } = request.query
     if (!isId('connectSession', token)) return noSession
     return withTenant(dependencies.database, tenantOf(request), async transaction => {
-      const session = await retrieveSession(transaction, sessionIdsOf(dependencies, token))
-      return show(dependencies, transaction, session, { ...request, token })
+      const session = await retrieveConnectSession(transaction, sessionIdsOf(dependencies, token))
+      return showSession(dependencies, transaction, session, { ...request, token })
     })
   }),
   bind(connectSessionRetrieve, async request =>
     withTenant(dependencies.database, tenantOf(request), async transaction => {
       const session = isId('connectSessionName', request.id) ? await findSessionByName(transaction, request.id) : null
-      return show(dependencies, transaction, session, { ...request, token: null })
+      return showSession(dependencies, transaction, session, { ...request, token: null })
     }),
   ),
 ]

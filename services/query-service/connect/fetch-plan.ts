@@ -1,39 +1,39 @@
-import { type ProviderAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect-provider-app.ts'
-import { inSlices } from '../../contract/slices.ts'
+import { type ProviderAppAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect-provider-app.ts'
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { TariffCredentials } from '../../platform/postgres/tariff-credentials.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
 /**
  * What came of asking a provider: its tariff, accounts to choose from, `credentials` that it does not take, a request that it has refused,
  * or no answer in time. Messages are the provider's, for the person.
  */
-export type Fetched =
+export type PlanFetchResult =
   | { readonly kind: 'plan'; readonly plan: TariffPlan }
-  | { readonly kind: 'accounts'; readonly accounts: readonly ProviderAccount[] }
+  | { readonly kind: 'accounts'; readonly accounts: readonly ProviderAppAccount[] }
   | { readonly kind: 'credentials' | 'refused'; readonly message: string | null }
   | { readonly kind: 'away' }
 
-const timeLimitMs = 10_000
-const mostBytes = 1_048_576
+const timeoutMs = 10_000
+const maxBytes = 1_048_576
 
-const readBounded = async (response: Response): Promise<Uint8Array | null> => {
+const readBody = async (response: Response): Promise<Uint8Array | null> => {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > mostBytes) return null
+    if (length > maxBytes) return null
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, length)
 }
 
-const judge = async (status: number, bytes: Uint8Array): Promise<Fetched> => {
-  if (status === 422) return { kind: 'credentials', message: await inSlices(readProviderMessage(bytes)) }
+const readResponse = async (status: number, bytes: Uint8Array): Promise<PlanFetchResult> => {
+  if (status === 422) return { kind: 'credentials', message: await runInTimeSlices(readProviderMessage(bytes)) }
   if (status >= 400 && status < 500 && status !== 408 && status !== 429)
-    return { kind: 'refused', message: await inSlices(readProviderMessage(bytes)) }
+    return { kind: 'refused', message: await runInTimeSlices(readProviderMessage(bytes)) }
   if (status !== 200 && status !== 201) return { kind: 'away' }
-  const read = await inSlices(readPlanAnswer(bytes))
+  const read = await runInTimeSlices(readPlanAnswer(bytes))
   if (!read.ok) return { kind: 'refused', message: null }
   return 'plan' in read.value ? { kind: 'plan', plan: read.value.plan } : { kind: 'accounts', accounts: read.value.accounts }
 }
@@ -46,7 +46,7 @@ export const fetchPlan = async (
   { fetch, credentialsSeal }: Pick<ConnectDependencies, 'fetch' | 'credentialsSeal'>,
   appUrl: string,
   { id, sealed, referenceId }: Pick<TariffCredentials, 'id' | 'sealed' | 'referenceId'>,
-): Promise<Fetched> => {
+): Promise<PlanFetchResult> => {
   const data = credentialsSeal.open(sealed, id)
   const reference = referenceId === null ? '' : `,"reference_id":${JSON.stringify(referenceId)}`
   try {
@@ -55,10 +55,10 @@ export const fetchPlan = async (
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: `{"auth_metadata":{"data":${data}${reference}}}`,
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeLimitMs),
+      signal: AbortSignal.timeout(timeoutMs),
     })
-    const bytes = await readBounded(response)
-    return bytes === null ? { kind: 'refused', message: null } : await judge(response.status, bytes)
+    const bytes = await readBody(response)
+    return bytes === null ? { kind: 'refused', message: null } : await readResponse(response.status, bytes)
   } catch (error) {
     if (error instanceof TypeError || (error instanceof Error && ['TimeoutError', 'AbortError'].includes(error.name)))
       return { kind: 'away' }

@@ -1,38 +1,38 @@
 import { sessionToWire } from '../../contract/connect.ts'
-import { hashesOf } from '../../platform/mint.ts'
+import { secretHashes } from '../../platform/mint.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { type ConnectDependencies, type Done, nothingDone } from './connect-dependencies.ts'
+import { type ConnectDependencies, noEffects, type WithEffects } from './connect-dependencies.ts'
 import { currentTariff, locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
 /** The hashes under which a token may be kept; a new one is kept under the first. */
 export const sessionIdsOf = ({ secret }: Pick<ConnectDependencies, 'secret'>, token: string): readonly [string, ...string[]] =>
-  hashesOf(secret, token)
+  secretHashes(secret, token)
 
 /**
  * Tell of a session that has kept a tariff, once, as soon as the tariff has a price.
  * Source: docs/rules/connect.md #saving-the-tariff; docs/rules/events-and-webhooks.md #event-types.
  */
-export const announce = (session: StoredSession, isPriceKnown: boolean, at: number): Done<StoredSession> => {
+export const announceIfPriced = (session: StoredSession, hasPrice: boolean, at: number): WithEffects<StoredSession> => {
   const isDue = session.completeAction === 'SAVE' && session.announcedAt === null
-  if (!isDue || !isPriceKnown) return { value: session, deeds: nothingDone }
+  if (!isDue || !hasPrice) return { value: session, effects: noEffects }
   const data = sessionToWire({ ...session, token: null, isPriced: true })
   const event = { type: 'connect_session.complete', objectId: session.sessionId, data }
-  return { value: { ...session, announcedAt: at }, deeds: { ...nothingDone, events: [event] } }
+  return { value: { ...session, announcedAt: at }, effects: { ...noEffects, events: [event] } }
 }
 
 /** Mark a session as done: it has kept a tariff, or shows the one that its location has. */
-export const finish = async (
+export const finishSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
   at: number,
-): Promise<Done<StoredSession>> => {
+): Promise<WithEffects<StoredSession>> => {
   const location = await locationOf(transaction, session)
-  const kept = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
-  const tariff = kept ?? (location === null ? null : await currentTariff(transaction, location.id, session.config, at))
+  const savedTariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+  const tariff = savedTariff ?? (location === null ? null : await currentTariff(transaction, location.id, session.config, at))
   const finished: StoredSession = {
     ...session,
     customerId: session.customerId ?? location?.customerId ?? null,
@@ -41,5 +41,5 @@ export const finish = async (
     completeAction: 'SAVE',
     completedAt: session.completedAt ?? at,
   }
-  return announce(finished, await isPriced(dependencies, transaction, tariff, at), at)
+  return announceIfPriced(finished, await isPriced(dependencies, transaction, tariff, at), at)
 }

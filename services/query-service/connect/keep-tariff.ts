@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { termsOf } from '../../domain/connect/tariff-of.ts'
+import { tariffTermsOf } from '../../domain/connect/tariff-of.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffTerms } from '../../domain/tariff/validate-schedule.ts'
-import { inTurns } from '../../platform/event-loop-turn.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { findLibraryTariff } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
@@ -10,18 +9,19 @@ import { forgetCredentials } from '../../platform/postgres/tariff-credentials.ts
 import { type ConnectionType, type StoredTariff, termsToText } from '../../platform/postgres/tariff-row.ts'
 import { endTariff, retrieveTariff, updateTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { bothDone, type ConnectDependencies, type Deeds, type Done, done, nothingDone } from './connect-dependencies.ts'
-import { keepOwner } from './keep-owner.ts'
-import { livingTariffs } from './open-session.ts'
-import { noteOf, putTariff, type TariffWish, takeBack, tellLocation } from './put-tariff.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
+import { type ConnectDependencies, type Effects, mergeEffects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'
+import { saveOwner } from './keep-owner.ts'
+import { activeTariffs } from './open-session.ts'
+import { type DesiredTariff, locationUpdateEffects, putTariff, takeBackTariff, tariffEffects } from './put-tariff.ts'
 
 /** Where the terms of a session's tariff come from. */
-type Origin = { readonly terms: TariffTerms; readonly connectionType: ConnectionType; readonly libraryTariffId: string | null }
+type TariffOrigin = { readonly terms: TariffTerms; readonly connectionType: ConnectionType; readonly libraryTariffId: string | null }
 
-const originOf = async (transaction: TenantTransaction, { accountId, config, state }: StoredSession): Promise<Result<Origin>> => {
+const originOf = async (transaction: TenantTransaction, { accountId, config, state }: StoredSession): Promise<Result<TariffOrigin>> => {
   const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
   if (state.source !== 'library') {
-    const terms = await inTurns(termsOf(config, state, contract), accountId)
+    const terms = await runInTimeSlices(tariffTermsOf(config, state, contract), accountId)
     if (!terms.ok) return terms
     const connectionType = terms.value.marketRates ? 'MARKET' : 'MANUAL'
     return accepted({ terms: terms.value, connectionType, libraryTariffId: null })
@@ -34,7 +34,7 @@ const originOf = async (transaction: TenantTransaction, { accountId, config, sta
 }
 
 /** Give a session's tariff as it is to be kept. Refuses what its terms refuse. */
-export const wishOf = async (transaction: TenantTransaction, session: StoredSession): Promise<Result<TariffWish>> => {
+export const desiredTariffOf = async (transaction: TenantTransaction, session: StoredSession): Promise<Result<DesiredTariff>> => {
   const origin = await originOf(transaction, session)
   if (!origin.ok) return origin
   const { terms, connectionType, libraryTariffId } = origin.value
@@ -44,24 +44,32 @@ export const wishOf = async (transaction: TenantTransaction, session: StoredSess
 }
 
 /** What makes a tariff the one that was kept already: all of it but its name and its end, which can change. */
-const printOf = async ({ displayName: _, contractEnd: __, schedule, ...wish }: TariffWish, location: StoredLocation): Promise<string> => {
-  const terms = await inTurns(termsToText(schedule), location.accountId)
+const fingerprintOf = async (
+  { displayName: _, contractEnd: __, schedule, ...desiredTariff }: DesiredTariff,
+  location: StoredLocation,
+): Promise<string> => {
+  const terms = await runInTimeSlices(termsToText(schedule), location.accountId)
   return createHash('sha256')
-    .update(JSON.stringify([location.id, terms, wish]))
+    .update(JSON.stringify([location.id, terms, desiredTariff]))
     .digest('hex')
 }
 
 /** Name and end of a tariff that the session has kept before; the rest is as it was. */
-const keepAgain = async (
+const updateSavedTariff = async (
   transaction: TenantTransaction,
-  kept: StoredTariff,
-  { displayName, contractEnd }: TariffWish,
+  savedTariff: StoredTariff,
+  { displayName, contractEnd }: DesiredTariff,
   at: number,
-): Promise<Result<Deeds>> => {
-  if (kept.displayName === displayName && kept.contractEnd === contractEnd) return accepted(nothingDone)
-  const updated = await updateTariff(transaction, kept.id, { displayName, contractEnd }, at)
+): Promise<Result<Effects>> => {
+  if (savedTariff.displayName === displayName && savedTariff.contractEnd === contractEnd) return accepted(noEffects)
+  const updated = await updateTariff(transaction, savedTariff.id, { displayName, contractEnd }, at)
   if (!updated.ok) return updated
-  return accepted(bothDone(await noteOf('tariff.update', updated.value, at), await tellLocation(transaction, kept.locationId, at)))
+  return accepted(
+    mergeEffects(
+      await tariffEffects('tariff.update', updated.value, at),
+      await locationUpdateEffects(transaction, savedTariff.locationId, at),
+    ),
+  )
 }
 
 /**
@@ -69,36 +77,36 @@ const keepAgain = async (
  * place of the first, which never was: what the first had ended holds again. Gives the session with the ids of what was kept.
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
-export const keepTariff = async (
+export const saveTariff = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
   at: number,
-): Promise<Result<Done<StoredSession>>> => {
-  const wish = await wishOf(transaction, session)
-  if (!wish.ok) return wish
-  const owner = await keepOwner(dependencies, transaction, session, { mustFollow: wish.value.marketRates, at })
-  if (!owner.ok) return owner
-  const { session: owned, location } = owner.value.value
-  const print = await printOf(wish.value, location)
-  const before = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
-  if (before !== null && session.savedPrint === print) {
-    const again = await keepAgain(transaction, before, wish.value, at)
-    return again.ok ? done(owned, bothDone(owner.value.deeds, again.value)) : again
+): Promise<Result<WithEffects<StoredSession>>> => {
+  const desiredTariff = await desiredTariffOf(transaction, session)
+  if (!desiredTariff.ok) return desiredTariff
+  const savedOwner = await saveOwner(dependencies, transaction, session, { needsMarketSource: desiredTariff.value.marketRates, at })
+  if (!savedOwner.ok) return savedOwner
+  const { session: ownedSession, location } = savedOwner.value.value
+  const fingerprint = await fingerprintOf(desiredTariff.value, location)
+  const previous = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+  if (previous !== null && session.savedPrint === fingerprint) {
+    const again = await updateSavedTariff(transaction, previous, desiredTariff.value, at)
+    return again.ok ? withEffects(ownedSession, mergeEffects(savedOwner.value.effects, again.value)) : again
   }
-  let deeds = owner.value.deeds
-  if (before !== null && session.savedPrint !== null) {
-    const taken = await takeBack(transaction, before, session.replaced, at)
-    if (!taken.ok) return taken
-    deeds = bothDone(deeds, taken.value.deeds)
+  let effects = savedOwner.value.effects
+  if (previous !== null && session.savedPrint !== null) {
+    const takenBack = await takeBackTariff(transaction, previous, session.replaced, at)
+    if (!takenBack.ok) return takenBack
+    effects = mergeEffects(effects, takenBack.value.effects)
   }
-  const put = await putTariff(dependencies, transaction, location, wish.value, at)
-  if (!put.ok) return put
-  const { tariff, replaced } = put.value
+  const placed = await putTariff(dependencies, transaction, location, desiredTariff.value, at)
+  if (!placed.ok) return placed
+  const { tariff, replaced } = placed.value
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
-  deeds = bothDone(bothDone(deeds, put.value.deeds), await tellLocation(transaction, location.id, at))
-  return done({ ...owned, tariffId: tariff.id, savedPrint: print, replaced }, deeds)
+  effects = mergeEffects(mergeEffects(effects, placed.value.effects), await locationUpdateEffects(transaction, location.id, at))
+  return withEffects({ ...ownedSession, tariffId: tariff.id, savedPrint: fingerprint, replaced }, effects)
 }
 
 /**
@@ -110,18 +118,18 @@ export const disconnectTariff = async (
   session: StoredSession,
   location: StoredLocation | null,
   at: number,
-): Promise<Result<Done<StoredSession>>> => {
-  if (location === null) return done(session)
-  const living = await livingTariffs(transaction, location.id, session.config)
-  const speaking = living.findLastIndex(({ contractStart }) => (contractStart ?? Number.NEGATIVE_INFINITY) <= at)
-  let deeds = nothingDone
-  for (const { id } of living.slice(Math.max(speaking, 0))) {
+): Promise<Result<WithEffects<StoredSession>>> => {
+  if (location === null) return withEffects(session)
+  const active = await activeTariffs(transaction, location.id, session.config)
+  const currentIndex = active.findLastIndex(({ contractStart }) => (contractStart ?? Number.NEGATIVE_INFINITY) <= at)
+  let effects = noEffects
+  for (const { id } of active.slice(Math.max(currentIndex, 0))) {
     const ended = await endTariff(transaction, id, at)
     if (!ended.ok) return ended
-    deeds = bothDone(deeds, await noteOf('tariff.delete', ended.value, at))
+    effects = mergeEffects(effects, await tariffEffects('tariff.delete', ended.value, at))
   }
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
-  if (living.length > 0) deeds = bothDone(deeds, await tellLocation(transaction, location.id, at))
-  return done({ ...session, locationId: location.id, tariffId: null, savedPrint: null, replaced: [] }, deeds)
+  if (active.length > 0) effects = mergeEffects(effects, await locationUpdateEffects(transaction, location.id, at))
+  return withEffects({ ...session, locationId: location.id, tariffId: null, savedPrint: null, replaced: [] }, effects)
 }

@@ -1,12 +1,12 @@
 import { isId } from '../../domain/identifier.ts'
 import { isFailure } from '../../platform/failure.ts'
-import type { Binding, Page } from '../../platform/http/binding.ts'
+import type { Binding, StaticRoute } from '../../platform/http/binding.ts'
 import { marketAreasOf } from '../../platform/place/market-areas.ts'
 import { retrieveAccount } from '../../platform/postgres/accounts.ts'
 import { findSessionOwner } from '../../platform/postgres/connect-sessions.ts'
 import { listLogos } from '../../platform/postgres/providers.ts'
 import { credentialsPurpose } from '../../platform/postgres/tariff-credentials.ts'
-import { shipSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
+import { seedSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
 import { sealWith } from '../../platform/seal.ts'
 import type { Secret } from '../../platform/secrets.ts'
 import { connectPages } from '../connect-page/connect-page.ts'
@@ -18,7 +18,7 @@ import { connectWork } from './connect-work.ts'
 import { sessionIdsOf } from './finish-session.ts'
 
 /** What Connect needs of the process, beside what all operations share. */
-export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {
+export type ConnectOptions = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {
   /** Where the flow is mounted, beside /connect. Each path is served with a slash at its end, too. */
   readonly path: string
   /** The key that credentials of providers are sealed under. */
@@ -28,16 +28,20 @@ export type ConnectSettings = Pick<ConnectDependencies, 'pricing' | 'logger' | '
 }
 
 /** What Connect brings into the process; `work` is what nobody's call does. */
-export type Connect = { readonly operations: readonly Binding[]; readonly pages: readonly Page[]; readonly work: LeasedWork }
+export type ConnectModule = {
+  readonly operations: readonly Binding[]
+  readonly staticRoutes: readonly StaticRoute[]
+  readonly work: LeasedWork
+}
 
-const logosFreshMs = 60_000
+const logoCacheMs = 60_000
 
 /** Return the addresses of the suppliers' logos, read at most once a minute; if PostgreSQL is away, those read before. */
 export const supplierLogos = (read: () => Promise<readonly string[]>, at: () => number) => {
   let logos: readonly string[] = []
   let readAt = Number.NEGATIVE_INFINITY
   return async (): Promise<readonly string[]> => {
-    if (at() - readAt < logosFreshMs) return logos
+    if (at() - readAt < logoCacheMs) return logos
     readAt = at()
     try {
       logos = await read()
@@ -63,9 +67,9 @@ const accountLogo = async ({ database, secret }: QueryServiceDependencies, token
 /** Open Connect: its operations, its page, and its work. Suppliers that the service comes with are written where they are new. */
 export const openConnect = async (
   shared: QueryServiceDependencies,
-  { path, credentialsKey, at, ...settings }: ConnectSettings,
-): Promise<Connect> => {
-  await shipSuppliers(shared.database, at())
+  { path, credentialsKey, at, ...settings }: ConnectOptions,
+): Promise<ConnectModule> => {
+  await seedSuppliers(shared.database, at())
   const dependencies: ConnectDependencies = {
     ...shared,
     ...settings,
@@ -73,14 +77,14 @@ export const openConnect = async (
     areasOf: marketAreasOf,
     connectPaths: [...new Set(['/connect', path])],
   }
-  const ofSuppliers = supplierLogos(() => listLogos(shared.database.operator), at)
+  const readSupplierLogos = supplierLogos(() => listLogos(shared.database.operator), at)
   const logos = async (token: string | null): Promise<readonly string[]> => {
-    const [own, others] = await Promise.all([accountLogo(shared, token, at()), ofSuppliers()])
-    return own === null ? others : [own, ...others]
+    const [accountLogoUrl, supplierLogoUrls] = await Promise.all([accountLogo(shared, token, at()), readSupplierLogos()])
+    return accountLogoUrl === null ? supplierLogoUrls : [accountLogoUrl, ...supplierLogoUrls]
   }
   return {
     operations: connectOperations(dependencies),
-    pages: dependencies.connectPaths.flatMap(path => connectPages(path, logos)),
+    staticRoutes: dependencies.connectPaths.flatMap(path => connectPages(path, logos)),
     work: connectWork(dependencies, at),
   }
 }

@@ -1,22 +1,22 @@
-import type { Standing } from '../../domain/connect/advance.ts'
-import { type ChosenProvider, type ConnectState, isComplete } from '../../domain/connect/session.ts'
+import type { ConnectTariffStatus } from '../../domain/connect/advance.ts'
+import { type ChosenProvider, type ConnectState, isCompleteAddress } from '../../domain/connect/session.ts'
 import { prefillOf } from '../../domain/connect/tariff-of.ts'
-import { hasFailed } from '../../domain/tariff/on-its-way.ts'
+import { hasTimedOut } from '../../domain/tariff/on-its-way.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { type LibraryTariff, listLibraryTariffs } from '../../platform/postgres/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { listLocations, retrieveLocation } from '../../platform/postgres/locations.ts'
 import { findProviders, type StoredProvider } from '../../platform/postgres/providers.ts'
-import { credentialsOf, isTariffPending } from '../../platform/postgres/tariff-credentials.ts'
+import { findCredentials, isTariffPending } from '../../platform/postgres/tariff-credentials.ts'
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { listTariffs, retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { knownOf, placeKnown } from './place-address.ts'
+import { geocodeIfComplete, knownAddressOf } from './place-address.ts'
 
-const one = { limit: 1, startingAfter: null, endingBefore: null }
-const every = { limit: 10_000, startingAfter: null, endingBefore: null }
+const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
+const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
 
 /** Find the location of a session: the one it has kept, the one that was named, or the one that has the reference; null for none yet. */
 export const locationOf = async (
@@ -29,19 +29,19 @@ export const locationOf = async (
   const id = locationId ?? request.locationId
   if (id !== null) return retrieveLocation(transaction, id)
   if (request.locationReferenceId === null) return null
-  const page = await listLocations(transaction, { referenceId: request.locationReferenceId, customerId: null }, one)
+  const page = await listLocations(transaction, { referenceId: request.locationReferenceId, customerId: null }, oneItem)
   return page.ok ? (page.value.items[0] ?? null) : null
 }
 
-type Kind = Pick<StoredSession['config'], 'direction' | 'type'>
+type TariffKind = Pick<StoredSession['config'], 'direction' | 'type'>
 
 /** The living tariffs of a kind at a location, in the order of their contracts. */
-export const livingTariffs = async (
+export const activeTariffs = async (
   transaction: TenantTransaction,
   locationId: string,
-  { direction, type }: Kind,
+  { direction, type }: TariffKind,
 ): Promise<readonly StoredTariff[]> => {
-  const page = await listTariffs(transaction, { locationId, direction, type }, every)
+  const page = await listTariffs(transaction, { locationId, direction, type }, allItems)
   if (!page.ok) throw new Error(`tariffs of ${locationId}: ${page.refusal.message}`)
   const startOf = (tariff: StoredTariff): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
   return page.value.items.toSorted((a, b) => startOf(a) - startOf(b))
@@ -51,34 +51,34 @@ export const livingTariffs = async (
 export const currentTariff = async (
   transaction: TenantTransaction,
   locationId: string,
-  kind: Kind,
+  kind: TariffKind,
   at: number,
 ): Promise<StoredTariff | null> => {
-  const living = await livingTariffs(transaction, locationId, kind)
-  return living.findLast(tariff => (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at) ?? living[0] ?? null
+  const active = await activeTariffs(transaction, locationId, kind)
+  return active.findLast(tariff => (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at) ?? active[0] ?? null
 }
 
 /**
  * Tell how the tariff of a session's kind stands at its location: on its way where this session waits for it, whatever the location had
  * before; connected where a contract runs or is to begin.
  */
-export const standingOf = async (
+export const connectTariffStatusOf = async (
   transaction: TenantTransaction,
   location: StoredLocation | null,
   { id, config }: Pick<StoredSession, 'id' | 'config'>,
   at: number,
-): Promise<Standing> => {
+): Promise<ConnectTariffStatus> => {
   if (location === null) return 'none'
   const kind = { locationId: location.id, direction: config.direction, type: config.type }
-  const credentials = await credentialsOf(transaction, kind)
-  if (credentials !== null && hasFailed(credentials, at)) return 'failed'
+  const credentials = await findCredentials(transaction, kind)
+  if (credentials !== null && hasTimedOut(credentials, at)) return 'failed'
   if (await isTariffPending(transaction, kind, id)) return 'pending'
-  const living = await livingTariffs(transaction, location.id, config)
-  return living.some(({ contractEnd }) => contractEnd === null || contractEnd > at) ? 'connected' : 'none'
+  const active = await activeTariffs(transaction, location.id, config)
+  return active.some(({ contractEnd }) => contractEnd === null || contractEnd > at) ? 'connected' : 'none'
 }
 
 /** List the library tariffs of a provider that fit a session: its address, its kind. */
-export const libraryOf = (
+export const libraryTariffsOf = (
   { query }: TenantTransaction,
   { config, state, request }: Pick<StoredSession, 'config' | 'state' | 'request'>,
   providerId: string | null,
@@ -98,7 +98,7 @@ export const chosenProvider = async (
   provider: StoredProvider,
   session: Pick<StoredSession, 'config' | 'state' | 'request'>,
 ): Promise<ChosenProvider> => {
-  const library = await libraryOf(transaction, session, provider.id)
+  const library = await libraryTariffsOf(transaction, session, provider.id)
   return {
     id: provider.id,
     displayName: provider.displayName,
@@ -109,7 +109,12 @@ export const chosenProvider = async (
 }
 
 /** Fill a session with the values of the tariff that it renews. */
-const renewed = async (transaction: TenantTransaction, session: StoredSession, state: ConnectState, at: number): Promise<ConnectState> => {
+const withRenewedTariff = async (
+  transaction: TenantTransaction,
+  session: StoredSession,
+  state: ConnectState,
+  at: number,
+): Promise<ConnectState> => {
   const { tariffId } = session.request
   const tariff = tariffId === null ? null : await retrieveTariff(transaction, tariffId)
   if (tariff === null) return state
@@ -125,7 +130,7 @@ const connectingProvider = async (
   location: StoredLocation | null,
 ): Promise<ChosenProvider | null> => {
   if (location === null) return null
-  const credentials = await credentialsOf(transaction, {
+  const credentials = await findCredentials(transaction, {
     locationId: location.id,
     direction: session.config.direction,
     type: session.config.type,
@@ -138,7 +143,7 @@ const connectingProvider = async (
  * Create the first state of a session from its location, its address and the tariff that it renews. `edits`: the location has a tariff
  * that the session may change, or the session was created to change one.
  */
-export const openedState = async (
+export const initialState = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
@@ -146,13 +151,13 @@ export const openedState = async (
   { edits, at }: { readonly edits: boolean; readonly at: number },
 ): Promise<ConnectState> => {
   const { config, state } = session
-  const ofLocation = knownOf(location?.postalAddress ?? null)
-  const isGiven = Object.keys(state.address).length > 0
+  const ofLocation = knownAddressOf(location?.postalAddress ?? null)
+  const hasAddress = Object.keys(state.address).length > 0
   // A part of an address must not replace the address of a location whose tariff is edited.
-  const isOwn = !isGiven || (edits && !isComplete(state.address) && ofLocation.country_code !== undefined)
+  const isOwn = !hasAddress || (edits && !isCompleteAddress(state.address) && ofLocation.country_code !== undefined)
   const address = isOwn ? ofLocation : state.address
-  const placed = await placeKnown(dependencies, config, address, location, edits)
-  const known = { ...state, address, isPlaced: placed !== null, ...placed }
+  const geocoded = await geocodeIfComplete(dependencies, config, address, location, edits)
+  const located = { ...state, address, isPlaced: geocoded !== null, ...geocoded }
   const provider = await connectingProvider(transaction, session, location)
-  return renewed(transaction, session, { ...known, provider }, at)
+  return withRenewedTariff(transaction, session, { ...located, provider }, at)
 }

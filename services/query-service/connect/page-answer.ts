@@ -1,30 +1,30 @@
 import type { ConnectPage } from '../../contract/connect-call.ts'
 import { withToken } from '../../contract/connect-url.ts'
 import { exactNumber, isNumberText, scaledNumber } from '../../contract/exact-number.ts'
-import { logoOf } from '../../contract/provider-logo.ts'
+import { logoUrlOf } from '../../contract/provider-logo.ts'
 import { scheduleToWire } from '../../contract/tariff-schedule.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { isReadOnly } from '../../domain/connect/completed.ts'
-import { type Action, actionsOf, type Page, routeOf } from '../../domain/connect/page.ts'
+import { actionsOf, type ConnectAction, type ConnectPageName, routeOf } from '../../domain/connect/page.ts'
 import { type ChosenProvider, type ConnectState, structuresOf } from '../../domain/connect/session.ts'
-import { termsOf } from '../../domain/connect/tariff-of.ts'
+import { tariffTermsOf } from '../../domain/connect/tariff-of.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { inTurns } from '../../platform/event-loop-turn.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { findProviders, listProviders } from '../../platform/postgres/providers.ts'
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
 import { structureType } from '../registry/location-tariffs.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { wishOf } from './keep-tariff.ts'
-import { currentTariff, libraryOf } from './open-session.ts'
-import { dateOrNull, ratesBefore, ratesKept, type SummaryTariff, summaryTariffToWire, zoneOfSession } from './summary.ts'
+import { desiredTariffOf } from './keep-tariff.ts'
+import { currentTariff, libraryTariffsOf } from './open-session.ts'
+import { dateOrNull, ratesOfDesired, ratesOfStored, type SummaryTariff, summaryTariffToWire, zoneOfSession } from './summary.ts'
 
 /** What a page is drawn from. */
-export type Drawn = {
+export type PageContext = {
   readonly dependencies: ConnectDependencies
   readonly transaction: TenantTransaction
   readonly session: StoredSession
@@ -36,34 +36,34 @@ export type Drawn = {
 type Data = Readonly<Record<string, unknown>>
 
 const headerOf = (provider: ChosenProvider | null): Data =>
-  provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: logoOf(provider) } }
+  provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) } }
 
 /** The country is shown in any case, for lists to stand on. */
 const addressOf = ({ address }: ConnectState): Data => ({ country_code: '', ...address })
 
 const numberOf = (text: string | null) => (text !== null && isNumberText(text) ? exactNumber(text) : 0)
 
-const providersData = async ({ transaction, session }: Drawn): Promise<Data> => {
+const providersData = async ({ transaction, session }: PageContext): Promise<Data> => {
   const { state, request } = session
   const providers = await listProviders(transaction.query, {
     country: state.address.country_code ?? '',
     addressType: request.addressType,
   })
   return {
-    providers: providers.map(provider => ({ id: provider.id, display_name: provider.displayName, logo_url: logoOf(provider) })),
+    providers: providers.map(provider => ({ id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) })),
     postal_address: addressOf(state),
   }
 }
 
-const libraryData = async ({ transaction, session }: Drawn): Promise<Data> => {
-  const tariffs = await libraryOf(transaction, session, session.state.provider?.id ?? null)
+const libraryData = async ({ transaction, session }: PageContext): Promise<Data> => {
+  const tariffs = await libraryTariffsOf(transaction, session, session.state.provider?.id ?? null)
   return { tariffs: tariffs.map(({ id, name, description }) => ({ id, name, description: description ?? '' })) }
 }
 
-const untouched = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
+const emptyPeriod = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
 
 const hoursData = ({ hours }: ConnectState): Data => ({
-  hours: hours === null ? [untouched, untouched] : hours.map(one => ({ ...one, cost: numberOf(one.cost) })),
+  hours: hours === null ? [emptyPeriod, emptyPeriod] : hours.map(period => ({ ...period, cost: numberOf(period.cost) })),
 })
 
 const wholeDay = [
@@ -72,22 +72,23 @@ const wholeDay = [
 
 const advancedData = async ({ accountId, config, state }: StoredSession, zone: TimeZone | null): Promise<Data> => {
   const open = { start: null, end: null }
-  const terms = state.advanced === null ? null : await inTurns(termsOf(config, { ...state, structure: 'ADVANCED' }, open), accountId)
+  const terms =
+    state.advanced === null ? null : await runInTimeSlices(tariffTermsOf(config, { ...state, structure: 'ADVANCED' }, open), accountId)
   return {
     tariff: {
       market_rates: state.advanced?.marketRates ?? false,
       contract_start_date: dateOrNull(zone, state.term?.start),
       contract_end_date: dateOrNull(zone, state.term?.end),
-      schedule: terms?.ok === true ? await inTurns(scheduleToWire(terms.value.schedule, true), accountId) : wholeDay,
+      schedule: terms?.ok === true ? await runInTimeSlices(scheduleToWire(terms.value.schedule, true), accountId) : wholeDay,
     },
   }
 }
 
 const surchargeData = ({ config, state }: StoredSession): Data => {
-  const isAsked = config.layout === 'earlier' && !state.hasMarketSource && state.regions.length > 1
+  const needsRegion = config.layout === 'earlier' && !state.hasMarketSource && state.regions.length > 1
   return {
     surcharge: { fixed: numberOf(state.surcharge?.fixed ?? null), percentage: numberOf(state.surcharge?.percentage ?? null) },
-    ...(isAsked ? { regions: state.regions, region: state.region } : {}),
+    ...(needsRegion ? { regions: state.regions, region: state.region } : {}),
   }
 }
 
@@ -100,51 +101,51 @@ const termData = ({ term }: ConnectState, zone: TimeZone | null): Data => ({
 })
 
 /** The tariff of the summary: the kept one, or what would be kept. */
-const shownTariff = async ({ transaction, session, location, at }: Drawn): Promise<StoredTariff | SummaryTariff | null> => {
-  const kept = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+const shownTariff = async ({ transaction, session, location, at }: PageContext): Promise<StoredTariff | SummaryTariff | null> => {
+  const stored = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
   const { source } = session.state
-  if (kept !== null && (session.config.layout === 'current' || source === 'direct' || session.completedAt !== null)) return kept
+  if (stored !== null && (session.config.layout === 'current' || source === 'direct' || session.completedAt !== null)) return stored
   if (source === 'captured' || source === 'library') {
-    const wish = await wishOf(transaction, session)
-    return wish.ok ? wish.value : null
+    const desiredTariff = await desiredTariffOf(transaction, session)
+    return desiredTariff.ok ? desiredTariff.value : null
   }
   return location === null ? null : currentTariff(transaction, location.id, session.config, at)
 }
 
-const isKept = (tariff: StoredTariff | SummaryTariff): tariff is StoredTariff => 'locationId' in tariff
+const isStored = (tariff: StoredTariff | SummaryTariff): tariff is StoredTariff => 'locationId' in tariff
 
 /** The provider of a kept tariff, where the person has chosen none in this session. */
-const providerOf = async ({ transaction, session }: Drawn, tariff: StoredTariff | SummaryTariff): Promise<Data> => {
+const providerOf = async ({ transaction, session }: PageContext, tariff: StoredTariff | SummaryTariff): Promise<Data> => {
   if (session.state.provider !== null) return headerOf(session.state.provider)
-  const [found] = isKept(tariff) && tariff.providerId !== null ? await findProviders(transaction.query, [tariff.providerId]) : []
+  const [found] = isStored(tariff) && tariff.providerId !== null ? await findProviders(transaction.query, [tariff.providerId]) : []
   const { id = null, displayName = tariff.displayName ?? '', logoUrl = null } = found ?? {}
-  return { provider: { id, display_name: displayName, logo_url: logoOf({ displayName, logoUrl }) } }
+  return { provider: { id, display_name: displayName, logo_url: logoUrlOf({ displayName, logoUrl }) } }
 }
 
-const summaryData = async (drawn: Drawn): Promise<Data> => {
-  const { dependencies, transaction, session, location, at } = drawn
-  const tariff = await shownTariff(drawn)
+const summaryData = async (context: PageContext): Promise<Data> => {
+  const { dependencies, transaction, session, location, at } = context
+  const tariff = await shownTariff(context)
   if (tariff === null) return { ...headerOf(session.state.provider), rates: { yesterday: [], today: [], tomorrow: [] } }
   const currency = location?.currencyCode ?? session.state.currencyCode
-  const provider = await providerOf(drawn, tariff)
+  const provider = await providerOf(context, tariff)
   const { term } = session.state
   const zone = zoneOfSession(dependencies, session, location)
-  const wire = summaryTariffToWire(tariff, { termType: term === null || term.type === '' ? null : term.type, zone, at })
+  const summaryTariff = summaryTariffToWire(tariff, { termType: term === null || term.type === '' ? null : term.type, zone, at })
   if (isFixedSummary(session, tariff, at)) {
     const price = scheduleAt(tariff, at)[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
-    return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: wire }
+    return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: summaryTariff }
   }
   const source = location === null ? null : tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId
-  const placed = location === null ? null : { timezone: location.timezone, currencyCode: location.currencyCode, sourceId: source }
+  const tariffPlace = location === null ? null : { timezone: location.timezone, currencyCode: location.currencyCode, sourceId: source }
   return {
     connection_type: tariff.connectionType,
     currency_code: currency,
     market_rates_source: tariff.marketRates,
     ...provider,
-    tariff: wire,
-    rates: isKept(tariff)
-      ? await ratesKept(dependencies, transaction, tariff, at)
-      : await ratesBefore(dependencies, session, tariff, placed, at),
+    tariff: summaryTariff,
+    rates: isStored(tariff)
+      ? await ratesOfStored(dependencies, transaction, tariff, at)
+      : await ratesOfDesired(dependencies, session, tariff, tariffPlace, at),
   }
 }
 
@@ -152,20 +153,20 @@ const summaryData = async (drawn: Drawn): Promise<Data> => {
 const isFixedSummary = ({ config }: StoredSession, tariff: StoredTariff | SummaryTariff, at: number): boolean =>
   config.layout === 'earlier' && structureType(tariff, at) === 'FIXED'
 
-const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
-  const { session, token } = drawn
+const pageDataOf = async (page: ConnectPageName, context: PageContext): Promise<Data> => {
+  const { session, token } = context
   const { state } = session
-  const zone = zoneOfSession(drawn.dependencies, session, drawn.location)
+  const zone = zoneOfSession(context.dependencies, session, context.location)
   const currency = { currency_code: state.currencyCode }
   switch (page) {
     case 'address':
       return { postal_address: addressOf(state) }
     case 'provider':
-      return providersData(drawn)
+      return providersData(context)
     case 'provider_name':
       return { postal_address: addressOf(state), provider: { name: state.provider?.id === null ? state.provider.displayName : '' } }
     case 'library':
-      return libraryData(drawn)
+      return libraryData(context)
     case 'structure':
       return { options: structuresOf(session.config, state) }
     case 'fixed':
@@ -186,7 +187,7 @@ const dataOf = async (page: Page, drawn: Drawn): Promise<Data> => {
     case 'failed':
       return { connection_type: 'DIRECT' }
     case 'summary':
-      return summaryData(drawn)
+      return summaryData(context)
     case 'login':
       return loginData(state.provider?.loginUrl ?? '', session, token)
     case 'end':
@@ -206,27 +207,27 @@ const endData = ({ config, request }: StoredSession, token: string): Data => {
 }
 
 /** Actions that change a tariff: a token that may only read is not offered them. */
-const changing: readonly Action[] = ['EDIT', 'DISCONNECT', 'SAVE']
+const changingActions: readonly ConnectAction[] = ['EDIT', 'DISCONNECT', 'SAVE']
 
-const shownActions = (page: Page, session: StoredSession): readonly Action[] => {
-  const isClosed = isReadOnly(session)
-  const isShown = (action: Action): boolean =>
-    action === 'WRONG_TARIFF_REPORT' ? !session.state.isReported : !(isClosed && changing.includes(action))
+const shownActions = (page: ConnectPageName, session: StoredSession): readonly ConnectAction[] => {
+  const isTokenReadOnly = isReadOnly(session)
+  const isShown = (action: ConnectAction): boolean =>
+    action === 'WRONG_TARIFF_REPORT' ? !session.state.isReported : !(isTokenReadOnly && changingActions.includes(action))
   return actionsOf(page, session.config.layout).filter(isShown)
 }
 
 /** Draw a page of a session: the one it is on, or its end where the visit ends here. */
-export const drawPage = async (drawn: Drawn, ending: boolean): Promise<ConnectPage> => {
-  const { session, token } = drawn
+export const drawPage = async (context: PageContext, isEnding: boolean): Promise<ConnectPage> => {
+  const { session, token } = context
   const { config, state, liveMode } = session
-  const page = ending ? 'end' : (state.page ?? 'address')
-  const data = await dataOf(page, drawn)
+  const page = isEnding ? 'end' : (state.page ?? 'address')
+  const data = await pageDataOf(page, context)
   const isFixed = page === 'summary' && 'cost' in data
   const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
   const header = 'provider' in data || page === 'address' || page === 'end' ? {} : headerOf(state.provider)
   return {
     connect_token: token,
-    route: routeOf(page, { layout: config.layout, summaryName: config.summaryName, isFixed }),
+    route: routeOf(page, { apiVersion: config.layout, summaryName: config.summaryName, isFixed }),
     type: config.type,
     ...(needsDirection ? { direction: config.direction } : {}),
     live_mode: liveMode,

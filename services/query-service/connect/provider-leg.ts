@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { ConnectCall, ConnectPage } from '../../contract/connect-call.ts'
-import { isMembers } from '../../contract/member-path.ts'
+import { isJsonObject } from '../../contract/member-path.ts'
 import { parseJson } from '../../contract/strict-json.ts'
 import { advance } from '../../domain/connect/advance.ts'
 import type { LoginOutcome } from '../../domain/connect/capture.ts'
-import { isReadOnly, sessionComplete } from '../../domain/connect/completed.ts'
+import { isReadOnly, refusedComplete } from '../../domain/connect/completed.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { retrieveSession, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
+import { retrieveConnectSession, type StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { findProviders } from '../../platform/postgres/providers.ts'
 import {
   putCredentials,
@@ -17,15 +17,15 @@ import {
   type TariffCredentials,
 } from '../../platform/postgres/tariff-credentials.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
-import { changeSession, type Found } from './change-session.ts'
-import { bothDone, type ConnectDependencies } from './connect-dependencies.ts'
-import { type Fetched, fetchPlan } from './fetch-plan.ts'
-import { isUsable, keepFetched } from './keep-fetched.ts'
-import { keepOwner } from './keep-owner.ts'
-import { aboutBoth, type Leg, page, redirect } from './provider-page.ts'
-import { carryOut, type Step } from './take-step.ts'
+import { changeSession, type FoundSession } from './change-session.ts'
+import { type ConnectDependencies, mergeEffects } from './connect-dependencies.ts'
+import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
+import { readUsablePlan, saveFetchedTariff } from './keep-fetched.ts'
+import { saveOwner } from './keep-owner.ts'
+import { type ProviderLoginContext, providerAndAccount, providerPage, redirectPage } from './provider-page.ts'
+import { applyTransition, type SessionStep } from './take-step.ts'
 
-const routes: readonly string[] = [
+const providerRoutes: readonly string[] = [
   'start_tariff_integration',
   'auth_metadata_capture',
   'consent_capture',
@@ -34,71 +34,74 @@ const routes: readonly string[] = [
   'no_available_tariffs',
   'failed_login',
 ]
-const wayOut: readonly (string | null)[] = ['DISMISS_DIRECT', 'DISCONNECT']
+const exitActions: readonly (string | null)[] = ['DISMISS_DIRECT', 'DISCONNECT']
 
 /** How long the relay leaves a fetch to the call that has just begun it, in ms. */
-const headStartMs = 60_000
+const relayDelayMs = 60_000
 
 /** Tell whether a call comes from the app of a provider: by its route, or because it leaves the login. */
 export const isProviderCall = ({ route, action }: ConnectCall, { state }: StoredSession): boolean =>
-  (route !== null && routes.includes(route)) || (state.page === 'login' && wayOut.includes(action))
+  (route !== null && providerRoutes.includes(route)) || (state.page === 'login' && exitActions.includes(action))
 
 const noLogin = refused('route_invalid', 'The session has no provider with a login; send session_start for the page that is open', 'route')
 const noMetadata = refused('auth_metadata_invalid', 'Send the fields of the form as data', 'data')
 const unknownMetadata = refused('auth_metadata_invalid', 'Send the auth_metadata_id of this session', 'data.auth_metadata_id')
-const mostFields = 1_048_576
-const tooManyFields = refused('auth_metadata_invalid', `Send fields of at most ${mostFields} characters, all pages together`, 'data')
+const maxFieldsLength = 1_048_576
+const tooManyFields = refused('auth_metadata_invalid', `Send fields of at most ${maxFieldsLength} characters, all pages together`, 'data')
 const noConsent = refused('consent_missing', 'Send consent_given: true, or leave with the action DISMISS_DIRECT', 'data.consent_given')
 
-type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<Step>>
+type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<SessionStep>>
 
 /** A login that goes on after its session was completed in another way changes nothing. */
-const change = ({ dependencies, found }: Leg, work: Work): Promise<Result<Step>> =>
-  changeSession(dependencies, found, async (transaction, session) => (isReadOnly(session) ? sessionComplete : work(transaction, session)))
+const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: Work): Promise<Result<SessionStep>> =>
+  changeSession(dependencies, found, async (transaction, session) => (isReadOnly(session) ? refusedComplete : work(transaction, session)))
 
-const still = (session: StoredSession): Result<Step> => accepted({ session, isEnding: false, deeds: { events: [], audit: [], orders: [] } })
+const unchanged = (session: StoredSession): Result<SessionStep> =>
+  accepted({ session, isEnding: false, effects: { events: [], audit: [], recostRequests: [] } })
 
 /** Move the session as its login ends. */
-const leave = (leg: Leg, outcome: LoginOutcome): Work => {
-  const { dependencies, found } = leg
+const endLogin = (context: ProviderLoginContext, outcome: LoginOutcome): Work => {
+  const { dependencies, found } = context
   return (transaction, session) => {
-    const move = advance(session.config, session.state, { kind: 'submit', captured: { page: 'login', outcome } })
-    return move.ok ? carryOut(dependencies, transaction, session, move.value, found.at) : Promise.resolve(move)
+    const transition = advance(session.config, session.state, { kind: 'submit', submission: { page: 'login', outcome } })
+    return transition.ok ? applyTransition(dependencies, transaction, session, transition.value, found.at) : Promise.resolve(transition)
   }
 }
 
 /** Leave the login: what was given for it, and has brought no tariff yet, is forgotten. */
-const goBack = async (leg: Leg): Promise<Result<ConnectPage>> => {
-  const left = await change(leg, async (transaction, session) => {
+const leaveProvider = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
+  const outcome = await changeOpenSession(context, async (transaction, session) => {
     await removeUnfetched(transaction, session.id)
-    return leave(leg, leg.found.call.action === 'DISCONNECT' ? 'another' : 'skipped')(transaction, session)
+    return endLogin(context, context.found.call.action === 'DISCONNECT' ? 'another' : 'skipped')(transaction, session)
   })
-  return left.ok ? accepted(redirect(leg)) : left
+  return outcome.ok ? accepted(redirectPage(context)) : outcome
 }
 
 /** Keep what the person gave the app, sealed, until there is consent to use it. */
-const takeMetadata = async (leg: Leg): Promise<Result<ConnectPage>> => {
-  const { dependencies, found, session, provider } = leg
-  const { sent } = found.call
+const saveMetadata = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
+  const { dependencies, found, session, provider } = context
+  const { sentData: sent } = found.call
   if (sent === null || Object.keys(sent).length === 0) return noMetadata
   const id = `aut_${randomBytes(16).toString('hex')}`
-  const nothingYet = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
-  const kept = await change(leg, async (transaction, locked) => {
+  const emptyCredentials = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
+  const saved = await changeOpenSession(context, async (transaction, locked) => {
     if (locked.state.provider?.id !== provider.id) return noLogin
     const { direction, type } = locked.config
     const sealed = dependencies.credentialsSeal.seal(JSON.stringify(sent), id)
-    const whose = { ...found.tenant, id, sessionId: session.id, providerId: provider.id, direction, type }
+    const owner = { ...found.tenant, id, sessionId: session.id, providerId: provider.id, direction, type }
     await removeUnconsented(transaction, locked.id)
-    await putCredentials(transaction, { ...whose, ...nothingYet, sealed, failureToldAt: null, dueAt: null, createdAt: found.at })
-    return still(locked)
+    await putCredentials(transaction, { ...owner, ...emptyCredentials, sealed, failureReportedAt: null, dueAt: null, createdAt: found.at })
+    return unchanged(locked)
   })
-  return kept.ok ? accepted(page(leg, 'consent_capture', { ...(await aboutBoth(leg)), auth_metadata_id: id })) : kept
+  return saved.ok
+    ? accepted(providerPage(context, 'consent_capture', { ...(await providerAndAccount(context)), auth_metadata_id: id }))
+    : saved
 }
 
 /** Find what this session's app has given before, for the provider that the session has still: it is posted to no other. */
 const metadataOf = async (
   transaction: TenantTransaction,
-  { found, provider }: Leg,
+  { found, provider }: ProviderLoginContext,
   { state }: StoredSession,
 ): Promise<TariffCredentials | null> => {
   if (state.provider?.id !== provider.id) return null
@@ -108,8 +111,8 @@ const metadataOf = async (
 }
 
 /** What a further page adds: the account that is meant, or fields such as a one-time code. Refuses more than a body may hold. */
-const withMore = ({ dependencies, found }: Leg, credentials: TariffCredentials): Result<TariffCredentials> => {
-  const { route, data, sent } = found.call
+const withMoreFields = ({ dependencies, found }: ProviderLoginContext, credentials: TariffCredentials): Result<TariffCredentials> => {
+  const { route, data, sentData: sent } = found.call
   if (route === 'multiple_available_tariffs') {
     const account = data?.['account']
     const given = typeof account === 'object' && account !== null && 'id' in account ? account.id : (data?.['reference_id'] ?? data?.['id'])
@@ -119,112 +122,116 @@ const withMore = ({ dependencies, found }: Leg, credentials: TariffCredentials):
   const { seal, open } = dependencies.credentialsSeal
   const { auth_metadata_id: _, ...fields } = sent ?? {}
   const before = parseJson(Buffer.from(open(credentials.sealed, credentials.id)))
-  if (!before.ok || !isMembers(before.value)) throw new RangeError(`credentials ${credentials.id} hold no fields`)
+  if (!before.ok || !isJsonObject(before.value)) throw new RangeError(`credentials ${credentials.id} hold no fields`)
   // A code that is asked for again takes the place of the one before it.
-  const joined = JSON.stringify({ ...before.value, ...fields })
-  return joined.length > mostFields ? tooManyFields : accepted({ ...credentials, sealed: seal(joined, credentials.id) })
+  const merged = JSON.stringify({ ...before.value, ...fields })
+  return merged.length > maxFieldsLength ? tooManyFields : accepted({ ...credentials, sealed: seal(merged, credentials.id) })
 }
 
 /** Take the consent: the location is there from now on, its tariff is on its way, whatever becomes of this call. */
-const consent = async (leg: Leg): Promise<Result<TariffCredentials>> => {
-  const { dependencies, found } = leg
+const takeConsent = async (context: ProviderLoginContext): Promise<Result<TariffCredentials>> => {
+  const { dependencies, found } = context
   const { at, call } = found
-  let kept: TariffCredentials | null = null
-  const step = await change(leg, async (transaction, session) => {
-    const credentials = await metadataOf(transaction, leg, session)
+  let saved: TariffCredentials | null = null
+  const step = await changeOpenSession(context, async (transaction, session) => {
+    const credentials = await metadataOf(transaction, context, session)
     if (credentials === null) return unknownMetadata
     if (call.route === 'consent_capture' && call.data?.['consent_given'] !== true) return noConsent
     if (call.route !== 'consent_capture' && credentials.consentedAt === null) return noConsent
-    const more = withMore(leg, credentials)
-    if (!more.ok) return more
-    const owner = await keepOwner(dependencies, transaction, session, { mustFollow: false, at })
+    const extended = withMoreFields(context, credentials)
+    if (!extended.ok) return extended
+    const owner = await saveOwner(dependencies, transaction, session, { needsMarketSource: false, at })
     if (!owner.ok) return owner
-    const { session: owned, location } = owner.value.value
-    kept = { ...more.value, consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + headStartMs }
-    await putCredentials(transaction, kept)
-    const moved = await leave(leg, 'pending')(transaction, owned)
-    return moved.ok ? accepted({ ...moved.value, deeds: bothDone(owner.value.deeds, moved.value.deeds) }) : moved
+    const { session: ownedSession, location } = owner.value.value
+    saved = { ...extended.value, consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + relayDelayMs }
+    await putCredentials(transaction, saved)
+    const ended = await endLogin(context, 'pending')(transaction, ownedSession)
+    return ended.ok ? accepted({ ...ended.value, effects: mergeEffects(owner.value.effects, ended.value.effects) }) : ended
   })
   if (!step.ok) return step
-  return kept === null ? unknownMetadata : accepted(kept)
+  return saved === null ? unknownMetadata : accepted(saved)
 }
 
 /** Keep a tariff that came at once. What is no tariff for us counts as refused. */
-const keepPlan = async (leg: Leg, id: string, fetched: Extract<Fetched, { kind: 'plan' }>): Promise<Result<Step>> => {
-  const { dependencies, found } = leg
-  return change(leg, async (transaction, session) => {
+const savePlan = async (
+  context: ProviderLoginContext,
+  id: string,
+  fetchResult: Extract<PlanFetchResult, { kind: 'plan' }>,
+): Promise<Result<SessionStep>> => {
+  const { dependencies, found } = context
+  return changeOpenSession(context, async (transaction, session) => {
     const credentials = await retrieveCredentials(transaction, id, { forUpdate: true })
     if (credentials === null) return unknownMetadata
-    const usable = await isUsable(credentials, fetched.plan)
+    const usable = await readUsablePlan(credentials, fetchResult.plan)
     if (!usable.ok) {
       await removeCredentials(transaction, id)
-      return leave(leg, 'skipped')(transaction, session)
+      return endLogin(context, 'skipped')(transaction, session)
     }
-    const kept = await keepFetched(dependencies, transaction, credentials, usable.value, found.at)
-    if (!kept.ok) return kept
-    const saved = { ...session, tariffId: kept.value.value?.id ?? null, savedPrint: null, replaced: [] }
-    const moved = await leave(leg, 'connected')(transaction, saved)
-    return moved.ok ? accepted({ ...moved.value, deeds: bothDone(kept.value.deeds, moved.value.deeds) }) : moved
+    const saved = await saveFetchedTariff(dependencies, transaction, credentials, usable.value, found.at)
+    if (!saved.ok) return saved
+    const savedSession = { ...session, tariffId: saved.value.value?.id ?? null, savedPrint: null, replaced: [] }
+    const ended = await endLogin(context, 'connected')(transaction, savedSession)
+    return ended.ok ? accepted({ ...ended.value, effects: mergeEffects(saved.value.effects, ended.value.effects) }) : ended
   })
 }
 
 /** Give up what the provider does not take: the person tries again, or goes on by hand. */
-const giveUp = (leg: Leg, id: string, mayRetry: boolean): Promise<Result<Step>> =>
-  change(leg, async (transaction, session) => {
+const rejectCredentials = (context: ProviderLoginContext, id: string, canRetry: boolean): Promise<Result<SessionStep>> =>
+  changeOpenSession(context, async (transaction, session) => {
     await removeCredentials(transaction, id)
-    return leave(leg, mayRetry ? 'again' : 'skipped')(transaction, session)
+    return endLogin(context, canRetry ? 'again' : 'skipped')(transaction, session)
   })
 
 /** The person is in the app still: what it sends next is the login's. */
-const stayAtLogin = (leg: Leg): Promise<Result<Step>> =>
-  change(leg, async (transaction, session) =>
-    session.state.page === 'pending' ? leave(leg, 'again')(transaction, session) : still(session),
+const stayAtLogin = (context: ProviderLoginContext): Promise<Result<SessionStep>> =>
+  changeOpenSession(context, async (transaction, session) =>
+    session.state.page === 'pending' ? endLogin(context, 'again')(transaction, session) : unchanged(session),
   )
 
-const fetchNow = async (leg: Leg): Promise<Result<ConnectPage>> => {
-  const consented = await consent(leg)
-  if (!consented.ok) return consented
-  const credentials = consented.value
-  const fetched = await fetchPlan(leg.dependencies, leg.provider.direct?.appUrl ?? '', credentials)
-  if (fetched.kind === 'away') return accepted(redirect(leg))
-  if (fetched.kind === 'accounts') {
-    const stayed = await stayAtLogin(leg)
-    if (!stayed.ok) return stayed
-    const data = { ...(await aboutBoth(leg)), auth_metadata_id: credentials.id, accounts: fetched.accounts }
-    return accepted(page(leg, fetched.accounts.length === 0 ? 'no_available_tariffs' : 'multiple_available_tariffs', data))
+const fetchNow = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
+  const consentResult = await takeConsent(context)
+  if (!consentResult.ok) return consentResult
+  const credentials = consentResult.value
+  const fetchResult = await fetchPlan(context.dependencies, context.provider.direct?.appUrl ?? '', credentials)
+  if (fetchResult.kind === 'away') return accepted(redirectPage(context))
+  if (fetchResult.kind === 'accounts') {
+    const stayResult = await stayAtLogin(context)
+    if (!stayResult.ok) return stayResult
+    const data = { ...(await providerAndAccount(context)), auth_metadata_id: credentials.id, accounts: fetchResult.accounts }
+    return accepted(providerPage(context, fetchResult.accounts.length === 0 ? 'no_available_tariffs' : 'multiple_available_tariffs', data))
   }
-  if (fetched.kind === 'plan') {
-    const kept = await keepPlan(leg, credentials.id, fetched)
-    return kept.ok ? accepted(redirect(leg)) : kept
+  if (fetchResult.kind === 'plan') {
+    const saved = await savePlan(context, credentials.id, fetchResult)
+    return saved.ok ? accepted(redirectPage(context)) : saved
   }
-  const given = await giveUp(leg, credentials.id, fetched.kind === 'credentials')
+  const given = await rejectCredentials(context, credentials.id, fetchResult.kind === 'credentials')
   if (!given.ok) return given
-  if (fetched.kind === 'refused') return accepted(redirect(leg))
-  return accepted(page(leg, 'failed_login', { ...(await aboutBoth(leg)), message: fetched.message }))
+  if (fetchResult.kind === 'refused') return accepted(redirectPage(context))
+  return accepted(providerPage(context, 'failed_login', { ...(await providerAndAccount(context)), message: fetchResult.message }))
 }
 
 /**
  * Answer the app of a provider, in which a person logs in while the session waits. Credentials are sealed before they are stored, are used
  * only after consent, and stand in no answer. Source: docs/rules/connect.md #provider-login.
  */
-export const answerProvider = async (dependencies: ConnectDependencies, found: Found): Promise<Result<ConnectPage>> => {
+export const answerProvider = async (dependencies: ConnectDependencies, found: FoundSession): Promise<Result<ConnectPage>> => {
   const { session, provider } = await withTenant(dependencies.database, found.tenant, async transaction => {
-    const held = await retrieveSession(transaction, found.sessionId)
-    const id = held?.state.provider?.id ?? null
-    return { session: held, provider: id === null ? undefined : (await findProviders(transaction.query, [id]))[0] }
+    const storedSession = await retrieveConnectSession(transaction, found.sessionId)
+    const id = storedSession?.state.provider?.id ?? null
+    return { session: storedSession, provider: id === null ? undefined : (await findProviders(transaction.query, [id]))[0] }
   })
   if (session === null || provider === undefined || provider.direct === null) return noLogin
-  const leg = { dependencies, found, session, provider }
-  if (wayOut.includes(found.call.action)) return goBack(leg)
+  const context = { dependencies, found, session, provider }
+  if (exitActions.includes(found.call.action)) return leaveProvider(context)
   switch (found.call.route) {
     case 'auth_metadata_capture':
     case 'failed_login':
-      return takeMetadata(leg)
+      return saveMetadata(context)
     case 'consent_capture':
     case 'mfa_capture':
     case 'multiple_available_tariffs':
-      return fetchNow(leg)
+      return fetchNow(context)
     default:
-      return accepted(page(leg, 'auth_metadata_capture', await aboutBoth(leg)))
+      return accepted(providerPage(context, 'auth_metadata_capture', await providerAndAccount(context)))
   }
 }

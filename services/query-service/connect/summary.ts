@@ -3,11 +3,11 @@ import { nextLocalMidnight, offsetAt, startOfLocalDay, type TimeZone } from '../
 import { writeInstant } from '../../domain/instant.ts'
 import { priceSeries } from '../../domain/price/price-series.ts'
 import { moneyScale } from '../../domain/quantity.ts'
-import { pricingPool } from '../../domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { MarketSeries, TariffDirection } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { decidedArea } from '../../platform/place/market-areas.ts'
+import { unambiguousArea } from '../../platform/place/market-areas.ts'
 import { findAreaSource } from '../../platform/postgres/connect-session-markets.ts'
 import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing-input.ts'
@@ -25,15 +25,15 @@ export type SummaryTariff = Pick<StoredTariff, 'direction' | 'type' | 'connectio
   Pick<StoredTariff, 'contractStart' | 'contractEnd' | 'versions'>
 
 /** Write an instant in the location's offset; clients read the offset, so that of UTC is written out too. */
-export const inOffset = (zone: TimeZone, at: number): string => writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
+export const writeInOffset = (zone: TimeZone, at: number): string => writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
 
 /** The prices of a local day, in the location's offset. */
 const ratesOf = (snapshot: PricingSnapshot, direction: TariffDirection, start: number) => {
   const zone = snapshot.timeZone
   const { elements } = priceSeries(snapshot, { direction, start, end: nextLocalMidnight(zone, start) })
   return elements.map(one => ({
-    valid_from: inOffset(zone, one.start),
-    valid_to: inOffset(zone, one.end),
+    valid_from: writeInOffset(zone, one.start),
+    valid_to: writeInOffset(zone, one.end),
     tariff: { cost: scaledNumber(one.price, moneyScale), confidence: scaledNumber(BigInt(one.confidence), confidenceScale) },
   }))
 }
@@ -41,7 +41,7 @@ const ratesOf = (snapshot: PricingSnapshot, direction: TariffDirection, start: n
 export type SummaryRates = Readonly<Record<'yesterday' | 'today' | 'tomorrow', ReturnType<typeof ratesOf>>>
 
 /** Give the prices of yesterday, today and tomorrow; days without prices are empty. */
-export const threeDays = (snapshot: PricingSnapshot, direction: TariffDirection, at: number): SummaryRates => {
+export const ratesOfThreeDays = (snapshot: PricingSnapshot, direction: TariffDirection, at: number): SummaryRates => {
   const today = startOfLocalDay(snapshot.timeZone, at)
   return {
     yesterday: ratesOf(snapshot, direction, startOfLocalDay(snapshot.timeZone, today - 1)),
@@ -51,7 +51,7 @@ export const threeDays = (snapshot: PricingSnapshot, direction: TariffDirection,
 }
 
 /** Published prices of a source around an instant. */
-const seriesAround = async ({ database }: ConnectDependencies, sourceId: string | null, at: number): Promise<MarketSeries | null> => {
+const marketSeriesAround = async ({ database }: ConnectDependencies, sourceId: string | null, at: number): Promise<MarketSeries | null> => {
   if (sourceId === null) return null
   const [prices] = await loadSourcePrices(database.operator, [{ sourceId, from: at - 3 * dayMs, to: at + 3 * dayMs }])
   if (prices === undefined) return null
@@ -59,71 +59,71 @@ const seriesAround = async ({ database }: ConnectDependencies, sourceId: string 
   return { sourceId, starts, ends, prices: values, confidences: starts.map(() => 1) }
 }
 
-type Placed = { readonly timezone: string; readonly currencyCode: string; readonly sourceId: string | null }
+type TariffPlace = { readonly timezone: string; readonly currencyCode: string; readonly sourceId: string | null }
 
 /** Compile what one tariff alone costs, so that it can be shown before it is kept. */
-const snapshotOf = async (
+const compileTariff = async (
   dependencies: ConnectDependencies,
   tariff: SummaryTariff,
-  { timezone, currencyCode, sourceId }: Placed,
+  { timezone, currencyCode, sourceId }: TariffPlace,
   at: number,
 ): Promise<PricingSnapshot | null> => {
   const timeZone = dependencies.timeZone(timezone)
   if (timeZone === null) return null
-  const market = tariff.marketRates ? await seriesAround(dependencies, sourceId, at) : null
+  const market = tariff.marketRates ? await marketSeriesAround(dependencies, sourceId, at) : null
   // The rates of grid fees are shown as what they are, without the energy that they belong to.
-  const shown = { ...tariff, id: 'shown', type: 'COMMODITY' as const, contractStart: null, contractEnd: null, closedAt: null }
-  const input = { locationId: '', currencyCode, timeZone, tariffs: [shown], importMarket: market, exportMarket: market }
-  return compileSnapshot(input, pricingPool())
+  const shownTariff = { ...tariff, id: 'shown', type: 'COMMODITY' as const, contractStart: null, contractEnd: null, closedAt: null }
+  const input = { locationId: '', currencyCode, timeZone, tariffs: [shownTariff], importMarket: market, exportMarket: market }
+  return compileSnapshot(input, createPricingPool())
 }
 
 /** The zone of a session's location, or where the location would be; null before the address is known. */
 export const zoneOfSession = (
-  dependencies: Pick<ConnectDependencies, 'placeOf' | 'timeZone'>,
+  dependencies: Pick<ConnectDependencies, 'geocode' | 'timeZone'>,
   { state }: Pick<StoredSession, 'state'>,
   location: { readonly timezone: string } | null,
 ): TimeZone | null => {
   if (location !== null) return dependencies.timeZone(location.timezone)
-  const place = dependencies.placeOf(postalOf(state.address))
-  return place.ok ? dependencies.timeZone(place.value.timeZone) : null
+  const geoPlace = dependencies.geocode(postalOf(state.address))
+  return geoPlace.ok ? dependencies.timeZone(geoPlace.value.timeZone) : null
 }
 
 /** Where the tariff of a session would be, before its location is there. */
-const placeOfSession = async (dependencies: ConnectDependencies, { state }: StoredSession): Promise<Placed | null> => {
-  const place = dependencies.placeOf(postalOf(state.address))
-  if (!place.ok) return null
-  const { timeZone: timezone, currencyCode } = place.value
-  const area = state.region ?? decidedArea(state.regions)
+const tariffPlaceOfSession = async (dependencies: ConnectDependencies, { state }: StoredSession): Promise<TariffPlace | null> => {
+  const geoPlace = dependencies.geocode(postalOf(state.address))
+  if (!geoPlace.ok) return null
+  const { timeZone: timezone, currencyCode } = geoPlace.value
+  const area = state.region ?? unambiguousArea(state.regions)
   return { timezone, currencyCode, sourceId: area === null ? null : await findAreaSource(dependencies.database, area, currencyCode) }
 }
 
 /** Give the rates of a tariff that is shown before it is kept. Days are empty where no price is known. */
-export const ratesBefore = async (
+export const ratesOfDesired = async (
   dependencies: ConnectDependencies,
   session: StoredSession,
   tariff: SummaryTariff,
-  location: (Placed & { readonly importSourceId?: never }) | null,
+  location: (TariffPlace & { readonly importSourceId?: never }) | null,
   at: number,
 ): Promise<SummaryRates> => {
-  const placed = location ?? (await placeOfSession(dependencies, session))
-  const snapshot = placed === null ? null : await snapshotOf(dependencies, tariff, placed, at)
-  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : threeDays(snapshot, tariff.direction, at)
+  const tariffPlace = location ?? (await tariffPlaceOfSession(dependencies, session))
+  const snapshot = tariffPlace === null ? null : await compileTariff(dependencies, tariff, tariffPlace, at)
+  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : ratesOfThreeDays(snapshot, tariff.direction, at)
 }
 
 /** Give the rates of a tariff that its location has; of energy the whole price that callers are told, grid fees with it. */
-export const ratesKept = async (
+export const ratesOfStored = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   tariff: StoredTariff,
   at: number,
 ): Promise<SummaryRates> => {
   const { accountId, liveMode } = transaction
-  const ask = { accountId, liveMode, locationId: tariff.locationId, from: at - 3 * dayMs }
-  const held = (await dependencies.pricing.gatherNewest([ask])).get(tariff.locationId)
-  if (held !== undefined && tariff.type === 'COMMODITY') return threeDays(held.snapshot, tariff.direction, at)
-  const placed = { timezone: tariff.timezone, currencyCode: '', sourceId: null }
-  const snapshot = await snapshotOf(dependencies, tariff, placed, at)
-  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : threeDays(snapshot, tariff.direction, at)
+  const pricingRequest = { accountId, liveMode, locationId: tariff.locationId, from: at - 3 * dayMs }
+  const cachedPricing = (await dependencies.pricing.gatherNewest([pricingRequest])).get(tariff.locationId)
+  if (cachedPricing !== undefined && tariff.type === 'COMMODITY') return ratesOfThreeDays(cachedPricing.snapshot, tariff.direction, at)
+  const tariffPlace = { timezone: tariff.timezone, currencyCode: '', sourceId: null }
+  const snapshot = await compileTariff(dependencies, tariff, tariffPlace, at)
+  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : ratesOfThreeDays(snapshot, tariff.direction, at)
 }
 
 /**
@@ -142,8 +142,8 @@ export const isPriced = async (
   const [pricing] = await loadLocationPricing(query, [{ accountId, liveMode, locationId: tariff.locationId }])
   const source = tariff.direction === 'EXPORT' ? pricing?.exportSource : pricing?.importSource
   const from = Math.max(at, tariff.contractStart ?? at)
-  const placed = { timezone: tariff.timezone, currencyCode: pricing?.currencyCode ?? '', sourceId: source?.sourceId ?? null }
-  const snapshot = await snapshotOf(dependencies, tariff, placed, from)
+  const tariffPlace = { timezone: tariff.timezone, currencyCode: pricing?.currencyCode ?? '', sourceId: source?.sourceId ?? null }
+  const snapshot = await compileTariff(dependencies, tariff, tariffPlace, from)
   if (snapshot === null) return false
   return priceSeries(snapshot, { direction: tariff.direction, start: from, end: from + 1 }).elements.length > 0
 }
@@ -155,7 +155,7 @@ const isTiered = (tariff: SummaryTariff, at: number): boolean =>
 /** Write the date of a contract in the location's offset; in UTC where no location is known yet. */
 export const dateOrNull = (zone: TimeZone | null, at: number | null | undefined): string | null => {
   if (at === null || at === undefined) return null
-  return zone === null ? writeInstant(at) : inOffset(zone, at)
+  return zone === null ? writeInstant(at) : writeInOffset(zone, at)
 }
 
 /** Write the tariff of a summary in `zone` as of `at` (ms). Source: docs/rules/connect.md #summary. */

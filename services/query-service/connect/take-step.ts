@@ -1,5 +1,5 @@
 import type { ConnectCall } from '../../contract/connect-call.ts'
-import { advance, type Effect, type Input, type Move } from '../../domain/connect/advance.ts'
+import { advance, type SessionInput, type Transition, type TransitionEffect } from '../../domain/connect/advance.ts'
 import { advanceCompleted, isReadOnly } from '../../domain/connect/completed.ts'
 import { isAction, pageOfRoute, startRoutes } from '../../domain/connect/page.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -7,14 +7,14 @@ import { reportTariff, type StoredSession } from '../../platform/postgres/connec
 import type { StoredLocation } from '../../platform/postgres/location-row.ts'
 import { removeUnfetched } from '../../platform/postgres/tariff-credentials.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { capturePage, dataOf } from './capture-page.ts'
-import { bothDone, type ConnectDependencies, type Deeds, nothingDone } from './connect-dependencies.ts'
-import { finish } from './finish-session.ts'
-import { disconnectTariff, keepTariff } from './keep-tariff.ts'
-import { locationOf, openedState, standingOf } from './open-session.ts'
+import { capturePage, postedDataOf } from './capture-page.ts'
+import { type ConnectDependencies, type Effects, mergeEffects, noEffects } from './connect-dependencies.ts'
+import { finishSession } from './finish-session.ts'
+import { disconnectTariff, saveTariff } from './keep-tariff.ts'
+import { connectTariffStatusOf, initialState, locationOf } from './open-session.ts'
 
 /** What a step has made of a session; `isEnding` where the visit ends with it. */
-export type Step = { readonly session: StoredSession; readonly isEnding: boolean; readonly deeds: Deeds }
+export type SessionStep = { readonly session: StoredSession; readonly isEnding: boolean; readonly effects: Effects }
 
 const noRoute = refused('route_invalid', 'Send the route of the page that is answered, or session_start', 'route')
 const noAction = refused('action_invalid', 'Send one of the actions of this page', 'action')
@@ -23,85 +23,89 @@ const noAction = refused('action_invalid', 'Send one of the actions of this page
 const actionNames: Readonly<Record<string, string>> = { WRONG_TARIFF: 'WRONG_TARIFF_REPORT' }
 
 /** Turn a call into the input of the session. Refuses what the page refuses. */
-const inputOf = async (
+const readInput = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
   location: StoredLocation | null,
   { call, at }: { readonly call: ConnectCall; readonly at: number },
-): Promise<Result<Input>> => {
+): Promise<Result<SessionInput>> => {
   const page = call.route === null ? undefined : pageOfRoute(call.route)
   if (call.action !== null) {
     const action = actionNames[call.action] ?? call.action
     return isAction(action) ? accepted({ kind: 'action', action, page: page ?? null }) : noAction
   }
   if (call.route !== null && startRoutes.includes(call.route)) {
-    return accepted({ kind: 'start', standing: await standingOf(transaction, location, session, at) })
+    return accepted({ kind: 'start', tariffStatus: await connectTariffStatusOf(transaction, location, session, at) })
   }
   if (page === undefined) return noRoute
   if (page === 'end') return session.state.page === 'end' ? accepted({ kind: 'action', action: 'CLOSE', page: null }) : noRoute
-  const captured = await capturePage(page, { dependencies, transaction, session, location, ...dataOf(call) })
-  return captured.ok ? accepted({ kind: 'submit', captured: captured.value }) : captured
+  const submission = await capturePage(page, { dependencies, transaction, session, location, ...postedDataOf(call) })
+  return submission.ok ? accepted({ kind: 'submit', submission: submission.value }) : submission
 }
 
 const performEffect = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
-  effect: Effect | null,
+  effect: TransitionEffect | null,
   at: number,
-): Promise<Result<Step>> => {
-  const still = { session, isEnding: effect === 'leave', deeds: nothingDone }
+): Promise<Result<SessionStep>> => {
+  const unchanged = { session, isEnding: effect === 'leave', effects: noEffects }
   switch (effect) {
     case 'save': {
-      const kept = await keepTariff(dependencies, transaction, session, at)
-      if (!kept.ok) return kept
-      const finished = await finish(dependencies, transaction, kept.value.value, at)
-      return accepted({ ...still, session: finished.value, deeds: bothDone(kept.value.deeds, finished.deeds) })
+      const saved = await saveTariff(dependencies, transaction, session, at)
+      if (!saved.ok) return saved
+      const finished = await finishSession(dependencies, transaction, saved.value.value, at)
+      return accepted({ ...unchanged, session: finished.value, effects: mergeEffects(saved.value.effects, finished.effects) })
     }
     case 'complete': {
-      const finished = await finish(dependencies, transaction, session, at)
-      return accepted({ ...still, session: finished.value, deeds: finished.deeds })
+      const finished = await finishSession(dependencies, transaction, session, at)
+      return accepted({ ...unchanged, session: finished.value, effects: finished.effects })
     }
     case 'disconnect': {
-      const ended = await disconnectTariff(transaction, session, await locationOf(transaction, session), at)
-      if (!ended.ok) return ended
+      const disconnected = await disconnectTariff(transaction, session, await locationOf(transaction, session), at)
+      if (!disconnected.ok) return disconnected
       const completedAt = session.completedAt ?? at
-      return accepted({ ...still, session: { ...ended.value.value, completeAction: 'DISCONNECT', completedAt }, deeds: ended.value.deeds })
+      return accepted({
+        ...unchanged,
+        session: { ...disconnected.value.value, completeAction: 'DISCONNECT', completedAt },
+        effects: disconnected.value.effects,
+      })
     }
     case 'report': {
       const { id: sessionId, locationId, tariffId, state } = session
       await reportTariff(transaction, { sessionId, locationId, tariffId, providerName: state.provider?.displayName ?? null }, at)
-      return accepted(still)
+      return accepted(unchanged)
     }
     default:
-      return accepted(still)
+      return accepted(unchanged)
   }
 }
 
 /** Bring a session to where a move leads, and do what the move asks of the world. */
-export const carryOut = (
+export const applyTransition = (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
-  { state, effect }: Move,
+  { state, effect }: Transition,
   at: number,
-): Promise<Result<Step>> => performEffect(dependencies, transaction, { ...session, state }, effect, at)
+): Promise<Result<SessionStep>> => performEffect(dependencies, transaction, { ...session, state }, effect, at)
 
 /** Open a session that nobody has begun: a client may post a page before it starts. */
-export const begin = async (
+export const beginSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
   at: number,
-): Promise<Result<Step>> => {
-  if (session.state.page !== null) return accepted({ session, isEnding: false, deeds: nothingDone })
+): Promise<Result<SessionStep>> => {
+  if (session.state.page !== null) return accepted({ session, isEnding: false, effects: noEffects })
   const location = await locationOf(transaction, session)
-  const standing = await standingOf(transaction, location, session, at)
-  const edits = session.config.edit || standing !== 'none'
-  const opened = { ...session, state: await openedState(dependencies, transaction, session, location, { edits, at }) }
-  const move = advance(session.config, opened.state, { kind: 'start', standing })
-  return move.ok ? carryOut(dependencies, transaction, opened, move.value, at) : move
+  const tariffStatus = await connectTariffStatusOf(transaction, location, session, at)
+  const edits = session.config.edit || tariffStatus !== 'none'
+  const openSession = { ...session, state: await initialState(dependencies, transaction, session, location, { edits, at }) }
+  const transition = advance(session.config, openSession.state, { kind: 'start', tariffStatus })
+  return transition.ok ? applyTransition(dependencies, transaction, openSession, transition.value, at) : transition
 }
 
 const isStart = ({ route, action }: ConnectCall): boolean => action === null && route !== null && startRoutes.includes(route)
@@ -115,19 +119,19 @@ export const takeStep = async (
   transaction: TenantTransaction,
   session: StoredSession,
   { call, at }: { readonly call: ConnectCall; readonly at: number },
-): Promise<Result<Step>> => {
-  const begun = await begin(dependencies, transaction, session, at)
-  if (!begun.ok || (session.state.page === null && isStart(call))) return begun
-  const opened = begun.value.session
-  const location = await locationOf(transaction, opened)
-  const input = await inputOf(dependencies, transaction, opened, location, { call, at })
+): Promise<Result<SessionStep>> => {
+  const beginning = await beginSession(dependencies, transaction, session, at)
+  if (!beginning.ok || (session.state.page === null && isStart(call))) return beginning
+  const openSession = beginning.value.session
+  const location = await locationOf(transaction, openSession)
+  const input = await readInput(dependencies, transaction, openSession, location, { call, at })
   if (!input.ok) return input
-  const { config, state, completedAt } = opened
-  const move = isReadOnly(opened)
+  const { config, state, completedAt } = openSession
+  const transition = isReadOnly(openSession)
     ? advanceCompleted(config, state, input.value, at - (completedAt ?? at))
     : advance(config, state, input.value)
-  if (!move.ok) return move
-  if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT') await removeUnfetched(transaction, opened.id)
-  const step = await carryOut(dependencies, transaction, opened, move.value, at)
-  return step.ok ? accepted({ ...step.value, deeds: bothDone(begun.value.deeds, step.value.deeds) }) : step
+  if (!transition.ok) return transition
+  if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT') await removeUnfetched(transaction, openSession.id)
+  const step = await applyTransition(dependencies, transaction, openSession, transition.value, at)
+  return step.ok ? accepted({ ...step.value, effects: mergeEffects(beginning.value.effects, step.value.effects) }) : step
 }

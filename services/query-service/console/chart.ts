@@ -2,7 +2,7 @@ import { type Html, html } from '../reference/html.ts'
 import { instant } from './parts.ts'
 
 /** One value over a half-open span; `shown` are the cells beside it in the table. */
-export type Point = { readonly from: string; readonly to: string; readonly value: string; readonly shown: readonly string[] }
+export type ChartPoint = { readonly from: string; readonly to: string; readonly value: string; readonly cells: readonly string[] }
 
 type Chart = {
   readonly id: string
@@ -12,13 +12,13 @@ type Chart = {
   readonly unit: string
   readonly timezone: string
   readonly columns: readonly string[]
-  readonly points: readonly Point[]
+  readonly points: readonly ChartPoint[]
 }
 
 const seconds = (iso: string): number => Date.parse(iso) / 1_000
 
-const rowOf = ({ from, to, value, shown }: Point, { timezone, kind }: Chart): Html =>
-  html`<tr data-from="${seconds(from)}" data-to="${seconds(to)}" data-value="${value}"><th scope="row">${instant(from, timezone, kind === 'bars' ? 'day' : 'minute')}</th>${shown.map(cell => html`<td class="number">${cell}</td>`)}</tr>`
+const pointRow = ({ from, to, value, cells }: ChartPoint, { timezone, kind }: Chart): Html =>
+  html`<tr data-from="${seconds(from)}" data-to="${seconds(to)}" data-value="${value}"><th scope="row">${instant(from, timezone, kind === 'bars' ? 'day' : 'minute')}</th>${cells.map(cell => html`<td class="number">${cell}</td>`)}</tr>`
 
 /**
  * Show values as a picture and, beside it, as a table with every digit. The picture is drawn from the table, so both say the same, and
@@ -29,5 +29,5 @@ export const chartWithTable = (chart: Chart): Html => {
   return points.length === 0
     ? html`<p class="empty">There is nothing to show in this time.</p>`
     : html`<div class="charted"><figure class="chart" data-of="${id}" data-kind="${kind}" data-unit="${unit}" data-zone="${timezone}" role="img" aria-label="${label}; the table beside it has the values"></figure>
-<div class="scroll tall" role="region" tabindex="0" aria-label="${label}"><table id="${id}"><thead><tr><th scope="col">${kind === 'bars' ? 'Day' : 'From'} (${timezone})</th>${columns.map(name => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${points.map(point => rowOf(point, chart))}</tbody></table></div></div>`
+<div class="scroll tall" role="region" tabindex="0" aria-label="${label}"><table id="${id}"><thead><tr><th scope="col">${kind === 'bars' ? 'Day' : 'From'} (${timezone})</th>${columns.map(name => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${points.map(point => pointRow(point, chart))}</tbody></table></div></div>`
 }

@@ -6,8 +6,8 @@ import type { Database } from '../../platform/postgres/database.ts'
 import type { Secret } from '../../platform/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import { accountRoutes } from './account.ts'
-import { answerOf, fileAnswer, pageAnswer, redirect } from './answer.ts'
-import { apiOf, type FetchApi } from './api.ts'
+import { answerResult, fileAnswer, pageAnswer, redirect } from './answer.ts'
+import { apiFor, type FetchApi } from './api.ts'
 import { assetOf, assetPath } from './assets.ts'
 import { eventRoutes } from './events.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
@@ -15,13 +15,13 @@ import { signOutPath } from './frame.ts'
 import { keyRoutes } from './keys.ts'
 import { locationRoutes } from './locations.ts'
 import { overviewRoutes } from './overview.ts'
-import { foreignForm, problem } from './parts.ts'
-import { cookieFor, formToken, signOut, tokenOf, whoIs } from './session.ts'
+import { foreignFormPage, problemPage } from './parts.ts'
+import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
 import { answerSignIn, signInPath } from './sign-in.ts'
-import type { Route, Visit } from './visit.ts'
+import type { ConsoleRequest, ConsoleRoute } from './visit.ts'
 import { webhookRoutes } from './webhooks.ts'
 
-export type ConsoleMeans = {
+export type ConsoleDependencies = {
   readonly database: Database
   readonly bearerTokens: BearerTokens
   /** Secret under which sessions and keys are hashed. */
@@ -33,17 +33,17 @@ export type ConsoleMeans = {
   readonly logger: Pick<Logger, 'error' | 'warn'>
 }
 
-const nothingHere = problem('Nothing here', 'There is no such page. Choose one of the places of the console.', 404)
-const alreadySent = problem('Sent before', 'This form was sent before. Go back to its page to see how things stand.', 409)
+const pageNotFound = problemPage('Nothing here', 'There is no such page. Choose one of the places of the console.', 404)
+const alreadySent = problemPage('Sent before', 'This form was sent before. Go back to its page to see how things stand.', 409)
 
-const tooMany = problem('Too many pages', 'Your account opens many pages at once. Load the page again soon.', 503)
+const tooMany = problemPage('Too many pages', 'Your account opens many pages at once. Load the page again soon.', 503)
 
 /** Pages that are made at once, in all and for one account; so many of an account may wait. Source: docs/promises.md #i8, #s6. */
 const pageLimits = { atOnce: 8, ofAccount: 2, waiting: 62 }
 const never = new AbortController().signal
 
 /** Find the route of a path, and the ids that stand in it. */
-const find = (routes: readonly Route[], method: string, path: string) => {
+const findRoute = (routes: readonly ConsoleRoute[], method: string, path: string) => {
   for (const route of routes) {
     const match = route.method === method ? new RegExp(`^${route.path.replaceAll('{}', '([\\w-]{1,64})')}$`).exec(path) : null
     if (match !== null) return { route, ids: match.slice(1) }
@@ -52,30 +52,34 @@ const find = (routes: readonly Route[], method: string, path: string) => {
 }
 
 /** A request as it came, and what the HTTP adapter says of its socket. */
-type Sent = { readonly request: Request; readonly environment: unknown }
+type IncomingRequest = { readonly request: Request; readonly environment: unknown }
 
 /** A request of somebody who is signed in. */
-type Call = Omit<Visit, 'ids' | 'api'> & { readonly method: 'GET' | 'POST' }
+type SignedInRequest = Omit<ConsoleRequest, 'ids' | 'api'> & { readonly method: 'GET' | 'POST' }
 
 /** What a console keeps between visits: its pages, the forms that were sent, and the accounts' turns. */
-type Desk = { readonly routes: readonly Route[]; readonly forms: SentForms; readonly share: FairShare }
+type Desk = { readonly routes: readonly ConsoleRoute[]; readonly forms: SentForms; readonly share: FairShare }
 
 /** Show the page of a path, or do what its form asks for; a form that was sent before is not done again. */
-const visit = async (means: ConsoleMeans, { routes, forms, share }: Desk, call: Call): Promise<Response> => {
-  const { method, path, form, signedIn, at } = call
-  const found = find(routes, method, path)
-  if (found === null) return pageAnswer(nothingHere, path, call)
-  const leave = await share.enter(signedIn.accountId, never)
-  if (leave === null) return pageAnswer(tooMany, path, call)
-  const name = form.get('form') ?? ''
+const showPage = async (
+  dependencies: ConsoleDependencies,
+  { routes, forms, share }: Desk,
+  signedInRequest: SignedInRequest,
+): Promise<Response> => {
+  const { method, path, form, session, at } = signedInRequest
+  const found = findRoute(routes, method, path)
+  if (found === null) return pageAnswer(pageNotFound, path, signedInRequest)
+  const leave = await share.acquire(session.accountId, never)
+  if (leave === null) return pageAnswer(tooMany, path, signedInRequest)
+  const formId = form.get('form') ?? ''
   try {
-    if (method === 'POST' && !forms.begin(name)) return pageAnswer(alreadySent, path, call)
-    const api = apiOf({ fetch: means.fetch, sign: subject => means.bearerTokens.sign(subject, at) }, signedIn)
-    const shown = await found.route.show({ ...call, api, ids: found.ids })
-    if ('status' in shown && (shown.status ?? 200) >= 400) forms.forget(name)
-    return answerOf(shown, path, call)
+    if (method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, path, signedInRequest)
+    const api = apiFor({ fetch: dependencies.fetch, sign: subject => dependencies.bearerTokens.sign(subject, at) }, session)
+    const result = await found.route.answer({ ...signedInRequest, api, ids: found.ids })
+    if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
+    return answerResult(result, path, signedInRequest)
   } catch (error) {
-    forms.forget(name)
+    forms.forget(formId)
     throw error
   } finally {
     leave()
@@ -83,23 +87,24 @@ const visit = async (means: ConsoleMeans, { routes, forms, share }: Desk, call: 
 }
 
 /** Answer a request: the way in where nobody is signed in, else its page. Forms are taken from pages of this console alone. */
-const answer = async (means: ConsoleMeans, desk: Desk, sent: Sent): Promise<Response> => {
-  const { request } = sent
-  const [url, at] = [new URL(request.url), means.at()]
+const answerRequest = async (dependencies: ConsoleDependencies, desk: Desk, incoming: IncomingRequest): Promise<Response> => {
+  const { request } = incoming
+  const [url, at] = [new URL(request.url), dependencies.at()]
   const path = trimEnd(url.pathname, '/')
   const method = request.method === 'POST' ? 'POST' : 'GET'
   const token = tokenOf(request, 'session')
-  const signedIn = token === null ? null : await whoIs(means, token, at)
-  if (path === signInPath) return signedIn !== null && method === 'GET' ? redirect('/console') : answerSignIn(means, sent, url, at)
-  if (token === null || signedIn === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
-  const audience = { signedIn, csrf: formToken(means.secret, token) }
-  const form = method === 'POST' ? await readOwnForm(request, means.secret, token) : new URLSearchParams()
-  if (form === null) return pageAnswer(foreignForm, path, audience)
+  const session = token === null ? null : await sessionOf(dependencies, token, at)
+  if (path === signInPath)
+    return session !== null && method === 'GET' ? redirect('/console') : answerSignIn(dependencies, incoming, url, at)
+  if (token === null || session === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
+  const pageAudience = { session, csrf: formToken(dependencies.secret, token) }
+  const form = method === 'POST' ? await readOwnForm(request, dependencies.secret, token) : new URLSearchParams()
+  if (form === null) return pageAnswer(foreignFormPage, path, pageAudience)
   if (method === 'POST' && path === signOutPath) {
-    await signOut(means, token)
-    return redirect(signInPath, { cookie: cookieFor('session', '', { secure: isSecure(request, url), seconds: 0 }) })
+    await signOut(dependencies, token)
+    return redirect(signInPath, { cookie: cookieFor('session', '', { isHttps: isSecure(request, url), maxAgeSeconds: 0 }) })
   }
-  return visit(means, desk, { ...audience, method, path, query: url.searchParams, form, at })
+  return showPage(dependencies, desk, { ...pageAudience, method, path, query: url.searchParams, form, at })
 }
 
 /**
@@ -107,8 +112,15 @@ const answer = async (means: ConsoleMeans, desk: Desk, sent: Sent): Promise<Resp
  * their key, but for the keys themselves, which the interface has no operations for.
  * Source: docs/rules/authentication.md #console.
  */
-export const createConsole = (means: ConsoleMeans): ((request: Request, environment: unknown) => Promise<Response>) => {
-  const routes = [...overviewRoutes, ...locationRoutes, ...eventRoutes, ...webhookRoutes, ...keyRoutes(means), ...accountRoutes(means)]
+export const createConsole = (dependencies: ConsoleDependencies): ((request: Request, environment: unknown) => Promise<Response>) => {
+  const routes = [
+    ...overviewRoutes,
+    ...locationRoutes,
+    ...eventRoutes,
+    ...webhookRoutes,
+    ...keyRoutes(dependencies),
+    ...accountRoutes(dependencies),
+  ]
   const desk: Desk = { routes, forms: sentForms(), share: fairShare(pageLimits) }
   return async (request, environment) => {
     const { pathname } = new URL(request.url)
@@ -117,19 +129,23 @@ export const createConsole = (means: ConsoleMeans): ((request: Request, environm
     const asset = pathname.startsWith(assetPath) ? assetOf(pathname.slice(assetPath.length)) : null
     if (asset !== null) return fileAnswer(asset.body, asset.mediaType)
     try {
-      return await answer(means, desk, { request, environment })
+      return await answerRequest(dependencies, desk, { request, environment })
     } catch (error) {
-      return failed(error, pathname, means.logger)
+      return answerError(error, pathname, dependencies.logger)
     }
   }
 }
 
-const failed = (error: unknown, path: string, logger: ConsoleMeans['logger']): Response => {
-  const nobody = { signedIn: null, csrf: '' }
+const answerError = (error: unknown, path: string, logger: ConsoleDependencies['logger']): Response => {
+  const noAudience = { session: null, csrf: '' }
   if (isFailure(error) && error.retriable) {
     logger.warn({ err: error, path }, 'a page of the console could not be shown')
-    return pageAnswer(problem('Not now', 'The service cannot show this at the moment. Load the page again soon.', 503), path, nobody)
+    return pageAnswer(
+      problemPage('Not now', 'The service cannot show this at the moment. Load the page again soon.', 503),
+      path,
+      noAudience,
+    )
   }
   logger.error({ err: error, path }, 'a page of the console met a fault of the program')
-  return pageAnswer(problem('A fault', 'The service met a fault of its own. Tell the operator.', 500), path, nobody)
+  return pageAnswer(problemPage('A fault', 'The service met a fault of its own. Tell the operator.', 500), path, noAudience)
 }

@@ -1,7 +1,7 @@
 import { html } from '../reference/html.ts'
 import type { ListOf } from './api.ts'
-import { cells, facts, field, instant, listQuery, pager, type Row, shown, table } from './parts.ts'
-import { get, type Route, type Visit } from './visit.ts'
+import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from './parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from './visit.ts'
 
 export type Event = {
   readonly id: string
@@ -21,9 +21,9 @@ const objectOf = ({ data }: Event): string => {
   return ''
 }
 
-const columns = ['Time', 'Type', 'Object', 'Event']
+const columnNames = ['Time', 'Type', 'Object', 'Event']
 
-const rowOf =
+const eventRow =
   (event: Event): Row =>
   names =>
     html`<tr data-id="${event.id}">${cells(names, [
@@ -35,7 +35,7 @@ const rowOf =
 
 const filters = ['event_type', 'object_id']
 
-const events = async ({ api, query }: Visit) => {
+const showEvents = async ({ api, query }: ConsoleRequest) => {
   const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
   const isTail = !query.has('starting_after') && !query.has('ending_before')
   const tail = `/console/events/tail${listQuery(query, filters, tailSize).replace(/^\?limit=\d+&?/, '?')}`
@@ -46,26 +46,26 @@ const events = async ({ api, query }: Visit) => {
 <p class="lead">What changed in this mode, newest first. Events are kept for 90 days.</p>
 <form class="filter" method="get" action="/console/events">${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}${field('object_id', 'Object', { value: query.get('object_id') ?? '' })}<button type="submit">Show</button></form>
 ${isTail ? html`<p class="tail"><button type="button" class="quiet" id="live" hidden aria-pressed="true">Live</button><span id="news" role="status"></span></p>` : null}
-<div id="tail" data-address="${isTail && list.ok ? tail : ''}">${shown(list, ({ data }) =>
-      table('Events', columns, data.map(rowOf), 'There is no such event yet.'),
+<div id="tail" data-address="${isTail && list.ok ? tail : ''}">${showResult(list, ({ data }) =>
+      table('Events', columnNames, data.map(eventRow), 'There is no such event yet.'),
     )}</div>
-${list.ok ? pager('/console/events', query, filters, list.value) : null}`,
+${list.ok ? pageLinks('/console/events', query, filters, list.value) : null}`,
   }
 }
 
 /** The newest rows again, for the live tail: it adds those that it does not have. */
-const tail = async ({ api, query }: Visit) => {
+const tail = async ({ api, query }: ConsoleRequest) => {
   const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
-  return { fragment: html`${list.ok ? list.value.data.map(event => rowOf(event)(columns)) : null}` }
+  return { fragment: html`${list.ok ? list.value.data.map(event => eventRow(event)(columnNames)) : null}` }
 }
 
-const event = async ({ api, ids }: Visit) => {
+const event = async ({ api, ids }: ConsoleRequest) => {
   const found = await api<Event & { readonly live_mode: boolean }>('GET', `/events/${ids[0]}`)
   return {
     title: 'Event',
     status: found.ok ? 200 : found.status,
     body: html`<h1>Event</h1>
-${shown(
+${showResult(
   found,
   one =>
     html`${facts(['Id', html`<code>${one.id}</code>`], ['Type', html`<code>${one.type}</code>`], ['Time', instant(one.time_created)], ['About', objectOf(one)])}
@@ -75,8 +75,8 @@ ${shown(
   }
 }
 
-export const eventRoutes: readonly Route[] = [
-  get('/console/events', events),
-  get('/console/events/tail', tail),
-  get('/console/events/{}', event),
+export const eventRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/events', showEvents),
+  getRoute('/console/events/tail', tail),
+  getRoute('/console/events/{}', event),
 ]

@@ -1,16 +1,16 @@
-import { readCounted } from '../../platform/http/request-body.ts'
+import { readWithinLimit } from '../../platform/http/request-body.ts'
 import type { Secret } from '../../platform/secrets.ts'
 import { isOwnForm } from './session.ts'
 
 /** Largest form, in bytes. */
-const formLimit = 65_536
+const maxFormBytes = 65_536
 
 /** Read a form; null for what is none, or is too large. */
 const readForm = async (request: Request): Promise<URLSearchParams | null> => {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded' || request.body === null) return null
-  const read = await readCounted(request.body, formLimit, { account: '', hasRoom: () => true })
-  return read.ok ? new URLSearchParams(Buffer.from(read.value).toString('utf8')) : null
+  const formBytes = await readWithinLimit(request.body, maxFormBytes, { account: '', hasCapacity: () => true })
+  return formBytes.ok ? new URLSearchParams(Buffer.from(formBytes.value).toString('utf8')) : null
 }
 
 /** Whether a form comes from a page of this host, as the browser tells. */
@@ -19,8 +19,8 @@ const isSameSite = (request: Request): boolean => {
   return origin !== null && URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
 }
 
-const mostKnown = 10_000
-const formName = /^[0-9a-f-]{36}$/
+const maxKnownForms = 10_000
+const formIdPattern = /^[0-9a-f-]{36}$/
 
 /** Read a form that a page of this console has sent for the visitor with this token; null for any other. */
 export const readOwnForm = async (request: Request, secret: Secret, token: string): Promise<URLSearchParams | null> => {
@@ -37,19 +37,19 @@ export type SentForms = { readonly begin: (name: string) => boolean; readonly fo
 
 /** Remember which forms were sent, so that a second click or a page loaded again does nothing twice. */
 export const sentForms = (): SentForms => {
-  const known = new Set<string>()
+  const sentNames = new Set<string>()
   return {
     begin: name => {
-      if (!formName.test(name) || known.has(name)) return false
-      for (const oldest of known) {
-        if (known.size < mostKnown) break
-        known.delete(oldest)
+      if (!formIdPattern.test(name) || sentNames.has(name)) return false
+      for (const oldest of sentNames) {
+        if (sentNames.size < maxKnownForms) break
+        sentNames.delete(oldest)
       }
-      known.add(name)
+      sentNames.add(name)
       return true
     },
     forget: name => {
-      known.delete(name)
+      sentNames.delete(name)
     },
   }
 }

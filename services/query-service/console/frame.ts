@@ -1,19 +1,19 @@
 import { imageSources } from '../../contract/image-origin.ts'
 import { brand } from '../reference/frame.ts'
 import { asMarkup, type Content, type Html, html } from '../reference/html.ts'
-import type { SignedIn } from './session.ts'
+import type { ConsoleSession } from './session.ts'
 
 /** A page of the console, before its frame; with `charts` it loads what draws them. `images`: addresses of pictures on other hosts. */
-export type View = {
+export type PageView = {
   readonly title: string
   readonly body: Html
   readonly status?: number
-  readonly charts?: boolean
+  readonly hasCharts?: boolean
   readonly images?: readonly (string | null)[]
 }
 
 /** Scripts and styles come from this service alone, pictures also from the hosts that a page names; nothing stands inline. */
-export const policyOf = (images: readonly (string | null)[] = []): string =>
+export const contentSecurityPolicy = (images: readonly (string | null)[] = []): string =>
   [
     "default-src 'none'",
     "style-src 'self'",
@@ -25,7 +25,7 @@ export const policyOf = (images: readonly (string | null)[] = []): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-const places = [
+const navigationItems = [
   ['/console', 'Overview'],
   ['/console/locations', 'Locations'],
   ['/console/events', 'Events'],
@@ -34,31 +34,31 @@ const places = [
   ['/console/account', 'Account'],
 ] as const
 
-const isHere = (place: string, path: string): boolean =>
+const isCurrent = (place: string, path: string): boolean =>
   place === '/console' ? path === place : path === place || path.startsWith(`${place}/`)
 
 const navigation = (path: string): Html =>
-  html`<nav class="places" aria-label="Console"><ul>${places.map(
-    ([place, name]) => html`<li><a href="${place}"${isHere(place, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
+  html`<nav class="places" aria-label="Console"><ul>${navigationItems.map(
+    ([place, name]) => html`<li><a href="${place}"${isCurrent(place, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
   )}</ul></nav>`
 
 /** Say in which world a page is. */
-export const modeBadge = ({ liveMode }: Pick<SignedIn, 'liveMode'>): Html =>
+export const modeBadge = ({ liveMode }: Pick<ConsoleSession, 'liveMode'>): Html =>
   liveMode ? html`<span class="mode live">Live mode</span>` : html`<span class="mode test">Test mode</span>`
 
 /** A form that changes something: it carries the token of its visitor, and a name of its own, so that sending it twice does it once. */
-export const form = (csrf: string, action: string, content: Content, kind = 'form'): Html =>
-  html`<form class="${kind}" method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="form" value="${crypto.randomUUID()}">${content}</form>`
+export const form = (csrf: string, action: string, content: Content, className = 'form'): Html =>
+  html`<form class="${className}" method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="form" value="${crypto.randomUUID()}">${content}</form>`
 
 export const signOutPath = '/console/sign-out'
 
 const signOutForm = (csrf: string): Html => form(csrf, signOutPath, html`<button class="quiet" type="submit">Sign out</button>`, 'inline')
 
-const headerOf = (signedIn: SignedIn, csrf: string): Html =>
-  html`<header class="bar">${brand}<span class="place">Console</span>${modeBadge(signedIn)}<span class="account">${signedIn.accountId}</span>${signOutForm(csrf)}</header>`
+const headerOf = (session: ConsoleSession, csrf: string): Html =>
+  html`<header class="bar">${brand}<span class="place">Console</span>${modeBadge(session)}<span class="account">${session.accountId}</span>${signOutForm(csrf)}</header>`
 
 /** Put a view into a whole page; for nobody signed in, without places. */
-export const pageOf = (view: View, path: string, csrf: string, signedIn: SignedIn | null): string =>
+export const pageDocument = (view: PageView, path: string, csrf: string, session: ConsoleSession | null): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -68,13 +68,13 @@ export const pageOf = (view: View, path: string, csrf: string, signedIn: SignedI
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/console/assets/icon.svg">
 <link rel="stylesheet" href="/console/assets/page.css">
-${view.charts === true ? html`<link rel="stylesheet" href="/console/assets/uplot.css"><script src="/console/assets/uplot.js" defer></script>` : null}
+${view.hasCharts === true ? html`<link rel="stylesheet" href="/console/assets/uplot.css"><script src="/console/assets/uplot.js" defer></script>` : null}
 <script src="/console/assets/page.js" defer></script>
 </head>
 <body class="console">
 <a class="skip" href="#content">Skip to the contents</a>
-${signedIn === null ? html`<header class="bar">${brand}<span class="place">Console</span></header>` : headerOf(signedIn, csrf)}
-<div class="${signedIn === null ? 'alone' : 'with-places'}">${signedIn === null ? null : navigation(path)}<main id="content" tabindex="-1">${view.body}</main></div>
+${session === null ? html`<header class="bar">${brand}<span class="place">Console</span></header>` : headerOf(session, csrf)}
+<div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path)}<main id="content" tabindex="-1">${view.body}</main></div>
 </body>
 </html>
 `.markup

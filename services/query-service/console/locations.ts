@@ -1,8 +1,8 @@
 import { html } from '../reference/html.ts'
 import type { ListOf } from './api.ts'
-import { location } from './location.ts'
-import { field, instant, listQuery, pager, type Row, row, shown, table } from './parts.ts'
-import { get, type Route, type Visit } from './visit.ts'
+import { showLocation } from './location.ts'
+import { field, instant, listQuery, pageLinks, type Row, row, showResult, table } from './parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from './visit.ts'
 
 type Location = {
   readonly id: string
@@ -15,7 +15,7 @@ type Location = {
 
 const filters = ['reference_id', 'customer_id']
 
-const rowOf = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: Location): Row =>
+const locationRow = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: Location): Row =>
   row(
     html`<a href="/console/locations/${id}">${reference_id ?? id}</a>`,
     timezone,
@@ -24,7 +24,7 @@ const rowOf = ({ id, reference_id, timezone, currency_code, tariff_status, time_
     instant(time_created),
   )
 
-const locations = async ({ api, query }: Visit) => {
+const showLocations = async ({ api, query }: ConsoleRequest) => {
   const list = await api<ListOf<Location>>('GET', `/locations${listQuery(query, filters)}`)
   return {
     title: 'Locations',
@@ -32,9 +32,12 @@ const locations = async ({ api, query }: Visit) => {
     body: html`<h1>Locations</h1>
 <p class="lead">Places with one grid connection: their prices and what their energy has cost.</p>
 <form class="filter" method="get" action="/console/locations">${field('reference_id', 'Reference', { value: query.get('reference_id') ?? '' })}${field('customer_id', 'Customer', { value: query.get('customer_id') ?? '' })}<button type="submit">Show</button></form>
-${shown(list, ({ data }) => table('Locations', ['Location', 'Zone', 'Currency', 'Tariff', 'Made'], data.map(rowOf), 'There is no such location yet.'))}
-${list.ok ? pager('/console/locations', query, filters, list.value) : null}`,
+${showResult(list, ({ data }) => table('Locations', ['Location', 'Zone', 'Currency', 'Tariff', 'Made'], data.map(locationRow), 'There is no such location yet.'))}
+${list.ok ? pageLinks('/console/locations', query, filters, list.value) : null}`,
   }
 }
 
-export const locationRoutes: readonly Route[] = [get('/console/locations', locations), get('/console/locations/{}', location)]
+export const locationRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/locations', showLocations),
+  getRoute('/console/locations/{}', showLocation),
+]

@@ -2,15 +2,15 @@ import { html } from '../reference/html.ts'
 import type { ListOf } from './api.ts'
 import type { Event } from './events.ts'
 import { modeBadge } from './frame.ts'
-import { facts, instant, row, shown, table } from './parts.ts'
-import { get, type Route, type Visit } from './visit.ts'
+import { facts, instant, row, showResult, table } from './parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from './visit.ts'
 
 type Account = { readonly id: string; readonly default_version: string; readonly limits?: Readonly<Record<string, string | null>> }
 type Endpoint = { readonly id: string; readonly url: string; readonly status: string; readonly failing_since: string | null }
 
-const scopes: Readonly<Record<string, string>> = { all: 'everything', read: 'reading', metering: 'sending records' }
+const scopeLabels: Readonly<Record<string, string>> = { all: 'everything', read: 'reading', metering: 'sending records' }
 
-const overview = async ({ api, signedIn }: Visit) => {
+const showOverview = async ({ api, session }: ConsoleRequest) => {
   const [account, events, endpoints] = await Promise.all([
     api<Account>('GET', '/account'),
     api<ListOf<Event>>('GET', '/events?limit=8'),
@@ -19,16 +19,16 @@ const overview = async ({ api, signedIn }: Visit) => {
   return {
     title: 'Overview',
     body: html`<h1>Overview</h1>
-${shown(account, one =>
+${showResult(account, accountRecord =>
   facts(
-    ['Account', html`<code>${one.id}</code>`],
-    ['Mode', modeBadge(signedIn)],
-    ['Key', html`<code>${signedIn.keyId}</code>, good for ${scopes[signedIn.scope] ?? signedIn.scope}`],
-    ['Version of the interface', html`${one.default_version}, where a request names none`],
+    ['Account', html`<code>${accountRecord.id}</code>`],
+    ['Mode', modeBadge(session)],
+    ['Key', html`<code>${session.keyId}</code>, good for ${scopeLabels[session.scope] ?? session.scope}`],
+    ['Version of the interface', html`${accountRecord.default_version}, where a request names none`],
   ),
 )}
 <section aria-labelledby="latest"><h2 id="latest">Latest events</h2>
-${shown(events, list =>
+${showResult(events, list =>
   table(
     'Latest events',
     ['Time', 'Type', 'Event'],
@@ -40,7 +40,7 @@ ${shown(events, list =>
 )}
 <p><a href="/console/events">All events, live</a></p></section>
 <section aria-labelledby="endpoints"><h2 id="endpoints">Webhook endpoints</h2>
-${shown(endpoints, list =>
+${showResult(endpoints, list =>
   table(
     'Webhook endpoints',
     ['Address', 'State', 'Failing since'],
@@ -54,4 +54,4 @@ ${shown(endpoints, list =>
   }
 }
 
-export const overviewRoutes: readonly Route[] = [get('/console', overview)]
+export const overviewRoutes: readonly ConsoleRoute[] = [getRoute('/console', showOverview)]

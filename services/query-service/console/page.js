@@ -15,15 +15,15 @@
   }
 
   for (const button of all('button.danger')) {
-    let asked = false
+    let isConfirming = false
     button.addEventListener('click', event => {
-      if (asked) return
+      if (isConfirming) return
       event.preventDefault()
-      asked = true
+      isConfirming = true
       const before = button.textContent
       button.textContent = 'Sure?'
       setTimeout(() => {
-        asked = false
+        isConfirming = false
         button.textContent = before
       }, 4000)
     })
@@ -33,17 +33,17 @@
   const tail = document.querySelector('#tail')
   const live = document.querySelector('#live')
   const news = document.querySelector('#news')
-  const mostRows = 200
-  const restMs = 2000
+  const maxRows = 200
+  const pollMs = 2000
   if (tail?.dataset.address && live) {
-    let isOn = true
+    let isLive = true
     live.hidden = false
     const showState = () => {
-      live.setAttribute('aria-pressed', String(isOn))
-      live.textContent = isOn ? 'Live: pause' : 'Paused: go on'
+      live.setAttribute('aria-pressed', String(isLive))
+      live.textContent = isLive ? 'Live: pause' : 'Paused: go on'
     }
     live.addEventListener('click', () => {
-      isOn = !isOn
+      isLive = !isLive
       showState()
     })
     showState()
@@ -57,14 +57,14 @@
         return
       }
       const known = new Set(all('tr', body).map(row => row.dataset.id))
-      const fresh = rows.filter(row => !known.has(row.dataset.id))
-      for (const row of fresh) row.classList.add('fresh')
-      body.prepend(...fresh)
-      for (const old of all('tr', body).slice(mostRows)) old.remove()
-      if (fresh.length > 0) news.textContent = fresh.length === 1 ? '1 new event' : `${fresh.length} new events`
+      const newRows = rows.filter(row => !known.has(row.dataset.id))
+      for (const row of newRows) row.classList.add('fresh')
+      body.prepend(...newRows)
+      for (const oldRow of all('tr', body).slice(maxRows)) oldRow.remove()
+      if (newRows.length > 0) news.textContent = newRows.length === 1 ? '1 new event' : `${newRows.length} new events`
     }
-    const look = async () => {
-      if (isOn && !document.hidden) {
+    const poll = async () => {
+      if (isLive && !document.hidden) {
         try {
           const answer = await fetch(tail.dataset.address, { redirect: 'manual' })
           if (answer.type === 'opaqueredirect') return location.reload()
@@ -74,27 +74,27 @@
           news.textContent = 'The service does not answer; trying again'
         }
       }
-      setTimeout(look, restMs)
+      setTimeout(poll, pollMs)
     }
-    setTimeout(look, restMs)
+    setTimeout(poll, pollMs)
   }
 
-  const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+  const cssColor = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
   const pointsOf = table =>
     all('tbody tr', table).map(row => ({ from: Number(row.dataset.from), to: Number(row.dataset.to), value: Number(row.dataset.value) }))
 
   const seriesOf = (kind, unit) => {
-    const accent = colour('--accent')
+    const accent = cssColor('--accent')
     const paths = kind === 'steps' ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.bars({ size: [0.7, 40], align: 0 })
     const fill = kind === 'steps' ? `${accent}22` : `${accent}bb`
     return { label: unit, stroke: accent, width: kind === 'steps' ? 2 : 1, fill, paths, points: { show: false } }
   }
 
-  const axis = values => ({
-    stroke: colour('--soft'),
-    grid: { stroke: colour('--line'), width: 1 },
-    ticks: { stroke: colour('--line'), width: 1 },
+  const axisOptions = values => ({
+    stroke: cssColor('--soft'),
+    grid: { stroke: cssColor('--line'), width: 1 },
+    ticks: { stroke: cssColor('--line'), width: 1 },
     font: '12px system-ui, sans-serif',
     ...values,
   })
@@ -117,27 +117,27 @@
     return (_, seconds) => (seconds === null ? '--' : format.format(new Date(seconds * 1000)))
   }
 
-  const draw = (figure, width) => {
+  const drawChart = (figure, width) => {
     const points = pointsOf(document.getElementById(figure.dataset.of))
     const { kind, unit, zone } = figure.dataset
     const last = points.at(-1)
-    const ends = kind === 'steps' ? [[last.to], [last.value]] : [[], []]
-    const data = [points.map(({ from }) => from).concat(ends[0]), points.map(({ value }) => value).concat(ends[1])]
+    const lastStep = kind === 'steps' ? [[last.to], [last.value]] : [[], []]
+    const data = [points.map(({ from }) => from).concat(lastStep[0]), points.map(({ value }) => value).concat(lastStep[1])]
     const day = 86400
     const x = kind === 'bars' ? { range: () => [points[0].from - day * 0.7, last.from + day * 0.7] } : {}
-    const zero = (_, low, high) => {
-      const room = Math.max((high - Math.min(0, low)) * 0.08, 1e-9)
-      return [low < 0 ? low - room : 0, Math.max(0, high) + room]
+    const rangeWithZero = (_, low, high) => {
+      const margin = Math.max((high - Math.min(0, low)) * 0.08, 1e-9)
+      return [low < 0 ? low - margin : 0, Math.max(0, high) + margin]
     }
     return new uPlot(
       {
         width,
         height: Math.round(Math.min(360, Math.max(220, width * 0.45))),
         tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), zone),
-        scales: { x, y: { range: zero } },
+        scales: { x, y: { range: rangeWithZero } },
         cursor: { y: false, points: { size: 7 } },
         series: [{ label: 'Time', value: momentIn(zone, kind) }, seriesOf(kind, unit)],
-        axes: [axis({ space: 64, values: ticksIn(zone) }), axis({ size: 62 })],
+        axes: [axisOptions({ space: 64, values: ticksIn(zone) }), axisOptions({ size: 62 })],
         legend: { live: true },
       },
       data,
@@ -147,10 +147,10 @@
 
   const figures = all('figure.chart')
   const plots = new Map()
-  const drawAgain = figure => {
+  const redraw = figure => {
     plots.get(figure)?.destroy()
     figure.replaceChildren()
-    plots.set(figure, draw(figure, Math.floor(figure.clientWidth)))
+    plots.set(figure, drawChart(figure, Math.floor(figure.clientWidth)))
   }
   if (figures.length > 0 && typeof uPlot !== 'undefined') {
     const widths = new Map()
@@ -159,12 +159,12 @@
         const width = Math.floor(target.clientWidth)
         if (widths.get(target) === width) continue
         widths.set(target, width)
-        drawAgain(target)
+        redraw(target)
       }
     })
     for (const figure of figures) sizes.observe(figure)
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-      for (const figure of figures) drawAgain(figure)
+      for (const figure of figures) redraw(figure)
     })
   }
 }

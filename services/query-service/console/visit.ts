@@ -1,11 +1,11 @@
 import type { Html } from '../reference/html.ts'
 import type { Api } from './api.ts'
-import type { View } from './frame.ts'
-import type { SignedIn } from './session.ts'
+import type { PageView } from './frame.ts'
+import type { ConsoleSession } from './session.ts'
 
 /** One request of somebody who is signed in. */
-export type Visit = {
-  readonly signedIn: SignedIn
+export type ConsoleRequest = {
+  readonly session: ConsoleSession
   readonly api: Api
   readonly path: string
   /** The ids of the path, in order. */
@@ -20,10 +20,14 @@ export type Visit = {
 }
 
 /** What a visit is answered with: a page, a part of one, or the way to another. */
-export type Shown = View | { readonly fragment: Html } | { readonly to: string }
+export type PageResult = PageView | { readonly fragment: Html } | { readonly to: string }
 
 /** One page or action; `{}` in its path stands for an id. */
-export type Route = { readonly method: 'GET' | 'POST'; readonly path: string; readonly show: (visit: Visit) => Promise<Shown> }
+export type ConsoleRoute = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly answer: (request: ConsoleRequest) => Promise<PageResult>
+}
 
-export const get = (path: string, show: Route['show']): Route => ({ method: 'GET', path, show })
-export const post = (path: string, show: Route['show']): Route => ({ method: 'POST', path, show })
+export const getRoute = (path: string, answer: ConsoleRoute['answer']): ConsoleRoute => ({ method: 'GET', path, answer })
+export const postRoute = (path: string, answer: ConsoleRoute['answer']): ConsoleRoute => ({ method: 'POST', path, answer })

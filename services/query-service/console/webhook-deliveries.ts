@@ -1,9 +1,9 @@
 import { type JsonNumber, numberText } from '../../contract/exact-number.ts'
 import { type Content, type Html, html } from '../reference/html.ts'
 import type { ListOf } from './api.ts'
-import { form, type View } from './frame.ts'
-import { facts, faultNotice, instant, listQuery, pager, type Row, row, shown, table } from './parts.ts'
-import { get, post, type Route, type Shown, type Visit } from './visit.ts'
+import { form, type PageView } from './frame.ts'
+import { errorNotice, facts, instant, listQuery, pageLinks, type Row, row, showResult, table } from './parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './visit.ts'
 import { doneNotice } from './webhook-parts.ts'
 
 export type Delivery = {
@@ -27,11 +27,11 @@ type Attempt = {
   readonly time_created: string
 }
 
-const states = { PENDING: ['warn', 'waiting'], DELIVERED: ['good', 'delivered'], FAILED: ['bad', 'given up'] } as const
+const statusTags = { PENDING: ['warn', 'waiting'], DELIVERED: ['good', 'delivered'], FAILED: ['bad', 'given up'] } as const
 
 /** Say how a delivery stands; one that was tried in vain is told from one that has its first attempt before it. */
-const stateTag = ({ status, attempts }: Delivery): Html => {
-  const [kind, word] = status === 'PENDING' && numberText(attempts) !== '0' ? ['bad', 'failing'] : states[status]
+const statusTag = ({ status, attempts }: Delivery): Html => {
+  const [kind, word] = status === 'PENDING' && numberText(attempts) !== '0' ? ['bad', 'failing'] : statusTags[status]
   return html`<span class="tag ${kind}">${word}</span>`
 }
 
@@ -48,78 +48,82 @@ export const deliveryRow = (csrf: string, one: Delivery): Row => {
   return row(
     html`<a href="${path}">${instant(one.time_created)}</a>`,
     html`<code>${one.event_type}</code>`,
-    stateTag(one),
+    statusTag(one),
     numberText(one.attempts),
     one.next_attempt === null ? '' : instant(one.next_attempt),
     resendButton(csrf, path),
   )
 }
 
-const answerOf = ({ response_body: body }: Attempt): Content =>
+const responseBody = ({ response_body: body }: Attempt): Content =>
   body === ''
     ? html`<span class="none">empty</span>`
     : html`<details><summary>Show</summary><pre class="block" tabindex="0">${body}</pre></details>`
 
 /** Say in a few words what came of an attempt. */
-const broughtBy = ({ status_code: status, error }: Attempt): string =>
+const attemptOutcome = ({ status_code: status, error }: Attempt): string =>
   status === null ? (error ?? '').replaceAll('_', ' ') : numberText(status)
 
 const attemptRow = (one: Attempt): Row =>
   row(
     instant(one.time_created),
     one.succeeded ? html`<span class="tag good">arrived</span>` : html`<span class="tag bad">failed</span>`,
-    broughtBy(one),
+    attemptOutcome(one),
     `${numberText(one.duration_ms)}\u00a0ms`,
-    answerOf(one),
+    responseBody(one),
   )
 
 /** Say why an endpoint fails, by the last attempt of the newest of these deliveries that was tried in vain. */
-export const failureNotice = async ({ api }: Pick<Visit, 'api'>, deliveries: readonly Delivery[]): Promise<Html | null> => {
+export const failureNotice = async ({ api }: Pick<ConsoleRequest, 'api'>, deliveries: readonly Delivery[]): Promise<Html | null> => {
   const failing = deliveries.find(({ status, attempts }) => status !== 'DELIVERED' && numberText(attempts) !== '0')
   if (failing === undefined) return null
   const list = await api<ListOf<Attempt>>('GET', `/webhooks/${failing.endpoint_id}/deliveries/${failing.id}/attempts?limit=1`)
-  const last = list.ok ? list.value.data[0] : undefined
-  if (last === undefined || last.succeeded) return null
-  const brought = last.status_code === null ? html`had no answer: ${broughtBy(last)}` : html`was answered ${broughtBy(last)}`
-  return html`<p class="notice bad">An attempt at ${instant(last.time_created)} ${brought}. <a href="${pathOf(failing.endpoint_id, failing.id)}">See what came back</a></p>`
+  const lastAttempt = list.ok ? list.value.data[0] : undefined
+  if (lastAttempt === undefined || lastAttempt.succeeded) return null
+  const outcomeText =
+    lastAttempt.status_code === null
+      ? html`had no answer: ${attemptOutcome(lastAttempt)}`
+      : html`was answered ${attemptOutcome(lastAttempt)}`
+  return html`<p class="notice bad">An attempt at ${instant(lastAttempt.time_created)} ${outcomeText}. <a href="${pathOf(failing.endpoint_id, failing.id)}">See what came back</a></p>`
 }
 
 const deliveryFacts = (one: Delivery): Html =>
   facts(
-    ['State', stateTag(one)],
+    ['State', statusTag(one)],
     ['Event', html`<a href="/console/events/${one.event_id}">${one.event_id}</a> <code>${one.event_type}</code>`],
     ['Attempts', numberText(one.attempts)],
     ['Next attempt', one.next_attempt === null ? 'none' : instant(one.next_attempt)],
   )
 
-const delivery = async (visit: Visit, fault: Content = null): Promise<View> => {
-  const { api, ids, query, csrf } = visit
+const showDelivery = async (request: ConsoleRequest, fault: Content = null): Promise<PageView> => {
+  const { api, ids, query, csrf } = request
   const [endpointId = '', id = ''] = ids
   const [path, address] = [pathOf(endpointId, id), `/webhooks/${endpointId}/deliveries/${id}`]
-  const [found, attempts] = await Promise.all([
+  const [deliveryResult, attempts] = await Promise.all([
     api<Delivery>('GET', address),
     api<ListOf<Attempt>>('GET', `${address}/attempts${listQuery(query, [])}`),
   ])
-  if (!found.ok) return { title: 'Delivery', status: found.status, body: html`<h1>Delivery</h1>${faultNotice(found.fault)}` }
+  if (!deliveryResult.ok)
+    return { title: 'Delivery', status: deliveryResult.status, body: html`<h1>Delivery</h1>${errorNotice(deliveryResult.fault)}` }
   return {
     title: 'Delivery',
     status: fault === null ? 200 : 400,
     body: html`<h1>Delivery</h1>${fault ?? doneNotice(query)}
 <p class="lead"><code>${id}</code> to <a href="/console/webhooks/${endpointId}">its endpoint</a>. Attempts are kept for 30 days.</p>
-${deliveryFacts(found.value)}
+${deliveryFacts(deliveryResult.value)}
 <div class="actions">${resendButton(csrf, path)}<a href="${path}">Look again</a></div>
-${shown(attempts, ({ data }) => table('Attempts', ['Time', 'Outcome', 'Status', 'Took', 'Answer'], data.map(attemptRow), 'It was not tried yet.'))}
-${attempts.ok ? pager(path, query, [], attempts.value) : null}`,
+${showResult(attempts, ({ data }) => table('Attempts', ['Time', 'Outcome', 'Status', 'Took', 'Answer'], data.map(attemptRow), 'It was not tried yet.'))}
+${attempts.ok ? pageLinks(path, query, [], attempts.value) : null}`,
   }
 }
 
-const resend = async (visit: Visit): Promise<Shown> => {
-  const [endpointId = '', id = ''] = visit.ids
-  const sent = await visit.api('POST', `/webhooks/${endpointId}/deliveries/${id}/resend`, {})
-  return sent.ok ? { to: `${pathOf(endpointId, id)}?done=resent` } : delivery(visit, faultNotice(sent.fault))
+const resendDelivery = async (request: ConsoleRequest): Promise<PageResult> => {
+  const [endpointId = '', id = ''] = request.ids
+  const sent = await request.api('POST', `/webhooks/${endpointId}/deliveries/${id}/resend`, {})
+  return sent.ok ? { to: `${pathOf(endpointId, id)}?done=resent` } : showDelivery(request, errorNotice(sent.fault))
 }
 
-export const deliveryRoutes: readonly Route[] = [
-  get('/console/webhooks/{}/deliveries/{}', visit => delivery(visit)),
-  post('/console/webhooks/{}/deliveries/{}/resend', resend),
+export const deliveryRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/webhooks/{}/deliveries/{}', request => showDelivery(request)),
+  postRoute('/console/webhooks/{}/deliveries/{}/resend', resendDelivery),
 ]

@@ -1,30 +1,30 @@
 import { type Content, type Html, html } from '../reference/html.ts'
-import type { Answered, Fault, ListOf } from './api.ts'
-import { form, type View } from './frame.ts'
-import { choice, facts, faultNotice, field, instant, listQuery, pager, shown, table } from './parts.ts'
-import { get, post, type Route, type Shown, type Visit } from './visit.ts'
+import type { ApiResult, Fault, ListOf } from './api.ts'
+import { form, type PageView } from './frame.ts'
+import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from './parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './visit.ts'
 import { type Delivery, deliveryColumns, deliveryRow, failureNotice } from './webhook-deliveries.ts'
-import { doneNotice, type Endpoint, secretNotice, stateOf, typesHint, typesOf } from './webhook-parts.ts'
+import { doneNotice, type Endpoint, endpointStatus, eventTypesHint, readEventTypes, secretNotice } from './webhook-parts.ts'
 
-const addressOf = ({ ids }: Pick<Visit, 'ids'>): string => `/webhooks/${ids[0]}`
+const apiPath = ({ ids }: Pick<ConsoleRequest, 'ids'>): string => `/webhooks/${ids[0]}`
 
-const button = ({ csrf }: Visit, path: string, name: string, kind = 'quiet'): Html =>
+const actionButton = ({ csrf }: ConsoleRequest, path: string, name: string, kind = 'quiet'): Html =>
   form(csrf, path, html`<button class="${kind}" type="submit">${name}</button>`, 'inline')
 
-const actions = (visit: Visit, { id, status }: Endpoint): Html => {
+const actionButtons = (request: ConsoleRequest, { id, status }: Endpoint): Html => {
   const at = `/console/webhooks/${id}`
-  const isOn = status === 'ENABLED'
-  return html`<div class="actions">${isOn ? button(visit, `${at}/test`, 'Send a test event') : null}${button(visit, `${at}/rotate`, 'Rotate the secret')}${button(visit, isOn ? `${at}/disable` : `${at}/enable`, isOn ? 'Disable' : 'Enable')}${button(visit, `${at}/delete`, 'Delete', 'danger')}</div>`
+  const isEnabled = status === 'ENABLED'
+  return html`<div class="actions">${isEnabled ? actionButton(request, `${at}/test`, 'Send a test event') : null}${actionButton(request, `${at}/rotate`, 'Rotate the secret')}${actionButton(request, isEnabled ? `${at}/disable` : `${at}/enable`, isEnabled ? 'Disable' : 'Enable')}${actionButton(request, `${at}/delete`, 'Delete', 'danger')}</div>`
 }
 
-const edition = (csrf: string, endpoint: Endpoint, fault: Fault | null, sent: URLSearchParams): Html => {
-  const value = (name: string, stored: string): string => (fault === null ? stored : (sent.get(name) ?? stored))
+const editForm = (csrf: string, endpoint: Endpoint, fault: Fault | null, postedForm: URLSearchParams): Html => {
+  const value = (name: string, stored: string): string => (fault === null ? stored : (postedForm.get(name) ?? stored))
   return form(
     csrf,
     `/console/webhooks/${endpoint.id}`,
-    html`${fault !== null && fault.field === null ? faultNotice(fault) : null}
+    html`${fault !== null && fault.field === null ? errorNotice(fault) : null}
 ${field('url', 'Address', { value: value('url', endpoint.url), type: 'url', required: true, fault })}
-${field('event_types', 'Event types', { value: value('event_types', endpoint.event_types.join(', ')), hint: typesHint, fault })}
+${field('event_types', 'Event types', { value: value('event_types', endpoint.event_types.join(', ')), hint: eventTypesHint, fault })}
 ${field('description', 'Description', { value: value('description', endpoint.description ?? ''), fault })}
 <button type="submit">Save</button>`,
   )
@@ -46,107 +46,110 @@ const resendForm = (csrf: string, { id }: Endpoint): Html =>
     'filter',
   )
 
-const statuses = [
+const statusOptions = [
   ['', 'all'],
   ['PENDING', 'waiting or failing'],
   ['DELIVERED', 'delivered'],
   ['FAILED', 'given up'],
 ] as const
 
-const deliveriesOf = (visit: Visit, endpoint: Endpoint, list: Answered<ListOf<Delivery>>): Html => {
+const deliveriesSection = (request: ConsoleRequest, endpoint: Endpoint, list: ApiResult<ListOf<Delivery>>): Html => {
   const path = `/console/webhooks/${endpoint.id}`
-  return html`<form class="filter" method="get" action="${path}">${choice('status', 'State', statuses, visit.query.get('status') ?? '')}<button type="submit">Show</button></form>
-${shown(list, ({ data }) =>
+  return html`<form class="filter" method="get" action="${path}">${choice('status', 'State', statusOptions, request.query.get('status') ?? '')}<button type="submit">Show</button></form>
+${showResult(list, ({ data }) =>
   table(
     'Deliveries',
     deliveryColumns,
-    data.map(one => deliveryRow(visit.csrf, one)),
+    data.map(one => deliveryRow(request.csrf, one)),
     'Nothing was sent yet.',
   ),
 )}
-${list.ok ? pager(path, visit.query, ['status'], list.value) : null}`
+${list.ok ? pageLinks(path, request.query, ['status'], list.value) : null}`
 }
 
-type Extra = { readonly above?: Content; readonly fault?: Fault | null; readonly status?: number }
+type ViewOptions = { readonly notice?: Content; readonly fault?: Fault | null; readonly status?: number }
 
-const endpointView = async (visit: Visit, { above = null, fault = null, status = 200 }: Extra = {}): Promise<View> => {
+const endpointView = async (
+  request: ConsoleRequest,
+  { notice = null, fault = null, status = 200 }: ViewOptions = {},
+): Promise<PageView> => {
   const [found, deliveries] = await Promise.all([
-    visit.api<Endpoint>('GET', addressOf(visit)),
-    visit.api<ListOf<Delivery>>('GET', `${addressOf(visit)}/deliveries${listQuery(visit.query, ['status'])}`),
+    request.api<Endpoint>('GET', apiPath(request)),
+    request.api<ListOf<Delivery>>('GET', `${apiPath(request)}/deliveries${listQuery(request.query, ['status'])}`),
   ])
-  if (!found.ok) return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${faultNotice(found.fault)}` }
+  if (!found.ok) return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${errorNotice(found.fault)}` }
   const endpoint = found.value
-  const { id, url, api_version: version, failing_since: since, time_created: made } = endpoint
-  const why = since === null || !deliveries.ok ? null : await failureNotice(visit, deliveries.value.data)
+  const { id, url, api_version: version, failing_since: since, time_created: created } = endpoint
+  const failure = since === null || !deliveries.ok ? null : await failureNotice(request, deliveries.value.data)
   return {
     title: url,
     status: fault === null ? status : 400,
-    body: html`<h1 class="address">${url}</h1>${above ?? doneNotice(visit.query)}${why}
-${facts(['Id', html`<code>${id}</code>`], ['State', stateOf(endpoint)], ['Failing since', since === null ? 'no' : instant(since)], ['Events in version', version], ['Made', instant(made)])}
-${actions(visit, endpoint)}
-<section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>${deliveriesOf(visit, endpoint, deliveries)}</section>
-<section aria-labelledby="range"><h2 id="range">Send a range again</h2>${resendForm(visit.csrf, endpoint)}</section>
-<section aria-labelledby="edit"><h2 id="edit">Change</h2>${edition(visit.csrf, endpoint, fault, visit.form)}</section>`,
+    body: html`<h1 class="address">${url}</h1>${notice ?? doneNotice(request.query)}${failure}
+${facts(['Id', html`<code>${id}</code>`], ['State', endpointStatus(endpoint)], ['Failing since', since === null ? 'no' : instant(since)], ['Events in version', version], ['Made', instant(created)])}
+${actionButtons(request, endpoint)}
+<section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>${deliveriesSection(request, endpoint, deliveries)}</section>
+<section aria-labelledby="range"><h2 id="range">Send a range again</h2>${resendForm(request.csrf, endpoint)}</section>
+<section aria-labelledby="edit"><h2 id="edit">Change</h2>${editForm(request.csrf, endpoint, fault, request.form)}</section>`,
   }
 }
 
-const failedView = (visit: Visit, { status, fault }: Extract<Answered<unknown>, { ok: false }>): Promise<View> =>
-  endpointView(visit, { above: faultNotice(fault), status })
+const failedView = (request: ConsoleRequest, { status, fault }: Extract<ApiResult<unknown>, { ok: false }>): Promise<PageView> =>
+  endpointView(request, { notice: errorNotice(fault), status })
 
-const doneAt = ({ ids }: Visit, done: string): Shown => ({ to: `/console/webhooks/${ids[0]}?done=${done}` })
+const redirectDone = ({ ids }: ConsoleRequest, action: string): PageResult => ({ to: `/console/webhooks/${ids[0]}?done=${action}` })
 
 /** Do something with an endpoint, and lead to its page, which says so; or show there why it was not done. */
-const act =
-  (work: (visit: Visit) => Promise<Answered<unknown>>, done: string) =>
-  async (visit: Visit): Promise<Shown> => {
-    const outcome = await work(visit)
-    return outcome.ok ? doneAt(visit, done) : failedView(visit, outcome)
+const actionRoute =
+  (call: (request: ConsoleRequest) => Promise<ApiResult<unknown>>, action: string) =>
+  async (request: ConsoleRequest): Promise<PageResult> => {
+    const outcome = await call(request)
+    return outcome.ok ? redirectDone(request, action) : failedView(request, outcome)
   }
 
-const edit = async (visit: Visit): Promise<Shown> => {
-  const text = (name: string): string => visit.form.get(name)?.trim() ?? ''
+const updateEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
+  const text = (name: string): string => request.form.get(name)?.trim() ?? ''
   const description = text('description') === '' ? null : text('description')
-  const body = { url: text('url'), event_types: typesOf(text('event_types')), description }
-  const saved = await visit.api<Endpoint>('PATCH', addressOf(visit), body)
-  return saved.ok ? doneAt(visit, 'changed') : endpointView(visit, { fault: saved.fault })
+  const body = { url: text('url'), event_types: readEventTypes(text('event_types')), description }
+  const saved = await request.api<Endpoint>('PATCH', apiPath(request), body)
+  return saved.ok ? redirectDone(request, 'changed') : endpointView(request, { fault: saved.fault })
 }
 
 /** The secret is shown with the answer itself, for it is kept nowhere. */
-const rotate = async (visit: Visit): Promise<Shown> => {
-  const made = await visit.api<{ readonly secret: string }>('POST', `${addressOf(visit)}/secret`, {})
-  return made.ok
-    ? endpointView(visit, { above: secretNotice(made.value.secret, 'The secret before it signs beside it for 24 hours.') })
-    : failedView(visit, made)
+const rotateSecret = async (request: ConsoleRequest): Promise<PageResult> => {
+  const created = await request.api<{ readonly secret: string }>('POST', `${apiPath(request)}/secret`, {})
+  return created.ok
+    ? endpointView(request, { notice: secretNotice(created.value.secret, 'The secret before it signs beside it for 24 hours.') })
+    : failedView(request, created)
 }
 
-const remove = async (visit: Visit): Promise<Shown> => {
-  const removed = await visit.api('DELETE', addressOf(visit))
-  return removed.ok ? { to: '/console/webhooks' } : failedView(visit, removed)
+const deleteEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
+  const removed = await request.api('DELETE', apiPath(request))
+  return removed.ok ? { to: '/console/webhooks' } : failedView(request, removed)
 }
 
 const setStatus = (status: Endpoint['status']) =>
-  act(visit => visit.api<Endpoint>('PATCH', addressOf(visit), { status }), status.toLowerCase())
+  actionRoute(request => request.api<Endpoint>('PATCH', apiPath(request), { status }), status.toLowerCase())
 
-const resend = (visit: Visit): Promise<Answered<unknown>> => {
-  const utc = (name: string): string => `${visit.form.get(name) ?? ''}:00Z`.replace(/(:\d\d:\d\d):00Z$/, '$1Z')
+const resendRange = (request: ConsoleRequest): Promise<ApiResult<unknown>> => {
+  const utc = (name: string): string => `${request.form.get(name) ?? ''}:00Z`.replace(/(:\d\d:\d\d):00Z$/, '$1Z')
   const body = {
     start_time: utc('start_time'),
     end_time: utc('end_time'),
-    include_delivered: visit.form.get('include_delivered') === 'true',
+    include_delivered: request.form.get('include_delivered') === 'true',
   }
-  return visit.api('POST', `${addressOf(visit)}/resends`, body)
+  return request.api('POST', `${apiPath(request)}/resends`, body)
 }
 
-export const endpointRoutes: readonly Route[] = [
-  get('/console/webhooks/{}', visit => endpointView(visit)),
-  post('/console/webhooks/{}', edit),
-  post('/console/webhooks/{}/rotate', rotate),
-  post(
+export const endpointRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/webhooks/{}', request => endpointView(request)),
+  postRoute('/console/webhooks/{}', updateEndpoint),
+  postRoute('/console/webhooks/{}/rotate', rotateSecret),
+  postRoute(
     '/console/webhooks/{}/test',
-    act(visit => visit.api('POST', `${addressOf(visit)}/test`, {}), 'tested'),
+    actionRoute(request => request.api('POST', `${apiPath(request)}/test`, {}), 'tested'),
   ),
-  post('/console/webhooks/{}/enable', setStatus('ENABLED')),
-  post('/console/webhooks/{}/disable', setStatus('DISABLED')),
-  post('/console/webhooks/{}/resend', act(resend, 'range')),
-  post('/console/webhooks/{}/delete', remove),
+  postRoute('/console/webhooks/{}/enable', setStatus('ENABLED')),
+  postRoute('/console/webhooks/{}/disable', setStatus('DISABLED')),
+  postRoute('/console/webhooks/{}/resend', actionRoute(resendRange, 'range')),
+  postRoute('/console/webhooks/{}/delete', deleteEndpoint),
 ]

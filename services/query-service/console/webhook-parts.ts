@@ -1,5 +1,5 @@
 import { type Html, html } from '../reference/html.ts'
-import { goodNotice } from './parts.ts'
+import { successNotice } from './parts.ts'
 
 export type Endpoint = {
   readonly id: string
@@ -13,23 +13,27 @@ export type Endpoint = {
   readonly time_created: string
 }
 
-const reasons: Readonly<Record<string, string>> = { CALLER: 'by hand', GONE: 'it answered 410', FAILING: 'it only failed for five days' }
+const disabledReasons: Readonly<Record<string, string>> = {
+  CALLER: 'by hand',
+  GONE: 'it answered 410',
+  FAILING: 'it only failed for five days',
+}
 
 /** Say how an endpoint is, in words and not by colour alone. */
-export const stateOf = ({ status, disabled_reason: reason, failing_since: since }: Endpoint): Html => {
-  if (status === 'DISABLED') return html`<span class="tag bad">disabled</span> ${reasons[reason ?? ''] ?? ''}`
+export const endpointStatus = ({ status, disabled_reason: reason, failing_since: since }: Endpoint): Html => {
+  if (status === 'DISABLED') return html`<span class="tag bad">disabled</span> ${disabledReasons[reason ?? ''] ?? ''}`
   return since === null ? html`<span class="tag good">enabled</span>` : html`<span class="tag warn">failing</span>`
 }
 
 /** Read event types as people write them: commas or spaces between. */
-export const typesOf = (text: string): readonly string[] => text.split(/[\s,]+/).filter(type => type !== '')
+export const readEventTypes = (text: string): readonly string[] => text.split(/[\s,]+/).filter(type => type !== '')
 
-export const typesHint = '* for all, customer.* for a group; commas between'
+export const eventTypesHint = '* for all, customer.* for a group; commas between'
 
-export const secretNotice = (secret: string, more = ''): Html =>
-  html`<div class="notice good" role="status"><p>This secret signs what is sent. Keep it now: it is shown this once. ${more}</p><p><code class="secret">${secret}</code></p></div>`
+export const secretNotice = (secret: string, addition = ''): Html =>
+  html`<div class="notice good" role="status"><p>This secret signs what is sent. Keep it now: it is shown this once. ${addition}</p><p><code class="secret">${secret}</code></p></div>`
 
-const doneWords: Readonly<Record<string, string>> = {
+const doneTexts: Readonly<Record<string, string>> = {
   resent: 'It is being sent again. Look again in a moment to see what came of it.',
   changed: 'The endpoint was changed.',
   tested: 'A test event is on its way; it is among the deliveries below.',
@@ -40,6 +44,6 @@ const doneWords: Readonly<Record<string, string>> = {
 
 /** Say what an action has done: its page is loaded anew after it, so that loading the page again does nothing twice. */
 export const doneNotice = (query: URLSearchParams): Html | null => {
-  const words = doneWords[query.get('done') ?? '']
-  return words === undefined ? null : goodNotice(words)
+  const doneText = doneTexts[query.get('done') ?? '']
+  return doneText === undefined ? null : successNotice(doneText)
 }

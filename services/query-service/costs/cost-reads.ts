@@ -5,7 +5,7 @@ import type { Database } from '../../platform/postgres/database.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 
 /** What the readings of costs, records and receipts are made from. */
-export type CostReads = {
+export type CostDependencies = {
   readonly database: Database
   readonly clickHouse: ClickHouse
   readonly batchIds: BatchIds

@@ -1,5 +1,10 @@
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
-import { type FlowPair, hasDevicesAlone, kindsOfLocations, locationsOfBothKinds } from '../../platform/clickhouse/location-flows.ts'
+import {
+  type FlowDirections,
+  hasOnlyDeviceRecords,
+  kindsOfLocations,
+  locationsOfBothKinds,
+} from '../../platform/clickhouse/location-flows.ts'
 import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
 import type { StoredCosts } from '../work/cost-work.ts'
 import { readCosts } from './read-costs.ts'
@@ -8,7 +13,7 @@ import { readCosts } from './read-costs.ts'
 export type DeviceInclusion = 'auto' | 'true' | 'false'
 
 /** Some locations of a tenant; `isWhole`: they are all that it has. */
-export type LocationGroup = { readonly ids: readonly string[]; readonly isWhole: boolean }
+export type LocationSet = { readonly ids: readonly string[]; readonly isWhole: boolean }
 
 /**
  * Which records of devices an answer has. `ownOnly`: locations whose devices are left out; null: those of all of them. `isMixed`: a location
@@ -24,10 +29,10 @@ export type DeviceRecords = {
 /** A statement names at most so many locations. */
 const groupSize = 1_500
 
-const groupsOf = (ids: readonly string[]): readonly (readonly string[])[] =>
+const splitIds = (ids: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(ids.length / groupSize) }, (_, index) => ids.slice(index * groupSize, (index + 1) * groupSize))
 
-const statementsOf = ({ ids, isWhole }: LocationGroup): readonly (readonly string[] | null)[] => (isWhole ? [null] : groupsOf(ids))
+const statementsOf = ({ ids, isWhole }: LocationSet): readonly (readonly string[] | null)[] => (isWhole ? [null] : splitIds(ids))
 
 /**
  * Decide for one location which records of devices its costs have: over all that is stored of it, never for a span.
@@ -36,12 +41,12 @@ const statementsOf = ({ ids, isWhole }: LocationGroup): readonly (readonly strin
 export const devicesAtLocation = async (
   db: ClickHouse,
   tenant: Tenant,
-  flow: FlowPair,
+  flow: FlowDirections,
   locationId: string,
   inclusion: DeviceInclusion,
 ): Promise<DeviceRecords> => {
-  const kinds = (await kindsOfLocations(db, tenant, flow, [locationId])).get(locationId)
-  const { own, devices } = kinds ?? { own: false, devices: false }
+  const recordKinds = (await kindsOfLocations(db, tenant, flow, [locationId])).get(locationId)
+  const { hasOwnRecords: own, hasDeviceRecords: devices } = recordKinds ?? { hasOwnRecords: false, hasDeviceRecords: false }
   const isIncluded = inclusion === 'auto' ? !own : inclusion === 'true'
   return { isIncluded, ownOnly: isIncluded ? [] : [locationId], isMixed: own && devices, leavesOut: !isIncluded && devices }
 }
@@ -50,19 +55,19 @@ export const devicesAtLocation = async (
 export const devicesAtLocations = async (
   db: ClickHouse,
   tenant: Tenant,
-  flow: FlowPair,
-  locations: LocationGroup,
+  flow: FlowDirections,
+  locations: LocationSet,
   inclusion: DeviceInclusion,
 ): Promise<DeviceRecords> => {
   const mixed: string[] = []
   let isIncluded = inclusion === 'true'
   for (const ids of statementsOf(locations)) {
     const candidates = await locationsOfBothKinds(db, tenant, flow, ids)
-    for (const [id, { own, devices }] of await kindsOfLocations(db, tenant, flow, candidates)) {
+    for (const [id, { hasOwnRecords: own, hasDeviceRecords: devices }] of await kindsOfLocations(db, tenant, flow, candidates)) {
       if (own && devices) mixed.push(id)
       else isIncluded ||= devices && inclusion === 'auto'
     }
-    isIncluded ||= inclusion === 'auto' && (await hasDevicesAlone(db, tenant, flow, ids))
+    isIncluded ||= inclusion === 'auto' && (await hasOnlyDeviceRecords(db, tenant, flow, ids))
   }
   const isMixed = mixed.length > 0
   if (inclusion === 'false') return { isIncluded: false, ownOnly: null, isMixed, leavesOut: true }
@@ -70,15 +75,15 @@ export const devicesAtLocations = async (
 }
 
 /** The rows of locations that an answer adds up, or those of devices that it leaves out, in as many filters as statements. */
-const filtersOf = (flow: FlowPair, locations: LocationGroup, { ownOnly }: DeviceRecords): readonly RowFilter[] => {
+const filtersOf = (flow: FlowDirections, locations: LocationSet, { ownOnly }: DeviceRecords): readonly RowFilter[] => {
   if (ownOnly === null) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] }))
   if (ownOnly.length === 0) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds }))
   if (locations.isWhole && ownOnly.length <= groupSize) return [{ ...flow, locationIds: null, ownOnly }]
   const own = new Set(ownOnly)
   const others = locations.ids.filter(id => !own.has(id))
   return [
-    ...groupsOf(others).map(locationIds => ({ ...flow, locationIds })),
-    ...groupsOf(ownOnly).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] })),
+    ...splitIds(others).map(locationIds => ({ ...flow, locationIds })),
+    ...splitIds(ownOnly).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] })),
   ]
 }
 
@@ -86,8 +91,8 @@ const filtersOf = (flow: FlowPair, locations: LocationGroup, { ownOnly }: Device
 export const readLocationCosts = (
   db: ClickHouse,
   tenant: Tenant,
-  flow: FlowPair,
-  locations: LocationGroup,
+  flow: FlowDirections,
+  locations: LocationSet,
   devices: DeviceRecords,
   edges: readonly number[],
 ): Promise<StoredCosts> => readCosts(db, tenant, filtersOf(flow, locations, devices), edges)
@@ -96,13 +101,13 @@ export const readLocationCosts = (
 export const readExcludedCosts = async (
   db: ClickHouse,
   tenant: Tenant,
-  flow: FlowPair,
-  locations: LocationGroup,
+  flow: FlowDirections,
+  locations: LocationSet,
   { ownOnly, leavesOut }: DeviceRecords,
-  span: readonly [number, number],
+  interval: readonly [number, number],
 ): Promise<StoredCosts | null> => {
   if (!leavesOut) return null
-  const all = ownOnly === null ? statementsOf(locations) : groupsOf(ownOnly)
+  const all = ownOnly === null ? statementsOf(locations) : splitIds(ownOnly)
   const filters = all.map((locationIds): RowFilter => ({ ...flow, locationIds, isOfDevices: true }))
-  return readCosts(db, tenant, filters, span)
+  return readCosts(db, tenant, filters, interval)
 }

@@ -3,19 +3,19 @@ import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { type FlowPair, meteredLocations } from '../../platform/clickhouse/location-flows.ts'
-import { type MeteredObject, placesOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
-import { mint } from '../../platform/mint.ts'
+import { type FlowDirections, meteredLocations } from '../../platform/clickhouse/location-flows.ts'
+import { locationsOfDevices, type MeteredObject } from '../../platform/clickhouse/meter-object-reads.ts'
+import { newId } from '../../platform/mint.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
-import type { WrittenOffsets } from '../work/cost-work.ts'
-import { answerCosts, bytesOf, fewElements, isFew } from './answer-costs.ts'
-import type { CostReads } from './cost-reads.ts'
+import type { AnswerOffsets } from '../work/cost-work.ts'
+import { answerCosts, areSmall, maxInlineElements, totalLength } from './answer-costs.ts'
+import type { CostDependencies } from './cost-reads.ts'
 import { type DeviceRecords, devicesAtLocation, devicesAtLocations, readExcludedCosts, readLocationCosts } from './device-records.ts'
 import { readCosts } from './read-costs.ts'
 
-type Asked = RequestOf<typeof intervalCost>
+type IntervalCostRequest = RequestOf<typeof intervalCost>
 
 /**
  * Whose rows are added up: some locations with one currency, or all that the account has. `devices`: which records of their devices; null:
@@ -37,12 +37,12 @@ export const chooseLocations = (
     currency_code: currencyCode,
   }: { readonly location_id?: string | undefined; readonly currency_code?: string | undefined },
 ): Result<readonly CostedLocation[]> => {
-  const named = locationId === undefined ? locations : locations.filter(({ id }) => id === locationId)
-  if (named.length === 0 && locationId !== undefined) {
+  const chosenById = locationId === undefined ? locations : locations.filter(({ id }) => id === locationId)
+  if (chosenById.length === 0 && locationId !== undefined) {
     return refused('location_not_found', 'location_id must name a location that the object was metered at', 'location_id')
   }
-  const ofCurrency = currencyCode === undefined ? named : named.filter(location => location.currencyCode === currencyCode)
-  const currencies = new Set(ofCurrency.map(location => location.currencyCode))
+  const inCurrency = currencyCode === undefined ? chosenById : chosenById.filter(location => location.currencyCode === currencyCode)
+  const currencies = new Set(inCurrency.map(location => location.currencyCode))
   if (currencies.size > 1) {
     return refused(
       'currency_ambiguous',
@@ -50,24 +50,24 @@ export const chooseLocations = (
       'currency_code',
     )
   }
-  if (currencyCode !== undefined && ofCurrency.length === 0 && named.length > 0) {
-    const known = [...new Set(named.map(location => location.currencyCode))].sort().join(' or ')
+  if (currencyCode !== undefined && inCurrency.length === 0 && chosenById.length > 0) {
+    const known = [...new Set(chosenById.map(location => location.currencyCode))].sort().join(' or ')
     return refused('currency_ambiguous', `currency_code must be ${known}, the currency of the costs`, 'currency_code')
   }
-  return accepted(ofCurrency)
+  return accepted(inCurrency)
 }
 
 /** Narrow locations whose costs are added up: if they have several currencies, those of them without any costs do not count. */
 const locationsWithCosts = async (
-  { clickHouse }: CostReads,
-  request: Asked,
+  { clickHouse }: CostDependencies,
+  request: IntervalCostRequest,
   locations: readonly CostedLocation[],
 ): Promise<Result<readonly CostedLocation[]>> => {
   const chosen = chooseLocations(locations, request.query)
   if (chosen.ok || chosen.refusal.code !== 'currency_ambiguous') return chosen
   const ids = locations.map(({ id }) => id)
-  const metered = await meteredLocations(clickHouse, tenantOf(request), flowOf(request), ids)
-  const withCosts = locations.filter(({ id }) => metered.has(id))
+  const meteredIds = await meteredLocations(clickHouse, tenantOf(request), flowOf(request), ids)
+  const withCosts = locations.filter(({ id }) => meteredIds.has(id))
   return withCosts.length === 0 ? chosen : chooseLocations(withCosts, request.query)
 }
 
@@ -76,44 +76,46 @@ const severalLocations = (name: string) =>
 
 /** A device's own locations are those it has rows at; one that has none yet can be asked for at any location. */
 const deviceLocations = async (
-  { database }: CostReads,
-  request: Asked,
-  places: readonly MeteredObject[],
+  { database }: CostDependencies,
+  request: IntervalCostRequest,
+  meteredObjects: readonly MeteredObject[],
 ): Promise<Result<readonly CostedLocation[]>> => {
   const tenant = tenantOf(request)
-  const ids = new Set(places.map(({ locationId }) => locationId))
-  const asked = request.query.location_id
-  if (asked !== undefined && ids.size === 0) ids.add(asked)
+  const ids = new Set(meteredObjects.map(({ locationId }) => locationId))
+  const requestedLocationId = request.query.location_id
+  if (requestedLocationId !== undefined && ids.size === 0) ids.add(requestedLocationId)
   if (ids.size === 0) return refused('location_ambiguous', 'location_id is required: the device has no records yet', 'location_id')
   const locations = await withTenant(database, tenant, transaction => costedLocations(transaction, [...ids]))
   const chosen = chooseLocations(locations, request.query)
   return chosen.ok && chosen.value.length > 1 ? severalLocations('the device') : chosen
 }
 
-const scopeOf = async (reads: CostReads, request: Asked): Promise<Result<Scope>> => {
+const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequest): Promise<Result<Scope>> => {
   const tenant = tenantOf(request)
   // Both are asked at once; what stands for nothing is not found also while the engine is away.
-  const isOf = (prefix: string): boolean => request.id.startsWith(prefix)
-  const found = isOf('dev_') ? placesOfDevices(reads.clickHouse, tenant, [request.id]) : Promise.resolve([])
+  const hasPrefix = (prefix: string): boolean => request.id.startsWith(prefix)
+  const meteredObjectsRead = hasPrefix('dev_') ? locationsOfDevices(dependencies.clickHouse, tenant, [request.id]) : Promise.resolve([])
   const { include_devices: inclusion } = request.query
   const flow = flowOf(request)
-  const atOne = isId('location', request.id) ? devicesAtLocation(reads.clickHouse, tenant, flow, request.id, inclusion) : null
-  for (const asked of [found, atOne]) asked?.catch(() => undefined)
-  const target = await withTenant(reads.database, tenant, transaction => costTarget(transaction, request.id))
+  const devicesRead = isId('location', request.id) ? devicesAtLocation(dependencies.clickHouse, tenant, flow, request.id, inclusion) : null
+  for (const promise of [meteredObjectsRead, devicesRead]) promise?.catch(() => undefined)
+  const target = await withTenant(dependencies.database, tenant, transaction => costTarget(transaction, request.id))
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
-  const places = await found
+  const meteredObjects = await meteredObjectsRead
   const locations =
-    target.kind === 'device' ? await deviceLocations(reads, request, places) : await locationsWithCosts(reads, request, target.locations)
+    target.kind === 'device'
+      ? await deviceLocations(dependencies, request, meteredObjects)
+      : await locationsWithCosts(dependencies, request, target.locations)
   if (!locations.ok) return locations
   if (target.kind === 'device') return accepted({ locations: locations.value, isWhole: false, devices: null })
   const isWhole = target.kind === 'account' && locations.value.length === target.locations.length
-  const group = { ids: locations.value.map(({ id }) => id), isWhole }
-  const devices = await (atOne ?? devicesAtLocations(reads.clickHouse, tenant, flow, group, inclusion))
+  const locationSet = { ids: locations.value.map(({ id }) => id), isWhole }
+  const devices = await (devicesRead ?? devicesAtLocations(dependencies.clickHouse, tenant, flow, locationSet, inclusion))
   return accepted({ locations: locations.value, isWhole, devices })
 }
 
 /** The one zone of some locations; UTC where there are none, and where they differ, which a calendar does not allow. */
-const zoneOf = ({ timeZone }: CostReads, locations: readonly CostedLocation[], isCalendar: boolean): Result<TimeZone> => {
+const zoneOf = ({ timeZone }: CostDependencies, locations: readonly CostedLocation[], isCalendar: boolean): Result<TimeZone> => {
   const names = new Set(locations.map(({ timezone }) => timezone))
   if (names.size > 1 && isCalendar) {
     return refused('location_ambiguous', 'location_id is required with aggregation: the locations lie in several time zones', 'location_id')
@@ -123,35 +125,40 @@ const zoneOf = ({ timeZone }: CostReads, locations: readonly CostedLocation[], i
   return accepted(zone)
 }
 
-const edgesOf = (zone: TimeZone, from: number, to: number, unit: CalendarUnit | null): Result<readonly number[]> => {
-  const tooMany = refused(
+const bucketEdges = (zone: TimeZone, from: number, to: number, unit: CalendarUnit | null): Result<readonly number[]> => {
+  const tooManyBuckets = refused(
     'too_many_elements',
     `Ask for at most ${costLimits.elements} elements: a shorter span or a coarser aggregation`,
     'aggregation',
   )
   if (unit === null) return accepted([from, to])
-  if (unit === 'HOUR' && to - from > (costLimits.elements + 2) * hourMs) return tooMany
+  if (unit === 'HOUR' && to - from > (costLimits.elements + 2) * hourMs) return tooManyBuckets
   const edges = calendarEdges(zone, from, to, unit)
-  return edges.length - 1 > costLimits.elements ? tooMany : accepted(edges)
+  return edges.length - 1 > costLimits.elements ? tooManyBuckets : accepted(edges)
 }
 
-const flowOf = ({ query }: Asked): FlowPair => ({
+const flowOf = ({ query }: IntervalCostRequest): FlowDirections => ({
   tariffDirection: query.tariff_direction,
   energyFlowDirection: query.energy_flow_direction ?? defaultFlow(query.tariff_direction),
 })
 
-const costsOf = ({ clickHouse }: CostReads, request: Asked, { locations, isWhole, devices }: Scope, edges: readonly number[]) => {
+const costsOf = (
+  { clickHouse }: CostDependencies,
+  request: IntervalCostRequest,
+  { locations, isWhole, devices }: Scope,
+  edges: readonly number[],
+) => {
   const [tenant, flow, ids] = [tenantOf(request), flowOf(request), locations.map(({ id }) => id)]
   if (devices === null) return readCosts(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
   return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
 }
 
 /** What an answer about locations says of the records of their devices. */
-const deviceNoteOf = async ({ clickHouse }: CostReads, request: Asked, { locations, isWhole, devices }: Scope) => {
+const deviceNoteOf = async ({ clickHouse }: CostDependencies, request: IntervalCostRequest, { locations, isWhole, devices }: Scope) => {
   if (devices === null) return null
-  const group = { ids: locations.map(({ id }) => id), isWhole }
+  const locationSet = { ids: locations.map(({ id }) => id), isWhole }
   const { start_time: start, end_time: end } = request.body
-  const excluded = await readExcludedCosts(clickHouse, tenantOf(request), flowOf(request), group, devices, [start.at, end.at])
+  const excluded = await readExcludedCosts(clickHouse, tenantOf(request), flowOf(request), locationSet, devices, [start.at, end.at])
   return { isIncluded: devices.isIncluded, isMixed: devices.isMixed, excluded }
 }
 
@@ -159,7 +166,7 @@ const deviceNoteOf = async ({ clickHouse }: CostReads, request: Asked, { locatio
  * Return the offsets of an answer: buckets in the zone of the location, a whole span as `answerOffset` says. Locations of several zones
  * have no zone in common. Source: docs/rules/versions-and-transport.md #offsets-of-answers.
  */
-const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number): WrittenOffsets => {
+const answerOffsets = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number): AnswerOffsets => {
   const isOneZone = isBucket || new Set(locations.map(({ timezone }) => timezone)).size === 1
   return { zone: isOneZone ? zone : null, isBucket, requested }
 }
@@ -168,19 +175,25 @@ const writtenIn = (zone: TimeZone, locations: readonly CostedLocation[], isBucke
 const noCurrency = 'XXX'
 
 /** Calculate what is stored of an object in a span. Source: docs/rules/costs.md #objects. */
-export const calculateIntervalCost = async (reads: CostReads, request: Asked): Promise<Outcome<AnswerOf<typeof intervalCost>>> => {
+export const calculateIntervalCost = async (
+  dependencies: CostDependencies,
+  request: IntervalCostRequest,
+): Promise<Outcome<AnswerOf<typeof intervalCost>>> => {
   const { start_time: start, end_time: end } = request.body
   const { aggregation = null, tariff_direction: tariffDirection } = request.query
-  const scope = await scopeOf(reads, request)
+  const scope = await scopeOf(dependencies, request)
   if (!scope.ok) return scope
-  const zone = zoneOf(reads, scope.value.locations, aggregation !== null)
+  const zone = zoneOf(dependencies, scope.value.locations, aggregation !== null)
   if (!zone.ok) return zone
-  const edges = edgesOf(zone.value, start.at, end.at, aggregation)
+  const edges = bucketEdges(zone.value, start.at, end.at, aggregation)
   if (!edges.ok) return edges
   const { accountId, liveMode } = tenantOf(request)
-  const [costs, devices] = await Promise.all([costsOf(reads, request, scope.value, edges.value), deviceNoteOf(reads, request, scope.value)])
+  const [costs, devices] = await Promise.all([
+    costsOf(dependencies, request, scope.value, edges.value),
+    deviceNoteOf(dependencies, request, scope.value),
+  ])
   const view = {
-    id: mint('energyCost', request.at),
+    id: newId('energyCost', request.at),
     accountId,
     liveMode,
     objectId: request.id,
@@ -191,9 +204,12 @@ export const calculateIntervalCost = async (reads: CostReads, request: Asked): P
     includeTariff: request.query.include_tariff,
     createdAt: request.at,
   }
-  const offsets = writtenIn(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes)
+  const offsets = answerOffsets(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes)
   const input = { view, costs, devices, offsets }
-  const isSmall = edges.value.length <= fewElements && isFew(costs.blocks) && isFew(devices?.excluded?.blocks ?? [])
-  const bytes = [costs, devices?.excluded ?? null].reduce((sum, one) => sum + bytesOf(one?.blocks ?? []) + bytesOf(one?.sums ?? []), 0)
-  return answerCosts(reads, request, { name: 'intervalCost', input, isSmall, bytes })
+  const isSmall = edges.value.length <= maxInlineElements && areSmall(costs.blocks) && areSmall(devices?.excluded?.blocks ?? [])
+  const bytes = [costs, devices?.excluded ?? null].reduce(
+    (sum, costsPart) => sum + totalLength(costsPart?.blocks ?? []) + totalLength(costsPart?.sums ?? []),
+    0,
+  )
+  return answerCosts(dependencies, request, { name: 'intervalCost', input, isSmall, bytes })
 }

@@ -4,91 +4,99 @@ import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { blocksOfRows, type ListedRow, listedRowOf, pageOfRows, type RowSelection } from '../../platform/clickhouse/meter-cost-pages.ts'
-import { placesOfSession, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { locationsOfSession, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
-import { placesOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
+import { locationsOfDevices } from '../../platform/clickhouse/meter-object-reads.ts'
 import { costTarget } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { runWork } from '../work/run-work.ts'
-import { bytesOf } from './answer-costs.ts'
-import type { CostReads } from './cost-reads.ts'
+import { totalLength } from './answer-costs.ts'
+import type { CostDependencies } from './cost-reads.ts'
 import { recordPrefix, recordViewOf } from './record-view.ts'
 
 const noRecord = refused('not_found', 'No record has this id')
 
 /** So many pieces are written at once, in some ms. */
-const fewPieces = 1_500
+const maxInlinePieces = 1_500
 
 /** How many pieces of a row are answered that its own columns do not tell. */
-const furtherPieces = ({ cost, pieceCount }: ListedRow): number => (cost === null || pieceCount < 2 ? 0 : pieceCount)
+const answeredPieces = ({ cost, pieceCount }: ListedRow): number => (cost === null || pieceCount < 2 ? 0 : pieceCount)
 
 /** Read the pieces of those rows that have several. */
-const blocksFor = async ({ clickHouse }: CostReads, tenant: Tenant, rows: readonly ListedRow[]): Promise<readonly Buffer[]> => {
-  const cut = rows.filter(row => furtherPieces(row) > 0)
-  return cut.length === 0 ? [] : blocksOfRows(clickHouse, tenant, cut)
+const readPieceBlocks = async (
+  { clickHouse }: CostDependencies,
+  tenant: Tenant,
+  rows: readonly ListedRow[],
+): Promise<readonly Buffer[]> => {
+  const rowsWithPieces = rows.filter(row => answeredPieces(row) > 0)
+  return rowsWithPieces.length === 0 ? [] : blocksOfRows(clickHouse, tenant, rowsWithPieces)
 }
 
 /** Give a stored record and why it cost what it cost. Source: docs/rules/metering.md #reading-records. */
 export const retrieveRecord = async (
-  reads: CostReads,
+  dependencies: CostDependencies,
   request: RequestOf<typeof meterRecordRetrieve>,
 ): Promise<Outcome<AnswerOf<typeof meterRecordRetrieve>>> => {
   if (!isId('meterRecord', request.id)) return noRecord
   const tenant = tenantOf(request)
-  const row = await listedRowOf(reads.clickHouse, tenant, request.id.slice(recordPrefix.length))
+  const row = await listedRowOf(dependencies.clickHouse, tenant, request.id.slice(recordPrefix.length))
   if (row === null) return noRecord
-  const input = { rows: [row], blocks: await blocksFor(reads, tenant, [row]), layout: request.layout }
+  const input = { rows: [row], blocks: await readPieceBlocks(dependencies, tenant, [row]), apiVersion: request.apiVersion }
   const { signal } = request
-  const isSmall = furtherPieces(row) <= fewPieces
-  const begun = await runWork(reads.thread, {
+  const isSmall = answeredPieces(row) <= maxInlinePieces
+  const started = await runWork(dependencies.thread, {
     name: 'record',
     input,
     isSmall,
-    bytes: bytesOf(input.blocks),
+    bytes: totalLength(input.blocks),
     account: tenant.accountId,
     signal,
   })
-  return begun.ok ? { ok: true, written: begun.value.answer } : begun
+  return started.ok ? { ok: true, serialized: started.value.answer } : started
 }
 
-type Asked = RequestOf<typeof meterRecordList>
+type RecordListRequest = RequestOf<typeof meterRecordList>
 
 /** Where the records are that the query names; `null`: there can be none. */
-const selectionOf = async ({ database, clickHouse, batchIds }: CostReads, request: Asked): Promise<Result<RowSelection | null>> => {
+const selectionOf = async (
+  { database, clickHouse, batchIds }: CostDependencies,
+  request: RecordListRequest,
+): Promise<Result<RowSelection | null>> => {
   const tenant = tenantOf(request)
   const { location_id, device_id, session_reference_id, record_reference_id, batch_id, start_time, end_time } = request.query
   for (const [id, kind, name] of [
     [location_id, 'loc_', 'location'],
     [device_id, 'dev_', 'device'],
   ] as const) {
-    const isKnown = id === undefined || (id.startsWith(kind) && (await withTenant(database, tenant, one => costTarget(one, id))) !== null)
+    const isKnown =
+      id === undefined || (id.startsWith(kind) && (await withTenant(database, tenant, transaction => costTarget(transaction, id))) !== null)
     if (!isKnown) return refused(`${name}_not_found`, `${name}_id must be the id of a ${name} of the account`, `${name}_id`)
   }
-  if (batch_id !== undefined && batchIds.mintedAt(tenant, batch_id) === null) {
+  if (batch_id !== undefined && batchIds.createdAt(tenant, batch_id) === null) {
     return refused('batch_not_found', 'batch_id must be the id of a batch of the account', 'batch_id')
   }
-  const span = { from: start_time?.at ?? null, to: end_time?.at ?? null }
+  const interval = { from: start_time?.at ?? null, to: end_time?.at ?? null }
   const references = {
     sessionReferenceId: session_reference_id ?? null,
     recordReferenceId: record_reference_id ?? null,
     batchId: batch_id ?? null,
   }
   const deviceIds = device_id === undefined ? null : [device_id]
-  if (location_id !== undefined) return accepted({ locationIds: [location_id], deviceIds, ...references, ...span })
-  const places =
+  if (location_id !== undefined) return accepted({ locationIds: [location_id], deviceIds, ...references, ...interval })
+  const meteredObjects =
     device_id !== undefined
-      ? await placesOfDevices(clickHouse, tenant, [device_id])
+      ? await locationsOfDevices(clickHouse, tenant, [device_id])
       : session_reference_id !== undefined
-        ? await placesOfSession(clickHouse, tenant, session_reference_id)
+        ? await locationsOfSession(clickHouse, tenant, session_reference_id)
         : null
-  if (places === null) return accepted({ locationIds: null, deviceIds, ...references, ...span })
-  const locationIds = [...new Set(places.map(({ locationId }) => locationId))]
-  return accepted(locationIds.length === 0 ? null : { locationIds, deviceIds, ...references, ...span })
+  if (meteredObjects === null) return accepted({ locationIds: null, deviceIds, ...references, ...interval })
+  const locationIds = [...new Set(meteredObjects.map(({ locationId }) => locationId))]
+  return accepted(locationIds.length === 0 ? null : { locationIds, deviceIds, ...references, ...interval })
 }
 
 /** Find the record that a cursor names. */
-const cursorOf = async ({ clickHouse }: CostReads, request: Asked): Promise<Result<MeterCostRow | null>> => {
+const cursorOf = async ({ clickHouse }: CostDependencies, request: RecordListRequest): Promise<Result<MeterCostRow | null>> => {
   const { starting_after, ending_before } = request.query
   const id = starting_after ?? ending_before
   if (id === undefined) return accepted(null)
@@ -98,46 +106,49 @@ const cursorOf = async ({ clickHouse }: CostReads, request: Asked): Promise<Resu
 }
 
 /** The rows of a page that have no more pieces together than a page may have; the first one in any case. */
-const withinPieces = (rows: readonly ListedRow[]): readonly ListedRow[] => {
+const limitPieces = (rows: readonly ListedRow[]): readonly ListedRow[] => {
   let pieces = 0
-  const beyond = rows.findIndex((row, index) => {
-    pieces += furtherPieces(row)
+  const firstBeyond = rows.findIndex((row, index) => {
+    pieces += answeredPieces(row)
     return index > 0 && pieces > recordListLimits.pieces
   })
-  return beyond === -1 ? rows : rows.slice(0, beyond)
+  return firstBeyond === -1 ? rows : rows.slice(0, firstBeyond)
 }
 
 /** List records, newest start first. Source: docs/rules/metering.md #reading-records; docs/rules/identifiers-and-lists.md #lists. */
-export const listRecords = async (reads: CostReads, request: Asked): Promise<Outcome<AnswerOf<typeof meterRecordList>>> => {
-  const selection = await selectionOf(reads, request)
+export const listRecords = async (
+  dependencies: CostDependencies,
+  request: RecordListRequest,
+): Promise<Outcome<AnswerOf<typeof meterRecordList>>> => {
+  const selection = await selectionOf(dependencies, request)
   if (!selection.ok) return selection
-  const cursor = await cursorOf(reads, request)
+  const cursor = await cursorOf(dependencies, request)
   if (!cursor.ok) return cursor
   const tenant = tenantOf(request)
   const { limit, endingBefore } = pageRequest(request.query)
-  const isBack = endingBefore !== null
+  const isBackwards = endingBefore !== null
   const listed =
     selection.value === null
       ? []
-      : await pageOfRows(reads.clickHouse, tenant, selection.value, { after: cursor.value, isBack, limit: limit + 1 })
-  const page = [...withinPieces(listed.slice(0, limit))]
+      : await pageOfRows(dependencies.clickHouse, tenant, selection.value, { after: cursor.value, isBack: isBackwards, limit: limit + 1 })
+  const page = [...limitPieces(listed.slice(0, limit))]
   const hasMore = listed.length > page.length
-  if (isBack) page.reverse()
+  if (isBackwards) page.reverse()
   if (request.wantsCsv === true) {
     // A table has no pieces.
     const data = page.map(row => storedRecordToWire(recordViewOf(row)))
     return accepted({ object: 'list', url: '/meters/records', has_more: hasMore, data })
   }
-  const input = { rows: page, blocks: await blocksFor(reads, tenant, page), layout: request.layout, hasMore }
-  const isSmall = page.reduce((sum, row) => sum + furtherPieces(row), 0) <= fewPieces
+  const input = { rows: page, blocks: await readPieceBlocks(dependencies, tenant, page), apiVersion: request.apiVersion, hasMore }
+  const isSmall = page.reduce((sum, row) => sum + answeredPieces(row), 0) <= maxInlinePieces
   const { signal } = request
-  const begun = await runWork(reads.thread, {
+  const started = await runWork(dependencies.thread, {
     name: 'recordList',
     input,
     isSmall,
-    bytes: bytesOf(input.blocks),
+    bytes: totalLength(input.blocks),
     account: tenant.accountId,
     signal,
   })
-  return begun.ok ? { ok: true, written: begun.value.answer } : begun
+  return started.ok ? { ok: true, serialized: started.value.answer } : started
 }

@@ -1,6 +1,11 @@
 import { isId } from '../../domain/identifier.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
-import { devicesOfLocation, lastSeenOfDevices, placesOfDevices, spanOfLocation } from '../../platform/clickhouse/meter-object-reads.ts'
+import {
+  devicesOfLocation,
+  intervalOfLocation,
+  lastSeenOfDevices,
+  locationsOfDevices,
+} from '../../platform/clickhouse/meter-object-reads.ts'
 import type { MeteringFacts } from '../dependencies.ts'
 
 /** Read what the stored rows tell of locations and devices; a text that is no id of the kind has none. */
@@ -13,6 +18,7 @@ export const meteringFacts = (clickHouse: ClickHouse): MeteringFacts => ({
     ),
   devicesAt: (tenant, locationId, page) => devicesOfLocation(clickHouse, tenant, locationId, page),
   wasMeteredAt: async (tenant, deviceId, locationId) =>
-    (await placesOfDevices(clickHouse, tenant, [deviceId])).some(place => place.locationId === locationId),
-  hasRecords: async (tenant, locationId) => isId('location', locationId) && (await spanOfLocation(clickHouse, tenant, locationId)) !== null,
+    (await locationsOfDevices(clickHouse, tenant, [deviceId])).some(meteredObject => meteredObject.locationId === locationId),
+  hasRecords: async (tenant, locationId) =>
+    isId('location', locationId) && (await intervalOfLocation(clickHouse, tenant, locationId)) !== null,
 })

@@ -1,15 +1,15 @@
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { blocksAcrossBuckets, type RowFilter, type Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost-rows.ts'
-import { type CrossedRows, readBucketSums } from '../../platform/clickhouse/meter-cost-sums.ts'
+import { type CrossingRows, readBucketSums } from '../../platform/clickhouse/meter-cost-sums.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { StoredCosts } from '../work/cost-work.ts'
-import { isFew } from './answer-costs.ts'
+import { areSmall } from './answer-costs.ts'
 
 /** How often rows are read that change meanwhile. */
-const mostReads = 20
+const maxReads = 20
 
-const crossedRowsIn = (blocks: readonly Buffer[]): CrossedRows => {
+const crossedRowsOf = (blocks: readonly Buffer[]): CrossingRows => {
   const rows = blocks.flatMap(decodeMeterCostRows)
   return {
     records: rows.length,
@@ -20,17 +20,17 @@ const crossedRowsIn = (blocks: readonly Buffer[]): CrossedRows => {
   }
 }
 
-type Read = { readonly lines: string; readonly blocks: readonly Buffer[] }
+type ConsistentRead = { readonly lines: string; readonly blocks: readonly Buffer[] }
 
 /** Read the sums and the rows that cross edges; null if those rows changed in between. */
-const readOnce = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<Read | null> => {
-  const { lines, crossed } = await readBucketSums(db, tenant, filter, edges)
+const readOnce = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<ConsistentRead | null> => {
+  const { lines, crossingRows: crossed } = await readBucketSums(db, tenant, filter, edges)
   if (crossed === null) return { lines, blocks: [] }
   const blocks: Buffer[] = []
   for await (const block of blocksAcrossBuckets(db, tenant, filter, edges)) blocks.push(block)
   // To decode many rows takes longer than to add them up again in the engine.
-  const found = isFew(blocks) ? crossedRowsIn(blocks) : (await readBucketSums(db, tenant, filter, edges)).crossed
-  return found?.records === crossed.records && found.versions === crossed.versions ? { lines, blocks } : null
+  const crossedAgain = areSmall(blocks) ? crossedRowsOf(blocks) : (await readBucketSums(db, tenant, filter, edges)).crossingRows
+  return crossedAgain?.records === crossed.records && crossedAgain.versions === crossed.versions ? { lines, blocks } : null
 }
 
 /**
@@ -48,8 +48,8 @@ export const readCosts = async (
   const sums: string[] = []
   const blocks: Buffer[] = []
   for (const filter of filters) {
-    let read: Read | null = null
-    for (let reads = 0; read === null && reads < mostReads; reads += 1) read = await readOnce(db, tenant, filter, edges)
+    let read: ConsistentRead | null = null
+    for (let reads = 0; read === null && reads < maxReads; reads += 1) read = await readOnce(db, tenant, filter, edges)
     if (read === null) throw new Failure('costs_changing', 'the rows of a cost read changed during each read', { retriable: true })
     sums.push(read.lines)
     blocks.push(...read.blocks)

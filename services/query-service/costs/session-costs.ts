@@ -1,28 +1,28 @@
 import { defaultFlow, type sessionCost as operation } from '../../contract/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { refused } from '../../domain/refusal.ts'
-import { blocksOfSession, placesOfSession } from '../../platform/clickhouse/meter-cost-reads.ts'
-import { mint } from '../../platform/mint.ts'
+import { blocksOfSession, locationsOfSession } from '../../platform/clickhouse/meter-cost-reads.ts'
+import { newId } from '../../platform/mint.ts'
 import { costedLocations } from '../../platform/postgres/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
-import { answerCosts, bytesOf, isFew } from './answer-costs.ts'
-import type { CostReads } from './cost-reads.ts'
+import { answerCosts, areSmall, totalLength } from './answer-costs.ts'
+import type { CostDependencies } from './cost-reads.ts'
 import { chooseLocations } from './interval-costs.ts'
 
-type Asked = RequestOf<typeof operation>
+type SessionCostRequest = RequestOf<typeof operation>
 
 /** Calculate what the records of a session cost together, or each. Source: docs/rules/costs.md #sessions. */
 export const calculateSessionCost = async (
-  { database, clickHouse, thread }: CostReads,
-  request: Asked,
+  { database, clickHouse, thread }: CostDependencies,
+  request: SessionCostRequest,
 ): Promise<Outcome<AnswerOf<typeof operation>>> => {
   const tenant = tenantOf(request)
-  const places = await placesOfSession(clickHouse, tenant, request.id)
-  if (places.length === 0) return refused('not_found', 'No record has this session_reference_id')
-  const ids = [...new Set(places.map(({ locationId }) => locationId))]
-  const known = await withTenant(database, tenant, transaction => costedLocations(transaction, ids))
-  const chosen = chooseLocations(known, request.query)
+  const meteredObjects = await locationsOfSession(clickHouse, tenant, request.id)
+  if (meteredObjects.length === 0) return refused('not_found', 'No record has this session_reference_id')
+  const ids = [...new Set(meteredObjects.map(({ locationId }) => locationId))]
+  const locations = await withTenant(database, tenant, transaction => costedLocations(transaction, ids))
+  const chosen = chooseLocations(locations, request.query)
   if (!chosen.ok) return chosen
   const [location, other] = chosen.value
   if (location === undefined) return refused('not_found', 'No record has this session_reference_id')
@@ -30,12 +30,12 @@ export const calculateSessionCost = async (
     return refused('location_ambiguous', 'location_id is required: the session has records at several locations', 'location_id')
   }
   const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultFlow(tariffDirection) } = request.query
-  const here = places.filter(({ locationId }) => locationId === location.id)
+  const objectsAtLocation = meteredObjects.filter(({ locationId }) => locationId === location.id)
   const blocks: Buffer[] = []
-  for await (const block of blocksOfSession(clickHouse, tenant, request.id, here)) blocks.push(block)
+  for await (const block of blocksOfSession(clickHouse, tenant, request.id, objectsAtLocation)) blocks.push(block)
   const { accountId, liveMode } = tenant
   const view = {
-    id: mint('energyCost', request.at),
+    id: newId('energyCost', request.at),
     accountId,
     liveMode,
     energyFlowDirection: flow,
@@ -51,8 +51,8 @@ export const calculateSessionCost = async (
     sessionReferenceId: request.id,
     isByRecord: request.query.include_records,
     flow: { tariffDirection, energyFlowDirection: flow },
-    places: here,
+    meteredObjects: objectsAtLocation,
     locationId: location.id,
   }
-  return answerCosts({ thread }, request, { name: 'sessionCost', input, isSmall: isFew(blocks), bytes: bytesOf(blocks) })
+  return answerCosts({ thread }, request, { name: 'sessionCost', input, isSmall: areSmall(blocks), bytes: totalLength(blocks) })
 }

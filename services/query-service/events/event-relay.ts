@@ -3,7 +3,7 @@ import { eventMessage, eventOfPayload, eventPartition, eventTopic } from '../../
 import type { Log } from '../../platform/log/log.ts'
 import type { EventEnvelope } from '../../platform/log/messages.ts'
 import type { Database } from '../../platform/postgres/database.ts'
-import { deleteOutbox, type OutboxMessage, takeOutbox } from '../../platform/postgres/outbox.ts'
+import { deleteOutbox, type OutboxMessage, readOutbox } from '../../platform/postgres/outbox.ts'
 import type { LeasedWork } from './timers.ts'
 
 export type EventRelayOptions = {
@@ -11,24 +11,24 @@ export type EventRelayOptions = {
   readonly log: Pick<Log, 'append' | 'partitions'>
   readonly codec: Pick<Codec, 'encodeEvent'>
   /** Told how many events were published. */
-  readonly published: (events: number) => void
+  readonly onPublished: (events: number) => void
 }
 
 const pageSize = 500
 const restMs = 100
 
-const put = async ({ log, codec }: EventRelayOptions, event: EventEnvelope): Promise<void> => {
+const publishEvent = async ({ log, codec }: EventRelayOptions, event: EventEnvelope): Promise<void> => {
   await log.append(eventTopic, eventPartition(event, log.partitions(eventTopic)), eventMessage(codec, event))
 }
 
-type Sent = { readonly ids: readonly number[]; readonly failure: unknown }
+type PublishResult = { readonly ids: readonly number[]; readonly failure: unknown }
 
 /** Put the events of one object into their partition, each once the one before it is durable; one that fails holds back those behind it. */
-const putInOrder = async (options: EventRelayOptions, messages: readonly OutboxMessage[]): Promise<Sent> => {
+const publishInOrder = async (options: EventRelayOptions, messages: readonly OutboxMessage[]): Promise<PublishResult> => {
   const ids: number[] = []
   for (const { id, payload } of messages) {
     try {
-      await put(options, eventOfPayload(payload))
+      await publishEvent(options, eventOfPayload(payload))
     } catch (failure) {
       return { ids, failure }
     }
@@ -43,15 +43,15 @@ const putInOrder = async (options: EventRelayOptions, messages: readonly OutboxM
  * Source: docs/rules/events-and-webhooks.md #publication; docs/architecture.md #outbox-and-leases.
  */
 export const publishEvents = async (options: EventRelayOptions, limit = pageSize): Promise<boolean> => {
-  const messages = await takeOutbox(options.database.operator, eventTopic, limit)
+  const messages = await readOutbox(options.database.operator, eventTopic, limit)
   if (messages.length === 0) return false
   const objects = Map.groupBy(messages, ({ key }) => key)
-  const sent = await Promise.all([...objects.values()].map(group => putInOrder(options, group)))
-  const ids = sent.flatMap(one => one.ids)
+  const results = await Promise.all([...objects.values()].map(group => publishInOrder(options, group)))
+  const ids = results.flatMap(one => one.ids)
   await deleteOutbox(options.database.operator, ids)
-  options.published(ids.length)
-  const failed = sent.find(({ failure }) => failure !== null)
-  if (failed !== undefined) throw failed.failure
+  options.onPublished(ids.length)
+  const failedResult = results.find(({ failure }) => failure !== null)
+  if (failedResult !== undefined) throw failedResult.failure
   return messages.length === limit
 }
 

@@ -11,19 +11,19 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 import { runWork } from '../work/run-work.ts'
 
 /** Data of so many characters is read and written at once, in some ms. */
-const shortData = 65_536
+const maxInlineDataLength = 65_536
 
 const answerEvents = async (
   { thread }: QueryServiceDependencies,
-  { caller, layout, signal }: RequestOf<Operation>,
+  { caller, apiVersion, signal }: RequestOf<Operation>,
   events: readonly Event[],
   hasMore: boolean | null,
 ): Promise<Outcome<never>> => {
-  const bytes = events.reduce((length, { data }) => length + data.length, 0)
-  const isSmall = bytes <= shortData
-  const input = { events, layout, hasMore }
-  const begun = await runWork(thread, { name: 'events', input, isSmall, bytes, account: caller.accountId, signal })
-  return begun.ok ? { ok: true, written: begun.value.answer } : begun
+  const totalLength = events.reduce((length, { data }) => length + data.length, 0)
+  const isSmall = totalLength <= maxInlineDataLength
+  const input = { events, apiVersion, hasMore }
+  const started = await runWork(thread, { name: 'events', input, isSmall, bytes: totalLength, account: caller.accountId, signal })
+  return started.ok ? { ok: true, serialized: started.value.answer } : started
 }
 
 const answerEventList = async (
@@ -32,8 +32,8 @@ const answerEventList = async (
 ): Promise<Outcome<AnswerOf<typeof eventList>>> => {
   const { event_type: type, object_id: objectId = null, start_time: start, end_time: end } = request.query
   // A type that no event has now may be one that events had before.
-  const isGroup = type === '*' || type?.endsWith('.*') === true
-  const types = type === undefined || type === '*' ? null : isGroup ? typesOfFilter(type) : [type]
+  const isTypeFilter = type === '*' || type?.endsWith('.*') === true
+  const types = type === undefined || type === '*' ? null : isTypeFilter ? typesOfFilter(type) : [type]
   const filter = { types, objectId, from: start?.at ?? null, to: end?.at ?? null }
   const paging = pageRequest(request.query)
   const page = await withTenant(dependencies.database, tenantOf(request), transaction => listEvents(transaction, filter, paging))

@@ -17,7 +17,7 @@ export type LeasedWork = {
 export type LeasedWorkOptions = { readonly database: Pick<Database, 'operator'>; readonly logger: Pick<Logger, 'warn'> }
 
 const leaseMs = 10_000
-const renewMs = leaseMs / 3
+const renewAfterMs = leaseMs / 3
 const retryMs = 1_000
 
 /**
@@ -25,9 +25,9 @@ const retryMs = 1_000
  * has died. A process that was paused may end a turn beside the next holder, so every turn must bear being done twice.
  * Disposing of it ends the turns under way and gives the leases back.
  */
-export const startLeasedWork = (options: LeasedWorkOptions, works: readonly LeasedWork[]): AsyncDisposable => {
+export const startLeasedWork = (options: LeasedWorkOptions, tasks: readonly LeasedWork[]): AsyncDisposable => {
   const stopping = new AbortController()
-  const running = works.map(work => runLeased(options, work, stopping.signal))
+  const running = tasks.map(task => runLeased(options, task, stopping.signal))
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
@@ -36,7 +36,7 @@ export const startLeasedWork = (options: LeasedWorkOptions, works: readonly Leas
   }
 }
 
-type Held = { readonly lease: Lease; readonly renewAt: number }
+type HeldLease = { readonly lease: Lease; readonly renewAt: number }
 
 const runLeased = async (
   { database, logger }: LeasedWorkOptions,
@@ -44,24 +44,26 @@ const runLeased = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const holder = randomUUID()
-  let held: Held | null = null
-  const hold = async (): Promise<Held | null> => {
+  let heldLease: HeldLease | null = null
+  const holdLease = async (): Promise<HeldLease | null> => {
     const now = performance.now()
-    if (held !== null && now < held.renewAt) return held
+    if (heldLease !== null && now < heldLease.renewAt) return heldLease
     const lease = await takeLease(database.operator, name, holder, leaseMs)
-    return lease === null ? null : { lease, renewAt: now + renewMs }
+    return lease === null ? null : { lease, renewAt: now + renewAfterMs }
   }
   while (!signal.aborted) {
-    let wait = retryMs
+    let waitMs = retryMs
     try {
-      held = await hold()
-      if (held !== null && (await turn())) continue
-      if (held !== null) wait = restMs
+      heldLease = await holdLease()
+      if (heldLease !== null && (await turn())) continue
+      if (heldLease !== null) waitMs = restMs
     } catch (error) {
-      logger.warn({ err: error, work: name }, 'work waits for its next turn')
+      logger.warn({ err: error, task: name }, 'work waits for its next turn')
     }
-    await sleep(wait, undefined, { signal }).catch(() => undefined)
+    await sleep(waitMs, undefined, { signal }).catch(() => undefined)
   }
-  if (held === null) return
-  await releaseLease(database.operator, held.lease).catch(error => logger.warn({ err: error, work: name }, 'a lease runs out by itself'))
+  if (heldLease === null) return
+  await releaseLease(database.operator, heldLease.lease).catch(error =>
+    logger.warn({ err: error, task: name }, 'a lease runs out by itself'),
+  )
 }

@@ -31,16 +31,16 @@ import { noEndpoint } from './webhooks.ts'
 
 const noDelivery = refused('not_found', 'No delivery of this webhook endpoint has this id')
 
-const disabled = refused('webhook_endpoint_disabled', 'This webhook endpoint is disabled: set its status to ENABLED first')
+const endpointDisabled = refused('webhook_endpoint_disabled', 'This webhook endpoint is disabled: set its status to ENABLED first')
 
 /** Find the endpoint of a request that sends something to it. Refuses `not_found` and `webhook_endpoint_disabled`. */
 const enabledEndpoint = async (transaction: TenantTransaction, id: string): Promise<Result<StoredEndpoint>> => {
   const endpoint = await retrieveEndpoint(transaction, id)
   if (endpoint === null) return noEndpoint
-  return endpoint.disabledReason === null ? accepted(endpoint) : disabled
+  return endpoint.disabledReason === null ? accepted(endpoint) : endpointDisabled
 }
 
-const parameterOf = ({ parameters }: Pick<RequestOf<Operation>, 'parameters'>, name: string): string => parameters[name] ?? ''
+const pathParameter = ({ parameters }: Pick<RequestOf<Operation>, 'parameters'>, name: string): string => parameters[name] ?? ''
 
 const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(webhookTest, request =>
@@ -69,12 +69,12 @@ const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Bind
   bind(webhookDeliveryRetrieve, request =>
     withTenant(dependencies.database, tenantOf(request), async transaction => {
       if ((await retrieveEndpoint(transaction, request.id)) === null) return noEndpoint
-      const delivery = await retrieveDelivery(transaction, request.id, parameterOf(request, 'delivery_id'))
+      const delivery = await retrieveDelivery(transaction, request.id, pathParameter(request, 'delivery_id'))
       return delivery === null ? noDelivery : accepted(webhookDeliveryToWire(delivery))
     }),
   ),
   bind(webhookAttemptList, request => {
-    const deliveryId = parameterOf(request, 'delivery_id')
+    const deliveryId = pathParameter(request, 'delivery_id')
     return answerList(
       dependencies,
       request,
@@ -92,7 +92,7 @@ const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Bind
     change(dependencies, webhookDeliveryResend, request, async transaction => {
       const endpoint = await enabledEndpoint(transaction, request.id)
       if (!endpoint.ok) return endpoint
-      const delivery = await resendDelivery(transaction, request.id, parameterOf(request, 'delivery_id'), request.at)
+      const delivery = await resendDelivery(transaction, request.id, pathParameter(request, 'delivery_id'), request.at)
       return delivery.ok ? accepted({ value: webhookDeliveryToWire(delivery.value), events: [] }) : delivery
     }),
   ),
@@ -114,7 +114,7 @@ export const webhookDeliveryOperations = (dependencies: QueryServiceDependencies
     const resend = await withTenant(dependencies.database, tenantOf(request), async transaction =>
       (await retrieveEndpoint(transaction, request.id)) === null
         ? null
-        : retrieveResend(transaction, request.id, parameterOf(request, 'resend_id')),
+        : retrieveResend(transaction, request.id, pathParameter(request, 'resend_id')),
     )
     return resend === null ? refused('not_found', 'No resend of this webhook endpoint has this id') : accepted(webhookResendToWire(resend))
   }),

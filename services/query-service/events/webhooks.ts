@@ -1,5 +1,5 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { versionOf } from '../../contract/layout.ts'
+import { apiVersionDates } from '../../contract/layout.ts'
 import {
   refuseFilters,
   webhookCreate,
@@ -24,16 +24,16 @@ import {
   type StoredEndpoint,
   updateEndpoint,
 } from '../../platform/postgres/webhook-endpoints.ts'
-import { mintWebhookSecret, webhookSeal } from '../../platform/postgres/webhook-secret.ts'
+import { newWebhookSecret, webhookSeal } from '../../platform/postgres/webhook-secret.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { present } from '../present.ts'
+import { omitUndefined } from '../present.ts'
 
 export const noEndpoint = refused('not_found', 'No webhook endpoint has this id')
 
 /** What auditors read: the endpoint as it is now, without its secret. */
-const audited = <T>(action: string, endpoint: StoredEndpoint, value: T): Change<T> => ({
+const auditedChange = <T>(action: string, endpoint: StoredEndpoint, value: T): Change<T> => ({
   value,
   events: [],
   audit: [{ action: `webhook_endpoint.${action}`, objectId: endpoint.id, detail: webhookEndpointToWire(endpoint) }],
@@ -41,43 +41,50 @@ const audited = <T>(action: string, endpoint: StoredEndpoint, value: T): Change<
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(webhookCreate, async request => {
-    const { url: given, event_types: eventTypes = ['*'], description = null, api_version: version } = request.body
-    const unknown = refuseFilters(eventTypes)
-    if (unknown !== null) return { ok: false, refusal: unknown }
-    const ownVersion = versionOf[request.layout]
-    if (version !== undefined && version !== ownVersion) {
+    const { url: givenUrl, event_types: eventTypes = ['*'], description = null, api_version: version } = request.body
+    const filterRefusal = refuseFilters(eventTypes)
+    if (filterRefusal !== null) return { ok: false, refusal: filterRefusal }
+    const requestVersion = apiVersionDates[request.apiVersion]
+    if (version !== undefined && version !== requestVersion) {
       return refused(
         'field_invalid',
-        `api_version must be ${ownVersion}, the Api-Version of this request; send the other one as the header`,
+        `api_version must be ${requestVersion}, the Api-Version of this request; send the other one as the header`,
         'api_version',
       )
     }
-    const url = await dependencies.judgeWebhookUrl(given, request.caller.liveMode)
+    const url = await dependencies.validateWebhookUrl(givenUrl, request.caller.liveMode)
     if (!url.ok) return url
-    const secret = mintWebhookSecret()
+    const secret = newWebhookSecret()
     const { seal } = webhookSeal(dependencies.secret)
     return change(dependencies, webhookCreate, request, async transaction => {
-      const draft = { url: url.value, eventTypes, description, layout: request.layout, sealedSecret: (id: string) => seal(secret, id) }
-      const made = await createEndpoint(transaction, draft, request.at)
-      return made.ok ? accepted(audited('create', made.value, { ...webhookEndpointToWire(made.value), secret })) : made
+      const draft = {
+        url: url.value,
+        eventTypes,
+        description,
+        apiVersion: request.apiVersion,
+        sealedSecret: (id: string) => seal(secret, id),
+      }
+      const outcome = await createEndpoint(transaction, draft, request.at)
+      return outcome.ok ? accepted(auditedChange('create', outcome.value, { ...webhookEndpointToWire(outcome.value), secret })) : outcome
     })
   })
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(webhookUpdate, async request => {
-    const { url: given, event_types: eventTypes, description, status } = request.body
-    const url = given === undefined ? accepted(undefined) : await dependencies.judgeWebhookUrl(given, request.caller.liveMode)
+    const { url: givenUrl, event_types: eventTypes, description, status } = request.body
+    const url = givenUrl === undefined ? accepted(undefined) : await dependencies.validateWebhookUrl(givenUrl, request.caller.liveMode)
     if (!url.ok) return url
     const isEnabled = status === undefined ? undefined : status === 'ENABLED'
-    const patch = present({ url: url.value, eventTypes, description, isEnabled })
+    const patch = omitUndefined({ url: url.value, eventTypes, description, isEnabled })
     return change(dependencies, webhookUpdate, request, async transaction => {
       const before = await retrieveEndpoint(transaction, request.id)
-      const fixed = before === null ? null : refuseFixedChange(request.body, webhookEndpointToWire(before), Object.keys(webhookPatch))
-      if (fixed !== null) return { ok: false, refusal: fixed }
-      const unknown = refuseFilters(eventTypes ?? [], before?.eventTypes ?? [])
-      if (unknown !== null) return { ok: false, refusal: unknown }
-      const made = await updateEndpoint(transaction, request.id, patch, request.at)
-      return made.ok ? accepted(audited('update', made.value, webhookEndpointToWire(made.value))) : made
+      const fixedFieldRefusal =
+        before === null ? null : refuseFixedChange(request.body, webhookEndpointToWire(before), Object.keys(webhookPatch))
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const filterRefusal = refuseFilters(eventTypes ?? [], before?.eventTypes ?? [])
+      if (filterRefusal !== null) return { ok: false, refusal: filterRefusal }
+      const outcome = await updateEndpoint(transaction, request.id, patch, request.at)
+      return outcome.ok ? accepted(auditedChange('update', outcome.value, webhookEndpointToWire(outcome.value))) : outcome
     })
   })
 
@@ -86,10 +93,10 @@ const rotateBinding = (dependencies: QueryServiceDependencies): Binding =>
     change(dependencies, webhookSecretRotate, request, async transaction => {
       const endpoint = await retrieveEndpoint(transaction, request.id, { forUpdate: true })
       if (endpoint === null) return noEndpoint
-      const secret = mintWebhookSecret()
-      const sealed = webhookSeal(dependencies.secret).seal(secret, endpoint.id)
-      await replaceSecrets(transaction, endpoint.id, rotateSecret(endpoint.secrets, sealed, request.at))
-      return accepted(audited('rotate_secret', endpoint, { ...webhookEndpointToWire(endpoint), secret }))
+      const secret = newWebhookSecret()
+      const sealedSecret = webhookSeal(dependencies.secret).seal(secret, endpoint.id)
+      await replaceSecrets(transaction, endpoint.id, rotateSecret(endpoint.secrets, sealedSecret, request.at))
+      return accepted(auditedChange('rotate_secret', endpoint, { ...webhookEndpointToWire(endpoint), secret }))
     }),
   )
 
@@ -114,7 +121,7 @@ export const webhookOperations = (dependencies: QueryServiceDependencies): reado
   bind(webhookDelete, request =>
     change(dependencies, webhookDelete, request, async transaction => {
       const deleted = await deleteEndpoint(transaction, request.id, request.at)
-      return deleted.ok ? accepted(audited('delete', deleted.value, { message: 'Accepted' as const })) : deleted
+      return deleted.ok ? accepted(auditedChange('delete', deleted.value, { message: 'Accepted' as const })) : deleted
     }),
   ),
   rotateBinding(dependencies),

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toHeaders } from '../../platform/log/chunk-headers.ts'
 import type { Codec } from '../../platform/log/codec.ts'
 import type { Log } from '../../platform/log/log.ts'
-import type { Order } from '../../platform/log/messages.ts'
+import type { StoredRowRequest } from '../../platform/log/messages.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { eraseObjects, removeErasedLocations } from '../../platform/postgres/erase-objects.ts'
-import { dueErasures, type Erasure, erasureTold } from '../../platform/postgres/erasures.ts'
+import { dueErasures, type Erasure, markErasureDispatched } from '../../platform/postgres/erasures.ts'
 import { takeLease } from '../../platform/postgres/leases.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import type { Logger } from '../../platform/telemetry.ts'
@@ -14,7 +14,7 @@ import type { Logger } from '../../platform/telemetry.ts'
 export type ErasureRelayOptions = {
   readonly database: Database
   readonly log: Pick<Log, 'append' | 'partitions'>
-  readonly codec: Pick<Codec, 'encodeLane'>
+  readonly codec: Pick<Codec, 'encodeMeterMessage'>
   /** The present generation of the lanes. */
   readonly generation: () => number
   readonly logger: Pick<Logger, 'info' | 'warn'>
@@ -25,9 +25,9 @@ export type ErasureRelayOptions = {
 const topic = 'meter.records.v1'
 const leaseMs = 10_000
 const restMs = 1_000
-const atOnce = 10
+const maxPerTurn = 10
 
-const orderOf = ({ accountId, liveMode, objectId }: Erasure, orderId: string): Order => ({
+const eraseRequestOf = ({ accountId, liveMode, objectId }: Erasure, orderId: string): StoredRowRequest => ({
   kind: 'order',
   orderId,
   orderKind: 'ERASE',
@@ -47,19 +47,19 @@ const orderOf = ({ accountId, liveMode, objectId }: Erasure, orderId: string): O
  * Do a round of erasures: of each that is due by now, PostgreSQL forgets what has come up since, every lane gets an order, and the mark is
  * noted as told, last. A crash in between tells the lanes again. Gives the number of erasures.
  */
-export const tellErasures = async ({ database, log, codec, generation, logger, at }: ErasureRelayOptions): Promise<number> => {
-  const due = await dueErasures(database.operator, at(), atOnce)
+export const dispatchErasures = async ({ database, log, codec, generation, logger, at }: ErasureRelayOptions): Promise<number> => {
+  const due = await dueErasures(database.operator, at(), maxPerTurn)
   for (const erasure of due) {
-    const toldAt = at()
-    await withOperator(database, transaction => eraseObjects(transaction, erasure, erasure, toldAt))
+    const dispatchedAt = at()
+    await withOperator(database, transaction => eraseObjects(transaction, erasure, erasure, dispatchedAt))
     const orderId = randomUUID()
-    const value = codec.encodeLane(orderOf(erasure, orderId))
+    const value = codec.encodeMeterMessage(eraseRequestOf(erasure, orderId))
     const headers = toHeaders({ generation: generation(), chunkId: orderId, batches: [] })
-    const lanes = Array.from({ length: log.partitions(topic) }, (_, lane) => lane)
-    await Promise.all(lanes.map(lane => log.append(topic, lane, { key: orderId, value, headers })))
+    const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
+    await Promise.all(partitions.map(partition => log.append(topic, partition, { key: orderId, value, headers })))
     await withOperator(database, async transaction => {
-      if (toldAt >= erasure.until) await removeErasedLocations(transaction, erasure, erasure)
-      await erasureTold(transaction, erasure, toldAt)
+      if (dispatchedAt >= erasure.until) await removeErasedLocations(transaction, erasure, erasure)
+      await markErasureDispatched(transaction, erasure, dispatchedAt)
     })
     logger.info({ object: erasure.objectId, order: orderId }, 'every lane was told of an erasure')
   }
@@ -74,7 +74,7 @@ export const startErasureRelay = (options: ErasureRelayOptions): AsyncDisposable
     while (!stopping.signal.aborted) {
       try {
         const lease = await takeLease(options.database.operator, 'erasure-relay', holder, leaseMs)
-        if (lease !== null && (await tellErasures(options)) > 0) continue
+        if (lease !== null && (await dispatchErasures(options)) > 0) continue
       } catch (error) {
         options.logger.warn({ err: error }, 'erasures wait')
       }

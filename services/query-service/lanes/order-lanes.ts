@@ -2,19 +2,22 @@ import { randomUUID } from 'node:crypto'
 import { toHeaders } from '../../platform/log/chunk-headers.ts'
 import type { Codec } from '../../platform/log/codec.ts'
 import type { Log } from '../../platform/log/log.ts'
-import type { Order } from '../../platform/log/messages.ts'
-import { laneKey, partitionOf } from '../../platform/log/partition.ts'
+import type { StoredRowRequest } from '../../platform/log/messages.ts'
+import { partitionKey, partitionOf } from '../../platform/log/partition.ts'
 import type { SourceRevision } from '../../platform/postgres/pricing-input.ts'
 
 /** What orders travel by. */
-export type OrderLanes = {
+export type RecostAppenderDependencies = {
   readonly log: Pick<Log, 'append' | 'partitions'>
-  readonly codec: Pick<Codec, 'encodeLane'>
+  readonly codec: Pick<Codec, 'encodeMeterMessage'>
   readonly generation: () => number
 }
 
 /** A span to be priced again at locations of one account and mode. */
-export type RePrice = Pick<Order, 'liveMode' | 'locationIds' | 'locationRevision' | 'sourceId' | 'priceRevision' | 'from' | 'to'> & {
+export type RepriceRequest = Pick<
+  StoredRowRequest,
+  'liveMode' | 'locationIds' | 'locationRevision' | 'sourceId' | 'priceRevision' | 'from' | 'to'
+> & {
   readonly orderId?: string
   readonly accountId: string
 }
@@ -22,33 +25,54 @@ export type RePrice = Pick<Order, 'liveMode' | 'locationIds' | 'locationRevision
 const topic = 'meter.records.v1'
 
 /** The lanes of some locations of an account, with the locations of each. */
-const lanesOf = (accountId: string, locationIds: readonly string[], partitions: number): ReadonlyMap<number, readonly string[]> =>
-  Map.groupBy(locationIds, locationId => partitionOf(laneKey(accountId, locationId), partitions))
+const locationsByPartition = (
+  accountId: string,
+  locationIds: readonly string[],
+  partitions: number,
+): ReadonlyMap<number, readonly string[]> =>
+  Map.groupBy(locationIds, locationId => partitionOf(partitionKey(accountId, locationId), partitions))
 
 /**
  * Put an order into the lanes of its locations, at most `most` locations in a message; resolves once all of it is durable. Rejects with what
  * the log throws: a part may stand in its lane then, and putting all of it again does no harm.
  */
-export const putRePrice = async ({ log, codec, generation }: OrderLanes, order: RePrice, most = 500): Promise<void> => {
-  const { orderId = randomUUID() } = order
+export const appendReprice = async (
+  { log, codec, generation }: RecostAppenderDependencies,
+  repriceRequest: RepriceRequest,
+  maxLocations = 500,
+): Promise<void> => {
+  const { orderId = randomUUID() } = repriceRequest
   const headers = toHeaders({ generation: generation(), chunkId: orderId, batches: [] })
-  const put = (lane: number, locationIds: readonly string[]): Promise<number> => {
-    const message: Order = { ...order, kind: 'order', orderKind: 'RE_PRICE', orderId, locationIds, objectId: null, detail: '' }
-    return log.append(topic, lane, { key: orderId, value: codec.encodeLane(message), headers })
+  const append = (partition: number, locationIds: readonly string[]): Promise<number> => {
+    const message: StoredRowRequest = {
+      ...repriceRequest,
+      kind: 'order',
+      orderKind: 'RE_PRICE',
+      orderId,
+      locationIds,
+      objectId: null,
+      detail: '',
+    }
+    return log.append(topic, partition, { key: orderId, value: codec.encodeMeterMessage(message), headers })
   }
-  const lanes = [...lanesOf(order.accountId, order.locationIds, log.partitions(topic))]
+  const partitions = [...locationsByPartition(repriceRequest.accountId, repriceRequest.locationIds, log.partitions(topic))]
   await Promise.all(
-    lanes.flatMap(([lane, ids]) =>
-      Array.from({ length: Math.ceil(ids.length / most) }, (_, part) => put(lane, ids.slice(part * most, (part + 1) * most))),
+    partitions.flatMap(([partition, ids]) =>
+      Array.from({ length: Math.ceil(ids.length / maxLocations) }, (_, part) =>
+        append(partition, ids.slice(part * maxLocations, (part + 1) * maxLocations)),
+      ),
     ),
   )
 }
 
 /** Tell every lane that a source has a new revision of its prices: an order without locations. */
-export const putPriceNotice = async ({ log, codec, generation }: OrderLanes, { sourceId, revision }: SourceRevision): Promise<void> => {
+export const appendPriceNotice = async (
+  { log, codec, generation }: RecostAppenderDependencies,
+  { sourceId, revision }: SourceRevision,
+): Promise<void> => {
   const orderId = randomUUID()
   const headers = toHeaders({ generation: generation(), chunkId: orderId, batches: [] })
-  const unbound = {
+  const withoutLocations = {
     accountId: null,
     liveMode: true,
     locationIds: [],
@@ -58,7 +82,14 @@ export const putPriceNotice = async ({ log, codec, generation }: OrderLanes, { s
     objectId: null,
     detail: '',
   }
-  const value = codec.encodeLane({ ...unbound, kind: 'order', orderKind: 'RE_PRICE', orderId, sourceId, priceRevision: revision })
-  const lanes = Array.from({ length: log.partitions(topic) }, (_, lane) => lane)
-  await Promise.all(lanes.map(lane => log.append(topic, lane, { key: orderId, value, headers })))
+  const value = codec.encodeMeterMessage({
+    ...withoutLocations,
+    kind: 'order',
+    orderKind: 'RE_PRICE',
+    orderId,
+    sourceId,
+    priceRevision: revision,
+  })
+  const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
+  await Promise.all(partitions.map(partition => log.append(topic, partition, { key: orderId, value, headers })))
 }

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { TopicName } from '../../platform/log/log.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { type Lease, releaseLease, takeLease } from '../../platform/postgres/leases.ts'
-import { deleteOutbox, type OutboxMessage, takeOutbox } from '../../platform/postgres/outbox.ts'
+import { deleteOutbox, type OutboxMessage, readOutbox } from '../../platform/postgres/outbox.ts'
 import type { SourceRevision } from '../../platform/postgres/pricing-input.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import { fanOutPage } from '../markets/price-fan-out.ts'
-import { type OrderLanes, putPriceNotice, putRePrice } from './order-lanes.ts'
+import { appendPriceNotice, appendReprice, type RecostAppenderDependencies } from './order-lanes.ts'
 
 /** Brings what changes of prices owe into the lanes, at least once; a repeated order does no harm. */
-export type OrderRelay = AsyncDisposable & {
+export type RecostRelay = AsyncDisposable & {
   /** Bring the orders of a change that this process has just committed. Never rejects: what the log does not take waits for the sweep. */
   readonly publish: (messages: readonly OutboxMessage[]) => Promise<void>
   /**
@@ -20,7 +20,7 @@ export type OrderRelay = AsyncDisposable & {
   readonly announce: (change: SourceRevision) => Promise<void>
 }
 
-export type OrderRelayOptions = OrderLanes & {
+export type RecostRelayOptions = RecostAppenderDependencies & {
   readonly database: Database
   readonly at: () => number
   readonly logger: Pick<Logger, 'info' | 'warn'>
@@ -32,7 +32,7 @@ const restMs = 1_000
 const pageSize = 500
 
 /** The order as it stands in the outbox. */
-type Payload = {
+type RecostPayload = {
   readonly id: string
   readonly account_id: string
   readonly live_mode: boolean
@@ -42,18 +42,18 @@ type Payload = {
   readonly to: number | null
 }
 
-const putOrder = (lanes: OrderLanes, { payload }: OutboxMessage): Promise<void> => {
-  const order = JSON.parse(payload) as Payload
-  return putRePrice(lanes, {
-    orderId: order.id,
-    accountId: order.account_id,
-    liveMode: order.live_mode,
-    locationIds: order.locations,
-    locationRevision: order.revision,
+const appendOutboxMessage = (appender: RecostAppenderDependencies, { payload }: OutboxMessage): Promise<void> => {
+  const recostPayload = JSON.parse(payload) as RecostPayload
+  return appendReprice(appender, {
+    orderId: recostPayload.id,
+    accountId: recostPayload.account_id,
+    liveMode: recostPayload.live_mode,
+    locationIds: recostPayload.locations,
+    locationRevision: recostPayload.revision,
     sourceId: null,
     priceRevision: null,
-    from: order.from,
-    to: order.to,
+    from: recostPayload.from,
+    to: recostPayload.to,
   })
 }
 
@@ -62,38 +62,38 @@ const putOrder = (lanes: OrderLanes, { payload }: OutboxMessage): Promise<void> 
  * and price changes to the locations of their source, a page each turn. Without work it looks every second.
  * Rows are taken without a cursor and deleted by the ids that were published, so that a change that commits late is found all the same.
  */
-export const startOrderRelay = (options: OrderRelayOptions): OrderRelay => {
+export const startRecostRelay = (options: RecostRelayOptions): RecostRelay => {
   const { database, logger } = options
   const stopping = new AbortController()
   const holder = randomUUID()
   let lease: Lease | null = null
-  let rest = new AbortController()
+  let pause = new AbortController()
 
-  const warn = (message: string) => (error: unknown) => {
+  const warnAndContinue = (message: string) => (error: unknown) => {
     logger.warn({ err: error }, message)
     return false
   }
 
   const send = async (messages: readonly OutboxMessage[]): Promise<void> => {
-    const orders = messages.filter(message => message.topic === topic)
-    await Promise.all(orders.map(message => putOrder(options, message)))
+    const recostMessages = messages.filter(message => message.topic === topic)
+    await Promise.all(recostMessages.map(message => appendOutboxMessage(options, message)))
     await deleteOutbox(
       database.operator,
-      orders.map(({ id }) => id),
+      recostMessages.map(({ id }) => id),
     )
   }
 
-  const sweep = async (): Promise<boolean> => {
-    const messages = await takeOutbox(database.operator, topic, pageSize)
+  const publishOutbox = async (): Promise<boolean> => {
+    const messages = await readOutbox(database.operator, topic, pageSize)
     await send(messages)
     return messages.length === pageSize
   }
 
-  const fanOut = async (held: Lease): Promise<boolean> => {
-    const done = await fanOutPage(options, held)
-    if (done === null) return false
-    const { sourceId, revision, page, total } = done
-    logger.info({ source: sourceId, revision, page, locations: done.done, of: total }, 'a price change goes to its locations')
+  const fanOut = async (heldLease: Lease): Promise<boolean> => {
+    const fannedOut = await fanOutPage(options, heldLease)
+    if (fannedOut === null) return false
+    const { sourceId, revision, page, total } = fannedOut
+    logger.info({ source: sourceId, revision, page, locations: fannedOut.done, of: total }, 'a price change goes to its locations')
     return true
   }
 
@@ -101,30 +101,30 @@ export const startOrderRelay = (options: OrderRelayOptions): OrderRelay => {
   const turn = async (): Promise<boolean> => {
     lease = await takeLease(database.operator, 'order-relay', holder, leaseMs)
     if (lease === null) return false
-    const held = lease
-    const works = [
-      await sweep().catch(warn('orders wait in the outbox')),
-      await fanOut(held).catch(warn('a price change waits for its turn')),
+    const heldLease = lease
+    const results = [
+      await publishOutbox().catch(warnAndContinue('orders wait in the outbox')),
+      await fanOut(heldLease).catch(warnAndContinue('a price change waits for its turn')),
     ]
-    return works.includes(true)
+    return results.includes(true)
   }
 
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      if (await turn().catch(warn('the relay waits for its lease'))) continue
-      rest = new AbortController()
-      await sleep(restMs, undefined, { signal: AbortSignal.any([stopping.signal, rest.signal]) }).catch(() => undefined)
+      if (await turn().catch(warnAndContinue('the relay waits for its lease'))) continue
+      pause = new AbortController()
+      await sleep(restMs, undefined, { signal: AbortSignal.any([stopping.signal, pause.signal]) }).catch(() => undefined)
     }
-    if (lease !== null) await releaseLease(database.operator, lease).catch(warn('the lease of the relay runs out by itself'))
+    if (lease !== null) await releaseLease(database.operator, lease).catch(warnAndContinue('the lease of the relay runs out by itself'))
   }
   const running = run()
   return {
     publish: async messages => {
-      await send(messages).catch(warn('an order waits in the outbox'))
+      await send(messages).catch(warnAndContinue('an order waits in the outbox'))
     },
     announce: async change => {
-      rest.abort()
-      await putPriceNotice(options, change).catch(warn('a price change waits for its turn'))
+      pause.abort()
+      await appendPriceNotice(options, change).catch(warnAndContinue('a price change waits for its turn'))
     },
     [Symbol.asyncDispose]: async () => {
       stopping.abort()

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TimeZone } from '../../domain/civil-time.ts'
-import { type ForecastPrice, forecastMs, forecastPrices, lookBackMs } from '../../domain/forecast/forecast-prices.ts'
+import { type ForecastPrice, forecastPrices, historyMs, maxForecastMs } from '../../domain/forecast/forecast-prices.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import {
   type DueForecast,
@@ -22,14 +22,14 @@ export type ForecastWorkOptions = {
   /** Find a zone by its IANA name. */
   readonly timeZone: (name: string) => TimeZone | null
   /** Tell the lanes of a source's new prices. Never rejects. */
-  readonly announce: (change: SourceRevision) => Promise<void>
+  readonly announcePrices: (change: SourceRevision) => Promise<void>
   readonly logger: Pick<Logger, 'info'>
   /** The present instant (ms). */
   readonly at: () => number
 }
 
 /** Gaps of one source that a turn takes; more are left to its next turn, so that no source keeps the others waiting. */
-const gapsAtOnce = 32
+const maxGapsPerTurn = 32
 
 const toInterval = ({ start, end, value, confidence }: ForecastPrice): ForecastInterval => ({
   start,
@@ -39,10 +39,10 @@ const toInterval = ({ start, end, value, confidence }: ForecastPrice): ForecastI
 })
 
 /** Work in slices of some milliseconds, so that requests are answered between them. */
-const inSlices = async <T>(steps: Generator<void, T>): Promise<T> => {
+const runInSlices = async <T>(steps: Generator<void, T>): Promise<T> => {
   for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
+    const stepResult = steps.next()
+    if (stepResult.done === true) return stepResult.value
     await nextTurn()
   }
 }
@@ -50,9 +50,9 @@ const inSlices = async <T>(steps: Generator<void, T>): Promise<T> => {
 const forecastGap = async (options: ForecastWorkOptions, due: DueForecast, gap: PriceGap): Promise<readonly ForecastInterval[]> => {
   const zone = options.timeZone(forecastZone(due.area))
   if (zone === null) throw new RangeError(`the zone of market area ${due.area} is unknown`)
-  const history = await readPublished(options.database.operator, due.sourceId, { from: gap.start - lookBackMs, to: gap.start })
-  const until = Math.min(gap.end ?? Number.POSITIVE_INFINITY, gap.start + forecastMs)
-  const prices = await inSlices(forecastPrices(history, zone, { from: gap.start, until }))
+  const history = await readPublished(options.database.operator, due.sourceId, { from: gap.start - historyMs, to: gap.start })
+  const until = Math.min(gap.end ?? Number.POSITIVE_INFINITY, gap.start + maxForecastMs)
+  const prices = await runInSlices(forecastPrices(history, zone, { start: gap.start, end: until }))
   return prices.map(toInterval)
 }
 
@@ -61,15 +61,15 @@ const forecastGap = async (options: ForecastWorkOptions, due: DueForecast, gap: 
  * gap. They stand beside the published prices under a higher price revision, and all that they change is priced again.
  * What prices have overtaken meanwhile is not stored and stays due.
  */
-const followPrices = async (options: ForecastWorkOptions, due: DueForecast): Promise<void> => {
-  const gaps = await priceGaps(options.database.operator, due, gapsAtOnce + 1)
-  const next = gaps[gapsAtOnce]?.start ?? null
+const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): Promise<void> => {
+  const gaps = await priceGaps(options.database.operator, due, maxGapsPerTurn + 1)
+  const next = gaps[maxGapsPerTurn]?.start ?? null
   const forecasts: ForecastInterval[] = []
-  for (const gap of gaps.slice(0, gapsAtOnce)) forecasts.push(...(await forecastGap(options, due, gap)))
+  for (const gap of gaps.slice(0, maxGapsPerTurn)) forecasts.push(...(await forecastGap(options, due, gap)))
   const run = { due, forecasts, firstGap: gaps[0]?.start ?? due.from, next }
   const change = await withOperator(options.database, transaction => storeForecasts(transaction, run, options.at()))
   if (change === null) return
-  await options.announce(change)
+  await options.announcePrices(change)
   options.logger.info({ source: due.sourceId, revision: change.revision, prices: forecasts.length }, 'prices are forecast')
 }
 
@@ -78,15 +78,15 @@ const followPrices = async (options: ForecastWorkOptions, due: DueForecast): Pro
  * forgotten when a process ends. Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
 export const forecastWork = (options: ForecastWorkOptions): LeasedWork => {
-  let last = ''
+  let lastSourceId = ''
   return {
     name: 'forecasts',
     restMs: 1_000,
     turn: async () => {
-      const due = await nextDueForecast(options.database.operator, last)
+      const due = await nextDueForecast(options.database.operator, lastSourceId)
       if (due === null) return false
-      last = due.sourceId
-      await followPrices(options, due)
+      lastSourceId = due.sourceId
+      await updateForecasts(options, due)
       return true
     },
   }

@@ -1,12 +1,18 @@
 import { tariffEventData } from '../../contract/event.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
-import { moveOutage, type TariffKey, tariffsPricedBy, type UntoldOutage, untoldOutages } from '../../platform/postgres/market-feeds.ts'
+import {
+  advanceOutage,
+  type TariffKey,
+  tariffsPricedBy,
+  type UnreportedOutage,
+  unreportedOutages,
+} from '../../platform/postgres/market-feeds.ts'
 import { locationsPricedBy } from '../../platform/postgres/pricing-input.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 
 /** How long prices may fail to come before accounts are told: until then a day that was known before goes by. */
-const patienceMs = 48 * 3_600_000
+const outageAfterMs = 48 * 3_600_000
 /** Longer than the longest wait between two attempts. */
 const attemptedWithinMs = 3 * 3_600_000
 const pageSize = 1_000
@@ -17,23 +23,23 @@ const eventOf = (tariff: TariffKey) => ({
   data: tariffEventData(tariff),
 })
 
-const tellOutage = async (database: Database, outage: UntoldOutage, at: number): Promise<number> => {
-  let told = 0
+const publishOutageEvents = async (database: Database, outage: UnreportedOutage, at: number): Promise<number> => {
+  let published = 0
   for (let cursor = outage.cursor; ; ) {
     const page = await locationsPricedBy(database.operator, outage.sourceId, cursor, pageSize)
     const tariffs = await tariffsPricedBy(database.operator, outage.sourceId, page.locations)
     const tenants = Map.groupBy(tariffs, ({ accountId, liveMode }) => `${accountId}/${liveMode}`)
-    const isMine = await withOperator(database, async ({ query }) => {
-      if (!(await moveOutage(query, { ...outage, cursor }, page, at))) return false
-      for (const group of tenants.values()) {
-        const [{ accountId, liveMode }] = group as [TariffKey, ...TariffKey[]]
-        await writeEvents({ accountId, liveMode, query }, group.map(eventOf), at)
+    const hasMovedCursor = await withOperator(database, async ({ query }) => {
+      if (!(await advanceOutage(query, { ...outage, cursor }, page, at))) return false
+      for (const tenantTariffs of tenants.values()) {
+        const [{ accountId, liveMode }] = tenantTariffs as [TariffKey, ...TariffKey[]]
+        await writeEvents({ accountId, liveMode, query }, tenantTariffs.map(eventOf), at)
       }
       return true
     })
-    if (!isMine) return told
-    told += tariffs.length
-    if (page.isLast) return told
+    if (!hasMovedCursor) return published
+    published += tariffs.length
+    if (page.isLast) return published
     cursor = page.cursor
   }
 }
@@ -43,9 +49,9 @@ const tellOutage = async (database: Database, outage: UntoldOutage, at: number):
  * one, once an outage, wherever a crash makes this go on. Gives the number of events.
  * Source: docs/rules/markets-and-forecasts.md #outages.
  */
-export const tellOutages = async (database: Database, at: number): Promise<number> => {
-  let told = 0
-  const outages = await untoldOutages(database.operator, { before: at - patienceMs, since: at - attemptedWithinMs })
-  for (const outage of outages) told += await tellOutage(database, outage, at)
-  return told
+export const publishFeedOutages = async (database: Database, at: number): Promise<number> => {
+  let published = 0
+  const outages = await unreportedOutages(database.operator, { before: at - outageAfterMs, since: at - attemptedWithinMs })
+  for (const outage of outages) published += await publishOutageEvents(database, outage, at)
+  return published
 }

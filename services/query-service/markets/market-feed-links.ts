@@ -1,7 +1,7 @@
 import { locationToWire } from '../../contract/location.ts'
 import type { PostalAddress } from '../../contract/postal-address.ts'
 import { accepted } from '../../domain/refusal.ts'
-import { decidedArea } from '../../platform/place/market-areas.ts'
+import { unambiguousArea } from '../../platform/place/market-areas.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
 import { lockLocation, updateLocation } from '../../platform/postgres/locations.ts'
@@ -15,7 +15,7 @@ export type LinkOptions = {
   /** Place an address offline; refuses what cannot be placed. */
   readonly areasOf: (address: PostalAddress) => readonly string[]
   /** Put the orders of a committed change into their lanes. Never rejects. */
-  readonly publishOrders: (orders: readonly OutboxMessage[]) => Promise<void>
+  readonly publishRecosts: (orders: readonly OutboxMessage[]) => Promise<void>
   /** The present instant in ms. */
   readonly at: () => number
 }
@@ -23,11 +23,11 @@ export type LinkOptions = {
 const pageSize = 500
 
 /** A request that began before a source was there, and ends after, is over by then; its location is found the next time. */
-const longestRequestMs = 60_000
+const maxRequestMs = 60_000
 
 /** Give one location its source, as a change of the location; nothing where it was deleted or has one by now. */
-const link = async (
-  { database, publishOrders, at }: LinkOptions,
+const linkLocation = async (
+  { database, publishRecosts, at }: LinkOptions,
   { id, ...tenant }: SourcelessLocation,
   sourceId: string,
 ): Promise<boolean> => {
@@ -40,10 +40,10 @@ const link = async (
     if (!change.ok) return change
     const data = locationToWire(locationView(change.value.location, now))
     await writeEvents(transaction, [{ type: 'location.update', objectId: id, data }], now)
-    return accepted(change.value.order)
+    return accepted(change.value.recostRequest)
   })
   if (!changed.ok || changed.value === null) return false
-  await publishOrders([changed.value])
+  await publishRecosts([changed.value])
   return true
 }
 
@@ -61,21 +61,21 @@ export const linkSources = async (options: LinkOptions): Promise<{ readonly link
   // Read backwards, so that of two sources of an area the first one holds, as it does for a new location.
   const byArea = new Map(sources.toReversed().map(({ id, area, currencyCode }) => [`${area}/${currencyCode}`, id]))
   let linked = 0
-  for (let last: SourcelessLocation | null = null; ; ) {
-    const page: readonly SourcelessLocation[] = await sourcelessLocations(database.operator, last, pageSize)
+  for (let lastLocation: SourcelessLocation | null = null; ; ) {
+    const page: readonly SourcelessLocation[] = await sourcelessLocations(database.operator, lastLocation, pageSize)
     for (const location of page) {
-      const area = decidedArea(areasOf(JSON.parse(location.address) as PostalAddress))
+      const area = unambiguousArea(areasOf(JSON.parse(location.address) as PostalAddress))
       const sourceId = byArea.get(`${area}/${location.currencyCode}`)
-      if (sourceId !== undefined && (await link(options, location, sourceId))) linked += 1
+      if (sourceId !== undefined && (await linkLocation(options, location, sourceId))) linked += 1
     }
-    last = page.at(-1) ?? null
+    lastLocation = page.at(-1) ?? null
     if (page.length < pageSize) break
   }
-  const old = sources.filter(({ createdAt }) => createdAt + longestRequestMs <= startedAt)
+  const linkedSources = sources.filter(({ createdAt }) => createdAt + maxRequestMs <= startedAt)
   await markLinked(
     database.operator,
-    old.map(({ id }) => id),
+    linkedSources.map(({ id }) => id),
     startedAt,
   )
-  return { linked, isDone: old.length === sources.length }
+  return { linked, isDone: linkedSources.length === sources.length }
 }

@@ -4,12 +4,12 @@ import { writeInstant } from '../../domain/instant.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { feedsFor } from '../../platform/market-feeds/feeds.ts'
-import { type FedSource, fedSources } from '../../platform/postgres/market-feeds.ts'
-import { type FetchResult, fetchSource, fetchSpan, type MarketFetchOptions } from './market-feed-fetch.ts'
+import { type FeedSource, listFeedSources } from '../../platform/postgres/market-feeds.ts'
+import { type FetchResult, fetchInterval, fetchSource, type MarketFetchOptions } from './market-feed-fetch.ts'
 
 const timeOf = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-const toWire = (source: FedSource, { choice }: MarketFetchOptions): MarketFeedWire => ({
+const toWire = (source: FeedSource, { choice }: MarketFetchOptions): MarketFeedWire => ({
   id: source.id,
   object: 'market_feed',
   display_name: source.displayName,
@@ -24,11 +24,11 @@ const toWire = (source: FedSource, { choice }: MarketFetchOptions): MarketFeedWi
   time_next: timeOf(source.nextAt),
   failures: source.failures,
   failing_since: timeOf(source.failingSince),
-  time_told: timeOf(source.toldAt),
+  time_told: timeOf(source.reportedAt),
   error: source.error,
 })
 
-const resultToWire = ({ id }: FedSource, { knownUntil, ...result }: FetchResult): MarketFeedFetchWire => ({
+const resultToWire = ({ id }: FeedSource, { knownUntil, ...result }: FetchResult): MarketFeedFetchWire => ({
   id,
   object: 'market_feed_fetch',
   ...result,
@@ -55,7 +55,7 @@ export const marketFeedOperations = (options: MarketFetchOptions): readonly Bind
   bind(
     marketFeedList,
     forOperator(async () => {
-      const sources = await fedSources(options.database.operator)
+      const sources = await listFeedSources(options.database.operator)
       return accepted({
         object: 'list' as const,
         url: '/operator/market-feeds',
@@ -67,14 +67,14 @@ export const marketFeedOperations = (options: MarketFetchOptions): readonly Bind
   bind(
     marketFeedFetch,
     forOperator(async ({ parameters, body, signal }) => {
-      const [source] = await fedSources(options.database.operator, { id: parameters['id'] ?? '' })
+      const [source] = await listFeedSources(options.database.operator, { id: parameters['id'] ?? '' })
       if (source === undefined) return refused('not_found', 'No shared market source that feeds can fill has this id')
       if (feedsFor(options.choice, source).length === 0) return accepted(resultToWire(source, noFeed(source.knownUntil)))
       const { start_time: start, end_time: end } = body
       const result =
         start === undefined || end === undefined
           ? await fetchSource(options, source, signal)
-          : await fetchSpan(options, source, { from: start.at, to: end.at }, signal)
+          : await fetchInterval(options, source, { from: start.at, to: end.at }, signal)
       return accepted(resultToWire(source, result))
     }),
   ),

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { feedsFor } from '../../platform/market-feeds/feeds.ts'
 import { sharedSources } from '../../platform/market-feeds/shared-sources.ts'
 import { type Lease, releaseLease, takeLease } from '../../platform/postgres/leases.ts'
-import { type FedSource, fedSources } from '../../platform/postgres/market-feeds.ts'
+import { type FeedSource, listFeedSources } from '../../platform/postgres/market-feeds.ts'
 import { seedSharedSources } from '../../platform/postgres/market-sources.ts'
 import type { Logger } from '../../platform/telemetry.ts'
-import { tellOutages } from './market-feed-alarm.ts'
+import { publishFeedOutages } from './market-feed-alarm.ts'
 import { fetchSource, type MarketFetchOptions } from './market-feed-fetch.ts'
 import { type LinkOptions, linkSources } from './market-feed-links.ts'
 
@@ -20,25 +20,25 @@ export type MarketFeedOptions = MarketFetchOptions &
 /** Longer than any fetch should take; should one take longer, two processes fetch the same prices, which does no harm. */
 const leaseMs = 120_000
 const defaultRestMs = 5_000
-const atOnce = 4
-const lookAgainMs = 60_000
+const maxParallelFetches = 4
+const relinkAfterMs = 60_000
 
 /** Fetch one source; what is amiss with it keeps no other from its turn. */
-const fetchOne = async (options: MarketFeedOptions, source: FedSource, signal: AbortSignal): Promise<void> => {
+const fetchAndLog = async (options: MarketFeedOptions, source: FeedSource, signal: AbortSignal): Promise<void> => {
   const { logger } = options
-  const about = { market: source.id, area: source.area, currency: source.currencyCode }
+  const logFields = { market: source.id, area: source.area, currency: source.currencyCode }
   try {
     const { feed, stored, replaced, error } = await fetchSource(options, source, signal)
-    if (error === null) logger.info({ ...about, feed, stored, replaced }, 'market prices were fetched')
-    else logger.warn({ ...about, feed, stored, replaced, error }, 'market prices are overdue')
+    if (error === null) logger.info({ ...logFields, feed, stored, replaced }, 'market prices were fetched')
+    else logger.warn({ ...logFields, feed, stored, replaced, error }, 'market prices are overdue')
   } catch (error) {
-    if (!signal.aborted) logger.warn({ ...about, err: error }, 'market prices wait')
+    if (!signal.aborted) logger.warn({ ...logFields, err: error }, 'market prices wait')
   }
 }
 
 /** Show how it goes with every source that was ever fetched. */
-const showStates = async ({ database, metrics }: MarketFeedOptions): Promise<void> => {
-  for (const { id, area, attemptedAt, succeededAt, knownUntil } of await fedSources(database.operator)) {
+const updateMetrics = async ({ database, metrics }: MarketFeedOptions): Promise<void> => {
+  for (const { id, area, attemptedAt, succeededAt, knownUntil } of await listFeedSources(database.operator)) {
     if (attemptedAt === null) continue
     metrics.marketLastSuccess.set({ market: id, area }, (succeededAt ?? 0) / 1000)
     metrics.marketKnownUntil.set({ market: id, area }, (knownUntil ?? 0) / 1000)
@@ -49,18 +49,22 @@ const showStates = async ({ database, metrics }: MarketFeedOptions): Promise<voi
  * Do a round: fetch the sources that are used, due and published by a chosen feed, four at a time, and tell of outages. `keepLease` is
  * called before each four. Gives how many were fetched.
  */
-export const feedMarkets = async (options: MarketFeedOptions, keepLease: () => Promise<boolean>, signal: AbortSignal): Promise<number> => {
+export const fetchDueMarkets = async (
+  options: MarketFeedOptions,
+  renewLease: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<number> => {
   const { database, choice, at } = options
-  const due = choice.chosen.length === 0 ? [] : await fedSources(database.operator, { dueAt: at() })
-  const published = due.filter(source => feedsFor(choice, source).length > 0)
+  const due = choice.enabled.length === 0 ? [] : await listFeedSources(database.operator, { dueAt: at() })
+  const fetchable = due.filter(source => feedsFor(choice, source).length > 0)
   let fetched = 0
-  while (fetched < published.length && !signal.aborted && (await keepLease())) {
-    const group = published.slice(fetched, fetched + atOnce)
-    await Promise.all(group.map(source => fetchOne(options, source, signal)))
-    fetched += group.length
+  while (fetched < fetchable.length && !signal.aborted && (await renewLease())) {
+    const batch = fetchable.slice(fetched, fetched + maxParallelFetches)
+    await Promise.all(batch.map(source => fetchAndLog(options, source, signal)))
+    fetched += batch.length
   }
-  const told = await tellOutages(database, at())
-  if (told > 0) options.logger.warn({ tariffs: told }, 'accounts were told that prices fail to come')
+  const eventCount = await publishFeedOutages(database, at())
+  if (eventCount > 0) options.logger.warn({ tariffs: eventCount }, 'accounts were told that prices fail to come')
   return fetched
 }
 
@@ -73,28 +77,28 @@ export const startMarketFeeds = (options: MarketFeedOptions): AsyncDisposable =>
   const stopping = new AbortController()
   const holder = randomUUID()
   let lease: Lease | null = null
-  let linkAt = Number.NEGATIVE_INFINITY
+  let nextLinkAt = Number.NEGATIVE_INFINITY
 
-  const keepLease = async (): Promise<boolean> => {
+  const renewLease = async (): Promise<boolean> => {
     lease = await takeLease(database.operator, 'market-feeds', holder, leaseMs)
     return lease !== null
   }
 
-  const linkNew = async (): Promise<void> => {
-    if (at() < linkAt) return
+  const linkNewSources = async (): Promise<void> => {
+    if (at() < nextLinkAt) return
     const { linked, isDone } = await linkSources(options)
-    linkAt = isDone ? Number.NEGATIVE_INFINITY : at() + lookAgainMs
+    nextLinkAt = isDone ? Number.NEGATIVE_INFINITY : at() + relinkAfterMs
     if (linked > 0) logger.info({ locations: linked }, 'locations got the market source of their area')
   }
 
   const turn = async (isFirst: boolean): Promise<boolean> => {
-    if (!(await keepLease())) {
+    if (!(await renewLease())) {
       metrics.marketLastSuccess.reset()
       metrics.marketKnownUntil.reset()
       return true
     }
-    await linkNew()
-    if ((await feedMarkets(options, keepLease, stopping.signal)) > 0 || isFirst) await showStates(options)
+    await linkNewSources()
+    if ((await fetchDueMarkets(options, renewLease, stopping.signal)) > 0 || isFirst) await updateMetrics(options)
     return false
   }
 

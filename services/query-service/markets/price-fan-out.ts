@@ -2,42 +2,48 @@ import { locationToWire } from '../../contract/location.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events.ts'
-import { holdsLease, type Lease } from '../../platform/postgres/leases.ts'
+import { isLeaseValid, type Lease } from '../../platform/postgres/leases.ts'
 import { lockLocations } from '../../platform/postgres/locations.ts'
 import { directionsOfSource, priceEvent } from '../../platform/postgres/price-events.ts'
-import { movePriceFanOut, nextPriceFanOut, type PriceFanOut } from '../../platform/postgres/price-fan-outs.ts'
+import { advancePriceFanOut, nextPriceFanOut, type PriceFanOut } from '../../platform/postgres/price-fan-outs.ts'
 import { countLocationsPricedBy, type LocationKey, locationsPricedBy } from '../../platform/postgres/pricing-input.ts'
 import { type OperatorTransaction, withOperator } from '../../platform/postgres/transaction.ts'
-import { type OrderLanes, putRePrice } from '../lanes/order-lanes.ts'
+import { appendReprice, type RecostAppenderDependencies } from '../lanes/order-lanes.ts'
 import { locationView } from '../registry/location-tariffs.ts'
 
 /** A page that is done: its number from 1, and how many locations were told so far, of all. */
 export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'done'> & { readonly total: number; readonly isLast: boolean }
 
-export type FanOutOptions = OrderLanes & { readonly database: Database; readonly at: () => number }
+export type FanOutOptions = RecostAppenderDependencies & { readonly database: Database; readonly at: () => number }
 
-const ofTenants = <T extends { readonly accountId: string; readonly liveMode: boolean }>(
+const groupByTenant = <T extends { readonly accountId: string; readonly liveMode: boolean }>(
   items: readonly T[],
 ): readonly (readonly [T, T[]])[] =>
-  [...Map.groupBy(items, ({ accountId, liveMode }) => `${accountId}/${liveMode}`).values()].map(group => [group[0] as T, group] as const)
+  [...Map.groupBy(items, ({ accountId, liveMode }) => `${accountId}/${liveMode}`).values()].map(
+    tenantItems => [tenantItems[0] as T, tenantItems] as const,
+  )
 
 /** Orders go to one account and mode each, so that whoever reads one finds its rows by their key. */
-const putOrders = async (lanes: OrderLanes, { sourceId, revision, from, to }: PriceFanOut, keys: readonly LocationKey[]): Promise<void> => {
-  const orders = ofTenants(keys).map(([{ accountId, liveMode }, group]) => {
-    const locationIds = group.map(({ locationId }) => locationId)
+const appendRecosts = async (
+  appender: RecostAppenderDependencies,
+  { sourceId, revision, from, to }: PriceFanOut,
+  locationKeys: readonly LocationKey[],
+): Promise<void> => {
+  const repriceRequests = groupByTenant(locationKeys).map(([{ accountId, liveMode }, tenantItems]) => {
+    const locationIds = tenantItems.map(({ locationId }) => locationId)
     return { accountId, liveMode, locationIds, locationRevision: null, sourceId, priceRevision: revision, from, to }
   })
-  await Promise.all(orders.map(order => putRePrice(lanes, order)))
+  await Promise.all(repriceRequests.map(repriceRequest => appendReprice(appender, repriceRequest)))
 }
 
 /** Write the events of each location of a page: `location.update`, and `price.update` for each direction. */
-const writeUpdates = async (
+const writeUpdateEvents = async (
   transaction: OperatorTransaction,
-  keys: readonly LocationKey[],
+  locationKeys: readonly LocationKey[],
   { sourceId, from, to }: PriceFanOut,
   at: number,
 ): Promise<void> => {
-  for (const [{ accountId, liveMode }, locations] of ofTenants(await lockLocations(transaction, keys))) {
+  for (const [{ accountId, liveMode }, locations] of groupByTenant(await lockLocations(transaction, locationKeys))) {
     const events = locations.flatMap(location => [
       { type: 'location.update', objectId: location.id, data: locationToWire(locationView(location, at)) },
       ...directionsOfSource(location, sourceId).map(direction =>
@@ -48,7 +54,7 @@ const writeUpdates = async (
   }
 }
 
-const overtaken = (): Failure => new Failure('lease_lost', 'another process goes on with this price change', { retriable: true })
+const leaseLost = (): Failure => new Failure('lease_lost', 'another process goes on with this price change', { retriable: true })
 
 /**
  * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
@@ -62,12 +68,12 @@ export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize 
   if (fanOut === null) return null
   const total = fanOut.total ?? (await countLocationsPricedBy(operator, fanOut.sourceId))
   const { locations, cursor, isLast } = await locationsPricedBy(operator, fanOut.sourceId, fanOut.cursor, pageSize)
-  await putOrders(options, fanOut, locations)
+  await appendRecosts(options, fanOut, locations)
   const step = { locations: locations.length, cursor, total, isLast }
   await withOperator(options.database, async transaction => {
-    if (!(await holdsLease(transaction.query, lease))) throw overtaken()
-    if (fanOut.tells) await writeUpdates(transaction, locations, fanOut, options.at())
-    if (!(await movePriceFanOut(transaction.query, fanOut, step))) throw overtaken()
+    if (!(await isLeaseValid(transaction.query, lease))) throw leaseLost()
+    if (fanOut.sendsEvents) await writeUpdateEvents(transaction, locations, fanOut, options.at())
+    if (!(await advancePriceFanOut(transaction.query, fanOut, step))) throw leaseLost()
   })
   const { sourceId, revision, page, done } = fanOut
   return { sourceId, revision, page: page + 1, done: done + locations.length, total, isLast }

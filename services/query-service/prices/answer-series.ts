@@ -1,19 +1,19 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
-import type { PriceSpan } from '../../contract/price-request.ts'
+import type { RequestedInterval } from '../../contract/price-request.ts'
 import { tariffListUrl } from '../../contract/tariff.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
-import { copyPricing, mostPieces } from '../../domain/price/pricing-copy.ts'
-import { withoutPrice } from '../../domain/schedule/infeasible.ts'
+import { copyPricing, maxPieces } from '../../domain/price/pricing-copy.ts'
+import { refuseMissingPrice } from '../../domain/schedule/infeasible.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
-import type { PricedInput, SeriesHead } from '../work/price-work.ts'
-import { leaveWork, runWork, type Work } from '../work/run-work.ts'
+import type { SeriesHead, SeriesInput } from '../work/price-work.ts'
+import { discardWork, runWork, type Work } from '../work/run-work.ts'
 import { firstContract, type GatheredPrices, refuseSeries } from './price-reads.ts'
 
 /** So many pieces are priced and written at once, in some ms. */
-const fewPieces = 1_500
+const maxInlinePieces = 1_500
 
 /** Give what prices a span as plain data. */
-export const pricedInput = ({ held: { snapshot }, request, counted }: GatheredPrices): PricedInput => ({
+export const seriesInputOf = ({ cachedPricing: { snapshot }, request, counted }: GatheredPrices): SeriesInput => ({
   pricing: copyPricing(snapshot, [request.direction], request),
   request,
   counted,
@@ -28,24 +28,24 @@ type SeriesName = 'price' | 'audit' | 'duration' | 'limit'
  */
 export const answerSeries = async <Name extends SeriesName>(
   { thread }: { readonly thread: Pick<WorkThread, 'begin'> },
-  request: Pick<RequestOf<Operation>, 'caller' | 'at' | 'layout' | 'signal'>,
-  { gathered, span }: { readonly gathered: GatheredPrices; readonly span: PriceSpan },
+  request: Pick<RequestOf<Operation>, 'caller' | 'at' | 'apiVersion' | 'signal'>,
+  { gathered, interval }: { readonly gathered: GatheredPrices; readonly interval: RequestedInterval },
   { name, input }: Pick<Work<Name>, 'name' | 'input'>,
 ): Promise<Outcome<never>> => {
-  const { caller, signal, layout, at } = request
-  const isSmall = mostPieces(gathered.held.snapshot, span.direction, span) <= fewPieces
-  const begun = await runWork(thread, { name, input, isSmall, account: caller.accountId, signal })
-  if (!begun.ok) return begun
-  const { elements, unpriced, isPossible } = begun.value.head as SeriesHead
+  const { caller, signal, apiVersion, at } = request
+  const isSmall = maxPieces(gathered.cachedPricing.snapshot, interval.direction, interval) <= maxInlinePieces
+  const started = await runWork(thread, { name, input, isSmall, account: caller.accountId, signal })
+  if (!started.ok) return started
+  const { elements, unpriced, hasSlots } = started.value.head as SeriesHead
   const isWindow = name === 'duration' || name === 'limit'
-  if (isWindow ? isPossible : elements > 0) {
-    const refusal = isWindow ? null : refuseSeries(gathered, { elements, unpriced }, { span, layout, at })
-    if (refusal === null) return { ok: true, written: begun.value.answer }
+  if (isWindow ? hasSlots : elements > 0) {
+    const refusal = isWindow ? null : refuseSeries(gathered, { elements, unpriced }, { interval, apiVersion, at })
+    if (refusal === null) return { ok: true, serialized: started.value.answer }
   }
-  await leaveWork(begun.value)
-  const first = unpriced[0] ?? { start: span.start, end: span.end, missing: 'TARIFF' }
-  const refusal = refuseSeries(gathered, { elements, unpriced }, { span, layout, at })
-  const { snapshot } = gathered.held
-  const words = { path: tariffListUrl(layout), offsetOf: answerOffset(snapshot.timeZone, span.endOffset) }
-  return { ok: false, refusal: refusal ?? withoutPrice(snapshot, first, span.direction, words) }
+  await discardWork(started.value)
+  const firstGap = unpriced[0] ?? { start: interval.start, end: interval.end, missing: 'TARIFF' }
+  const refusal = refuseSeries(gathered, { elements, unpriced }, { interval, apiVersion, at })
+  const { snapshot } = gathered.cachedPricing
+  const context = { path: tariffListUrl(apiVersion), offsetOf: answerOffset(snapshot.timeZone, interval.endOffset) }
+  return { ok: false, refusal: refusal ?? refuseMissingPrice(snapshot, firstGap, interval.direction, context) }
 }

@@ -1,5 +1,5 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type scheduleAmountRetrieve, scheduleKeptMs } from '../../contract/schedule-amount.ts'
+import { type scheduleAmountRetrieve, scheduleRetentionMs } from '../../contract/schedule-amount.ts'
 import { isId } from '../../domain/identifier.ts'
 import { refused } from '../../domain/refusal.ts'
 import { listEvents } from '../../platform/postgres/events.ts'
@@ -10,24 +10,24 @@ import { runWork } from '../work/run-work.ts'
 
 const noSchedule = refused('not_found', 'No schedule by amount of the last 24 hours has this id')
 
-const one = { limit: 1, startingAfter: null, endingBefore: null }
+const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 
 /** A schedule of so many characters is put into the words of the earlier version at once, in some ms. */
-const shortSchedule = 65_536
+const maxInlineLength = 65_536
 
 /** Give a schedule by amount again: it stands in the event that told of it. Source: docs/rules/schedules.md #reading-a-plan. */
 export const retrieveSchedule = async (
   { database, thread }: QueryServiceDependencies,
   request: RequestOf<typeof scheduleAmountRetrieve>,
 ): Promise<Outcome<AnswerOf<typeof scheduleAmountRetrieve>>> => {
-  const { id, at, layout, caller, signal } = request
+  const { id, at, apiVersion, caller, signal } = request
   if (!isId('scheduleAmount', id)) return noSchedule
-  const filter = { types: ['schedule.created'], objectId: id, from: at - scheduleKeptMs + 1, to: null }
-  const found = await withTenant(database, tenantOf(request), transaction => listEvents(transaction, filter, one))
+  const filter = { types: ['schedule.created'], objectId: id, from: at - scheduleRetentionMs + 1, to: null }
+  const found = await withTenant(database, tenantOf(request), transaction => listEvents(transaction, filter, oneItem))
   const event = found.ok ? found.value.items[0] : undefined
   if (event === undefined) return noSchedule
-  if (layout === 'current') return { ok: true, written: { bytes: Buffer.from(event.data) } }
-  const isSmall = event.data.length <= shortSchedule
-  const begun = await runWork(thread, { name: 'eventData', input: { event, layout }, isSmall, account: caller.accountId, signal })
-  return begun.ok ? { ok: true, written: begun.value.answer } : begun
+  if (apiVersion === 'current') return { ok: true, serialized: { bytes: Buffer.from(event.data) } }
+  const isSmall = event.data.length <= maxInlineLength
+  const started = await runWork(thread, { name: 'eventData', input: { event, apiVersion }, isSmall, account: caller.accountId, signal })
+  return started.ok ? { ok: true, serialized: started.value.answer } : started
 }

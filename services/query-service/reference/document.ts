@@ -1,4 +1,4 @@
-import type { Layout } from '../../contract/layout.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
 import { inlineDocument } from '../../contract/openapi.ts'
 import type { Operation } from '../../contract/operation.ts'
 
@@ -62,14 +62,14 @@ type OpenApi = {
 }
 
 /** One operation as the page shows it. */
-export type Described = {
+export type DescribedOperation = {
   readonly id: string
   readonly summary: string
   readonly description: string
   readonly method: string
   readonly path: string
   /** Further routes to the same operation. */
-  readonly others: readonly { readonly method: string; readonly path: string }[]
+  readonly otherRoutes: readonly { readonly method: string; readonly path: string }[]
   readonly security: PathItem['security']
   readonly parameters: readonly Parameter[]
   readonly takesIdempotencyKey: boolean
@@ -78,70 +78,78 @@ export type Described = {
   readonly errors: readonly { readonly status: string; readonly codes: readonly string[] }[]
 }
 
-export type Group = { readonly name: string; readonly description: string; readonly operations: readonly Described[] }
+export type Group = { readonly name: string; readonly description: string; readonly operations: readonly DescribedOperation[] }
 
 /** What a page shows of one layout. */
 export type Reference = {
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
   readonly version: string
   readonly groups: readonly Group[]
   readonly error: Schema
 }
 
-const answerOf = (responses: PathItem['responses']): Described['answer'] => {
+const successAnswer = (responses: PathItem['responses']): DescribedOperation['answer'] => {
   const [status = '200', response] = Object.entries(responses).find(([code]) => code.startsWith('2')) ?? []
   const media = response?.content?.['application/json']
   return { status, name: media?.schema.component ?? '', schema: media?.schema ?? {}, example: media?.example }
 }
 
-const errorsOf = (responses: PathItem['responses']): Described['errors'] =>
+const errorsOf = (responses: PathItem['responses']): DescribedOperation['errors'] =>
   Object.entries(responses)
     .filter(([status]) => !status.startsWith('2'))
     .map(([status, { description }]) => ({ status, codes: description.split(', ') }))
 
-const bodyOf = ({ requestBody }: PathItem): Described['body'] => {
+const bodyOf = ({ requestBody }: PathItem): DescribedOperation['body'] => {
   const media = requestBody?.content['application/json']
   if (requestBody === undefined || media === undefined) return null
   return { required: requestBody.required, mediaTypes: Object.keys(requestBody.content), media }
 }
 
-const describe = (item: PathItem, method: string, path: string): Described => ({
-  id: item.operationId,
-  summary: item.summary,
-  description: item.description,
+const describeOperation = (pathItem: PathItem, method: string, path: string): DescribedOperation => ({
+  id: pathItem.operationId,
+  summary: pathItem.summary,
+  description: pathItem.description,
   method: method.toUpperCase(),
   path,
-  others: [],
-  security: item.security,
-  parameters: item.parameters.filter(one => 'name' in one),
-  takesIdempotencyKey: item.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),
-  body: bodyOf(item),
-  answer: answerOf(item.responses),
-  errors: errorsOf(item.responses),
+  otherRoutes: [],
+  security: pathItem.security,
+  parameters: pathItem.parameters.filter(one => 'name' in one),
+  takesIdempotencyKey: pathItem.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),
+  body: bodyOf(pathItem),
+  answer: successAnswer(pathItem.responses),
+  errors: errorsOf(pathItem.responses),
 })
 
 /** Put further routes of an operation under its first one. */
-const withOthers = (all: readonly Described[], operations: readonly Operation[], layout: Layout): readonly Described[] => {
-  const owners = operations.flatMap(({ id, routes }) => routes[layout].map(route => [route.id ?? id, id] as const))
-  const byRoute = new Map(owners)
-  const ownerOf = ({ id }: Described): string => byRoute.get(id) ?? id
+const groupRoutes = (
+  all: readonly DescribedOperation[],
+  operations: readonly Operation[],
+  apiVersion: ApiVersion,
+): readonly DescribedOperation[] => {
+  const routeOwners = operations.flatMap(({ id, routes }) => routes[apiVersion].map(route => [route.id ?? id, id] as const))
+  const byRoute = new Map(routeOwners)
+  const ownerOf = ({ id }: DescribedOperation): string => byRoute.get(id) ?? id
   return [...Map.groupBy(all, ownerOf)].flatMap(([id, routes]) => {
     const first = routes.find(one => one.id === id)
-    return first === undefined ? [] : [{ ...first, others: routes.filter(one => one !== first) }]
+    return first === undefined ? [] : [{ ...first, otherRoutes: routes.filter(one => one !== first) }]
   })
 }
 
 /** Read what the page shows out of the OpenAPI document of a layout; groups in the order of its tags, operations as they were declared. */
-export function* referenceOf(operations: readonly Operation[], layout: Layout): Generator<void, Reference> {
-  const document = (yield* inlineDocument(operations, layout)) as unknown as OpenApi
+export function* referenceOf(operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, Reference> {
+  const document = (yield* inlineDocument(operations, apiVersion)) as unknown as OpenApi
   const items = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, item]) => ({ tag: item.tags[0], described: describe(item, method, path) })),
+    Object.entries(methods).map(([method, pathItem]) => ({ tag: pathItem.tags[0], described: describeOperation(pathItem, method, path) })),
   )
-  const order = new Map(operations.map((operation, index) => [operation.id, index]))
-  const placeOf = ({ id }: Described): number => order.get(id) ?? 0
+  const declarationOrder = new Map(operations.map((operation, index) => [operation.id, index]))
+  const declarationIndex = ({ id }: DescribedOperation): number => declarationOrder.get(id) ?? 0
   const groups = document.tags.map(({ name, description = '' }) => {
-    const own = items.filter(item => item.tag === name).map(item => item.described)
-    return { name, description, operations: withOthers(own, operations, layout).toSorted((a, b) => placeOf(a) - placeOf(b)) }
+    const own = items.filter(pathItem => pathItem.tag === name).map(pathItem => pathItem.described)
+    return {
+      name,
+      description,
+      operations: groupRoutes(own, operations, apiVersion).toSorted((a, b) => declarationIndex(a) - declarationIndex(b)),
+    }
   })
-  return { layout, version: document.info.version, groups, error: document.components.schemas['Error'] ?? {} }
+  return { apiVersion, version: document.info.version, groups, error: document.components.schemas['Error'] ?? {} }
 }

@@ -1,6 +1,6 @@
 import { readInstant } from '../../domain/instant.ts'
 import { type BarChart, barChart, type ChartBar, timeLabel } from './bar-chart.ts'
-import type { Described } from './document.ts'
+import type { DescribedOperation } from './document.ts'
 import { type Html, html } from './html.ts'
 import { planChart } from './plan-chart.ts'
 
@@ -26,8 +26,8 @@ const barsOf = ({ data }: PriceExample): readonly ChartBar[] =>
   data.flatMap(({ valid_from, valid_to, price, tariff }) => {
     const value = price?.value ?? tariff?.rate
     if (value === undefined) return []
-    const faint = (price?.confidence ?? tariff?.confidence ?? 1) < 1
-    return [{ start: instantOf(valid_from).at, end: instantOf(valid_to).at, value, faint }]
+    const isFaint = (price?.confidence ?? tariff?.confidence ?? 1) < 1
+    return [{ start: instantOf(valid_from).at, end: instantOf(valid_to).at, value, isFaint }]
   })
 
 const spanText = ({ start, end, value }: ChartBar, offsetMinutes: number): string =>
@@ -37,8 +37,8 @@ const spanText = ({ start, end, value }: ChartBar, offsetMinutes: number): strin
 const describePrices = (bars: readonly ChartBar[], offsetMinutes: number): string => {
   const [first, ...others] = bars
   if (first === undefined) return ''
-  const lowest = others.reduce((best, one) => (one.value < best.value ? one : best), first)
-  const highest = others.reduce((best, one) => (one.value > best.value ? one : best), first)
+  const lowest = others.reduce((bestSoFar, one) => (one.value < bestSoFar.value ? one : bestSoFar), first)
+  const highest = others.reduce((bestSoFar, one) => (one.value > bestSoFar.value ? one : bestSoFar), first)
   return `The lowest price is ${spanText(lowest, offsetMinutes)}, the highest ${spanText(highest, offsetMinutes)}.`
 }
 
@@ -56,15 +56,15 @@ const priceChart = (id: string, example: PriceExample): BarChart => {
 }
 
 /** How the example answers of some operations look as a picture, by operation. */
-const charts: Readonly<Record<string, (id: string, example: never) => BarChart>> = {
+const chartsByOperation: Readonly<Record<string, (id: string, example: never) => BarChart>> = {
   price_retrieve: priceChart,
   schedule_amount_create: planChart,
 }
 
 /** Draw the example answer of an operation, where there is a picture of it. */
-export const exampleChart = ({ id, answer }: Pick<Described, 'id' | 'answer'>): Html | null => {
-  const make = charts[id]
-  if (make === undefined || answer.example === undefined) return null
-  const chart = make(`${id}-chart`, JSON.parse(JSON.stringify(answer.example)) as never)
+export const exampleChart = ({ id, answer }: Pick<DescribedOperation, 'id' | 'answer'>): Html | null => {
+  const createChart = chartsByOperation[id]
+  if (createChart === undefined || answer.example === undefined) return null
+  const chart = createChart(`${id}-chart`, JSON.parse(JSON.stringify(answer.example)) as never)
   return html`<figure class="picture"><figcaption>${chart.title}</figcaption>${barChart(chart)}</figure>`
 }

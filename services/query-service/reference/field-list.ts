@@ -1,6 +1,6 @@
 import type { LimitName, Schema } from './document.ts'
 import { type Content, type Html, html } from './html.ts'
-import { prose } from './prose.ts'
+import { markCode } from './prose.ts'
 
 /** A schema without its null, and whether it had one. */
 const withoutNull = (schema: Schema): { readonly schema: Schema; readonly isNullable: boolean } => {
@@ -18,15 +18,15 @@ const withoutNull = (schema: Schema): { readonly schema: Schema; readonly isNull
 
 const plural = (word: string): string => (word.startsWith('one of') || word === 'any' ? `values` : `${word}s`)
 
-const typeOf = (schema: Schema): string => {
+const typeText = (schema: Schema): string => {
   if (schema.const !== undefined) return 'constant'
-  if (schema.items !== undefined) return `list of ${plural(typeOf(withoutNull(schema.items).schema))}`
+  if (schema.items !== undefined) return `list of ${plural(typeText(withoutNull(schema.items).schema))}`
   if (schema.format === 'date-time') return 'date-time'
   if (typeof schema.type === 'string') return schema.type
   return schema.enum === undefined ? 'any' : 'string'
 }
 
-const between = (schema: Schema, low: LimitName, high: LimitName, unit: string): string | null => {
+const rangeText = (schema: Schema, low: LimitName, high: LimitName, unit: string): string | null => {
   const [min, max] = [schema[low], schema[high]]
   const shown = (value: number): string =>
     Math.abs(value) >= 1e15 ? String(value) : value.toLocaleString('en-US', { maximumFractionDigits: 9 })
@@ -37,34 +37,34 @@ const between = (schema: Schema, low: LimitName, high: LimitName, unit: string):
 
 const limitsOf = (schema: Schema): readonly string[] =>
   [
-    between(schema, 'minLength', 'maxLength', ' characters'),
-    between(schema, 'minItems', 'maxItems', ' elements'),
-    between(schema, 'minimum', 'maximum', ''),
+    rangeText(schema, 'minLength', 'maxLength', ' characters'),
+    rangeText(schema, 'minItems', 'maxItems', ' elements'),
+    rangeText(schema, 'minimum', 'maximum', ''),
     schema.exclusiveMinimum === undefined ? null : `above ${schema.exclusiveMinimum}`,
     schema.exclusiveMaximum === undefined ? null : `below ${schema.exclusiveMaximum}`,
     schema.maxProperties === undefined ? null : `at most ${schema.maxProperties} members`,
   ].filter(limit => limit !== null)
 
-const words = (values: readonly unknown[]): Html => html`${values.map(value => html`<code>${String(value)}</code> `)}`
+const codeWords = (values: readonly unknown[]): Html => html`${values.map(value => html`<code>${String(value)}</code> `)}`
 
-const fewWords = 12
+const maxInlineValues = 12
 
 /** The words that a field takes; a long list opens on demand. */
-const wordsOf = (schema: Schema): Html | null => {
+const allowedValues = (schema: Schema): Html | null => {
   const values = schema.const === undefined ? (schema.enum ?? schema.items?.enum) : [schema.const]
   if (values === undefined) return null
   const lead = schema.const !== undefined ? 'Always ' : values.length === 1 ? 'Only ' : 'One of '
-  if (values.length <= fewWords) return html`<p class="words">${lead}${words(values)}</p>`
-  return html`<details><summary>${values.length} values</summary><p class="words">${words(values)}</p></details>`
+  if (values.length <= maxInlineValues) return html`<p class="words">${lead}${codeWords(values)}</p>`
+  return html`<details><summary>${values.length} values</summary><p class="words">${codeWords(values)}</p></details>`
 }
 
-const membersOf = (schema: Schema): Schema | null => {
-  const inner = schema.items === undefined ? schema : withoutNull(schema.items).schema
-  return inner.properties === undefined || Object.keys(inner.properties).length === 0 ? null : inner
+const objectSchema = (schema: Schema): Schema | null => {
+  const innerSchema = schema.items === undefined ? schema : withoutNull(schema.items).schema
+  return innerSchema.properties === undefined || Object.keys(innerSchema.properties).length === 0 ? null : innerSchema
 }
 
 /** Who writes the fields: callers must know what is required, readers what may be absent. */
-type Side = 'request' | 'answer'
+type FieldSide = 'request' | 'answer'
 
 type Field = {
   readonly name: string
@@ -74,7 +74,7 @@ type Field = {
   readonly schema: Schema
 }
 
-const marks = ({ required, schema }: Field, side: Side): Html => {
+const presenceMarks = ({ required, schema }: Field, side: FieldSide): Html => {
   const mark = required ? html` <span class="required">required</span>` : null
   const absence = required ? null : html` <span class="absent">may be absent</span>`
   return html`${side === 'request' ? mark : absence}${schema.deprecated === true ? html` <span class="absent">deprecated</span>` : null}`
@@ -91,30 +91,30 @@ const notesOf = (schema: Schema, example: unknown): readonly Content[] => {
 }
 
 /** One field: name, type, presence, what it means, its limits; its own fields open on demand. */
-const fieldOf = (field: Field, side: Side): Html => {
+const fieldOf = (field: Field, side: FieldSide): Html => {
   const { schema, isNullable } = withoutNull(field.schema)
   const { name, description = schema.description, example = schema.format === undefined ? schema.examples?.[0] : undefined } = field
   const notes = notesOf(schema, example)
-  const inner = membersOf(schema)
-  const count = Object.keys(inner?.properties ?? {}).length
+  const innerSchema = objectSchema(schema)
+  const count = Object.keys(innerSchema?.properties ?? {}).length
   return html`<li>
-<p class="field"><code class="name">${name}</code> <span class="type">${typeOf(schema)}${isNullable ? ' or null' : null}</span>${marks(field, side)}</p>
-${description === undefined ? null : html`<p>${prose(description)}</p>`}${wordsOf(schema)}
+<p class="field"><code class="name">${name}</code> <span class="type">${typeText(schema)}${isNullable ? ' or null' : null}</span>${presenceMarks(field, side)}</p>
+${description === undefined ? null : html`<p>${markCode(description)}</p>`}${allowedValues(schema)}
 ${notes.length === 0 ? null : html`<p class="limits">${notes.map((note, index) => html`${index > 0 ? ' · ' : null}${note}`)}</p>`}
-${inner === null ? null : html`<details><summary>${count === 1 ? '1 field' : `${count} fields`} of <code>${name}</code></summary>${schemaFields(inner, side)}</details>`}
+${innerSchema === null ? null : html`<details><summary>${count === 1 ? '1 field' : `${count} fields`} of <code>${name}</code></summary>${schemaFields(innerSchema, side)}</details>`}
 </li>`
 }
 
 /** List fields. */
-export const fieldList = (fields: readonly Field[], side: Side): Html =>
+export const fieldList = (fields: readonly Field[], side: FieldSide): Html =>
   html`<ul class="fields">${fields.map(field => fieldOf(field, side))}</ul>`
 
 /** List the fields of an object, or of the elements of a list; members that only refuse are left out. Null when there are none. */
-export const schemaFields = (schema: Schema, side: Side): Html | null => {
-  const inner = membersOf(schema)
-  if (inner === null) return null
-  const fields = Object.entries(inner.properties ?? {})
+export const schemaFields = (schema: Schema, side: FieldSide): Html | null => {
+  const innerSchema = objectSchema(schema)
+  if (innerSchema === null) return null
+  const fields = Object.entries(innerSchema.properties ?? {})
     .filter(([, one]) => one.readOnly !== true)
-    .map(([name, one]) => ({ name, required: inner.required?.includes(name) === true, schema: one }))
+    .map(([name, one]) => ({ name, required: innerSchema.required?.includes(name) === true, schema: one }))
   return fieldList(fields, side)
 }

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { PageContent } from '../../platform/http/binding.ts'
+import type { StaticContent } from '../../platform/http/binding.ts'
 import { asMarkup, type Html, html } from './html.ts'
 
-const textOf = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+const readText = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-const style = ['base.css', 'side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(textOf).join('\n')
-const script = textOf('page.js')
+const style = ['base.css', 'side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(readText).join('\n')
+const script = readText('page.js')
 
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f7a55"/><path d="M18 5 8 18h6l-2 9 12-14h-7z" fill="#fff"/></svg>'
 
-const sourceHash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+const cspHash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-const policy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
-  `style-src ${sourceHash(style)}`,
-  `script-src ${sourceHash(script)}`,
+  `style-src ${cspHash(style)}`,
+  `script-src ${cspHash(script)}`,
   'img-src data:',
   "base-uri 'none'",
   "form-action 'none'",
@@ -24,7 +24,7 @@ const policy = [
 ].join('; ')
 
 const headers = {
-  'Content-Security-Policy': policy,
+  'Content-Security-Policy': contentSecurityPolicy,
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-cache',
@@ -34,7 +34,7 @@ const headers = {
 export const brand: Html = html`<a class="brand" href="/">${asMarkup(icon.replace('<svg ', '<svg aria-hidden="true" '))}<span>Wattledger</span></a>`
 
 /** Put a body into a whole page that needs nothing from any other address, and lets the browser fetch nothing. */
-export const pageContent = (title: string, body: Html): PageContent => ({
+export const pageContent = (title: string, body: Html): StaticContent => ({
   status: 200,
   mediaType: 'text/html; charset=utf-8',
   headers,

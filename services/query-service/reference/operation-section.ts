@@ -1,11 +1,11 @@
-import { thousands } from '../../contract/thousands.ts'
-import type { Described, Parameter, Reference } from './document.ts'
+import { formatThousands } from '../../contract/thousands.ts'
+import type { DescribedOperation, Parameter, Reference } from './document.ts'
 import { exampleChart } from './example-chart.ts'
 import { fieldList, schemaFields } from './field-list.ts'
 import { type Html, html } from './html.ts'
 import { jsonMarkup, jsonText } from './json-text.ts'
-import { prose } from './prose.ts'
-import { baseAddress, curlOf } from './request-example.ts'
+import { markCode } from './prose.ts'
+import { baseAddress, curlCommand } from './request-example.ts'
 
 /** Let a long path break after its slashes, and set its parameters apart. */
 const pathMarkup = (path: string): Html =>
@@ -18,21 +18,21 @@ const methodMark = (method: string): Html => html`<span class="method ${method.t
 const routeLine = ({
   method,
   path,
-  others,
-}: Described): Html => html`<p class="route">${methodMark(method)} <code>${pathMarkup(path)}</code></p>
-${others.map(one => html`<p class="route also">also ${methodMark(one.method)} <code>${pathMarkup(one.path)}</code></p>`)}`
+  otherRoutes,
+}: DescribedOperation): Html => html`<p class="route">${methodMark(method)} <code>${pathMarkup(path)}</code></p>
+${otherRoutes.map(one => html`<p class="route also">also ${methodMark(one.method)} <code>${pathMarkup(one.path)}</code></p>`)}`
 
-const callerOf = (way: Readonly<Record<string, readonly string[]>>): Html => {
-  if ('basic' in way) return html`account id and API key (Basic)`
-  if ('operator' in way) return html`the operator’s key (<code>X-Operator-Key</code>)`
-  if (!('bearer' in way)) return html`anyone, no token needed`
-  const [scope] = way['bearer'] ?? []
+const callerText = (securityScheme: Readonly<Record<string, readonly string[]>>): Html => {
+  if ('basic' in securityScheme) return html`account id and API key (Basic)`
+  if ('operator' in securityScheme) return html`the operator’s key (<code>X-Operator-Key</code>)`
+  if (!('bearer' in securityScheme)) return html`anyone, no token needed`
+  const [scope] = securityScheme['bearer'] ?? []
   if (scope === undefined) return html`any valid token`
   return scope === 'all' ? html`a token with scope <code>all</code>` : html`a token with scope <code>${scope}</code> or <code>all</code>`
 }
 
-const facts = ({ security, takesIdempotencyKey }: Described): Html => {
-  const callers = security.map((way, index) => html`${index > 0 ? ', or ' : null}${callerOf(way)}`)
+const operationFacts = ({ security, takesIdempotencyKey }: DescribedOperation): Html => {
+  const callers = security.map((securityScheme, index) => html`${index > 0 ? ', or ' : null}${callerText(securityScheme)}`)
   return html`<dl class="facts"><div><dt>Who may call</dt><dd>${callers}</dd></div>${
     takesIdempotencyKey ? html`<div><dt>Safe to repeat</dt><dd>with an <a href="#idempotency">Idempotency-Key</a></dd></div>` : null
   }</dl>`
@@ -47,22 +47,24 @@ ${fieldList(
   'request',
 )}`
 
-const bodyPart = ({ body }: Described): Html | null => {
+const bodySection = ({ body }: DescribedOperation): Html | null => {
   if (body === null) return null
   const { schema } = body.media
   const isList = schema.items !== undefined
-  const most = schema.maxItems === undefined ? '' : ` of up to ${thousands(schema.maxItems)}`
+  const maxItemsText = schema.maxItems === undefined ? '' : ` of up to ${formatThousands(schema.maxItems)}`
   const types = body.mediaTypes.map((type, index) => html`${index > 0 ? ' or ' : null}<code>${type}</code>`)
   const fields = schemaFields(schema, 'request')
   return html`<h4>Body</h4>
-<p class="limits">${types}${body.required ? null : ', may be left out'}${isList ? html` · a list${most} elements, each with` : null}</p>
+<p class="limits">${types}${body.required ? null : ', may be left out'}${isList ? html` · a list${maxItemsText} elements, each with` : null}</p>
 ${fields ?? (schema.properties === undefined ? null : html`<p class="limits">No fields.</p>`)}`
 }
 
-const answerPart = ({ answer }: Described): Html =>
+const answerSection = ({ answer }: DescribedOperation): Html =>
   html`<details class="part"><summary><span class="status ok">${answer.status}</span> Answer: ${answer.name}</summary>${schemaFields(answer.schema, 'answer')}</details>`
 
-const errorsPart = ({ errors }: Described): Html => html`<details class="part"><summary><span class="status">4xx 5xx</span> Errors</summary>
+const errorsSection = ({
+  errors,
+}: DescribedOperation): Html => html`<details class="part"><summary><span class="status">4xx 5xx</span> Errors</summary>
 <dl class="errors">${errors.map(
   ({ status, codes }) => html`<div><dt>${status}</dt><dd>${codes.map(code => html`<code>${code}</code> `)}</dd></div>`,
 )}</dl></details>`
@@ -79,23 +81,23 @@ export const shellMarkup = (command: string): Html => {
 }
 
 /** Show one operation: what it does, who may call it, what it takes and gives, and an example of each. */
-export const operationSection = (operation: Described, { layout, version }: Reference): Html => {
+export const operationSection = (operation: DescribedOperation, { apiVersion, version }: Reference): Html => {
   const { id, summary, description, parameters, answer } = operation
-  const at = (place: Parameter['in']): readonly Parameter[] => parameters.filter(one => one.in === place)
+  const parametersIn = (parameterIn: Parameter['in']): readonly Parameter[] => parameters.filter(one => one.in === parameterIn)
   return html`<section class="operation" id="${id}" aria-labelledby="${id}-title">
 <div class="text">
 <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
 ${routeLine(operation)}
-<p>${prose(description)}</p>
-${facts(operation)}
-${parameterList('Path', at('path'))}
-${parameterList('Query', at('query'))}
-${bodyPart(operation)}
-${answerPart(operation)}
-${errorsPart(operation)}
+<p>${markCode(description)}</p>
+${operationFacts(operation)}
+${parameterList('Path', parametersIn('path'))}
+${parameterList('Query', parametersIn('query'))}
+${bodySection(operation)}
+${answerSection(operation)}
+${errorsSection(operation)}
 </div>
 <div class="examples">
-${codeBlock('Request', shellMarkup(curlOf(operation, layout, version)))}
+${codeBlock('Request', shellMarkup(curlCommand(operation, apiVersion, version)))}
 ${exampleChart(operation)}
 ${answer.example === undefined ? null : codeBlock(`Answer ${answer.status}`, jsonMarkup(jsonText(answer.example)))}
 </div>

@@ -5,7 +5,7 @@
   root.classList.add('scripted')
 
   const base = location.origin + location.pathname.replace(/\/docs(\/earlier)?\/?$|\/$/, '')
-  for (const place of all('.base')) place.textContent = base
+  for (const baseElement of all('.base')) baseElement.textContent = base
 
   if (navigator.clipboard) {
     for (const button of all('.copy')) {
@@ -68,30 +68,30 @@
 
   const sections = all('main [id]').filter(one => one.matches('section'))
   const linkOf = new Map(links.map(link => [link.hash.slice(1), link]))
-  let marked = null
-  const markPlace = () => {
-    const above = sections.filter(section => section.getBoundingClientRect().top <= 140)
-    const link = linkOf.get((above.at(-1) ?? sections[0])?.id)
-    if (link === undefined || link === marked) return
-    marked?.removeAttribute('aria-current')
+  let markedLink = null
+  const markCurrentSection = () => {
+    const sectionsAbove = sections.filter(section => section.getBoundingClientRect().top <= 140)
+    const link = linkOf.get((sectionsAbove.at(-1) ?? sections[0])?.id)
+    if (link === undefined || link === markedLink) return
+    markedLink?.removeAttribute('aria-current')
     link.setAttribute('aria-current', 'location')
-    marked = link
-    const box = link.getBoundingClientRect()
-    const frame = side.getBoundingClientRect()
-    if (box.top < frame.top + 160 || box.bottom > frame.bottom) side.scrollTop += box.top - frame.top - frame.height / 2
+    markedLink = link
+    const linkBox = link.getBoundingClientRect()
+    const sideBox = side.getBoundingClientRect()
+    if (linkBox.top < sideBox.top + 160 || linkBox.bottom > sideBox.bottom) side.scrollTop += linkBox.top - sideBox.top - sideBox.height / 2
   }
-  let waiting = false
-  const soon = () => {
-    if (waiting) return
-    waiting = true
+  let isScheduled = false
+  const scheduleMark = () => {
+    if (isScheduled) return
+    isScheduled = true
     requestAnimationFrame(() => {
-      waiting = false
-      markPlace()
+      isScheduled = false
+      markCurrentSection()
     })
   }
   if (links.length > 0) {
-    addEventListener('scroll', soon, { passive: true })
-    addEventListener('hashchange', soon)
-    markPlace()
+    addEventListener('scroll', scheduleMark, { passive: true })
+    addEventListener('hashchange', scheduleMark)
+    markCurrentSection()
   }
 }

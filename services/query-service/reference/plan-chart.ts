@@ -18,7 +18,7 @@ const instantOf = (text: string): { readonly at: number; readonly offsetMinutes:
 
 type Piece = { readonly start: number; readonly end: number; readonly kilowatts: number }
 
-const piecesOf = ({ data }: PlanExample): readonly Piece[] =>
+const planPieces = ({ data }: PlanExample): readonly Piece[] =>
   data.flatMap(({ schedule }) =>
     schedule.map(({ start_time, end_time, power }) => ({
       start: instantOf(start_time).at,
@@ -29,23 +29,23 @@ const piecesOf = ({ data }: PlanExample): readonly Piece[] =>
 
 /** The power of all devices together over their windows, cut where one begins or ends. */
 const barsOf = (example: PlanExample): readonly ChartBar[] => {
-  const pieces = piecesOf(example)
+  const pieces = planPieces(example)
   const windows = example.data.flatMap(({ start_time, end_time }) => [instantOf(start_time).at, instantOf(end_time).at])
   const edges = [...new Set([...windows, ...pieces.flatMap(({ start, end }) => [start, end])])].sort((a, b) => a - b)
   return edges.slice(1).map((end, index) => {
     const start = edges[index] ?? end
     const value = pieces.filter(one => one.start <= start && end <= one.end).reduce((sum, one) => sum + one.kilowatts, 0)
-    return { start, end, value: Math.round(value * 1e6) / 1e6, marked: value > 0 }
+    return { start, end, value: Math.round(value * 1e6) / 1e6, isMarked: value > 0 }
   })
 }
 
 /** Say when a plan runs, and at what power. */
 const describePlan = (bars: readonly ChartBar[], offsetMinutes: number): string => {
-  const running = bars.filter(({ value }) => value > 0)
-  const words = running.map(
+  const runningBars = bars.filter(({ value }) => value > 0)
+  const runTexts = runningBars.map(
     ({ start, end, value }) => `${value} kW from ${timeLabel(start, offsetMinutes)} to ${timeLabel(end, offsetMinutes)}`,
   )
-  return words.length === 0 ? 'Nothing is planned.' : `The devices together run at ${words.join(', ')}.`
+  return runTexts.length === 0 ? 'Nothing is planned.' : `The devices together run at ${runTexts.join(', ')}.`
 }
 
 /** Make the picture of a plan: the power of all its devices over time. */

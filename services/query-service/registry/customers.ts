@@ -23,12 +23,12 @@ import { withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { present } from '../present.ts'
+import { omitUndefined } from '../present.ts'
 import { locationView } from './location-tariffs.ts'
 
-const changed = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
-  const wire = customerToWire(customer)
-  return { value: wire, events: [{ type, objectId: customer.id, data: wire }] }
+const customerChange = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
+  const wireCustomer = customerToWire(customer)
+  return { value: wireCustomer, events: [{ type, objectId: customer.id, data: wireCustomer }] }
 }
 
 /** Bind the operations on customers. */
@@ -36,7 +36,7 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
   bind(customerCreate, request =>
     change(dependencies, customerCreate, request, async transaction => {
       const draft = { referenceId: request.body.reference_id ?? null, metadata: request.body.metadata ?? {} }
-      return accepted(changed('customer.create', await createCustomer(transaction, draft, request.at)))
+      return accepted(customerChange('customer.create', await createCustomer(transaction, draft, request.at)))
     }),
   ),
   bind(customerList, request =>
@@ -57,11 +57,11 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
     change(dependencies, customerUpdate, request, async transaction => {
       const { reference_id: referenceId, metadata } = request.body
       const before = await retrieveCustomer(transaction, request.id)
-      const fixed = before === null ? null : refuseFixedChange(request.body, customerToWire(before), Object.keys(customerPatch))
-      if (fixed !== null) return { ok: false, refusal: fixed }
-      const patch = present({ referenceId, metadata: metadata === null ? {} : metadata })
+      const fixedFieldRefusal = before === null ? null : refuseFixedChange(request.body, customerToWire(before), Object.keys(customerPatch))
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const patch = omitUndefined({ referenceId, metadata: metadata === null ? {} : metadata })
       const customer = await updateCustomer(transaction, request.id, patch)
-      return customer.ok ? accepted(changed('customer.update', customer.value)) : customer
+      return customer.ok ? accepted(customerChange('customer.update', customer.value)) : customer
     }),
   ),
   bind(customerDelete, request =>

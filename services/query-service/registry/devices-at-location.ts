@@ -1,17 +1,17 @@
 import type { PageRequest } from '../../contract/list.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { listDevices, livingDevices } from '../../platform/postgres/devices.ts'
+import { findActiveDevices, listDevices } from '../../platform/postgres/devices.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
 /** Devices that are looked up at once: of some that a location had, many may be deleted by now. */
-const devicesAtOnce = 500
+const maxDevicesPerRead = 500
 
-const one = { limit: 1, startingAfter: null, endingBefore: null }
+const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 
-type Asked = { readonly locationId: string; readonly referenceId: string | null }
+type LocationDeviceFilter = { readonly locationId: string; readonly referenceId: string | null }
 
 /**
  * Find the active devices that stored records of a location name, as many as tell a page and whether more follow; the page itself is
@@ -20,28 +20,28 @@ type Asked = { readonly locationId: string; readonly referenceId: string | null 
 export const devicesAtLocation = async (
   { database, metering }: Pick<QueryServiceDependencies, 'database' | 'metering'>,
   tenant: Tenant,
-  { locationId, referenceId }: Asked,
+  { locationId, referenceId }: LocationDeviceFilter,
   page: PageRequest,
 ): Promise<Result<readonly string[]>> => {
   const location = await withTenant(database, tenant, transaction => retrieveLocation(transaction, locationId))
   if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
-  const isBack = page.endingBefore !== null
+  const isBackwards = page.endingBefore !== null
   let cursor = page.startingAfter ?? page.endingBefore
   // The list refuses a cursor that is no id.
   if (cursor !== null && !isId('device', cursor)) return accepted([])
   if (referenceId !== null) {
-    const named = await withTenant(database, tenant, transaction => listDevices(transaction, { referenceId }, one))
+    const named = await withTenant(database, tenant, transaction => listDevices(transaction, { referenceId }, oneItem))
     const ids = named.ok ? named.value.items.map(({ id }) => id) : []
-    const known = await Promise.all(ids.map(id => metering.wasMeteredAt(tenant, id, locationId)))
-    return accepted(ids.filter((_, index) => known[index]))
+    const isMetered = await Promise.all(ids.map(id => metering.wasMeteredAt(tenant, id, locationId)))
+    return accepted(ids.filter((_, index) => isMetered[index]))
   }
   const found: string[] = []
   while (found.length <= page.limit) {
-    const met = await metering.devicesAt(tenant, locationId, { cursor, isBack, limit: devicesAtOnce })
-    const living = await withTenant(database, tenant, transaction => livingDevices(transaction, met))
-    found.push(...met.filter(id => living.has(id)))
-    if (met.length < devicesAtOnce) break
-    cursor = met.at(-1) ?? null
+    const meteredIds = await metering.devicesAt(tenant, locationId, { cursor, isBack: isBackwards, limit: maxDevicesPerRead })
+    const activeIds = await withTenant(database, tenant, transaction => findActiveDevices(transaction, meteredIds))
+    found.push(...meteredIds.filter(id => activeIds.has(id)))
+    if (meteredIds.length < maxDevicesPerRead) break
+    cursor = meteredIds.at(-1) ?? null
   }
   return accepted(found.slice(0, page.limit + 1))
 }

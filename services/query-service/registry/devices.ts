@@ -25,7 +25,7 @@ import { withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { present } from '../present.ts'
+import { omitUndefined } from '../present.ts'
 import { devicesAtLocation } from './devices-at-location.ts'
 
 /** Write devices with the time at which each was last heard of. */
@@ -39,7 +39,7 @@ const devicesToWire = async (
   return devices.map(device => deviceToWire({ ...device, lastSeenAt: lastSeen.get(device.id) ?? null }))
 }
 
-const changed = (type: string, device: DeviceWire): Change<DeviceWire> => ({
+const deviceChange = (type: string, device: DeviceWire): Change<DeviceWire> => ({
   value: device,
   events: [{ type, objectId: device.id, data: device }],
 })
@@ -52,20 +52,20 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
     change(dependencies, deviceCreate, request, async transaction => {
       const draft = { referenceId: request.body.reference_id, metadata: request.body.metadata ?? {} }
       const device = await createDevice(transaction, draft, request.at)
-      return accepted(changed('device.create', deviceToWire({ ...device, lastSeenAt: null })))
+      return accepted(deviceChange('device.create', deviceToWire({ ...device, lastSeenAt: null })))
     }),
   ),
   bind(deviceList, async request => {
     const { location_id: locationId, reference_id: referenceId = null } = request.query
-    const asked = locationId === undefined ? null : { locationId, referenceId }
-    const at = asked === null ? null : await devicesAtLocation(dependencies, tenantOf(request), asked, pageRequest(request.query))
-    if (at !== null && !at.ok) return at
+    const filter = locationId === undefined ? null : { locationId, referenceId }
+    const deviceIds = filter === null ? null : await devicesAtLocation(dependencies, tenantOf(request), filter, pageRequest(request.query))
+    if (deviceIds !== null && !deviceIds.ok) return deviceIds
     return answerList(
       dependencies,
       request,
       request.query,
       '/devices',
-      (transaction, page) => listDevices(transaction, { referenceId, ids: at?.value ?? null }, page),
+      (transaction, page) => listDevices(transaction, { referenceId, ids: deviceIds?.value ?? null }, page),
       devices => devicesToWire(dependencies, request, devices),
     )
   }),
@@ -81,11 +81,15 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
       const lastSeenAt = lastSeen.get(request.id) ?? null
       const before = await retrieveDevice(transaction, request.id)
       const wire = before === null ? null : deviceToWire({ ...before, lastSeenAt })
-      const fixed = wire === null ? null : refuseFixedChange(request.body, wire, Object.keys(devicePatch))
-      if (fixed !== null) return { ok: false, refusal: fixed }
-      const device = await updateDevice(transaction, request.id, present({ referenceId, metadata: metadata === null ? {} : metadata }))
+      const fixedFieldRefusal = wire === null ? null : refuseFixedChange(request.body, wire, Object.keys(devicePatch))
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const device = await updateDevice(
+        transaction,
+        request.id,
+        omitUndefined({ referenceId, metadata: metadata === null ? {} : metadata }),
+      )
       if (!device.ok) return device
-      return accepted(changed('device.update', deviceToWire({ ...device.value, lastSeenAt })))
+      return accepted(deviceChange('device.update', deviceToWire({ ...device.value, lastSeenAt })))
     })
   }),
   bind(deviceDelete, async request => {
@@ -93,7 +97,7 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
     return change(dependencies, deviceDelete, request, async transaction => {
       const device = await deleteDevice(transaction, request.id, request.at)
       if (!device.ok) return device
-      const { events } = changed('device.delete', deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null }))
+      const { events } = deviceChange('device.delete', deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null }))
       const audit = events.map(({ objectId, data }) => ({ action: 'device.delete', objectId, detail: data }))
       return accepted({ value: { message: 'Accepted' as const }, events, audit })
     })

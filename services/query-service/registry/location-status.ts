@@ -1,4 +1,4 @@
-import { type KindStatus, locationStatusToWire } from '../../contract/location-status.ts'
+import { locationStatusToWire, type TariffKindStatus } from '../../contract/location-status.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
 import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
 import { listTariffs } from '../../platform/postgres/tariffs.ts'
@@ -7,15 +7,19 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 import { forEachKind, locationView, shownTariff, structureType } from './location-tariffs.ts'
 
 /** More than any location has. */
-const everyTariff = { limit: 10_000, startingAfter: null, endingBefore: null }
+const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
 
 const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
-  const page = await listTariffs(transaction, { locationId, direction: null, type: null }, everyTariff)
+  const page = await listTariffs(transaction, { locationId, direction: null, type: null }, allItems)
   if (!page.ok) throw new Error(`tariffs of ${locationId}: ${page.refusal.message}`)
   return page.value.items
 }
 
-const statusOf = (tariff: StoredTariff, provider: KindStatus['provider'] | undefined, at: number): Omit<KindStatus, 'status'> => ({
+const statusOf = (
+  tariff: StoredTariff,
+  provider: TariffKindStatus['provider'] | undefined,
+  at: number,
+): Omit<TariffKindStatus, 'status'> => ({
   connectionType: tariff.connectionType,
   provider: provider ?? null,
   tariff: {
@@ -27,7 +31,7 @@ const statusOf = (tariff: StoredTariff, provider: KindStatus['provider'] | undef
   },
 })
 
-const nothing: Omit<KindStatus, 'status'> = { connectionType: null, provider: null, tariff: null }
+const noTariff: Omit<TariffKindStatus, 'status'> = { connectionType: null, provider: null, tariff: null }
 
 /** Answer the status of a location at `at` (ms), written for the wire; null when there is no such location. */
 export const locationStatus = async (
@@ -36,18 +40,18 @@ export const locationStatus = async (
   id: string,
   at: number,
 ): Promise<ReturnType<typeof locationStatusToWire> | null> => {
-  const read = await withTenant(database, tenant, async transaction => {
+  const stored = await withTenant(database, tenant, async transaction => {
     const location = await retrieveLocation(transaction, id)
     return location === null ? null : { location, tariffs: await tariffsOf(transaction, id) }
   })
-  if (read === null) return null
-  const { location, tariffs } = read
+  if (stored === null) return null
+  const { location, tariffs } = stored
   const providerIds = tariffs.map(({ providerId }) => providerId).filter(providerId => providerId !== null)
   const providers = new Map((providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]))
   const { tariffStatus } = locationView(location, at)
   const kinds = forEachKind(kind => {
     const found = shownTariff(tariffs, kind, at)
-    const shown = found === undefined ? nothing : statusOf(found, providers.get(found.providerId ?? ''), at)
+    const shown = found === undefined ? noTariff : statusOf(found, providers.get(found.providerId ?? ''), at)
     return { status: tariffStatus[kind], ...shown }
   })
   return locationStatusToWire({ ...location, kinds })

@@ -1,6 +1,6 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { locationCreate, locationDelete, locationList, locationRetrieve, locationToWire, locationUpdate } from '../../contract/location.ts'
-import { changeableMembers, type LocationChoice } from '../../contract/location-choice.ts'
+import { changeableLocationFields, type LocationInput } from '../../contract/location-choice.ts'
 import { locationStatusRetrieve } from '../../contract/location-status.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -21,35 +21,38 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { locationStatus } from './location-status.ts'
 import { locationView } from './location-tariffs.ts'
-import { changedChoice, draftOf, movesPlace, type ResolvedPlace, resolvePlace } from './resolve-location.ts'
+import { changedChoice, locationDraft, needsResolution, type ResolvedLocation, resolveLocation } from './resolve-location.ts'
 
 const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')
 const noLocation = refused('not_found', 'No location has this id')
 
 /** What a choice is written as, and what is still open of it; null where nothing is. */
-type Resolved = { readonly draft: LocationDraft; readonly hint: string | null }
+type ResolvedChoice = { readonly draft: LocationDraft; readonly hint: string | null }
 
 /** Name the areas between which an address does not decide. Source: docs/rules/registry.md #market-area. */
-const hintOf = ({ importSourceId }: LocationChoice, { marketArea, marketAreas }: ResolvedPlace): string | null => {
+const hintOf = ({ importSourceId }: LocationInput, { marketArea, marketAreas }: ResolvedLocation): string | null => {
   if (importSourceId !== null || marketArea !== null || marketAreas.length < 2) return null
   const areas = `${marketAreas.slice(0, -1).join(', ')} and ${marketAreas.at(-1)}`
   return `The address does not decide between the market areas ${areas}: set market_sources.import to the source of the right one.`
 }
 
 /** Turn a choice into what is written: place and market source looked up. */
-const resolve = async (
+const resolveChoice = async (
   transaction: TenantTransaction,
-  choice: LocationChoice,
+  choice: LocationInput,
   dependencies: QueryServiceDependencies,
-): Promise<Result<Resolved>> => {
-  const place = resolvePlace(choice, dependencies)
-  if (!place.ok) return place
-  const { marketArea, currencyCode } = place.value
+): Promise<Result<ResolvedChoice>> => {
+  const resolvedLocation = resolveLocation(choice, dependencies)
+  if (!resolvedLocation.ok) return resolvedLocation
+  const { marketArea, currencyCode } = resolvedLocation.value
   const source = marketArea === null ? null : await marketOfArea(transaction, marketArea, currencyCode)
-  return accepted({ draft: draftOf(choice, place.value, source?.id ?? null), hint: hintOf(choice, place.value) })
+  return accepted({
+    draft: locationDraft(choice, resolvedLocation.value, source?.id ?? null),
+    hint: hintOf(choice, resolvedLocation.value),
+  })
 }
 
-const changed = (
+const locationChange = (
   type: string,
   location: StoredLocation,
   at: number,
@@ -63,11 +66,11 @@ const changed = (
 export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(locationCreate, request =>
     change(dependencies, locationCreate, request, async transaction => {
-      const resolved = await resolve(transaction, request.body, dependencies)
-      if (!resolved.ok) return resolved
-      const { draft, hint } = resolved.value
+      const resolution = await resolveChoice(transaction, request.body, dependencies)
+      if (!resolution.ok) return resolution
+      const { draft, hint } = resolution.value
       const location = await createLocation(transaction, draft, request.at)
-      return location.ok ? accepted(changed('location.create', location.value, request.at, hint)) : location
+      return location.ok ? accepted(locationChange('location.create', location.value, request.at, hint)) : location
     }),
   ),
   bind(locationList, request =>
@@ -101,26 +104,33 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     return change(dependencies, locationUpdate, request, async transaction => {
       const before = await lockLocation(transaction, request.id)
       if (before === null) return noLocation
-      const fixed = refuseFixedChange(sent, locationToWire(locationView(before, request.at)), Object.keys(changeableMembers))
-      if (fixed !== null) return { ok: false, refusal: fixed }
+      const fixedFieldRefusal = refuseFixedChange(
+        sent,
+        locationToWire(locationView(before, request.at)),
+        Object.keys(changeableLocationFields),
+      )
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const choice = changedChoice(before, body)
       const { referenceId, customerId, metadata } = choice
-      const resolved = movesPlace(body)
-        ? await resolve(transaction, choice, dependencies)
+      const resolution = needsResolution(body)
+        ? await resolveChoice(transaction, choice, dependencies)
         : accepted({ draft: { ...before, referenceId, customerId, metadata }, hint: null })
-      if (!resolved.ok) return resolved
-      const { draft, hint } = resolved.value
+      if (!resolution.ok) return resolution
+      const { draft, hint } = resolution.value
       if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse
       const location = await updateLocation(transaction, before, draft, request.at)
       if (!location.ok) return location
-      return accepted({ ...changed('location.update', location.value.location, request.at, hint), orders: [location.value.order] })
+      return accepted({
+        ...locationChange('location.update', location.value.location, request.at, hint),
+        recostRequests: [location.value.recostRequest],
+      })
     })
   }),
   bind(locationDelete, request =>
     change(dependencies, locationDelete, request, async transaction => {
       const deleted = await deleteLocation(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
-      const { events } = changed('location.delete', deleted.value, request.at)
+      const { events } = locationChange('location.delete', deleted.value, request.at)
       const audit = events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data }))
       return accepted({ value: { message: 'Accepted' as const }, events, audit })
     }),

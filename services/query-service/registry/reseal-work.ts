@@ -3,7 +3,7 @@ import { providerCredentials, type ResealedPage, resealPage, webhookSecrets } fr
 import { credentialsPurpose } from '../../platform/postgres/tariff-credentials.ts'
 import { webhookPurpose } from '../../platform/postgres/webhook-secret.ts'
 import { resealWith } from '../../platform/seal.ts'
-import { type Secret, textsOf } from '../../platform/secrets.ts'
+import { type Secret, secretTexts } from '../../platform/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import type { LeasedWork } from '../events/timers.ts'
 
@@ -21,25 +21,25 @@ const hourMs = 3_600_000
  * not know the present one yet may have sealed more. Null where no secret has been changed.
  */
 export const resealWork = ({ database, secret, credentialsKey, logger }: ResealOptions): LeasedWork | null => {
-  if (textsOf(secret).length === 1 && textsOf(credentialsKey).length === 1) return null
+  if (secretTexts(secret).length === 1 && secretTexts(credentialsKey).length === 1) return null
   const columns = [webhookSecrets(resealWith(secret, webhookPurpose)), providerCredentials(resealWith(credentialsKey, credentialsPurpose))]
-  let at = 0
+  let columnIndex = 0
   let after: ResealedPage['next'] = null
   let resealed = 0
   return {
     name: 'reseal',
     restMs: hourMs,
     turn: async () => {
-      const column = columns[at]
+      const column = columns[columnIndex]
       if (column !== undefined) {
         const { rows, next } = await resealPage(database.operator, column, after)
         resealed += rows
         after = next
-        if (next === null) at += 1
+        if (next === null) columnIndex += 1
         return true
       }
       logger.info({ resealed }, 'what was sealed under former secrets is sealed under the present ones')
-      at = 0
+      columnIndex = 0
       resealed = 0
       return false
     },

@@ -1,16 +1,16 @@
-import type { LocationChange, LocationChoice } from '../../contract/location-choice.ts'
+import type { LocationChange, LocationInput } from '../../contract/location-choice.ts'
 import type { PostalAddress } from '../../contract/postal-address.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { decidedArea } from '../../platform/place/market-areas.ts'
-import type { Place } from '../../platform/place/place.ts'
+import { unambiguousArea } from '../../platform/place/market-areas.ts'
+import type { GeoPlace } from '../../platform/place/place.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/location-row.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
 /** Where a location is and what it counts in, choices and address taken together; its market sources are still to be found. */
-export type ResolvedPlace = {
+export type ResolvedLocation = {
   readonly timezone: string
   readonly currencyCode: string
-  readonly geoLocation: Place['geoLocation']
+  readonly geoLocation: GeoPlace['geoLocation']
   readonly marketArea: string | null
   /** All areas that the address may belong to. */
   readonly marketAreas: readonly string[]
@@ -22,10 +22,10 @@ export type ResolvedPlace = {
  * without them, `field_invalid` for unknown zones and currencies, and what `placeOf` refuses.
  * Source: docs/rules/registry.md #locations, #placing-an-address.
  */
-export const resolvePlace = (
-  choice: LocationChoice,
-  { placeOf, areasOf, isCurrency, timeZone }: QueryServiceDependencies,
-): Result<ResolvedPlace> => {
+export const resolveLocation = (
+  choice: LocationInput,
+  { geocode, areasOf, isCurrency, timeZone }: QueryServiceDependencies,
+): Result<ResolvedLocation> => {
   const timezone = choice.timezone === null ? null : timeZone(choice.timezone)
   if (timezone === null && choice.timezone !== null) {
     return refused('field_invalid', 'timezone must be the name of an IANA time zone, such as Europe/Berlin', 'timezone')
@@ -35,24 +35,24 @@ export const resolvePlace = (
   }
   const chosen = { timezone: timezone?.name ?? null, currencyCode: choice.currencyCode }
   if (choice.postalAddress === null) return withoutAddress(chosen)
-  const place = placeOf(choice.postalAddress)
-  if (place.ok) {
-    const { timeZone: zone, currencyCode, geoLocation } = place.value
+  const geoPlace = geocode(choice.postalAddress)
+  if (geoPlace.ok) {
+    const { timeZone: zone, currencyCode, geoLocation } = geoPlace.value
     const marketAreas = areasOf(choice.postalAddress)
     return accepted({
       timezone: chosen.timezone ?? zone,
       currencyCode: chosen.currencyCode ?? currencyCode,
       geoLocation,
-      marketArea: decidedArea(marketAreas),
+      marketArea: unambiguousArea(marketAreas),
       marketAreas,
     })
   }
-  return place.refusal.code === 'geo_location_not_found' && chosen.timezone !== null && chosen.currencyCode !== null
+  return geoPlace.refusal.code === 'geo_location_not_found' && chosen.timezone !== null && chosen.currencyCode !== null
     ? withoutAddress(chosen)
-    : place
+    : geoPlace
 }
 
-const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; currencyCode: string | null }): Result<ResolvedPlace> =>
+const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; currencyCode: string | null }): Result<ResolvedLocation> =>
   timezone === null || currencyCode === null
     ? refused('field_required', 'postal_address is required, unless timezone and currency_code are both given', 'postal_address')
     : accepted({ timezone, currencyCode, geoLocation: null, marketArea: null, marketAreas: [] })
@@ -62,21 +62,21 @@ const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; c
  * null where there is none; export follows import.
  * Source: docs/rules/registry.md #market-area, #market-sources-of-locations.
  */
-export const draftOf = (choice: LocationChoice, place: ResolvedPlace, areaSourceId: string | null): LocationDraft => {
+export const locationDraft = (choice: LocationInput, resolved: ResolvedLocation, areaSourceId: string | null): LocationDraft => {
   const importSourceId = choice.importSourceId ?? areaSourceId
   return {
     referenceId: choice.referenceId,
     customerId: choice.customerId,
     postalAddress: choice.postalAddress,
     overrides: {
-      timezone: choice.timezone === null ? null : place.timezone,
+      timezone: choice.timezone === null ? null : resolved.timezone,
       currencyCode: choice.currencyCode,
       importSourceId: choice.importSourceId,
       exportSourceId: choice.exportSourceId,
     },
-    timezone: place.timezone,
-    currencyCode: place.currencyCode,
-    geoLocation: place.geoLocation,
+    timezone: resolved.timezone,
+    currencyCode: resolved.currencyCode,
+    geoLocation: resolved.geoLocation,
     importSourceId,
     exportSourceId: choice.exportSourceId ?? importSourceId,
     metadata: choice.metadata,
@@ -84,7 +84,7 @@ export const draftOf = (choice: LocationChoice, place: ResolvedPlace, areaSource
 }
 
 /** Give what the caller of a stored location has chosen, with the changes of a PATCH. */
-export const changedChoice = (location: StoredLocation, change: LocationChange): LocationChoice => ({
+export const changedChoice = (location: StoredLocation, change: LocationChange): LocationInput => ({
   referenceId: location.referenceId,
   customerId: location.customerId,
   postalAddress: location.postalAddress as PostalAddress | null,
@@ -93,7 +93,7 @@ export const changedChoice = (location: StoredLocation, change: LocationChange):
   ...change,
 })
 
-const placing = [
+const resolvingMembers = [
   'postalAddress',
   'timezone',
   'currencyCode',
@@ -102,4 +102,4 @@ const placing = [
 ] as const satisfies readonly (keyof LocationChange)[]
 
 /** Tell whether a change can move a location; one that cannot leaves what was resolved as it is. */
-export const movesPlace = (change: LocationChange): boolean => placing.some(member => member in change)
+export const needsResolution = (change: LocationChange): boolean => resolvingMembers.some(member => member in change)

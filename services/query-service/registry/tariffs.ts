@@ -12,13 +12,12 @@ import {
   tariffToWire,
   tariffUpdate,
 } from '../../contract/tariff.ts'
-import { readTariffDraft, type TariffDraft } from '../../contract/tariff-draft.ts'
+import { readTariffDraft, type TariffInput } from '../../contract/tariff-draft.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { scheduleText } from '../../domain/tariff/terms.ts'
 import { readTariffTermsInSteps } from '../../domain/tariff/validate-schedule.ts'
-import { inTurns } from '../../platform/event-loop-turn.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events.ts'
 import { retrieveLocation } from '../../platform/postgres/locations.ts'
@@ -33,10 +32,11 @@ import {
   voidTariff,
 } from '../../platform/postgres/tariffs.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { present } from '../present.ts'
+import { omitUndefined } from '../present.ts'
 import { locationView } from './location-tariffs.ts'
 
 const noTariff = refused('not_found', 'No tariff has this id')
@@ -66,23 +66,23 @@ const locationEvents = async (transaction: TenantTransaction, locationId: string
 }
 
 /** Note a change of a tariff for subscribers, auditors and lanes. */
-const changed = async (
+const tariffChange = async (
   transaction: TenantTransaction,
-  { tariff, order }: TariffChange,
+  { tariff, recostRequest }: TariffChange,
   action: string,
   at: number,
 ): Promise<Change<TariffWire>> => {
-  const value = await inTurns(tariffToWire(tariff, at), transaction.accountId)
+  const value = await runInTimeSlices(tariffToWire(tariff, at), transaction.accountId)
   return {
     value,
     events: await locationEvents(transaction, tariff.locationId, at),
     audit: [{ action, objectId: tariff.id, detail: value }],
-    orders: [order],
+    recostRequests: [recostRequest],
   }
 }
 
 /** Judge the zone that a draft names against that of its location. */
-const checkZone = async (transaction: TenantTransaction, { locationId, timezone }: TariffDraft): Promise<Result<null>> => {
+const validateZone = async (transaction: TenantTransaction, { locationId, timezone }: TariffInput): Promise<Result<null>> => {
   if (timezone === null) return accepted(null)
   const location = await retrieveLocation(transaction, locationId)
   if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
@@ -91,7 +91,7 @@ const checkZone = async (transaction: TenantTransaction, { locationId, timezone 
     : refused('field_invalid', `timezone must be ${location.timezone}, that of the location, or be left out`, 'timezone')
 }
 
-const remake = 'delete the tariff, with void=true if it must never have applied, and create another one'
+const recreateAdvice = 'delete the tariff, with void=true if it must never have applied, and create another one'
 
 /** Read and write the tariffs of a list one after the other, so that only one of them is in memory in each of its forms. */
 function* listToWire(tariffs: readonly (() => Generator<void, StoredTariff>)[], at: number): Generator<void, readonly TariffWire[]> {
@@ -103,11 +103,11 @@ function* listToWire(tariffs: readonly (() => Generator<void, StoredTariff>)[], 
 /** Bind the operations on tariffs. */
 export const tariffOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(tariffCreate, async request => {
-    const read = await inTurns(readTariffDraft(request.body), request.caller.accountId)
+    const read = await runInTimeSlices(readTariffDraft(request.body), request.caller.accountId)
     if (!read.ok) return read
     const { locationId, displayName, providerId, terms } = read.value
     return change(dependencies, tariffCreate, request, async transaction => {
-      const zone = await checkZone(transaction, read.value)
+      const zone = await validateZone(transaction, read.value)
       if (!zone.ok) return zone
       const draft = {
         ...terms,
@@ -120,7 +120,7 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       } as const
       const created = await createTariff(transaction, draft, request.at)
       if (!created.ok) return created
-      return accepted(await changed(transaction, created.value, 'tariff.create', request.at))
+      return accepted(await tariffChange(transaction, created.value, 'tariff.create', request.at))
     })
   }),
   bind(tariffList, request => {
@@ -129,17 +129,17 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       dependencies,
       request,
       request.query,
-      tariffListUrl(request.layout),
+      tariffListUrl(request.apiVersion),
       async (transaction, page) =>
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
           ? refused('location_not_found', 'No location has this id', 'location_id')
           : listTariffPage(transaction, { locationId, direction, type }, page),
-      tariffs => inTurns(listToWire(tariffs, request.at), request.caller.accountId),
+      tariffs => runInTimeSlices(listToWire(tariffs, request.at), request.caller.accountId),
     )
   }),
   bind(tariffRetrieve, async request => {
     const tariff = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveTariff(transaction, request.id))
-    return tariff === null ? noTariff : accepted(await inTurns(tariffToWire(tariff, request.at), request.caller.accountId))
+    return tariff === null ? noTariff : accepted(await runInTimeSlices(tariffToWire(tariff, request.at), request.caller.accountId))
   }),
   bind(tariffUpdate, request =>
     change(dependencies, tariffUpdate, request, async transaction => {
@@ -147,24 +147,24 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       const tariff = await retrieveTariff(transaction, request.id)
       if (tariff === null) return noTariff
       const { accountId } = request.caller
-      const shown = await inTurns(tariffToWire(tariff, request.at), accountId)
-      const fixed = refuseFixedChange(request.body, shown, Object.keys(tariffPatch), remake)
-      if (fixed !== null) return { ok: false, refusal: fixed }
-      const version = await inTurns(versionOf(tariff, request.body, request.at), accountId)
+      const shown = await runInTimeSlices(tariffToWire(tariff, request.at), accountId)
+      const fixedFieldRefusal = refuseFixedChange(request.body, shown, Object.keys(tariffPatch), recreateAdvice)
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const version = await runInTimeSlices(versionOf(tariff, request.body, request.at), accountId)
       if (!version.ok) return version
-      const patch = present({ displayName, providerId, contractEnd: end === null ? null : end?.at, version: version.value })
+      const patch = omitUndefined({ displayName, providerId, contractEnd: end === null ? null : end?.at, version: version.value })
       const updated = await updateTariff(transaction, request.id, patch, request.at)
       if (!updated.ok) return updated
-      return accepted(await changed(transaction, updated.value, 'tariff.update', request.at))
+      return accepted(await tariffChange(transaction, updated.value, 'tariff.update', request.at))
     }),
   ),
   bind(tariffDelete, request =>
     change(dependencies, tariffDelete, request, async transaction => {
-      const remove = request.query.void ? voidTariff : endTariff
-      const removed = await remove(transaction, request.id, request.at)
-      if (!removed.ok) return removed
+      const removeTariff = request.query.void ? voidTariff : endTariff
+      const removal = await removeTariff(transaction, request.id, request.at)
+      if (!removal.ok) return removal
       const action = request.query.void ? 'tariff.void' : 'tariff.delete'
-      const done = await changed(transaction, removed.value, action, request.at)
+      const done = await tariffChange(transaction, removal.value, action, request.at)
       return accepted({ ...done, value: { message: 'Accepted' as const } })
     }),
   ),

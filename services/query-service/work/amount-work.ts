@@ -1,35 +1,35 @@
-import type { Layout } from '../../contract/layout.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
 import { scheduleAmount, scheduleAmountToWire } from '../../contract/schedule-amount.ts'
 import type { AmountBody } from '../../contract/schedule-amount-request.ts'
 import type { ScheduleView } from '../../contract/schedule-window.ts'
 import { tariffListUrl } from '../../contract/tariff.ts'
-import { openPricingCopy, type PricingCopy } from '../../domain/price/pricing-copy.ts'
+import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type AmountPlan, planAmount } from '../../domain/schedule/amount.ts'
-import type { AmountRequest, Generation } from '../../domain/schedule/amount-request.ts'
+import type { AmountRequest, ExpectedGeneration } from '../../domain/schedule/amount-request.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import { tierKey } from '../../domain/tariff/tier-count.ts'
+import { accumulatorKey } from '../../domain/tariff/tier-count.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/price-counts.ts'
-import { answerTexts, bytesOf, type LongAnswer } from './answer-bytes.ts'
+import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
 /** A plan to be made and written, as plain data. `pending` are the directions whose tariff is on its way. */
 export type AmountInput = {
   readonly pricing: PricingCopy
   readonly counted: CountedSteps
-  readonly generation: readonly Generation[]
+  readonly generation: readonly ExpectedGeneration[]
   readonly pending: readonly TariffDirection[]
   readonly request: AmountRequest
   readonly body: AmountBody
   readonly view: Omit<ScheduleView, 'unpriced'>
-  readonly layout: Layout
+  readonly apiVersion: ApiVersion
 }
 
 /** Why there is no plan; null: there is one. */
 export type AmountHead = { readonly refusal: Refusal | null }
 
 /** What stands between the texts of a plan: no text of JSON holds it. */
-export const textEnd = '\n'
+export const textSeparator = '\n'
 
 const writerOf =
   ({ view, body, pricing }: AmountInput, plan: AmountPlan): LongAnswer['write'] =>
@@ -43,18 +43,18 @@ const writerOf =
     })
 
 /** Windows of a plan may have thousands of pieces each. */
-const windowsAtATime = 8
+const windowsPerChunk = 8
 
 /** Plan, and write the plan in the names of the current layout, as its event has it, and after `textEnd` in those of the request's, if others. */
 export function* amountWork(input: AmountInput): PausableWork {
-  const { counted, generation, pending, request, body, layout } = input
+  const { counted, generation, pending, request, body, apiVersion } = input
   const planning = planAmount(
     request,
     {
-      snapshot: openPricingCopy(input.pricing),
-      counted: (type, direction, countingStart) => counted.get(tierKey(type, direction, countingStart)) ?? [],
+      snapshot: snapshotFromCopy(input.pricing),
+      counted: (type, direction, countingStart) => counted.get(accumulatorKey(type, direction, countingStart)) ?? [],
       generation,
-      tariffPath: tariffListUrl(layout),
+      tariffPath: tariffListUrl(apiVersion),
       isPending: direction => pending.includes(direction),
     },
     body.data[0]?.end_time.offsetMinutes ?? 0,
@@ -69,10 +69,10 @@ export function* amountWork(input: AmountInput): PausableWork {
     operation: scheduleAmount,
     count: planned.value.devices.length,
     write: writerOf(input, planned.value),
-    atATime: windowsAtATime,
+    atATime: windowsPerChunk,
   }
-  yield* bytesOf(answerTexts({ ...answer, layout: 'current' }))
-  if (layout === 'current') return
-  yield* bytesOf([textEnd])
-  yield* bytesOf(answerTexts({ ...answer, layout }))
+  yield* encodeTexts(answerTexts({ ...answer, apiVersion: 'current' }))
+  if (apiVersion === 'current') return
+  yield* encodeTexts([textSeparator])
+  yield* encodeTexts(answerTexts({ ...answer, apiVersion }))
 }

@@ -1,27 +1,30 @@
-import { answerInLayout } from '../../contract/exchange.ts'
-import type { Layout } from '../../contract/layout.ts'
+import { answerInApiVersion } from '../../contract/exchange.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
 import type { Operation } from '../../contract/operation.ts'
 import { type LongObject, objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 
 /** So many characters make a chunk. */
-const chunkLength = 65_536
+const maxChunkLength = 65_536
 
 const encoder = new TextEncoder()
 
 /** An answer whose `data` is long. */
-export type LongAnswer = Omit<LongObject<'data'>, 'member' | 'translate'> & { readonly operation: Operation; readonly layout: Layout }
+export type LongAnswer = Omit<LongObject<'data'>, 'member' | 'translate'> & {
+  readonly operation: Operation
+  readonly apiVersion: ApiVersion
+}
 
 /** Write the text of an answer part by part. */
-export const answerTexts = ({ operation, layout, ...answer }: LongAnswer): Generator<string> =>
-  objectTexts({ ...answer, member: 'data', translate: whole => answerInLayout(operation, whole, layout) })
+export const answerTexts = ({ operation, apiVersion, ...answer }: LongAnswer): Generator<string> =>
+  objectTexts({ ...answer, member: 'data', translate: whole => answerInApiVersion(operation, whole, apiVersion) })
 
 /** Write texts as UTF-8 in chunks, with a pause after each text. */
-export function* bytesOf(texts: Iterable<string>): PausableWork {
+export function* encodeTexts(texts: Iterable<string>): PausableWork {
   let text = ''
   for (const part of texts) {
     text += part
-    if (text.length >= chunkLength) {
+    if (text.length >= maxChunkLength) {
       yield { bytes: encoder.encode(text) }
       text = ''
     } else yield undefined

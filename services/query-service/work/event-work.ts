@@ -1,27 +1,29 @@
 import { type Event, eventToWire } from '../../contract/event.ts'
-import type { Layout } from '../../contract/layout.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
 import { listAnswer } from '../../contract/list.ts'
 import { objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
-import { bytesOf } from './answer-bytes.ts'
+import { encodeTexts } from './answer-bytes.ts'
 
 /** Events to be written: a page of a list, or one alone (`hasMore` null). */
-export type EventsInput = { readonly events: readonly Event[]; readonly layout: Layout; readonly hasMore: boolean | null }
+export type EventsInput = { readonly events: readonly Event[]; readonly apiVersion: ApiVersion; readonly hasMore: boolean | null }
 
 /** Write what one event tells of, in the names of an API version. */
-export function* eventDataWork({ event, layout }: { readonly event: Event; readonly layout: Layout }): PausableWork {
+export function* eventDataWork({ event, apiVersion }: { readonly event: Event; readonly apiVersion: ApiVersion }): PausableWork {
   yield { head: null }
-  yield* bytesOf([JSON.stringify(eventToWire(event, layout).data)])
+  yield* encodeTexts([JSON.stringify(eventToWire(event, apiVersion).data)])
 }
 
 /** Write events, of which each may tell of a plan of megabytes. */
-export function* eventsWork({ events, layout, hasMore }: EventsInput): PausableWork {
+export function* eventsWork({ events, apiVersion, hasMore }: EventsInput): PausableWork {
   yield { head: null }
   if (hasMore === null) {
-    for (const event of events) yield* bytesOf([JSON.stringify(eventToWire(event, layout))])
+    for (const event of events) yield* encodeTexts([JSON.stringify(eventToWire(event, apiVersion))])
     return
   }
   const write = (from: number, to: number) =>
-    listAnswer('/events', { items: events.slice(from, to).map(event => eventToWire(event, layout)), hasMore })
-  yield* bytesOf(objectTexts({ member: 'data', count: events.length, atATime: 1, hasLongElements: true, write, translate: whole => whole }))
+    listAnswer('/events', { items: events.slice(from, to).map(event => eventToWire(event, apiVersion)), hasMore })
+  yield* encodeTexts(
+    objectTexts({ member: 'data', count: events.length, maxPerStep: 1, hasLongElements: true, write, translate: whole => whole }),
+  )
 }

@@ -1,20 +1,20 @@
-import { answerInLayout } from '../../contract/exchange.ts'
-import type { Layout } from '../../contract/layout.ts'
+import { answerInApiVersion } from '../../contract/exchange.ts'
+import type { ApiVersion } from '../../contract/layout.ts'
 import { meterRecordList, meterRecordRetrieve, storedRecordToWire } from '../../contract/meter-record-read.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost-rows.ts'
 import { objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../costs/record-view.ts'
-import { bytesOf } from './answer-bytes.ts'
+import { encodeTexts } from './answer-bytes.ts'
 
 /** Rows to be written in order; those with many pieces stand in `blocks` too, as the engine gave them. */
-type RowsInput = { readonly rows: readonly MeterCostRow[]; readonly blocks: readonly Uint8Array[]; readonly layout: Layout }
+type RowsInput = { readonly rows: readonly MeterCostRow[]; readonly blocks: readonly Uint8Array[]; readonly apiVersion: ApiVersion }
 
 export type RecordListInput = RowsInput & { readonly hasMore: boolean }
 
 /** Decode blocks, with a pause after each, and give the rows with their pieces. */
-function* wholeRows({ rows, blocks }: RowsInput): Generator<undefined, readonly MeterCostRow[]> {
+function* rowsWithPieces({ rows, blocks }: RowsInput): Generator<undefined, readonly MeterCostRow[]> {
   const found = new Map<string, MeterCostRow>()
   for (const block of blocks) {
     const bytes = Buffer.from(block.buffer, block.byteOffset, block.byteLength)
@@ -32,31 +32,31 @@ const recordTexts = (row: MeterCostRow, translate: (record: unknown) => unknown)
 
 /** Write a record with all of its pieces. */
 export function* recordWork(input: RowsInput): PausableWork {
-  const rows = yield* wholeRows(input)
+  const rows = yield* rowsWithPieces(input)
   yield { head: null }
   for (const row of rows) {
-    yield* bytesOf(recordTexts(row, record => answerInLayout(meterRecordRetrieve, record, input.layout)))
+    yield* encodeTexts(recordTexts(row, record => answerInApiVersion(meterRecordRetrieve, record, input.apiVersion)))
   }
 }
 
-function* listTexts(rows: readonly MeterCostRow[], { hasMore, layout }: RecordListInput): Generator<string> {
+function* listTexts(rows: readonly MeterCostRow[], { hasMore, apiVersion }: RecordListInput): Generator<string> {
   const listOf = (data: readonly unknown[]) =>
-    answerInLayout(meterRecordList, { object: 'list', url: '/meters/records', has_more: hasMore, data }, layout) as {
+    answerInApiVersion(meterRecordList, { object: 'list', url: '/meters/records', has_more: hasMore, data }, apiVersion) as {
       readonly data: readonly unknown[]
     }
-  const whole = JSON.stringify(listOf([]))
-  const place = whole.indexOf('[]') + 1
-  yield whole.slice(0, place)
+  const emptyList = JSON.stringify(listOf([]))
+  const listStart = emptyList.indexOf('[]') + 1
+  yield emptyList.slice(0, listStart)
   for (const [index, row] of rows.entries()) {
     if (index > 0) yield ','
     yield* recordTexts(row, record => listOf([record]).data[0])
   }
-  yield whole.slice(place)
+  yield emptyList.slice(listStart)
 }
 
 /** Write a page of records with all of their pieces. */
 export function* recordListWork(input: RecordListInput): PausableWork {
-  const rows = yield* wholeRows(input)
+  const rows = yield* rowsWithPieces(input)
   yield { head: null }
-  yield* bytesOf(listTexts(rows, input))
+  yield* encodeTexts(listTexts(rows, input))
 }

@@ -1,6 +1,6 @@
-import type { WrittenAnswer } from '../../contract/operation.ts'
+import type { SerializedAnswer } from '../../contract/operation.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import { leaveChunks } from '../../platform/http/chunks.ts'
+import { discardChunks } from '../../platform/http/chunks.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 import { workTable } from './work-table.ts'
@@ -20,14 +20,14 @@ export type Work<Name extends WorkName> = {
 }
 
 /** What work knew before its bytes, and the bytes, which must be read or left. */
-export type BegunWork = { readonly head: unknown; readonly answer: Exclude<WrittenAnswer, { readonly text: string }> }
+export type StartedWork = { readonly head: unknown; readonly answer: Exclude<SerializedAnswer, { readonly text: string }> }
 
 /** Leave work whose bytes nobody needs. */
-export const leaveWork = async ({ answer }: BegunWork): Promise<void> => {
-  if ('chunks' in answer) await leaveChunks(answer.chunks)
+export const discardWork = async ({ answer }: StartedWork): Promise<void> => {
+  if ('chunks' in answer) await discardChunks(answer.chunks)
 }
 
-const finish = (work: PausableWork): BegunWork => {
+const runNow = (work: PausableWork): StartedWork => {
   let head: unknown
   const chunks: Uint8Array<ArrayBuffer>[] = []
   for (const step of work) {
@@ -35,8 +35,8 @@ const finish = (work: PausableWork): BegunWork => {
     if ('head' in step) head = step.head
     else chunks.push(step.bytes)
   }
-  const [only] = chunks
-  return { head, answer: { bytes: chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks) } }
+  const [onlyChunk] = chunks
+  return { head, answer: { bytes: chunks.length === 1 && onlyChunk !== undefined ? onlyChunk : Buffer.concat(chunks) } }
 }
 
 /**
@@ -46,11 +46,11 @@ const finish = (work: PausableWork): BegunWork => {
 export const runWork = async <Name extends WorkName>(
   thread: Pick<WorkThread, 'begin'>,
   { name, input, isSmall, bytes = 0, account, signal }: Work<Name>,
-): Promise<Result<BegunWork>> => {
+): Promise<Result<StartedWork>> => {
   if (isSmall) {
     const start: (input: InputOf<Name>) => PausableWork = workTable[name] as never
-    return accepted(finish(start(input)))
+    return accepted(runNow(start(input)))
   }
-  const begun = await thread.begin({ account, name, input, bytes, signal })
-  return begun.ok ? accepted({ head: begun.value.head, answer: { chunks: begun.value.chunks } }) : begun
+  const started = await thread.begin({ account, name, input, bytes, signal })
+  return started.ok ? accepted({ head: started.value.head, answer: { chunks: started.value.chunks } }) : started
 }

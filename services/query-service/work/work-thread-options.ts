@@ -6,7 +6,7 @@ import type { WorkThreadOptions } from '../../platform/work-thread/work-thread.t
  */
 export const workThreadOptions: WorkThreadOptions = {
   script: new URL('./work-process.ts', import.meta.url),
-  limits: { atOnce: 6, ofAccount: 2, waiting: 62 },
-  mostWaitingBytes: 128 * 2 ** 20,
+  limits: { maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 62 },
+  maxWaitingBytes: 128 * 2 ** 20,
   memoryMiB: 1_024,
 }

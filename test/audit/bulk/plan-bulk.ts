@@ -1,5 +1,5 @@
 import { refusedNumbers } from '../../support/ledger/book.ts'
-import { invent } from '../../support/ledger/invent.ts'
+import { generateSubmission } from '../../support/ledger/invent.ts'
 import type { LedgerLocation, LedgerRecord } from '../../support/ledger/journal.ts'
 import type { Random } from '../../support/ledger/random.ts'
 
@@ -7,7 +7,7 @@ import type { Random } from '../../support/ledger/random.ts'
 export type BulkSubmission = { readonly records: readonly LedgerRecord[]; readonly refused: readonly number[]; readonly copies: number }
 
 /** The records of a submission that must be taken. */
-export const taken = ({ records, refused }: BulkSubmission): readonly LedgerRecord[] => {
+export const acceptedRecords = ({ records, refused }: BulkSubmission): readonly LedgerRecord[] => {
   const left = new Set(refused)
   return records.filter((_, index) => !left.has(index + 1))
 }
@@ -17,13 +17,13 @@ export const taken = ({ records, refused }: BulkSubmission): readonly LedgerReco
  * good records alone, which are taken in another way than those beside bad ones.
  */
 export const planBulk = (random: Random, locations: readonly LedgerLocation[], records: number): readonly BulkSubmission[] => {
-  const most = Math.max(50, Math.floor(records / 40))
+  const maxRecords = Math.max(50, Math.floor(records / 40))
   const submissions: BulkSubmission[] = []
   for (let left = records; left > 0; ) {
-    const size = Math.min(most, random.pick([200, 500, 1_000, 3_000]))
-    const invented = invent(random, locations, size, submissions.length)
-    const mixed = { records: invented, refused: refusedNumbers(invented), copies: 1 + random.whole(5) }
-    const good = taken(mixed)
+    const size = Math.min(maxRecords, random.pick([200, 500, 1_000, 3_000]))
+    const generated = generateSubmission(random, locations, size, submissions.length)
+    const mixed = { records: generated, refused: refusedNumbers(generated), copies: 1 + random.whole(5) }
+    const good = acceptedRecords(mixed)
     submissions.push(random.chance(0.5) ? mixed : { ...mixed, records: good, refused: [] })
     left -= good.length
   }

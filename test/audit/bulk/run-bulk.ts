@@ -5,38 +5,43 @@ import { makeLocation } from '../../support/ledger/fleet.ts'
 import type { LedgerLocation } from '../../support/ledger/journal.ts'
 import { seeded } from '../../support/ledger/random.ts'
 import { dataFolder, removeData } from '../../support/running-system.ts'
-import { deadLettersOf } from '../audited-system.ts'
-import { type DistributedAudited, distributedSystem } from '../distributed/distributed-system.ts'
+import { listDeadLetters } from '../audited-system.ts'
+import { type DistributedAuditedSystem, distributedSystem } from '../distributed/distributed-system.ts'
 import type { AuditOptions } from '../options.ts'
-import { harmWhileSending, type Observer } from '../run-audit.ts'
-import { type BulkVerdict, judgeBulk } from './judge-bulk.ts'
+import { injectFaultsWhileSending, type Observer } from '../run-audit.ts'
+import { type BulkVerdict, verifyBulk } from './judge-bulk.ts'
 import { type BulkSubmission, planBulk } from './plan-bulk.ts'
 import { type BulkProgress, sendBulk } from './send-bulk.ts'
-import { type Visits, visit } from './visitors.ts'
+import { changeWorkers, type WorkerChanges } from './visitors.ts'
 
 /** What was done while all was sent. */
-export type Bulk = BulkProgress & { readonly harms: string[]; readonly visits: Visits; readonly failedStops: string[]; seconds: number }
+export type BulkCounts = BulkProgress & {
+  readonly faults: string[]
+  readonly workerChanges: WorkerChanges
+  readonly failedStops: string[]
+  seconds: number
+}
 
 /** An audit in bulk under way: send everything once, then judge. */
 export type BulkAudit = AsyncDisposable & {
   readonly folder: string
-  readonly progress: Bulk
+  readonly progress: BulkCounts
   readonly load: () => Promise<void>
-  readonly judge: () => Promise<BulkVerdict>
-  readonly keep: () => void
+  readonly verify: () => Promise<BulkVerdict>
+  readonly keepData: () => void
 }
 
 /** An audit with all it works on. */
-type Running = {
-  readonly system: DistributedAudited
+type BulkRun = {
+  readonly system: DistributedAuditedSystem
   readonly options: AuditOptions
   readonly observe: Observer
   readonly locations: readonly LedgerLocation[]
   readonly submissions: readonly BulkSubmission[]
-  readonly progress: Bulk
+  readonly progress: BulkCounts
 }
 
-const placeLocations = async (client: Client, { locations: count, seed }: AuditOptions, observe: Observer) => {
+const createLocations = async (client: Client, { locations: count, seed }: AuditOptions, observe: Observer) => {
   const locations = new Map<number, LedgerLocation>()
   await each([...Array(count).keys()], async index => {
     locations.set(index, await makeLocation(client, seeded(seed + index)))
@@ -46,7 +51,7 @@ const placeLocations = async (client: Client, { locations: count, seed }: AuditO
 }
 
 /** Send everything while the system is harmed and workers come and go. */
-const load = async ({ system, options: { seed, kills, connections }, observe, submissions, progress }: Running): Promise<void> => {
+const load = async ({ system, options: { seed, kills, connections }, observe, submissions, progress }: BulkRun): Promise<void> => {
   const total = submissions.reduce((sum, { records }) => sum + records.length, 0)
   const startedAt = performance.now()
   const sent = new AbortController()
@@ -55,52 +60,52 @@ const load = async ({ system, options: { seed, kills, connections }, observe, su
     sent.abort(error)
     throw error
   }
-  const telling = setInterval(() => observe('load', progress.records, total), 200)
+  const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
   const sending = sendBulk(system, progress, submissions, connections).then(() => sent.abort('all is sent'), failed)
-  const killing = harmWhileSending({ system, random: seeded(seed + 1), progress, kills, total, signal }).catch(failed)
-  const { visits, failedStops } = progress
-  const visiting = visit(() => system.join('cost-worker'), { visits, failedStops, signal }).catch(failed)
-  await Promise.all([sending, killing, visiting]).finally(() => clearInterval(telling))
+  const killing = injectFaultsWhileSending({ system, random: seeded(seed + 1), progress, kills, total, signal }).catch(failed)
+  const { workerChanges, failedStops } = progress
+  const changing = changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }).catch(failed)
+  await Promise.all([sending, killing, changing]).finally(() => clearInterval(progressTimer))
   observe('load', progress.records, total)
   progress.seconds = (performance.now() - startedAt) / 1_000
 }
 
-const judge = async ({ system, observe, locations, submissions, progress }: Running): Promise<BulkVerdict> => {
-  await using judging = new AsyncDisposableStack()
+const verify = async ({ system, observe, locations, submissions, progress }: BulkRun): Promise<BulkVerdict> => {
+  await using input = new AsyncDisposableStack()
   const sandbox = system.sandbox()
-  const place = { url: system.engineUrl, user: 'default', password: '', database: 'default', ca: null, isReplicated: false }
-  const db = judging.adopt(openClickHouseHttp(place), one => one.close())
+  const connection = { url: system.engineUrl, user: 'default', password: '', database: 'default', ca: null, isReplicated: false }
+  const db = input.adopt(openClickHouseHttp(connection), one => one.close())
   const tenant = { accountId: sandbox.account_id, liveMode: false }
-  const verdict = await judgeBulk({ client: await login(sandbox), db, tenant, locations, submissions, sent: progress, observe })
-  const aside = (await deadLettersOf(sandbox)).map(
+  const verdict = await verifyBulk({ client: await login(sandbox), db, tenant, locations, submissions, sent: progress, observe })
+  const deadLettered = (await listDeadLetters(sandbox)).map(
     ({ id, code, reason }) => ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
   )
   const stops = [...system.failedStops(), ...progress.failedStops].map(
     found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const,
   )
-  return { ...verdict, differences: [...verdict.differences, ...aside, ...stops] }
+  return { ...verdict, differences: [...verdict.differences, ...deadLettered, ...stops] }
 }
 
 /** Open an audit in bulk on a fresh folder, with a distributed system that runs and locations in it. */
 export const openBulk = async (options: AuditOptions, observe: Observer): Promise<BulkAudit> => {
   const folder = dataFolder()
-  let { isKept } = options
+  let { isDataRetained: isKept } = options
   await using opening = new AsyncDisposableStack()
   opening.defer(() => {
     if (!isKept) removeData(folder)
   })
   const system = opening.use(await distributedSystem(folder))
-  const locations = await placeLocations(await system.start(), options, observe)
+  const locations = await createLocations(await system.start(), options, observe)
   const submissions = planBulk(seeded(options.seed), locations, options.records)
-  const progress: Bulk = {
+  const progress: BulkCounts = {
     ...{ records: 0, sent: 0, uncertain: 0, repeated: 0, receipts: [], refused: [], seconds: 0 },
-    ...{ harms: [], visits: { joins: 0, stops: 0, kills: 0 }, failedStops: [] },
+    ...{ faults: [], workerChanges: { joins: 0, stops: 0, kills: 0 }, failedStops: [] },
   }
-  const running: Running = { system, options, observe, locations, submissions, progress }
+  const running: BulkRun = { system, options, observe, locations, submissions, progress }
   const open = opening.move()
   return {
-    ...{ folder, progress, load: () => load(running), judge: () => judge(running) },
-    keep: () => {
+    ...{ folder, progress, load: () => load(running), verify: () => verify(running) },
+    keepData: () => {
       isKept = true
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -3,7 +3,7 @@ import { toWire } from '../../support/ledger/invent.ts'
 import type { LedgerReceipt } from '../../support/ledger/journal.ts'
 import { answerOf } from '../../support/ledger/submitter.ts'
 import type { AuditedSystem } from '../audited-system.ts'
-import { callerSince, isUndeserved, nullIfBroken } from '../send/entries.ts'
+import { isUnexpected, nullIfBroken, waitForCaller } from '../send/entries.ts'
 import type { BulkSubmission } from './plan-bulk.ts'
 
 /** How far the sending is. `sent`: requests; `uncertain`: those of them that were sent again, as nobody knew what came of them. */
@@ -19,19 +19,19 @@ export type BulkProgress = {
 }
 
 /** Large bodies that are refused take the time of what they wait for. */
-const againMs = 250
+const retryMs = 250
 /** Test mode waits where the workers are far behind. */
-const patienceMs = 900_000
+const timeoutMs = 900_000
 
 /** Send one copy until it is answered for certain. */
 const sendCopy = async (system: AuditedSystem, progress: BulkProgress, submission: BulkSubmission, body: string): Promise<void> => {
-  for (const since = performance.now(); ; await sleep(againMs)) {
-    if (performance.now() - since > patienceMs) throw new Error(`a submission was not taken for ${patienceMs / 1_000} s`)
-    const { client } = await callerSince(system, performance.now(), sleep)
+  for (const since = performance.now(); ; await sleep(retryMs)) {
+    if (performance.now() - since > timeoutMs) throw new Error(`a submission was not taken for ${timeoutMs / 1_000} s`)
+    const { client } = await waitForCaller(system, performance.now(), sleep)
     progress.sent += 1
     const reply = await client.send('PUT', '/meters/interval', body).catch(nullIfBroken)
     const answer = reply === null ? null : answerOf(reply)
-    if (answer !== null && isUndeserved(answer.status, answer.outcome)) {
+    if (answer !== null && isUnexpected(answer.status, answer.outcome)) {
       progress.refused.push(`a submission: ${reply?.status} ${reply?.text.slice(0, 500)}`)
       return
     }

@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Mood } from '../../support/clickhouse-front.ts'
+import type { EngineFault } from '../../support/clickhouse-front.ts'
 
 /** The ClickHouse of an audit: the engine behind HTTP in a process of its own, always on the same port and data. */
 export type Engine = AsyncDisposable & {
   readonly url: string
   readonly start: () => Promise<void>
-  readonly be: (mood: Mood) => void
+  readonly setFault: (fault: EngineFault) => void
   readonly kill: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -41,7 +41,7 @@ export const openEngine = async (folder: string, port: number): Promise<Engine> 
     start: async () => {
       child = (await launch(folder, port)).child
     },
-    be: mood => void child?.send(mood),
+    setFault: fault => void child?.send(fault),
     kill: () => end(running => running.kill('SIGKILL')),
     stop,
     [Symbol.asyncDispose]: stop,

@@ -1,117 +1,117 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Mood } from '../../support/clickhouse-front.ts'
-import type { Post } from '../../support/kafka/post.ts'
+import type { EngineFault } from '../../support/clickhouse-front.ts'
+import type { RoleInstance } from '../../support/kafka/post.ts'
 import type { Random } from '../../support/ledger/random.ts'
-import { type Parts, sessionMs } from './open-parts.ts'
+import { type SharedStores, sessionMs } from './open-parts.ts'
 
-export type Posts = Readonly<Record<'gateways' | 'workers' | 'queries', readonly Post[]>>
+export type RoleInstances = Readonly<Record<'gateways' | 'workers' | 'queries', readonly RoleInstance[]>>
 
 /** What is harmed. */
-export type Harmed = { readonly parts: Parts; readonly posts: Posts; readonly failedStops: string[] }
+export type FaultTarget = { readonly stores: SharedStores; readonly instances: RoleInstances; readonly failedStops: string[] }
 
 /** One kind of harm; it is over when this resolves. */
-export type Fault = { readonly kind: string; readonly happen: (harmed: Harmed, random: Random) => Promise<void> }
+export type Fault = { readonly kind: string; readonly inject: (target: FaultTarget, random: Random) => Promise<void> }
 
-const second = 1_000
+const secondMs = 1_000
 /** A process that is asked to stop has this long. */
-const drainMs = 15 * second
+const drainMs = 15 * secondMs
 /** A broker that is back has fetched what it missed by then, and may be needed. */
-const caughtUpMs = 5 * second
+const caughtUpMs = 5 * secondMs
 
-const killed = (kind: string, role: keyof Posts): Fault => ({
+const killFault = (kind: string, role: keyof RoleInstances): Fault => ({
   kind,
-  happen: async ({ posts }, random) => {
-    const post = random.pick(posts[role])
-    await post.kill()
-    await sleep(random.whole(4 * second))
-    await post.start()
+  inject: async ({ instances }, random) => {
+    const instance = random.pick(instances[role])
+    await instance.kill()
+    await sleep(random.whole(4 * secondMs))
+    await instance.start()
   },
 })
 
 /** Each process of a role in its turn. */
-const restarted = (kind: string, role: keyof Posts): Fault => ({
+const restartFault = (kind: string, role: keyof RoleInstances): Fault => ({
   kind,
-  happen: async ({ posts, failedStops }) => {
-    for (const post of posts[role]) {
-      const { code, ms } = await post.replace()
-      if (code !== 0 || ms > drainMs) failedStops.push(`${post.roles.join()} stopped with ${code} after ${Math.round(ms)} ms`)
+  inject: async ({ instances, failedStops }) => {
+    for (const instance of instances[role]) {
+      const { code, ms } = await instance.replace()
+      if (code !== 0 || ms > drainMs) failedStops.push(`${instance.roles.join()} stopped with ${code} after ${Math.round(ms)} ms`)
     }
   },
 })
 
-const moody = (kind: string, moods: readonly Mood[]): Fault => ({
+const engineFault = (kind: string, engineFaults: readonly EngineFault[]): Fault => ({
   kind,
-  happen: async ({ parts }, random) => {
-    parts.engine.be(random.pick(moods))
-    await sleep(2 * second + random.whole(8 * second))
-    parts.engine.be('well')
+  inject: async ({ stores }, random) => {
+    stores.engine.setFault(random.pick(engineFaults))
+    await sleep(2 * secondMs + random.whole(8 * secondMs))
+    stores.engine.setFault('well')
   },
 })
 
-const frozenWorker: Fault = {
+const freezeWorkerFault: Fault = {
   kind: 'worker frozen past its session',
-  happen: async ({ posts }, random) => {
-    const pid = random.pick(posts.workers).process()?.pid
+  inject: async ({ instances }, random) => {
+    const pid = random.pick(instances.workers).process()?.pid
     if (pid === undefined) throw new Error('there is no worker')
     process.kill(pid, 'SIGSTOP')
-    await sleep(sessionMs + 5 * second + random.whole(25 * second))
+    await sleep(sessionMs + 5 * secondMs + random.whole(25 * secondMs))
     process.kill(pid, 'SIGCONT')
   },
 }
 
 /** With two of three gone nothing can be written: the gateways answer 503. */
-const killedBrokers = (kind: string, count: number): Fault => ({
+const killBrokersFault = (kind: string, count: number): Fault => ({
   kind,
-  happen: async ({ parts }, random) => {
-    const first = random.whole(parts.cluster.nodes.length)
-    const nodes = parts.cluster.nodes.filter((_, index) => (index + first) % parts.cluster.nodes.length < count)
+  inject: async ({ stores }, random) => {
+    const first = random.whole(stores.cluster.nodes.length)
+    const nodes = stores.cluster.nodes.filter((_, index) => (index + first) % stores.cluster.nodes.length < count)
     for (const node of nodes) node.kill('SIGKILL')
     await Promise.all(nodes.map(node => node.exited()))
-    await sleep(random.whole(8 * second))
+    await sleep(random.whole(8 * secondMs))
     await Promise.all(nodes.map(node => node.start()))
     await sleep(caughtUpMs)
   },
 })
 
-const killedEngine: Fault = {
+const killEngineFault: Fault = {
   kind: 'ClickHouse killed',
-  happen: async ({ parts }, random) => {
-    await parts.engine.kill()
-    await sleep(random.whole(4 * second))
-    await parts.engine.start()
+  inject: async ({ stores }, random) => {
+    await stores.engine.kill()
+    await sleep(random.whole(4 * secondMs))
+    await stores.engine.start()
   },
 }
 
-const killedPostgres: Fault = {
+const killPostgresFault: Fault = {
   kind: 'PostgreSQL killed',
-  happen: async ({ parts }) => {
-    process.kill(Number(readFileSync(join(parts.postgresFolder, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGKILL')
-    await sleep(3 * second)
+  inject: async ({ stores }) => {
+    process.kill(Number(readFileSync(join(stores.postgresFolder, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGKILL')
+    await sleep(3 * secondMs)
   },
 }
 
 /** All kinds of harm. */
 export const faults: readonly Fault[] = [
-  killed('gateway killed', 'gateways'),
-  killed('worker killed', 'workers'),
-  killed('query-service killed', 'queries'),
-  killedBrokers('broker of three killed', 1),
-  killedBrokers('two brokers of three killed', 2),
-  frozenWorker,
-  restarted('gateways restarted in turn', 'gateways'),
-  restarted('workers restarted in turn', 'workers'),
-  restarted('query-service restarted', 'queries'),
-  moody('ClickHouse refuses', ['refuse']),
-  moody('ClickHouse hangs', ['hang']),
-  moody('ClickHouse cuts its answers', ['cut', 'cut after']),
-  killedEngine,
-  killedPostgres,
+  killFault('gateway killed', 'gateways'),
+  killFault('worker killed', 'workers'),
+  killFault('query-service killed', 'queries'),
+  killBrokersFault('broker of three killed', 1),
+  killBrokersFault('two brokers of three killed', 2),
+  freezeWorkerFault,
+  restartFault('gateways restarted in turn', 'gateways'),
+  restartFault('workers restarted in turn', 'workers'),
+  restartFault('query-service restarted', 'queries'),
+  engineFault('ClickHouse refuses', ['refuse']),
+  engineFault('ClickHouse hangs', ['hang']),
+  engineFault('ClickHouse cuts its answers', ['cut', 'cut after']),
+  killEngineFault,
+  killPostgresFault,
 ]
 
 /** Give faults without an end, each kind once before any comes again, in random order. */
-export const faultDeck = (): ((random: Random) => Fault) => {
+export const shuffledFaults = (): ((random: Random) => Fault) => {
   let left: Fault[] = []
   return random => {
     if (left.length === 0) left = [...faults]

@@ -1,10 +1,10 @@
-import { type Mood, openClickHouseFront } from '../../support/clickhouse-front.ts'
+import { type EngineFault, openClickHouseFront } from '../../support/clickhouse-front.ts'
 
 // The engine behind HTTP, in a process that can be killed: takes moods as messages, sends its address, ends with whoever forked it.
 const [folder = '', port = '0'] = process.argv.slice(2)
 const front = await openClickHouseFront({ folder, port: Number(port) })
-process.on('message', (mood: Mood) => {
-  front.mood = mood
+process.on('message', (fault: EngineFault) => {
+  front.fault = fault
 })
 process.once('disconnect', () => void front[Symbol.asyncDispose]().then(() => process.exit(0)))
 process.send?.(front.url)

@@ -8,7 +8,7 @@ import { runCommand } from '../../support/run-command.ts'
 import { type Engine, openEngine } from './engine.ts'
 
 /** What the processes share: three brokers that copy all to each other, a registry, PostgreSQL and ClickHouse, with topics and tables made. */
-export type Parts = AsyncDisposable & {
+export type SharedStores = AsyncDisposable & {
   readonly cluster: Cluster
   readonly engine: Engine
   /** The data of PostgreSQL, which comes back by itself when it is killed. */
@@ -20,18 +20,18 @@ export type Parts = AsyncDisposable & {
 /** The brokers of tests give a silent reader's lanes away after this. */
 export const sessionMs = 3_000
 
-const brokers = 3
+const brokerCount = 3
 
-const ran = async (words: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> => {
-  const { code, out, err } = await runCommand(words, variables)
-  if (code !== 0) throw new Error(`"wattledger ${words.join(' ')}" ended with ${code}:\n${out}${err}`)
+const runOrThrow = async (args: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> => {
+  const { code, out, err } = await runCommand(args, variables)
+  if (code !== 0) throw new Error(`"wattledger ${args.join(' ')}" ended with ${code}:\n${out}${err}`)
 }
 
 /** Start all on a folder of data and have the commands `migrate` and `topics` prepare them. */
-export const openParts = async (folder: string): Promise<Parts> => {
+export const openStores = async (folder: string): Promise<SharedStores> => {
   mkdirSync(join(folder, 'clickhouse'), { recursive: true, mode: 0o711 })
   await using opening = new AsyncDisposableStack()
-  const cluster = opening.use(await startCluster({ nodes: brokers }))
+  const cluster = opening.use(await startCluster({ nodes: brokerCount }))
   const registry = opening.use(await startRegistry())
   const { address } = opening.use(await startEmbeddedServer({ dataFolder: folder, settings: { max_connections: '300' } }))
   if (!('host' in address)) throw new Error('the packaged PostgreSQL has no socket')
@@ -48,8 +48,8 @@ export const openParts = async (folder: string): Promise<Parts> => {
     WATTLEDGER_OPERATOR_KEY: 'the operator key of an audit',
     WATTLEDGER_CREDENTIALS_KEY: 'the credentials key of the processes of an audit',
   }
-  await ran(['migrate'], variables)
-  await ran(['topics'], variables)
+  await runOrThrow(['migrate'], variables)
+  await runOrThrow(['topics'], variables)
   const open = opening.move()
   return { cluster, engine, postgresFolder: join(folder, 'postgres'), variables, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

@@ -2,7 +2,7 @@ import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { exactBody } from '../../support/exact-json.ts'
 import type { Random } from '../../support/ledger/random.ts'
 import { tariffBody } from '../../support/scenario-over-http.ts'
-import { type PlacedLocation, pricesOf, type World } from './place-world.ts'
+import { type AuditFixture, type CreatedLocation, priceBodies } from './place-world.ts'
 import { nextSchedule, year } from './plan-tariffs.ts'
 
 export type ChangeRequest = { readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'; readonly path: string; readonly body?: string }
@@ -15,9 +15,9 @@ export type Change = {
   readonly done: (answer: { readonly id?: string }) => void
 }
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
-const create = (location: PlacedLocation, made: { tariff: Tariff }): Change => ({
+const create = (location: CreatedLocation, made: { tariff: Tariff }): Change => ({
   of: location.locationId,
   request: () => ({ method: 'POST', path: '/tariffs', body: exactBody(tariffBody(made.tariff, location.locationId)) }),
   done: ({ id = '' }) => {
@@ -26,7 +26,7 @@ const create = (location: PlacedLocation, made: { tariff: Tariff }): Change => (
   },
 })
 
-const changeEnd = (location: PlacedLocation, id: () => string, end: number | null): Change => ({
+const changeEnd = (location: CreatedLocation, id: () => string, end: number | null): Change => ({
   of: location.locationId,
   request: () => ({
     method: 'PATCH',
@@ -38,7 +38,7 @@ const changeEnd = (location: PlacedLocation, id: () => string, end: number | nul
   },
 })
 
-const makeVoid = (location: PlacedLocation, id: () => string): Change => ({
+const makeVoid = (location: CreatedLocation, id: () => string): Change => ({
   of: location.locationId,
   request: () => ({ method: 'DELETE', path: `/tariffs/${id()}?void=true` }),
   done: () => {
@@ -47,11 +47,11 @@ const makeVoid = (location: PlacedLocation, id: () => string): Change => ({
 })
 
 /** End the last tariff at an instant, follow it by another, and sometimes take that back: void the other, give the last one its end again. */
-const replaceFrom = (random: Random, location: PlacedLocation, at: number): readonly Change[] => {
+const replaceFrom = (random: Random, location: CreatedLocation, at: number): readonly Change[] => {
   const last = location.tariffs
     .filter(({ direction, type }) => direction === 'IMPORT' && type === 'COMMODITY')
     .reduce((a, b) => ((a.contractStart ?? 0) > (b.contractStart ?? 0) ? a : b))
-  const start = Math.max(at, last.contractEnd ?? (last.contractStart ?? 0) + day)
+  const start = Math.max(at, last.contractEnd ?? (last.contractStart ?? 0) + dayMs)
   const made = { tariff: { ...last, id: '', marketRates: false, contractStart: start, contractEnd: null, schedule: nextSchedule(random) } }
   const end = last.contractEnd === null ? [changeEnd(location, () => last.id, start)] : []
   const takeBack = [makeVoid(location, () => made.tariff.id), changeEnd(location, () => last.id, last.contractEnd)]
@@ -59,16 +59,16 @@ const replaceFrom = (random: Random, location: PlacedLocation, at: number): read
 }
 
 /** Changes in the year of the records, or behind all of them, where they alter no cost but are told to all lanes. */
-const changesOf = (random: Random, location: PlacedLocation, hasRepricing: boolean): readonly Change[] => {
-  const within = year.start + 20 * day + random.whole(year.end - year.start - 40 * day)
-  const behind = year.end + 200 * day + random.whole(20 * day)
+const changesOf = (random: Random, location: CreatedLocation, hasRepricing: boolean): readonly Change[] => {
+  const within = year.start + 20 * dayMs + random.whole(year.end - year.start - 40 * dayMs)
+  const behind = year.end + 200 * dayMs + random.whole(20 * dayMs)
   return replaceFrom(random, location, hasRepricing ? within : behind)
 }
 
 /** Plan changes of tariffs and prices in random order, those of one object in their own. */
-export const planChanges = (random: Random, { locations, markets }: World, hasRepricing: boolean): readonly Change[] => {
+export const planChanges = (random: Random, { locations, markets }: AuditFixture, hasRepricing: boolean): readonly Change[] => {
   const prices = markets.map(({ marketId, later }) =>
-    later.flatMap(pricesOf).map(body => ({
+    later.flatMap(priceBodies).map(body => ({
       of: marketId,
       request: () => ({ method: 'PUT', path: `/markets/${marketId}/prices`, body }) as const,
       done: () => undefined,

@@ -1,7 +1,7 @@
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
 import type { Random } from '../../support/ledger/random.ts'
-import type { World } from './place-world.ts'
+import type { AuditFixture } from './place-world.ts'
 import { year } from './plan-tariffs.ts'
 
 /** A register that counts up; at `exchangedAt` another one took its place and began at zero. */
@@ -23,10 +23,10 @@ export type ReadingSubmission = {
 /** Submissions that follow each other: the later ones bring the same times again. */
 export type ReadingFamily = readonly ReadingSubmission[]
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
 /** Any value of a place in the row is above any of the place before it, whichever correction holds: nothing falls but where a register was exchanged. */
-const showing = (random: Random, place: number, units: ReadingSubmission['units']): string =>
+const valueText = (random: Random, place: number, units: ReadingSubmission['units']): string =>
   decimal(BigInt(place) * 10_000_000_000n + BigInt(random.whole(10_000_000)) * 1_000n, units === 'WH' ? 6 : 9)
 
 const shuffled = <T>(random: Random, all: readonly T[]): readonly T[] =>
@@ -36,16 +36,16 @@ const shuffled = <T>(random: Random, all: readonly T[]): readonly T[] =>
     .map(([, one]) => one)
 
 /** Now and then one below zero, or a time twice; both must be refused. */
-const spoil = (random: Random, readings: readonly Reading[]): readonly Reading[] =>
+const corruptReadings = (random: Random, readings: readonly Reading[]): readonly Reading[] =>
   readings.flatMap(reading => {
     if (random.chance(0.01)) return [reading, { ...reading, time: reading.time + 1_000, value: '-1', isGood: false }]
     return random.chance(0.01) ? [reading, { ...reading, value: '1', isGood: false }] : [reading]
   })
 
 const planRegister = (random: Random, register: Omit<Register, 'exchangedAt'>, count: number): readonly ReadingFamily[] => {
-  const every = Math.floor((year.end - year.start - 2 * day) / count / 1_000) * 1_000
+  const every = Math.floor((year.end - year.start - 2 * dayMs) / count / 1_000) * 1_000
   const exchange = Math.floor(count / 3) + random.whole(Math.ceil(count / 3))
-  const timeOf = (index: number): number => year.start + day + index * every
+  const timeOf = (index: number): number => year.start + dayMs + index * every
   const times = Array.from({ length: count }, (_, index) => ({
     place: index < exchange ? index : index - exchange,
     time: timeOf(index) + random.whole(every / 2_000) * 1_000,
@@ -58,9 +58,9 @@ const planRegister = (random: Random, register: Omit<Register, 'exchangedAt'>, c
     rest = rest.slice(own.length)
     const submit = (): ReadingSubmission => {
       const units = random.pick(['WH', 'KWH'])
-      const readings = own.map(({ place, ...reading }) => ({ ...reading, value: showing(random, place, units), isGood: true }))
+      const readings = own.map(({ place, ...reading }) => ({ ...reading, value: valueText(random, place, units), isGood: true }))
       const session = random.chance(0.3) ? `session-${random.whole(40)}` : null
-      return { register: exchanged, sessionReferenceId: session, units, readings: spoil(random, readings) }
+      return { register: exchanged, sessionReferenceId: session, units, readings: corruptReadings(random, readings) }
     }
     families.push(random.chance(0.25) ? [submit(), submit()] : [submit()])
   }
@@ -68,10 +68,10 @@ const planRegister = (random: Random, register: Omit<Register, 'exchangedAt'>, c
 }
 
 /** Plan registers at some of the locations: readings in no order of time, some corrected, each register exchanged once. */
-export const planReadings = (random: Random, { locations }: World, records: number): readonly ReadingFamily[] => {
-  const places = locations.filter((_, index) => index % 4 === 2)
-  const count = Math.max(12, Math.floor(records / 10 / Math.max(1, places.length)))
-  return places.flatMap(({ locationId, deviceIds }, index) => {
+export const planReadings = (random: Random, { locations }: AuditFixture, records: number): readonly ReadingFamily[] => {
+  const locationsWithRegisters = locations.filter((_, index) => index % 4 === 2)
+  const count = Math.max(12, Math.floor(records / 10 / Math.max(1, locationsWithRegisters.length)))
+  return locationsWithRegisters.flatMap(({ locationId, deviceIds }, index) => {
     const energyFlowDirection = index % 3 === 2 ? 'OUTBOUND' : 'INBOUND'
     return planRegister(random, { locationId, deviceId: deviceIds[0] ?? null, energyFlowDirection }, count)
   })

@@ -1,14 +1,14 @@
-import { spoil, vary } from '../../support/ledger/invent.ts'
+import { correctRecords, corruptRecord } from '../../support/ledger/invent.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
 import type { Random } from '../../support/ledger/random.ts'
-import { estimate, inventorOf } from './invent-records.ts'
-import type { World } from './place-world.ts'
+import { estimate, recordGenerator } from './invent-records.ts'
+import type { AuditFixture } from './place-world.ts'
 import { type Change, planChanges } from './plan-changes.ts'
 import { planReadings, type ReadingSubmission } from './plan-readings.ts'
 
 /** `after` is the step that must be known to be done before; null: none. */
-type InOrder = { readonly after: Step | null }
-type Sent = { readonly copies: number; readonly isAwaited: boolean }
+type OrderedStep = { readonly after: Step | null }
+type SendOptions = { readonly copies: number; readonly isAwaited: boolean }
 
 /** One in so many submissions is awaited. */
 const awaitedShare = 0.1
@@ -18,9 +18,9 @@ const awaitedShare = 0.1
  * the submission is processed, so that it is costed apart from what the sender sends next.
  */
 export type Step =
-  | (InOrder & Sent & { readonly kind: 'submission'; readonly records: readonly LedgerRecord[] })
-  | (InOrder & Sent & { readonly kind: 'readings'; readonly submission: ReadingSubmission })
-  | (InOrder & { readonly kind: 'change'; readonly change: Change })
+  | (OrderedStep & SendOptions & { readonly kind: 'submission'; readonly records: readonly LedgerRecord[] })
+  | (OrderedStep & SendOptions & { readonly kind: 'readings'; readonly submission: ReadingSubmission })
+  | (OrderedStep & { readonly kind: 'change'; readonly change: Change })
 
 export type StepOptions = {
   readonly records: number
@@ -45,8 +45,8 @@ const inOrder = (changes: readonly Change[]): readonly Step[] => {
 }
 
 /** Each submission of readings behind the one whose times it brings again. */
-const readingSteps = (random: Random, world: World, records: number): readonly Step[] =>
-  planReadings(random, world, records).flatMap(family => {
+const readingSteps = (random: Random, fixture: AuditFixture, records: number): readonly Step[] =>
+  planReadings(random, fixture, records).flatMap(family => {
     const steps: Step[] = []
     for (const submission of family) {
       const sent = { copies: random.pick([1, 1, 1, 2, 3]), isAwaited: random.chance(awaitedShare) }
@@ -56,7 +56,7 @@ const readingSteps = (random: Random, world: World, records: number): readonly S
   })
 
 /** Mix the fewer steps among the more at even distances. */
-const mixed = (more: readonly Step[], fewer: readonly Step[]): readonly Step[] => {
+const interleave = (more: readonly Step[], fewer: readonly Step[]): readonly Step[] => {
   const queue = [...fewer]
   return more.flatMap((step, index) => {
     const due = Math.floor(((index + 1) * fewer.length) / more.length) - Math.floor((index * fewer.length) / more.length)
@@ -68,46 +68,47 @@ const mixed = (more: readonly Step[], fewer: readonly Step[]): readonly Step[] =
  * Plan all that is sent: submissions of random records in no order of time, some of them again or corrected later on, some of one
  * location and some of many, with changes of tariffs and prices among them.
  */
-export const planSteps = (random: Random, world: World, options: StepOptions): readonly Step[] => {
-  const inventors = world.locations.map(location => inventorOf(location, options.hasEstimates))
+export const planSteps = (random: Random, fixture: AuditFixture, options: StepOptions): readonly Step[] => {
+  const generators = fixture.locations.map(location => recordGenerator(location, options.hasEstimates))
   const estimating = new Set(
-    world.locations.filter(({ planned }) => options.hasEstimates && planned.hasEstimates).map(one => one.locationId),
+    fixture.locations.filter(({ planned }) => options.hasEstimates && planned.hasEstimates).map(one => one.locationId),
   )
   const submissions: Submission[] = []
   const latest: Submission[] = []
   const firsts: Submission[] = []
 
-  const inventSubmission = (count: number): Submission => {
-    const only = random.chance(0.5) ? random.pick(inventors) : null
+  const generateSubmission = (count: number): Submission => {
+    const only = random.chance(0.5) ? random.pick(generators) : null
     const records: LedgerRecord[] = []
     for (let index = 0; index < count; index += 1) {
-      const record = (only ?? random.pick(inventors))(random, `${submissions.length}-${index}`)
-      records.push(spoil(random, record, records.at(-1)))
+      const record = (only ?? random.pick(generators))(random, `${submissions.length}-${index}`)
+      records.push(corruptRecord(random, record, records.at(-1)))
     }
     return { kind: 'submission', after: null, records, copies: random.pick([1, 1, 1, 2, 3]), isAwaited: random.chance(awaitedShare) }
   }
 
   /** What came last of an earlier submission, once more: as it was, as it came first, or with other values and confidences. */
-  const sendAgain = (place: number): Submission => {
-    const after = latest[place] as Submission
-    const varied = vary(random, after.records)
+  const sendAgain = (latestIndex: number): Submission => {
+    const after = latest[latestIndex] as Submission
+    const varied = correctRecords(random, after.records)
     const records = varied.map(record => (estimating.has(record.locationId) && random.chance(0.3) ? estimate(random, record) : record))
-    const first = (firsts[place] as Submission).records
+    const first = (firsts[latestIndex] as Submission).records
     const sent = { copies: random.pick([1, 1, 2]), isAwaited: random.chance(awaitedShare) }
     return { kind: 'submission', after, records: random.pick([after.records, after.records, first, records, records]), ...sent }
   }
 
-  const most = Math.max(20, Math.floor(options.records / 40))
+  const maxRecords = Math.max(20, Math.floor(options.records / 40))
   for (let records = 0; records < options.records; ) {
-    const place = latest.length > 8 && random.chance(0.15) ? random.whole(latest.length) : null
-    const next = place === null ? inventSubmission(Math.min(sizeOf(random), most, options.records - records)) : sendAgain(place)
+    const latestIndex = latest.length > 8 && random.chance(0.15) ? random.whole(latest.length) : null
+    const next =
+      latestIndex === null ? generateSubmission(Math.min(sizeOf(random), maxRecords, options.records - records)) : sendAgain(latestIndex)
     submissions.push(next)
-    if (place === null) {
+    if (latestIndex === null) {
       latest.push(next)
       firsts.push(next)
       records += next.records.length
-    } else latest[place] = next
+    } else latest[latestIndex] = next
   }
-  const changes = inOrder(planChanges(random, world, options.hasRepricing))
-  return mixed(mixed(submissions, changes), options.hasRegisters ? readingSteps(random, world, options.records) : [])
+  const changes = inOrder(planChanges(random, fixture, options.hasRepricing))
+  return interleave(interleave(submissions, changes), options.hasRegisters ? readingSteps(random, fixture, options.records) : [])
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import type {
   DaysAndHours,
-  Hours,
   Rate,
   ScheduleEntry,
   Tariff,
   TariffDirection,
   TariffType,
+  TimeBand,
 } from '../../../services/domain/tariff/tariff.ts'
 import type { Random } from '../../support/ledger/random.ts'
 import { schedules } from '../../support/oracle/generate-schedule.ts'
@@ -38,10 +38,10 @@ const tiers = (random: Random, more: Partial<Rate> = {}): readonly Rate[] => {
 
 type Rates = () => readonly Rate[]
 
-const wholeDay = (rates: Rates): readonly Hours[] => [{ validFrom: 0, validTo: 86_400, rate: rates() }]
+const wholeDay = (rates: Rates): readonly TimeBand[] => [{ validFrom: 0, validTo: 86_400, rate: rates() }]
 
 /** A day band, an evening band on a half hour, and a night that wraps over midnight. */
-const threeBands = (random: Random, rates: Rates): readonly Hours[] => {
+const threeBands = (random: Random, rates: Rates): readonly TimeBand[] => {
   const [from, to] = [hour * (5 + random.whole(4)), hour * (17 + random.whole(3)) + 1800]
   const night = hour * 22 + random.whole(3600)
   return [

@@ -20,7 +20,7 @@ type Prices = Pick<MarketSeries, 'starts' | 'ends' | 'prices'>
 /** A market with the prices that it has in the end, those that it begins with, and those that come late or are corrected. */
 export type PlannedMarket = { readonly series: MarketSeries; readonly atFirst: Prices; readonly later: readonly Prices[] }
 
-export type PlannedWorld = { readonly markets: readonly PlannedMarket[]; readonly locations: readonly PlannedLocation[] }
+export type PlannedFixture = { readonly markets: readonly PlannedMarket[]; readonly locations: readonly PlannedLocation[] }
 
 /** Whole, half and quarter hours; changes of an hour, of half an hour, at other hours, and none. */
 const zones = [
@@ -55,19 +55,19 @@ const withLateParts = (random: Random, series: MarketSeries): PlannedMarket => {
   const atFirst = { starts: [] as number[], ends: [] as number[], prices: [] as bigint[] }
   const later: { starts: number[]; ends: number[]; prices: bigint[] }[] = []
   let left = 0
-  let fate: 'in time' | 'late' | 'corrected' = 'in time'
+  let delivery: 'in time' | 'late' | 'corrected' = 'in time'
   for (const [index, start] of starts.entries()) {
     const [end = start, price = 0n] = [ends[index], prices[index]]
     if (left-- === 0) {
-      fate = index === 0 ? 'in time' : random.pick(['in time', 'in time', 'late', 'corrected'])
+      delivery = index === 0 ? 'in time' : random.pick(['in time', 'in time', 'late', 'corrected'])
       left = 24 + random.whole(600)
-      if (fate !== 'in time') later.push({ starts: [], ends: [], prices: [] })
+      if (delivery !== 'in time') later.push({ starts: [], ends: [], prices: [] })
     }
-    const parts = fate === 'in time' ? [atFirst] : fate === 'late' ? [later.at(-1)] : [atFirst, later.at(-1)]
+    const parts = delivery === 'in time' ? [atFirst] : delivery === 'late' ? [later.at(-1)] : [atFirst, later.at(-1)]
     for (const part of parts) {
       part?.starts.push(start)
       part?.ends.push(end)
-      part?.prices.push(part === atFirst && fate === 'corrected' ? price + 1_234_567n : price)
+      part?.prices.push(part === atFirst && delivery === 'corrected' ? price + 1_234_567n : price)
     }
   }
   return { series, atFirst, later }
@@ -88,7 +88,7 @@ const planLocation = (random: Random, index: number, markets: number): PlannedLo
 }
 
 /** Plan markets, and locations that take kinds and zones in turn. */
-export const planWorld = (random: Random, locations: number, { hasLatePrices }: { readonly hasLatePrices: boolean }): PlannedWorld => {
+export const planFixture = (random: Random, locations: number, { hasLatePrices }: { readonly hasLatePrices: boolean }): PlannedFixture => {
   const markets = ['Day ahead', 'Own series'].map(name => {
     const series = planMarket(random, name)
     return hasLatePrices ? withLateParts(random, series) : { series, atFirst: series, later: [] }

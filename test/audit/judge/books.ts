@@ -1,29 +1,29 @@
-import { type Account, type Book, bookOf } from '../../support/ledger/book.ts'
+import { type Expectation, type JournalSummary, summarizeJournal } from '../../support/ledger/book.ts'
 import { type JournalEntry, readJournal } from '../../support/ledger/journal.ts'
 import type { AuditEntry } from '../send/entries.ts'
-import { type RegisterBook, readRegisters } from './registers.ts'
+import { type RegisterSummary, summarizeRegisters } from './registers.ts'
 
 /** What the client's journal says must be there, by location: what identities stand for, intervals of registers among them. */
-export type Books = {
-  readonly book: Book
-  readonly registers: RegisterBook
-  readonly byLocation: ReadonlyMap<string, ReadonlyMap<string, Account>>
+export type JournalSummaries = {
+  readonly recordSummary: JournalSummary
+  readonly registers: RegisterSummary
+  readonly byLocation: ReadonlyMap<string, ReadonlyMap<string, Expectation>>
 }
 
-const isOfBook = (entry: AuditEntry): entry is JournalEntry =>
+const isRecordEntry = (entry: AuditEntry): entry is JournalEntry =>
   entry.kind !== 'change' && entry.kind !== 'changed' && entry.kind !== 'readings'
 
 /** Make up the books from the journal of an audit. */
-export const readBooks = (file: string): Books => {
+export const summarizeJournals = (file: string): JournalSummaries => {
   const journal = readJournal<AuditEntry>(file)
-  const book = bookOf(journal.filter(isOfBook))
-  const registers = readRegisters(journal)
-  const byLocation = new Map<string, Map<string, Account>>()
+  const recordSummary = summarizeJournal(journal.filter(isRecordEntry))
+  const registers = summarizeRegisters(journal)
+  const byLocation = new Map<string, Map<string, Expectation>>()
   const intervals = [...registers.intervals].map(([identity, record]) => [identity, { allowed: [record] }] as const)
-  for (const [identity, account] of [...book.accounts, ...intervals]) {
-    const locationId = account.allowed.find(record => record !== null)?.locationId ?? ''
-    const own = byLocation.get(locationId) ?? new Map<string, Account>()
-    byLocation.set(locationId, own.set(identity, account))
+  for (const [identity, expectation] of [...recordSummary.expectations, ...intervals]) {
+    const locationId = expectation.allowed.find(record => record !== null)?.locationId ?? ''
+    const own = byLocation.get(locationId) ?? new Map<string, Expectation>()
+    byLocation.set(locationId, own.set(identity, expectation))
   }
-  return { book, registers, byLocation }
+  return { recordSummary, registers, byLocation }
 }

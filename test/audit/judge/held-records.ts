@@ -2,18 +2,18 @@ import { units } from '../../support/ledger/exact-decimal.ts'
 import { energyOf } from '../../support/ledger/expected-cost.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
 import type { IdentifiedRecord } from '../../support/oracle/cost.ts'
-import type { Span } from '../../support/oracle/segments.ts'
+import type { Interval } from '../../support/oracle/segments.ts'
 
-const confidencePlaces = 6
+const confidenceDecimals = 6
 const certain = 1_000_000
 
 /** A record as the oracle has it: energy in 1e-6 Wh, confidence in 1e-6, directions resolved. */
-export const recordOf = (record: LedgerRecord, id: string): IdentifiedRecord => ({
+export const oracleRecordOf = (record: LedgerRecord, id: string): IdentifiedRecord => ({
   id,
   record: {
     ...{ locationId: record.locationId, deviceId: record.deviceId, start: record.start, end: record.end, energy: energyOf(record) },
     ...{ energyFlowDirection: record.energyFlowDirection ?? 'INBOUND', tariffDirection: record.tariffDirection ?? 'IMPORT' },
-    confidence: Number(units(record.confidence ?? '1', confidencePlaces)),
+    confidence: Number(units(record.confidence ?? '1', confidenceDecimals)),
     ...{ sessionReferenceId: record.sessionReferenceId, recordReferenceId: record.recordReferenceId },
   },
 })
@@ -25,7 +25,7 @@ const objectOf = ({ record }: IdentifiedRecord): string =>
  * Tell each estimate where actuals of the same object, directions and session share its time.
  * Source: docs/rules/metering.md #estimates.
  */
-export const withCover = (records: readonly IdentifiedRecord[]): readonly IdentifiedRecord[] => {
+export const withCoveredIntervals = (records: readonly IdentifiedRecord[]): readonly IdentifiedRecord[] => {
   const isEstimate = ({ record }: IdentifiedRecord): boolean => record.confidence < certain
   if (!records.some(isEstimate)) return records
   const actuals = Map.groupBy(
@@ -35,7 +35,7 @@ export const withCover = (records: readonly IdentifiedRecord[]): readonly Identi
   return records.map(one => {
     if (!isEstimate(one)) return one
     const { start, end } = one.record
-    const covered: Span[] = (actuals.get(objectOf(one)) ?? []).flatMap(({ record }) =>
+    const covered: Interval[] = (actuals.get(objectOf(one)) ?? []).flatMap(({ record }) =>
       record.start < end && record.end > start ? [{ start: Math.max(start, record.start), end: Math.min(end, record.end) }] : [],
     )
     return { ...one, covered }

@@ -6,8 +6,8 @@ import { isConfidence, shownFraction } from '../../support/oracle/exact.ts'
 /** What of a stored record is not as it must be: its name, what was expected and what was found; null: all is. */
 export type Deviation = { readonly kind: 'energy' | 'cost'; readonly expected: string; readonly found: string }
 
-const energyPlaces = 6
-const moneyPlaces = 9
+const energyDecimals = 6
+const moneyDecimals = 9
 
 const textOf = (value: unknown): string => JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))
 
@@ -17,10 +17,10 @@ const deviation = (kind: Deviation['kind'], name: string, expected: unknown, fou
 }
 
 const energyDeviation = ({ energy, record }: OracleCost, stored: StoredRecord): Deviation | null => {
-  const found = [stored.data.energy.value, stored.energy_submitted].map(text => units(text, energyPlaces))
+  const found = [stored.data.energy.value, stored.energy_submitted].map(text => units(text, energyDecimals))
   return (
     deviation('energy', 'energy and energy submitted in 1e-6 Wh', [energy, record.energy], found) ??
-    deviation('energy', 'confidence in 1e-6', record.confidence, Number(units(stored.confidence, energyPlaces)))
+    deviation('energy', 'confidence in 1e-6', record.confidence, Number(units(stored.confidence, energyDecimals)))
   )
 }
 
@@ -30,12 +30,12 @@ const piecesDeviation = (expected: OracleCost, stored: StoredRecord): Deviation 
   ])
   const found = stored.pieces.map(piece => [
     ...[piece.start_time, piece.end_time].map(text => new Date(text).toISOString()),
-    units(piece.energy, energyPlaces),
-    ...[piece.price, piece.tier, piece.cost].map(text => units(text, moneyPlaces)),
+    units(piece.energy, energyDecimals),
+    ...[piece.price, piece.tier, piece.cost].map(text => units(text, moneyDecimals)),
     Number(piece.confidence),
   ])
-  const place = wanted.findIndex((piece, index) => textOf(piece) !== textOf(found[index]))
-  const at = place === -1 ? wanted.length : place
+  const firstDifferent = wanted.findIndex((piece, index) => textOf(piece) !== textOf(found[index]))
+  const at = firstDifferent === -1 ? wanted.length : firstDifferent
   const counts = [wanted, found].map(({ length }) => `of ${length}`)
   return deviation('cost', `piece ${at + 1}`, [counts[0], wanted[at] ?? null], [counts[1], found[at] ?? null])
 }
@@ -49,7 +49,7 @@ export const deviationOf = (expected: OracleCost, stored: StoredRecord): Deviati
   return (
     energyDeviation(expected, stored) ??
     deviation('cost', 'status', priced === null ? 'UNPRICED' : 'PRICED', stored.status) ??
-    deviation('cost', 'cost in 1e-9', priced?.cost ?? null, value === null ? null : units(value, moneyPlaces)) ??
+    deviation('cost', 'cost in 1e-9', priced?.cost ?? null, value === null ? null : units(value, moneyDecimals)) ??
     piecesDeviation(expected, stored) ??
     (priced === null ? null : deviation('cost', 'tariffs', [...tariffs].sort(), [...stored.tariff_ids].sort())) ??
     deviation('cost', 'confidence', isTrulyConfident ? confidence : shownFraction(priced.confidence), confidence)

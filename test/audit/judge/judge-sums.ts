@@ -5,17 +5,17 @@ import { bucketOf } from '../../support/oracle/buckets.ts'
 import type { OracleCost } from '../../support/oracle/cost.ts'
 import { isConfidence, shownFraction } from '../../support/oracle/exact.ts'
 import { monthStart } from '../../support/oracle/local-clock.ts'
-import { longestMs } from '../history/invent-records.ts'
+import { maxLengthMs } from '../history/invent-records.ts'
 import { year } from '../history/plan-tariffs.ts'
 
 /** Sums of one flow that are not what the records come to; `months` is how many were compared. */
-export type SumsJudged = {
+export type SumsVerdict = {
   readonly months: number
   readonly deviations: readonly { readonly month: string; readonly expected: string; readonly found: string }[]
 }
 
-const day = 86_400_000
-const span = { start: year.start - 2 * day, end: year.end + longestMs + 2 * day }
+const dayMs = 86_400_000
+const span = { start: year.start - 2 * dayMs, end: year.end + maxLengthMs + 2 * dayMs }
 
 const edgesOf = (zone: string): readonly number[] => {
   const months = Array.from({ length: 16 }, (_, index) => monthStart(zone, Date.UTC(2024, 11 + index, 15)))
@@ -31,11 +31,16 @@ const flows = [
 
 const instant = (at: number): string => new Date(at).toISOString()
 
-const judgeFlow = async (client: Client, place: Place, costs: readonly OracleCost[], [flow, direction]: (typeof flows)[number]) => {
+const verifyFlow = async (
+  client: Client,
+  location: ZonedLocation,
+  costs: readonly OracleCost[],
+  [flow, direction]: (typeof flows)[number],
+) => {
   const own = costs.filter(({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction)
   const query = `tariff_direction=${direction}&energy_flow_direction=${flow}&aggregation=MONTH&include_devices=true`
-  const { data } = await costOfSpan(client, place.locationId, [instant(span.start), instant(span.end)], query)
-  const edges = edgesOf(place.zone)
+  const { data } = await costOfSpan(client, location.locationId, [instant(span.start), instant(span.end)], query)
+  const edges = edgesOf(location.zone)
   const deviations = edges.slice(0, -1).flatMap((start, index) => {
     const bucket = bucketOf(own, start, edges[index + 1] ?? span.end)
     const element = data[index]
@@ -58,11 +63,11 @@ const judgeFlow = async (client: Client, place: Place, costs: readonly OracleCos
   return { months: edges.length - 1, deviations }
 }
 
-type Place = { readonly locationId: string; readonly zone: string }
+type ZonedLocation = { readonly locationId: string; readonly zone: string }
 
 /** Compare what a location costs month by month, each flow on its own, with its records' costs. */
-export const judgeSums = async (client: Client, place: Place, costs: readonly OracleCost[]): Promise<SumsJudged> => {
-  const judged: SumsJudged[] = []
-  for (const flow of flows) judged.push(await judgeFlow(client, place, costs, flow))
-  return { months: judged.reduce((sum, { months }) => sum + months, 0), deviations: judged.flatMap(({ deviations }) => deviations) }
+export const verifySums = async (client: Client, location: ZonedLocation, costs: readonly OracleCost[]): Promise<SumsVerdict> => {
+  const verdicts: SumsVerdict[] = []
+  for (const flow of flows) verdicts.push(await verifyFlow(client, location, costs, flow))
+  return { months: verdicts.reduce((sum, { months }) => sum + months, 0), deviations: verdicts.flatMap(({ deviations }) => deviations) }
 }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../support/client.ts'
 import type { DeadLetter } from '../audited-system.ts'
-import type { PlacedLocation, World } from '../history/place-world.ts'
-import { type Books, readBooks } from './books.ts'
-import { type Difference, judgeLocations, judgeReceipts, type Verdict } from './verdict.ts'
+import type { AuditFixture, CreatedLocation } from '../history/place-world.ts'
+import { type JournalSummaries, summarizeJournals } from './books.ts'
+import { type Difference, type Verdict, verifyLocations, verifyReceipts } from './verdict.ts'
 
-export type Judging = {
+export type VerificationInput = {
   readonly client: Client
   readonly deadLetters: () => Promise<readonly DeadLetter[]>
   readonly failedStops: readonly string[]
-  readonly world: World
+  readonly fixture: AuditFixture
   readonly journalFile: string
   /** Whether stored costs may still change by themselves. */
   readonly hasRepricing: boolean
@@ -18,66 +18,66 @@ export type Judging = {
   readonly observe: (phase: 'receipts' | 'records', done: number, total: number) => void
 }
 
-export type Judged = Verdict & { readonly books: Books }
+export type AuditVerdict = Verdict & { readonly summaries: JournalSummaries }
 
 const settleMs = 180_000
 const settlePauseMs = 10_000
 
 /** Some locations are deleted in the end; what their records cost stays. */
-const isDoomed = (_: PlacedLocation, index: number): boolean => index % 20 === 2
+const isDeletedAtEnd = (_: CreatedLocation, index: number): boolean => index % 20 === 2
 
-export const deleteDoomed = async (client: Client, { locations }: World): Promise<readonly PlacedLocation[]> => {
-  const doomed = locations.filter(isDoomed)
-  for (const { locationId } of doomed) {
+export const deleteSomeLocations = async (client: Client, { locations }: AuditFixture): Promise<readonly CreatedLocation[]> => {
+  const deletedLocations = locations.filter(isDeletedAtEnd)
+  for (const { locationId } of deletedLocations) {
     const { status, text } = await client.send('DELETE', `/locations/${locationId}`)
     if (status !== 202 && status !== 404) throw new Error(`${locationId} was not deleted: ${status} ${text}`)
   }
-  return doomed
+  return deletedLocations
 }
 
 /**
  * Judge receipts, then every record and month. Where costs may still change, again and again until nothing differs or time is up; then
  * the doomed locations are deleted and judged once more.
  */
-export const judge = async ({
+export const verify = async ({
   client,
   deadLetters,
   failedStops,
-  world,
+  fixture,
   journalFile,
   hasRepricing,
   refused,
   observe,
-}: Judging): Promise<Judged> => {
-  const books = readBooks(journalFile)
-  const [ofRecords, ofReadings] = [books.book.receipts.length, books.registers.receipts.length]
-  const total = books.book.accounts.size + books.registers.intervals.size
-  const judgeAll = (locations: readonly PlacedLocation[]) =>
-    judgeLocations(client, locations, books, done => observe('records', done, total))
+}: VerificationInput): Promise<AuditVerdict> => {
+  const summaries = summarizeJournals(journalFile)
+  const [recordReceipts, readingReceipts] = [summaries.recordSummary.receipts.length, summaries.registers.receipts.length]
+  const total = summaries.recordSummary.expectations.size + summaries.registers.intervals.size
+  const verifyAll = (locations: readonly CreatedLocation[]) =>
+    verifyLocations(client, locations, summaries, done => observe('records', done, total))
   const differences: Difference[] = [
-    ...(await judgeReceipts(client, books, done => observe('receipts', done, ofRecords))),
+    ...(await verifyReceipts(client, summaries, done => observe('receipts', done, recordReceipts))),
     ...failedStops.map(found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const),
     ...refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'taken', found }) as const),
   ]
-  let judged = await judgeAll(world.locations)
+  let verdict = await verifyAll(fixture.locations)
   // The first judging may take longer than all that.
   const deadline = performance.now() + settleMs
-  while (hasRepricing && judged.differences.length > 0 && performance.now() < deadline) {
+  while (hasRepricing && verdict.differences.length > 0 && performance.now() < deadline) {
     await sleep(settlePauseMs)
-    judged = await judgeAll(world.locations)
+    verdict = await verifyAll(fixture.locations)
   }
   // All that is sent can be read and priced.
-  const aside = await deadLetters()
-  const deleted = hasRepricing ? await judgeAll(await deleteDoomed(client, world)) : { differences: [] }
+  const deadLettered = await deadLetters()
+  const deleted = hasRepricing ? await verifyAll(await deleteSomeLocations(client, fixture)) : { differences: [] }
   return {
-    ...judged,
-    books,
-    receipts: ofRecords + ofReadings,
+    ...verdict,
+    summaries,
+    receipts: recordReceipts + readingReceipts,
     differences: [
       ...differences,
-      ...judged.differences,
+      ...verdict.differences,
       ...deleted.differences,
-      ...aside.map(
+      ...deadLettered.map(
         ({ id, code, reason }) => ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
       ),
     ],

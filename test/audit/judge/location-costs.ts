@@ -2,36 +2,36 @@ import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type { PricingInput, TariffDirection } from '../../../services/domain/tariff/tariff.ts'
 import {
   type CountedBefore,
-  costWalked,
+  costSegmented,
   energyCountedFrom,
-  type Half,
   type IdentifiedRecord,
   isCounted,
   type OracleCost,
-  type Walked,
+  type PriceComponent,
+  type SegmentedRecord,
 } from '../../support/oracle/cost.ts'
-import { energyUntil, type Segment, type Span } from '../../support/oracle/segments.ts'
-import { type Moment, placeAt, type Timeline, timelineOf } from './timeline.ts'
+import { energyUntil, type Interval, type Segment } from '../../support/oracle/segments.ts'
+import { type Moment, momentIndexAt, type Timeline, timelineOf } from './timeline.ts'
 
-const isWithin = (at: number, spans: readonly Span[]): boolean => spans.some(({ start, end }) => start <= at && at < end)
+const isWithin = (at: number, spans: readonly Interval[]): boolean => spans.some(({ start, end }) => start <= at && at < end)
 
 /** Cut a record where its price or its cover changes. */
-const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly Span[]): readonly Segment[] => {
+const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly Interval[]): readonly Segment[] => {
   const { start, end, energy } = record
   const edges = new Set([start])
-  const first = placeAt(timeline, start)
-  for (let place = first + 1; place < timeline.length; place += 1) {
-    const { start: edge } = timeline[place] as Moment
+  const first = momentIndexAt(timeline, start)
+  for (let momentIndex = first + 1; momentIndex < timeline.length; momentIndex += 1) {
+    const { start: edge } = timeline[momentIndex] as Moment
     if (edge >= end) break
     edges.add(edge)
   }
   for (const edge of covered.flatMap(span => [span.start, span.end])) if (start < edge && edge < end) edges.add(edge)
-  const rising = [...edges].sort((a, b) => a - b)
+  const sortedEdges = [...edges].sort((a, b) => a - b)
   const until = (at: number): bigint => (at === start ? 0n : at === end ? energy : energyUntil(record, at))
-  return rising.map((from, index) => {
-    const to = rising[index + 1] ?? end
-    const { commodity, nonCommodity } = timeline[placeAt(timeline, from)] as Moment
-    const isLast = index + 1 === rising.length
+  return sortedEdges.map((from, index) => {
+    const to = sortedEdges[index + 1] ?? end
+    const { commodity, nonCommodity } = timeline[momentIndexAt(timeline, from)] as Moment
+    const isLast = index + 1 === sortedEdges.length
     return {
       start: from,
       end: to,
@@ -45,21 +45,24 @@ const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly S
 }
 
 /** One record in the order of a counting start. */
-type Entry = { readonly walked: Walked; readonly from: number; readonly energy: bigint }
+type Entry = { readonly segmented: SegmentedRecord; readonly from: number; readonly energy: bigint }
 
 const inOrder = (a: Entry, b: Entry): number =>
-  a.from - b.from || a.walked.record.end - b.walked.record.end || (a.walked.id < b.walked.id ? -1 : 1)
+  a.from - b.from || a.segmented.record.end - b.segmented.record.end || (a.segmented.id < b.segmented.id ? -1 : 1)
 
 /** Count once, in the order of every counting start, what comes before each record. */
-const countAll = (all: readonly Walked[], half: Half): ReadonlyMap<string, ReadonlyMap<Walked, bigint>> => {
+const countAll = (
+  all: readonly SegmentedRecord[],
+  component: PriceComponent,
+): ReadonlyMap<string, ReadonlyMap<SegmentedRecord, bigint>> => {
   const orders = new Map<string, Entry[]>()
-  for (const walked of all) {
-    const { tariffDirection, start } = walked.record
-    for (const countingStart of new Set(walked.segments.map(segment => segment[half]?.countingStart))) {
+  for (const segmented of all) {
+    const { tariffDirection, start } = segmented.record
+    for (const countingStart of new Set(segmented.segments.map(segment => segment[component]?.countingStart))) {
       if (countingStart === undefined || !Number.isFinite(countingStart)) continue
-      const energy = isCounted(walked.record) ? energyCountedFrom(walked, half, countingStart) : 0n
+      const energy = isCounted(segmented.record) ? energyCountedFrom(segmented, component, countingStart) : 0n
       const key = `${tariffDirection} ${countingStart}`
-      const entry = { walked, from: Math.max(start, countingStart), energy }
+      const entry = { segmented, from: Math.max(start, countingStart), energy }
       const order = orders.get(key)
       if (order === undefined) orders.set(key, [entry])
       else order.push(entry)
@@ -68,9 +71,9 @@ const countAll = (all: readonly Walked[], half: Half): ReadonlyMap<string, Reado
   return new Map(
     [...orders].map(([key, entries]) => {
       let sum = 0n
-      const before = new Map<Walked, bigint>()
-      for (const { walked, energy } of entries.sort(inOrder)) {
-        before.set(walked, sum)
+      const before = new Map<SegmentedRecord, bigint>()
+      for (const { segmented, energy } of entries.sort(inOrder)) {
+        before.set(segmented, sum)
         sum += energy
       }
       return [key, before]
@@ -100,7 +103,7 @@ export const locationCosts = (input: PricingInput, records: readonly IdentifiedR
     return { id, record, covered, segments }
   })
   const counted = { commodity: countAll(all, 'commodity'), nonCommodity: countAll(all, 'nonCommodity') }
-  const before: CountedBefore = (walked, half, countingStart) =>
-    counted[half].get(`${walked.record.tariffDirection} ${countingStart}`)?.get(walked) ?? 0n
-  return all.map(walked => costWalked(walked, before))
+  const before: CountedBefore = (segmented, component, countingStart) =>
+    counted[component].get(`${segmented.record.tariffDirection} ${countingStart}`)?.get(segmented) ?? 0n
+  return all.map(segmented => costSegmented(segmented, before))
 }

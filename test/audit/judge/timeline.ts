@@ -1,7 +1,7 @@
 import type { PricingInput, TariffDirection } from '../../../services/domain/tariff/tariff.ts'
 import type { Part } from '../../support/oracle/price-at.ts'
 import { partAt } from '../../support/oracle/price-at.ts'
-import { type Span, samePart } from '../../support/oracle/segments.ts'
+import { type Interval, samePart } from '../../support/oracle/segments.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
 
 /** Both halves of a price from an instant on; null: there is none. */
@@ -26,7 +26,7 @@ const secondsOf = (input: PricingInput, direction: TariffDirection): ReadonlySet
 }
 
 /** The instants at which wall clocks show the seconds of each local day, with every offset of the days around: some too many, none too few. */
-const wallInstants = (zone: string, seconds: ReadonlySet<number>, { start, end }: Span): readonly number[] => {
+const wallInstants = (zone: string, seconds: ReadonlySet<number>, { start, end }: Interval): readonly number[] => {
   const { changes, offsets } = zoneOf(zone)
   const found: number[] = changes.filter(at => start < at && at < end)
   for (let day = Math.floor(start / dayMs) - 1; day * dayMs < end + dayMs; day += 1) {
@@ -56,7 +56,7 @@ const marketInstants = (input: PricingInput, direction: TariffDirection): readon
  * Find every instant of a span, its end included, at which a price of one direction can change, and what it is from there on. Nothing is stepped
  * through: edges of bands, days, clock changes, contracts and market prices are all that can change one.
  */
-export const timelineOf = (input: PricingInput, direction: TariffDirection, span: Span): Timeline => {
+export const timelineOf = (input: PricingInput, direction: TariffDirection, span: Interval): Timeline => {
   const wall = wallInstants(input.timeZone.name, secondsOf(input, direction), span)
   const candidates = [...wall, ...contractInstants(input), ...marketInstants(input, direction)]
   const instants = [span.start, ...candidates.filter(at => span.start < at && at <= span.end).sort((a, b) => a - b)]
@@ -73,7 +73,7 @@ export const timelineOf = (input: PricingInput, direction: TariffDirection, span
 }
 
 /** The place of the moment that holds at an instant. */
-export const placeAt = (timeline: Timeline, at: number): number => {
+export const momentIndexAt = (timeline: Timeline, at: number): number => {
   let [low, high] = [0, timeline.length - 1]
   while (low < high) {
     const middle = (low + high + 1) >> 1

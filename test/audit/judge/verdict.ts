@@ -1,9 +1,9 @@
 import type { Client } from '../../support/client.ts'
 import { auditReceipt, each } from '../../support/ledger/audit.ts'
-import type { PlacedLocation } from '../history/place-world.ts'
-import type { Books } from './books.ts'
-import { judgeLocation } from './judge-location.ts'
-import { judgeRegisterReceipts } from './registers.ts'
+import type { CreatedLocation } from '../history/place-world.ts'
+import type { JournalSummaries } from './books.ts'
+import { verifyLocation } from './judge-location.ts'
+import { verifyRegisterReceipts } from './registers.ts'
 
 /** The ways in which a service can differ from the books. */
 export const differenceKinds = [
@@ -39,45 +39,45 @@ export type Verdict = {
 }
 
 /** Compare all receipts with what their answers said, each once all of its accepted records are processed. */
-export const judgeReceipts = async (
+export const verifyReceipts = async (
   client: Client,
-  { book, registers }: Books,
+  { recordSummary, registers }: JournalSummaries,
   progress: (done: number) => void,
 ): Promise<readonly Difference[]> => {
   const faults: { receipts: string[] } = { receipts: [] }
   let done = 0
-  await each(book.receipts, async receipt => {
+  await each(recordSummary.receipts, async receipt => {
     await auditReceipt(client, receipt, faults)
     progress(++done)
   })
-  const ofRegisters = await judgeRegisterReceipts(client, registers)
+  const ofRegisters = await verifyRegisterReceipts(client, registers)
   return [
     ...[...faults.receipts, ...ofRegisters].map(
       fault => ({ kind: 'receipt', subject: fault, expected: 'all accepted records processed', found: 'another' }) as const,
     ),
-    ...[...book.contradictions, ...registers.contradictions].map(
+    ...[...recordSummary.contradictions, ...registers.contradictions].map(
       fault => ({ kind: 'answer', subject: fault, expected: 'good records accepted', found: 'another' }) as const,
     ),
   ]
 }
 
 /** Read all locations back and compare them with the books. */
-export const judgeLocations = async (
+export const verifyLocations = async (
   client: Client,
-  locations: readonly PlacedLocation[],
-  { byLocation }: Books,
+  locations: readonly CreatedLocation[],
+  { byLocation }: JournalSummaries,
   progress: (records: number) => void,
 ): Promise<Omit<Verdict, 'receipts'>> => {
   const differences: Difference[] = []
   const counts = { expected: 0, found: 0, unpriced: 0, pieces: 0, months: 0 }
   await each(locations, async location => {
-    const judged = await judgeLocation(client, location, byLocation.get(location.locationId) ?? new Map())
-    for (const difference of judged.differences) differences.push(difference)
-    counts.expected += judged.expected
-    counts.found += judged.found
-    counts.unpriced += judged.unpriced
-    counts.pieces += judged.pieces
-    counts.months += judged.months
+    const verdict = await verifyLocation(client, location, byLocation.get(location.locationId) ?? new Map())
+    for (const difference of verdict.differences) differences.push(difference)
+    counts.expected += verdict.expected
+    counts.found += verdict.found
+    counts.unpriced += verdict.unpriced
+    counts.pieces += verdict.pieces
+    counts.months += verdict.months
     progress(counts.found)
   })
   return { ...counts, differences }

@@ -21,13 +21,13 @@ export type AuditEntry =
 /** How far the sending is; `refused` are answers that nothing sent deserves, `leftOut` corrections whose original may still arrive. */
 export type Progress = { records: number; changes: number; leftOut: number; readonly refused: string[] }
 
-export type Sending = {
+export type SendContext = {
   readonly system: AuditedSystem
   readonly journal: Journal<AuditEntry>
   readonly connections: number
   readonly progress: Progress
   /** Resolves once a step of so many records is due. */
-  readonly turn: (records: number) => Promise<void>
+  readonly waitForTurn: (records: number) => Promise<void>
 }
 
 export type Submission = Exclude<Step, { kind: 'change' }>
@@ -54,16 +54,16 @@ export const nullIfBroken = (error: unknown): null => {
 }
 
 /** Nothing that is sent is wrong as a whole, and 503 is the only fault that a system may answer. */
-export const isUndeserved = (status: number | null, outcome: Outcome): boolean =>
+export const isUnexpected = (status: number | null, outcome: Outcome): boolean =>
   outcome === 'failed' || (status !== null && status >= 500 && status !== 503)
 
 export const pauseMs = 20
-const patienceMs = 180_000
+const timeoutMs = 180_000
 
 /** Wait for somebody to send to; throws when an operation that began at `since` takes too long. */
-export const callerSince = async (system: AuditedSystem, since: number, pause: (ms: number) => Promise<unknown>): Promise<Caller> => {
+export const waitForCaller = async (system: AuditedSystem, since: number, pause: (ms: number) => Promise<unknown>): Promise<Caller> => {
   for (;;) {
-    if (performance.now() - since > patienceMs) throw new Error(`an operation had no known fate after ${patienceMs / 1_000} s`)
+    if (performance.now() - since > timeoutMs) throw new Error(`an operation had no known fate after ${timeoutMs / 1_000} s`)
     const caller = system.caller()
     if (caller !== null) return caller
     await pause(pauseMs)

@@ -1,43 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, answerOf } from '../../support/ledger/submitter.ts'
-import type { Caller, Life } from '../audited-system.ts'
+import type { Caller, ProcessLifetime } from '../audited-system.ts'
 import {
   bodyOf,
-  callerSince,
   entryOf,
-  isUndeserved,
+  isUnexpected,
   nullIfBroken,
   pathOf,
   pauseMs,
-  type Sending,
+  type SendContext,
   type Submission,
   sizeOf,
+  waitForCaller,
 } from './entries.ts'
 
 /** What is known of a step that is done: the lives in which something of it was sent and never answered. */
-export type Done = { readonly doubtful: readonly Life[] }
+export type StepResult = { readonly uncertain: readonly ProcessLifetime[] }
 
 const unanswered: Answer = { outcome: 'unknown', status: null, receipt: null }
 
 type Attempt = { readonly step: Submission; readonly operation: number; readonly attempt: number; readonly body: string }
 
 const sendOnce = async (
-  { journal, progress }: Sending,
+  { journal, progress }: SendContext,
   { client }: Caller,
   { step, operation, attempt, body }: Attempt,
 ): Promise<Answer> => {
   const reply = await client.send('PUT', pathOf[step.kind], body).catch(nullIfBroken)
   const answer = reply === null ? unanswered : answerOf(reply)
-  if (isUndeserved(answer.status, answer.outcome)) progress.refused.push(`submission ${operation}: ${reply?.status} ${reply?.text}`)
+  if (isUnexpected(answer.status, answer.outcome)) progress.refused.push(`submission ${operation}: ${reply?.status} ${reply?.text}`)
   await journal.write({ kind: 'answered', operation, attempt, ...answer })
   return answer
 }
 
-const longestWaitMs = 3_000
+const maxWaitMs = 3_000
 
 /** Wait until a batch is processed. A system that is killed meanwhile is not waited for. */
-const awaitProcessed = async ({ system }: Sending, batchId: string): Promise<void> => {
-  for (const end = performance.now() + longestWaitMs; performance.now() < end; await sleep(pauseMs)) {
+const awaitProcessed = async ({ system }: SendContext, batchId: string): Promise<void> => {
+  for (const end = performance.now() + maxWaitMs; performance.now() < end; await sleep(pauseMs)) {
     const reply = await system.caller()?.client.send('GET', `/meters/batch?batch_id=${batchId}`).catch(nullIfBroken)
     if (reply === undefined || reply === null) return
     const receipt = reply.json as { readonly records_submitted: number; readonly records_processed: number; readonly failed_records: [] }
@@ -49,11 +49,11 @@ const awaitProcessed = async ({ system }: Sending, batchId: string): Promise<voi
  * Submit a step as often as it takes until its fate is known; written down before each sending and after each answer. It is left out
  * where something of the submission `before` it may still arrive, which would then come behind this one.
  */
-export const submit = async (sending: Sending, step: Submission, operation: number, before: Done): Promise<Done> => {
+export const submit = async (sending: SendContext, step: Submission, operation: number, before: StepResult): Promise<StepResult> => {
   const { system, journal, progress } = sending
   const since = performance.now()
-  const doubtful = before.doubtful.filter(life => !life.isOver())
-  if (doubtful.length > 0) {
+  const uncertain = before.uncertain.filter(lifetime => !lifetime.isOver())
+  if (uncertain.length > 0) {
     progress.leftOut += 1
     return before
   }
@@ -61,14 +61,14 @@ export const submit = async (sending: Sending, step: Submission, operation: numb
   const body = bodyOf(step)
   let batchId: string | null = null
   for (let attempts = 0, isKnown = false; !isKnown; await sleep(isKnown ? 0 : pauseMs)) {
-    await callerSince(system, since, sleep)
+    await waitForCaller(system, since, sleep)
     const copies = Array.from({ length: attempts === 0 ? step.copies : 1 }, () => attempts++)
     await journal.write(...copies.map(attempt => ({ kind: 'sent', operation, attempt }) as const))
     const outcomes = await Promise.all(
       copies.map(async attempt => {
-        const caller = await callerSince(system, since, sleep)
+        const caller = await waitForCaller(system, since, sleep)
         const answer = await sendOnce(sending, caller, { step, operation, attempt, body })
-        if (answer.outcome === 'unknown') doubtful.push(...caller.lives())
+        if (answer.outcome === 'unknown') uncertain.push(...caller.lifetimes())
         batchId = answer.receipt?.batchId ?? batchId
         return answer.outcome
       }),
@@ -77,5 +77,5 @@ export const submit = async (sending: Sending, step: Submission, operation: numb
   }
   if (step.isAwaited && batchId !== null) await awaitProcessed(sending, batchId)
   progress.records += sizeOf(step)
-  return { doubtful }
+  return { uncertain }
 }

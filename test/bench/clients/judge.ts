@@ -1,7 +1,7 @@
 import type { Log } from '../../../services/platform/log/log.ts'
 
 /** What senders were told: ranges of numbers that were acknowledged, by sender. */
-export type Told = {
+export type SenderReport = {
   readonly acknowledged: readonly (readonly [sender: number, from: number, to: number])[]
   readonly rejected: number
   readonly longestPauseMs: number
@@ -20,7 +20,7 @@ export type Verdict = {
 const bounds = { maxMessages: 20_000, maxBytes: 32 * 1_048_576 }
 
 /** Read all partitions and compare. */
-export const judge = async (log: Log, { acknowledged }: Told): Promise<Verdict> => {
+export const verifyLog = async (log: Log, { acknowledged }: SenderReport): Promise<Verdict> => {
   const topic = 'meter.records.v1'
   const counts = new Map<string, number>()
   const lasts = new Map<string, number>()
@@ -31,9 +31,9 @@ export const judge = async (log: Log, { acknowledged }: Told): Promise<Verdict> 
       for (const { offset, value } of messages) {
         const [sender = '', number = ''] = value.toString('latin1').trimEnd().split(' ')
         counts.set(`${sender} ${number}`, (counts.get(`${sender} ${number}`) ?? 0) + 1)
-        const lane = `${partition} ${sender}`
-        if (Number(number) < (lasts.get(lane) ?? -1)) disordered += 1
-        lasts.set(lane, Number(number))
+        const key = `${partition} ${sender}`
+        if (Number(number) < (lasts.get(key) ?? -1)) disordered += 1
+        lasts.set(key, Number(number))
         from = offset + 1
       }
       if (messages.length === 0) break

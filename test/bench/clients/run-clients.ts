@@ -5,10 +5,10 @@ import { makeTopics } from '../../support/kafka/test-log.ts'
 import { released } from '../distributed/shared-parts.ts'
 import { answerOf } from '../fork-load.ts'
 import { type ClientName, clientNames } from './clients.ts'
-import { judge, type Told, type Verdict } from './judge.ts'
+import { type SenderReport, type Verdict, verifyLog } from './judge.ts'
 
 const warmMs = 2_000
-const awayMs = 300
+const outageMs = 300
 const betweenMs = 4_000
 const partitions = 8
 
@@ -23,34 +23,34 @@ const killInTurn = async ({ nodes }: Cluster, rounds: number): Promise<void> => 
     const node = nodes[round % nodes.length]
     node?.kill('SIGKILL')
     await node?.exited()
-    await sleep(awayMs)
+    await sleep(outageMs)
     await node?.start()
     await sleep(betweenMs)
   }
 }
 
-const treat = async (cluster: Cluster, client: ClientName, rounds: number): Promise<Omit<Told, 'acknowledged'> & Verdict> => {
+const treat = async (cluster: Cluster, client: ClientName, rounds: number): Promise<Omit<SenderReport, 'acknowledged'> & Verdict> => {
   const count = cluster.nodes.length
   const { prefix, open } = await makeTopics(cluster.brokers, { replicas: count, minInSync: count === 1 ? 1 : 2 })
-  const words = [client, cluster.brokers.join(','), prefix, String(partitions)]
+  const args = [client, cluster.brokers.join(','), prefix, String(partitions)]
   const env = { ...process.env, KAFKAJS_NO_PARTITIONER_WARNING: '1' }
-  const child = fork(new URL('./sender-process.ts', import.meta.url), words, { execArgv: ['--no-warnings'], env })
+  const child = fork(new URL('./sender-process.ts', import.meta.url), args, { execArgv: ['--no-warnings'], env })
   try {
     await answerOf(child)
     await sleep(warmMs)
     await killInTurn(cluster, rounds)
     child.send('stop')
-    const told = await answerOf<Told>(child)
+    const report = await answerOf<SenderReport>(child)
     const log = await open()
-    const verdict = await judge(log, told)
+    const verdict = await verifyLog(log, report)
     await log.close()
-    return { ...told, ...verdict }
+    return { ...report, ...verdict }
   } finally {
     await released(child)
   }
 }
 
-const whole = (value: number): string => Math.round(value).toLocaleString('en')
+const wholeNumber = (value: number): string => Math.round(value).toLocaleString('en')
 
 /** Let each client write while brokers are killed, and compare what it was told with what is there; gives Markdown. */
 export const clientsTable = async (rounds: number): Promise<string> => {
@@ -61,7 +61,7 @@ export const clientsTable = async (rounds: number): Promise<string> => {
       await using cluster = await startCluster({ nodes })
       const seen = await treat(cluster, client, rounds)
       const pause = seen.stuck > 0 ? `for ever, ${seen.stuck} of 4 senders` : `${(seen.longestPauseMs / 1000).toFixed(1)} s`
-      const counted = [seen.acknowledged, seen.lost, seen.repeated, seen.disordered, seen.rejected].map(whole)
+      const counted = [seen.acknowledged, seen.lost, seen.repeated, seen.disordered, seen.rejected].map(wholeNumber)
       rows.push(`| ${[treatment, client, ...counted, pause].join(' | ')} |\n`)
       process.stderr.write(rows.at(-1) ?? '')
     }

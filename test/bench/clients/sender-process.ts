@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClientName, clients, type Value } from './clients.ts'
-import type { Told } from './judge.ts'
+import type { SenderReport } from './judge.ts'
 
 /**
  * Writes with one client until a message tells it to stop, then sends what it was told. Forked with client, brokers, prefix and partitions.
@@ -15,7 +15,7 @@ const padding = ' '.repeat(200)
 
 const writer = await client.open({ brokers: brokers.split(','), prefix })
 const stop = new AbortController()
-const told: { acknowledged: [number, number, number][]; rejected: number; longestPauseMs: number; stuck: number } = {
+const report: { acknowledged: [number, number, number][]; rejected: number; longestPauseMs: number; stuck: number } = {
   ...{ acknowledged: [], rejected: 0, longestPauseMs: 0, stuck: 0 },
 }
 
@@ -30,11 +30,11 @@ const write = async (sender: number): Promise<void> => {
     const values = Array.from({ length: valuesPerSend }, (_, index) => valueAt(sender, from + index))
     try {
       await writer.send(values)
-      told.acknowledged.push([sender, from, from + valuesPerSend])
-      told.longestPauseMs = Math.max(told.longestPauseMs, performance.now() - answeredAt)
+      report.acknowledged.push([sender, from, from + valuesPerSend])
+      report.longestPauseMs = Math.max(report.longestPauseMs, performance.now() - answeredAt)
       answeredAt = performance.now()
     } catch {
-      told.rejected += 1
+      report.rejected += 1
       await sleep(50)
     }
   }
@@ -51,4 +51,4 @@ const writing = Array.from({ length: senders }, (_, sender) =>
 )
 await new Promise(resolve => stop.signal.addEventListener('abort', resolve))
 await Promise.race([Promise.all(writing), sleep(settleMs, undefined, { ref: false })])
-process.send?.({ ...told, stuck: running } satisfies Told)
+process.send?.({ ...report, stuck: running } satisfies SenderReport)

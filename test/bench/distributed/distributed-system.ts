@@ -11,7 +11,7 @@ import { type BenchSystem, cpuOf, type OpenBench } from '../bench-system.ts'
 import { closedWithRun } from '../interrupted.ts'
 import { removeAfterRun } from '../kept-data.ts'
 import { readSamples } from '../samples.ts'
-import { openDatabaseOfBench, type SharedParts, startEngine } from './shared-parts.ts'
+import { openDatabaseOfBench, type SharedStores, startEngine } from './shared-parts.ts'
 
 /** A process of some roles. `end` resolves once it is gone. */
 export type RoleProcess = {
@@ -45,7 +45,7 @@ const profiled = (name: string): Readonly<Record<string, string>> => {
 
 /** Start a process for each role on a broker and a registry, with a database, an engine and topics of its own. */
 export const startDistributed = async (
-  { brokers, registryUrl, replicas }: SharedParts,
+  { brokers, registryUrl, replicas }: SharedStores,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<DistributedSystem> => {
   await using opening = closedWithRun(new AsyncDisposableStack())
@@ -110,6 +110,6 @@ export const startDistributed = async (
 
 /** Benches on distributed parts. */
 export const distributedOn =
-  (shared: SharedParts): OpenBench =>
+  (shared: SharedStores): OpenBench =>
   environment =>
     startDistributed(shared, environment)

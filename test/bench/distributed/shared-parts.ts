@@ -6,7 +6,7 @@ import { answerOf } from '../fork-load.ts'
 import { closedWithRun } from '../interrupted.ts'
 
 /** Broker and registry, which all benches of a run share. */
-export type SharedParts = AsyncDisposable & {
+export type SharedStores = AsyncDisposable & {
   readonly brokers: readonly string[]
   readonly registryUrl: string
   /** Copies of each partition; all but one of them must have a message before it is acknowledged. */
@@ -17,7 +17,7 @@ export type SharedParts = AsyncDisposable & {
 const sessions = { 'group.consumer.session.timeout.ms': 6_000, 'group.consumer.heartbeat.interval.ms': 1_000 }
 
 /** Start so many brokers and a registry, or take those of KAFKA_BROKERS and SCHEMA_REGISTRY_URL; each broker has a copy of all. */
-export const openSharedParts = async (nodes = 1): Promise<SharedParts> => {
+export const openSharedStores = async (nodes = 1): Promise<SharedStores> => {
   await using opening = closedWithRun(new AsyncDisposableStack())
   const { KAFKA_BROKERS: brokers, SCHEMA_REGISTRY_URL: registryUrl } = process.env
   const shared = {

@@ -11,12 +11,12 @@ export type LimitLog = {
   readonly commit: () => Promise<void>
 }
 
-const mostTaken = 128
+const maxTaken = 128
 
 /** Open a log in an LMDB file. Appends of one turn of the event loop share a commit. */
 export const openLmdbLimit = (folder: string): LimitLog => {
   const chunks = open<Buffer, number>({ path: folder, encoding: 'binary', overlappingSync: false, maxDbs: 2 })
-  const places = chunks.openDB<number, string>({ name: 'places', encoding: 'json' })
+  const positions = chunks.openDB<number, string>({ name: 'places', encoding: 'json' })
   let end = 0
   let durable = 0
   let taken = 0
@@ -35,10 +35,10 @@ export const openLmdbLimit = (folder: string): LimitLog => {
         })
       }
       const from = taken
-      taken = Math.min(durable, from + mostTaken)
+      taken = Math.min(durable, from + maxTaken)
       return Array.from({ length: taken - from }, (_, index) => chunks.get(from + index) as Buffer)
     },
-    commit: async () => void (await places.put('reader', taken)),
+    commit: async () => void (await positions.put('reader', taken)),
   }
 }
 
@@ -64,12 +64,12 @@ export const openKafkaReader = async (brokers: readonly string[], topic: string)
   const waiting: Buffer[] = []
   stream.on('data', ({ value }) => {
     waiting.push(value)
-    if (waiting.length > mostTaken * 4) stream.pause()
+    if (waiting.length > maxTaken * 4) stream.pause()
   })
   return {
     take: async () => {
       while (waiting.length === 0) await sleep(5)
-      const taken = waiting.splice(0, mostTaken)
+      const taken = waiting.splice(0, maxTaken)
       if (stream.isPaused()) stream.resume()
       return taken
     },

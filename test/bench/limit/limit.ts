@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin } from '@platformatic/kafka'
 import { dataFolder } from '../../support/running-system.ts'
-import { released, type SharedParts, startEngine } from '../distributed/shared-parts.ts'
+import { released, type SharedStores, startEngine } from '../distributed/shared-parts.ts'
 import type { FleetLoad } from '../end-to-end.ts'
 import { bodiesOf } from '../fleet.ts'
 import { answerOf, forkLoad } from '../fork-load.ts'
@@ -51,7 +51,7 @@ const createTopic = async (brokers: readonly string[], topic: string, replicas: 
 
 /** Open the limit on brokers: a process that takes submissions, one that stores them, and one of the engine. */
 export const distributedLimitOn =
-  ({ brokers, replicas }: SharedParts): OpenLimit =>
+  ({ brokers, replicas }: SharedStores): OpenLimit =>
   async () => {
     await using opening = new AsyncDisposableStack()
     const engine = opening.use(await startEngine())

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { ProduceAcks, Producer } from '@platformatic/kafka'
-import type { Sent, ShapeSettings } from './settings.ts'
+import type { SentRecord, ShapeSettings } from './settings.ts'
 
 /** What takes submissions for a shape. Forked with its settings as JSON; sends its port. */
 const { shape, brokers, topic, port } = JSON.parse(process.argv[2] ?? '') as ShapeSettings
@@ -9,7 +9,7 @@ const producer = new Producer({ clientId: 'shape-gateway', bootstrapBrokers: [..
 let failed = 0
 
 const answered = async (bytes: Buffer): Promise<number> => {
-  const records = JSON.parse(bytes.toString()) as readonly Sent[]
+  const records = JSON.parse(bytes.toString()) as readonly SentRecord[]
   if (shape === 'timed writer') {
     await producer.send({ messages: [{ topic, key: Buffer.from(records[0]?.device_id ?? ''), value: bytes }] })
     return records.length

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { seeded } from '../../support/ledger/random.ts'
 import { bodiesOf } from '../fleet.ts'
 import { endMark, startMark } from '../load.ts'
-import type { Part, Pipeline } from './pipeline.ts'
+import type { Pipeline, PipelinePart } from './pipeline.ts'
 import { type Calendar, slotMs, untilQuiet } from './treatments.ts'
 
 /** What kills left behind. */
@@ -19,7 +19,7 @@ export type Verdict = {
 
 const recordsPerBody = 100
 const senders = 4
-const againMs = 50
+const retryMs = 50
 const requestMs = 10_000
 /** Longer than any shape lets rows wait. */
 const quietMs = 3_000
@@ -40,7 +40,7 @@ const submit = async ({ gatewayUrl, token }: Pipeline, body: string, end: AbortS
     } catch {
       // Its fate is unknown: the same records go again.
     }
-    await sleep(againMs)
+    await sleep(retryMs)
   }
   return false
 }
@@ -87,7 +87,7 @@ const untilAtWork = async (pipeline: Pipeline): Promise<void> => {
 /** Kill a part at random moments while records come in, then count what was acknowledged and is missing, or counts more than once. */
 export const verdictUnderKills = async (
   pipeline: Pipeline,
-  part: Part,
+  part: PipelinePart,
   calendar: Calendar,
   options: { readonly kills: number; readonly rate: number; readonly seed: number },
 ): Promise<Verdict> => {

@@ -2,11 +2,11 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { Admin } from '@platformatic/kafka'
 import pg from 'pg'
-import { openOffsetBook } from '../../../services/platform/log/kafka/kafka-offsets.ts'
+import { openOffsetReader } from '../../../services/platform/log/kafka/kafka-offsets.ts'
 import { freePorts } from '../../support/kafka/java-process.ts'
 import { plainAddress } from '../../support/kafka/test-log.ts'
 import { engineAt } from '../distributed/distributed-system.ts'
-import { openDatabaseOfBench, released, type SharedParts, startEngine } from '../distributed/shared-parts.ts'
+import { openDatabaseOfBench, released, type SharedStores, startEngine } from '../distributed/shared-parts.ts'
 import type { Fleet } from '../fleet.ts'
 import { answerOf } from '../fork-load.ts'
 import { closedWithRun } from '../interrupted.ts'
@@ -17,7 +17,7 @@ import { usageCounts, usageTable } from './usage-table.ts'
 const partitions = 8
 
 /** The part of a pipeline that is killed. */
-export type Part = 'gateway' | 'writer'
+export type PipelinePart = 'gateway' | 'writer'
 
 /** Something that takes submissions and ends with rows in the engine. */
 export type Pipeline = AsyncDisposable & {
@@ -32,7 +32,7 @@ export type Pipeline = AsyncDisposable & {
   /** Messages that wait to be read and committed. */
   readonly unread: () => Promise<number>
   /** End a part without any warning, and start it again. */
-  readonly kill: (part: Part) => Promise<void>
+  readonly kill: (part: PipelinePart) => Promise<void>
 }
 
 /** Read counts by device and start. */
@@ -48,12 +48,12 @@ export const unreadOf = async (
   brokers: readonly string[],
   readers: readonly (readonly [topic: string, group: string])[],
 ): Promise<number> => {
-  const book = openOffsetBook(plainAddress(brokers))
+  const offsetReader = openOffsetReader(plainAddress(brokers))
   try {
-    const offsets = await Promise.all(readers.map(([topic, group]) => book.offsetsOf(topic, partitions, group)))
+    const offsets = await Promise.all(readers.map(([topic, group]) => offsetReader.offsetsOf(topic, partitions, group)))
     return offsets.flat().reduce((sum, { end, committed }) => sum + end - committed, 0)
   } finally {
-    await book.close()
+    await offsetReader.close()
   }
 }
 
@@ -83,7 +83,7 @@ const readersOf = ({ shape, topic, secondTopic, group }: ShapeSettings) => [
 ]
 
 /** Start a part of a shape, and start it again whenever it ends, until it is ended on purpose. */
-const keepUp = async (part: Part, settings: ShapeSettings) => {
+const superviseProcess = async (part: PipelinePart, settings: ShapeSettings) => {
   const start = (): ChildProcess =>
     fork(new URL(`./${part}-process.ts`, import.meta.url), [JSON.stringify(settings)], { execArgv: [] }).once('exit', again)
   let isEnded = false
@@ -107,7 +107,7 @@ const keepUp = async (part: Part, settings: ShapeSettings) => {
 }
 
 /** Start a shape on topics, tables and an engine of its own. */
-export const openShape = async ({ brokers }: SharedParts, shape: ShapeName, locationCount: number): Promise<Pipeline> => {
+export const openShape = async ({ brokers }: SharedStores, shape: ShapeName, locationCount: number): Promise<Pipeline> => {
   await using opening = closedWithRun(new AsyncDisposableStack())
   const fleet = { locations: idsOf('loc_', locationCount), devices: idsOf('dev_', locationCount * 2) }
   const database = opening.use(await openDatabaseOfBench())
@@ -119,7 +119,7 @@ export const openShape = async ({ brokers }: SharedParts, shape: ShapeName, loca
   await makeTopics(brokers, [names.topic, names.secondTopic])
   await makeTables(settings)
   const parts = new Map(
-    await Promise.all((['writer', 'gateway'] as const).map(async part => [part, await keepUp(part, settings)] as const)),
+    await Promise.all((['writer', 'gateway'] as const).map(async part => [part, await superviseProcess(part, settings)] as const)),
   )
   opening.defer(async () => void (await Promise.all([...parts.values()].map(({ end }) => end()))))
   const db = opening.adopt(engineAt(engine.url), one => one.close())

@@ -34,7 +34,7 @@ export type ShapeSettings = {
 }
 
 /** A record as it is submitted. */
-export type Sent = {
+export type SentRecord = {
   readonly location_id: string
   readonly device_id: string
   readonly value: number

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Message } from '@platformatic/kafka'
-import type { Sent, ShapeSettings } from './settings.ts'
+import type { SentRecord, ShapeSettings } from './settings.ts'
 import { inBatches, readTopic } from './topic-reader.ts'
 import { insertUsage, type UsageRow, usageRow } from './usage-table.ts'
 
 const rowsPerFlush = 1_000
 const flushMs = 1_000
 const tries = 3
-const againMs = 100
+const retryMs = 100
 const price = 250_000_000n
 const settings = 'async_insert=1, wait_for_async_insert=1'
 
@@ -18,7 +18,7 @@ const flushed = async (engineUrl: string, rows: readonly UsageRow[]): Promise<vo
     } catch (error) {
       process.stderr.write(`${String(error)}${left > 1 ? '' : '; its rows are dropped'}\n`)
       if (left === 1) return
-      await sleep(againMs)
+      await sleep(retryMs)
     }
   }
 }
@@ -40,7 +40,7 @@ export const timedWriter = async ({ brokers, topic, group, engineUrl }: ShapeSet
   const reader = await readTopic(brokers, topic, group)
   for await (const jobs of inBatches<Message>(reader.messages, 100, 20)) {
     for (const { value } of jobs) {
-      for (const sent of JSON.parse(value.toString()) as readonly Sent[]) waiting.push(usageRow(sent, price))
+      for (const sent of JSON.parse(value.toString()) as readonly SentRecord[]) waiting.push(usageRow(sent, price))
     }
     await reader.commit(jobs)
   }

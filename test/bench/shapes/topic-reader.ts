@@ -30,7 +30,7 @@ export const readTopic = async (brokers: readonly string[], topic: string, group
 }
 
 /** Gather items into batches of so many, or of what came within so long of the first; a batch is given while the next one gathers. */
-export async function* inBatches<T>(items: AsyncIterable<T>, most: number, ms: number): AsyncGenerator<readonly T[]> {
+export async function* inBatches<T>(items: AsyncIterable<T>, maxSize: number, ms: number): AsyncGenerator<readonly T[]> {
   const iterator = items[Symbol.asyncIterator]()
   let next = iterator.next()
   for (;;) {
@@ -40,7 +40,7 @@ export async function* inBatches<T>(items: AsyncIterable<T>, most: number, ms: n
     const late = Promise.withResolvers<null>()
     const timer = setTimeout(() => late.resolve(null), ms)
     next = iterator.next()
-    while (batch.length < most) {
+    while (batch.length < maxSize) {
       const one = await Promise.race([next, late.promise])
       if (one === null || one.done === true) break
       batch.push(one.value)

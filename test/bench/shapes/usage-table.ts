@@ -1,6 +1,6 @@
 import { column, encodeBlock } from '../../../services/platform/clickhouse/native-block.ts'
 import { decimal64, id, instant } from '../../../services/platform/clickhouse/native-kinds.ts'
-import type { Sent, ShapeName } from './settings.ts'
+import type { SentRecord, ShapeName } from './settings.ts'
 
 /** A record with its cost as the shapes store it; money is whole 1e-9, energy whole 1e-6 Wh. */
 export type UsageRow = {
@@ -34,7 +34,7 @@ export const usageCounts = (shape: ShapeName, from: number, to: number): string 
    WHERE start_time >= fromUnixTimestamp64Milli(${from}) AND start_time < fromUnixTimestamp64Milli(${to}) GROUP BY 1, 2`
 
 /** Make the row of a record; `price` is whole 1e-9 per kWh. */
-export const usageRow = (sent: Sent, price: bigint): UsageRow => {
+export const usageRow = (sent: SentRecord, price: bigint): UsageRow => {
   const energy = BigInt(Math.round(sent.value * 1e6))
   const [start, end] = [Date.parse(sent.start_time), Date.parse(sent.end_time)]
   return { locationId: sent.location_id, deviceId: sent.device_id, start, end, energy, cost: (energy * price) / 1_000_000_000n }

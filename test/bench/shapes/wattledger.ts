@@ -1,6 +1,6 @@
 import { login } from '../../support/client.ts'
 import { engineAt, startDistributed } from '../distributed/distributed-system.ts'
-import type { SharedParts } from '../distributed/shared-parts.ts'
+import type { SharedStores } from '../distributed/shared-parts.ts'
 import { createFleet } from '../fleet.ts'
 import { tokenOf } from '../token.ts'
 import { countsOf, type Pipeline, unreadOf } from './pipeline.ts'
@@ -10,7 +10,7 @@ const countsBetween = (from: number, to: number): string =>
    WHERE start_time >= fromUnixTimestamp64Milli(${from}) AND start_time < fromUnixTimestamp64Milli(${to}) GROUP BY 1, 2`
 
 /** Start the product beside the shapes, on the same broker and an engine of the same kind. */
-export const openWattledger = async (shared: SharedParts, locationCount: number): Promise<Pipeline> => {
+export const openWattledger = async (shared: SharedStores, locationCount: number): Promise<Pipeline> => {
   await using opening = new AsyncDisposableStack()
   const system = opening.use(await startDistributed(shared))
   const fleet = await createFleet(await login(system.sandbox()), locationCount, locationCount * 2)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { advance, type Effect, type Input, type Standing } from '../../../services/domain/connect/advance.ts'
-import type { Captured } from '../../../services/domain/connect/capture.ts'
-import type { Action, ConnectLayout, Page } from '../../../services/domain/connect/page.ts'
-import { type ConnectConfig, type ConnectState, newState } from '../../../services/domain/connect/session.ts'
+import { advance, type ConnectTariffStatus, type SessionInput, type TransitionEffect } from '../../../services/domain/connect/advance.ts'
+import type { PageSubmission } from '../../../services/domain/connect/capture.ts'
+import type { ConnectAction, ConnectApiVersion, ConnectPageName } from '../../../services/domain/connect/page.ts'
+import { type ConnectConfig, type ConnectState, newConnectState } from '../../../services/domain/connect/session.ts'
 
-const plainConfig = (layout: ConnectLayout): ConnectConfig => ({
-  ...{ layout, summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
+const plainConfig = (apiVersion: ConnectApiVersion): ConnectConfig => ({
+  ...{ layout: apiVersion, summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
   ...{ capturesAdvanced: false, capturesName: false, capturesTerm: false },
 })
 
@@ -19,13 +19,13 @@ const market: Partial<ConnectState> = { ...chosen, structure: 'MARKET' }
 const term = { start: null, end: null, type: '' } as const
 const surcharge = { fixed: '0', percentage: '0' }
 
-const begin = (standing: Standing): Input => ({ kind: 'start', standing })
-const submit = (captured: Captured): Input => ({ kind: 'submit', captured })
-const press = (action: Action, page: Page | null = null): Input => ({ kind: 'action', action, page })
-const address: Captured = { page: 'address', address: {}, regions: ['GB'], hasMarketSource: false, currencyCode: 'GBP' }
+const begin = (tariffStatus: ConnectTariffStatus): SessionInput => ({ kind: 'start', tariffStatus })
+const submit = (submission: PageSubmission): SessionInput => ({ kind: 'submit', submission })
+const press = (action: ConnectAction, page: ConnectPageName | null = null): SessionInput => ({ kind: 'action', action, page })
+const address: PageSubmission = { page: 'address', address: {}, regions: ['GB'], hasMarketSource: false, currencyCode: 'GBP' }
 const login = (outcome: 'connected' | 'pending' | 'skipped' | 'again' | 'another') => submit({ page: 'login', outcome })
 
-type Row = readonly [string, Partial<ConnectConfig>, Partial<ConnectState>, Input, Page, (Effect | null)?]
+type Row = readonly [string, Partial<ConnectConfig>, Partial<ConnectState>, SessionInput, ConnectPageName, (TransitionEffect | null)?]
 const all: Partial<ConnectConfig> = { capturesAdvanced: true, capturesName: true, capturesTerm: true }
 
 /** The transitions of the reference, in its order; effects are those of the current layout. */
@@ -128,8 +128,8 @@ const rows: readonly Row[] = [
   ],
 ]
 
-const run = (layout: ConnectLayout, [, config, state, input]: Row) =>
-  advance({ ...plainConfig(layout), ...config }, { ...newState, ...state }, input)
+const run = (apiVersion: ConnectApiVersion, [, config, state, input]: Row) =>
+  advance({ ...plainConfig(apiVersion), ...config }, { ...newConnectState, ...state }, input)
 
 describe('a transition of the reference', () => {
   it.each(rows.map(row => [row[0], row] as const))('%s', (_, row) => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../../services/domain/at-once.ts'
-import { newState } from '../../../services/domain/connect/session.ts'
-import { prefillOf, replacements, startOf, termsOf } from '../../../services/domain/connect/tariff-of.ts'
+import { runToEnd } from '../../../services/domain/at-once.ts'
+import { newConnectState } from '../../../services/domain/connect/session.ts'
+import { prefillOf, tariffStartOf, tariffsToReplace, tariffTermsOf } from '../../../services/domain/connect/tariff-of.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 
 const kind = { direction: 'IMPORT', type: 'COMMODITY' } as const
 const open = { start: null, end: null }
 
 const scheduleIn = (state: object) => {
-  const terms = atOnce(termsOf(kind, { ...newState, ...state }, open))
+  const terms = runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
   if (!terms.ok) throw new Error(terms.refusal.message)
   return terms.value.schedule[0]?.daysAndHours[0]?.hours ?? []
 }
@@ -52,7 +52,7 @@ describe('captured prices', () => {
           : null,
       surcharge: structure === 'MARKET' ? { fixed: '0.02', percentage: '18.5' } : null,
     }
-    const terms = atOnce(termsOf(kind, { ...newState, ...state }, open))
+    const terms = runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
     if (!terms.ok) throw new Error(terms.refusal.message)
     expect(prefillOf(terms.value)).toEqual(state)
   })
@@ -64,9 +64,9 @@ const at = Date.UTC(2026, 6, 15, 12)
 const midnight = Date.UTC(2026, 6, 14, 23)
 
 describe('the start of a contract', () => {
-  const start = (given: number | null, others: Parameters<typeof startOf>[1]) => {
+  const start = (given: number | null, others: Parameters<typeof tariffStartOf>[1]) => {
     if (zone === null) throw new Error('no such zone')
-    return startOf(given, others, zone, at)
+    return tariffStartOf(given, others, zone, at)
   }
 
   it('is open towards the past for the first tariff of a kind', () => {
@@ -89,19 +89,28 @@ describe('the start of a contract', () => {
 })
 
 describe('what a new tariff takes the place of', () => {
-  const living = [{ id: 'trf_old', contractStart: null, contractEnd: null }]
+  const activeTariffs = [{ id: 'trf_old', contractStart: null, contractEnd: null }]
 
   it('ends where the new one starts', () => {
-    expect(replacements(living, { start: midnight, end: null }, at)).toEqual({ ok: true, value: [{ id: 'trf_old', way: 'closes' }] })
-    expect(replacements(living, { start: at + 1, end: null }, at)).toEqual({ ok: true, value: [{ id: 'trf_old', way: 'shortens' }] })
+    expect(tariffsToReplace(activeTariffs, { start: midnight, end: null }, at)).toEqual({
+      ok: true,
+      value: [{ id: 'trf_old', way: 'closes' }],
+    })
+    expect(tariffsToReplace(activeTariffs, { start: at + 1, end: null }, at)).toEqual({
+      ok: true,
+      value: [{ id: 'trf_old', way: 'shortens' }],
+    })
   })
 
   it('is nothing where no time is shared', () => {
     const past = [{ id: 'trf_old', contractStart: null, contractEnd: midnight }]
-    expect(replacements(past, { start: midnight, end: null }, at)).toEqual({ ok: true, value: [] })
+    expect(tariffsToReplace(past, { start: midnight, end: null }, at)).toEqual({ ok: true, value: [] })
   })
 
   it('is refused where the new one has no start', () => {
-    expect(replacements(living, { start: null, end: null }, at)).toMatchObject({ ok: false, refusal: { code: 'tariff_overlap' } })
+    expect(tariffsToReplace(activeTariffs, { start: null, end: null }, at)).toMatchObject({
+      ok: false,
+      refusal: { code: 'tariff_overlap' },
+    })
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { Input } from '../../../services/domain/connect/advance.ts'
-import type { Captured } from '../../../services/domain/connect/capture.ts'
-import { actions, pages } from '../../../services/domain/connect/page.ts'
+import type { SessionInput } from '../../../services/domain/connect/advance.ts'
+import type { PageSubmission } from '../../../services/domain/connect/capture.ts'
+import { actions, connectPageNames } from '../../../services/domain/connect/page.ts'
 import type { ConnectConfig } from '../../../services/domain/connect/session.ts'
 
 const flag = fc.boolean()
@@ -29,7 +29,7 @@ const provider = fc.record({
 const regions = fc.constantFrom([], ['NO1'], ['NO1', 'NO2'], ['NO1', 'NO2'])
 const term = { start: null, end: null, type: '' } as const
 
-const captures: fc.Arbitrary<Captured> = fc.oneof(
+const captures: fc.Arbitrary<PageSubmission> = fc.oneof(
   fc.record({
     page: fc.constant('address' as const),
     address: fc.constant({ country_code: 'NO' }),
@@ -40,9 +40,9 @@ const captures: fc.Arbitrary<Captured> = fc.oneof(
   fc.record({ page: fc.constantFrom('provider' as const, 'provider_name' as const), provider }),
   fc.record({ page: fc.constant('library' as const), tariffId: fc.constant('trt_1'), name: fc.constant('Green') }),
   fc.record({ page: fc.constant('structure' as const), structure: fc.constantFrom('FIXED', 'TIME_OF_DAY', 'MARKET', 'ADVANCED') }),
-  fc.constant<Captured>({ page: 'fixed', cost: '0.3' }),
-  fc.constant<Captured>({ page: 'time_of_day', hours: [] }),
-  flag.map((marketRates): Captured => ({ page: 'advanced', advanced: { marketRates, schedule: [] }, term })),
+  fc.constant<PageSubmission>({ page: 'fixed', cost: '0.3' }),
+  fc.constant<PageSubmission>({ page: 'time_of_day', hours: [] }),
+  flag.map((marketRates): PageSubmission => ({ page: 'advanced', advanced: { marketRates, schedule: [] }, term })),
   fc.record({ page: fc.constant('region' as const), region: fc.constantFrom(null, 'NO1', 'NO2', 'SE1') }),
   fc.record({
     page: fc.constant('surcharge' as const),
@@ -54,22 +54,24 @@ const captures: fc.Arbitrary<Captured> = fc.oneof(
   fc.record({ page: fc.constant('login' as const), outcome: fc.constantFrom('connected', 'pending', 'skipped', 'again', 'another') }),
 )
 
-export const inputs: fc.Arbitrary<Input> = fc.oneof(
+export const inputs: fc.Arbitrary<SessionInput> = fc.oneof(
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('start' as const), standing: fc.constantFrom('none', 'connected', 'pending', 'failed') }),
+    arbitrary: fc.record({ kind: fc.constant('start' as const), tariffStatus: fc.constantFrom('none', 'connected', 'pending', 'failed') }),
   },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('submit' as const), captured: captures }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('submit' as const), submission: captures }) },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<Input>(...(['BACK', 'EDIT'] as const).map(action => ({ kind: 'action', action, page: null }) as const)),
+    arbitrary: fc.constantFrom<SessionInput>(
+      ...(['BACK', 'EDIT'] as const).map(action => ({ kind: 'action', action, page: null }) as const),
+    ),
   },
   {
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('action' as const),
       action: fc.constantFrom(...actions),
-      page: fc.constantFrom(null, ...pages),
+      page: fc.constantFrom(null, ...connectPageNames),
     }),
   },
 )

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { advance, type Input } from '../../../services/domain/connect/advance.ts'
-import type { Captured } from '../../../services/domain/connect/capture.ts'
-import { type Page, pages } from '../../../services/domain/connect/page.ts'
-import { type ConnectConfig, type ConnectState, hasPrices, newState } from '../../../services/domain/connect/session.ts'
+import { advance, type SessionInput } from '../../../services/domain/connect/advance.ts'
+import type { PageSubmission } from '../../../services/domain/connect/capture.ts'
+import { type ConnectPageName, connectPageNames } from '../../../services/domain/connect/page.ts'
+import { type ConnectConfig, type ConnectState, hasPrices, newConnectState } from '../../../services/domain/connect/session.ts'
 import { configs, inputs } from './walk-inputs.ts'
 
 /** The transitions of the reference, written down once more by hand: where the submit of a page may lead. */
-const leadsTo: Readonly<Record<string, readonly Page[]>> = {
+const leadsTo: Readonly<Record<string, readonly ConnectPageName[]>> = {
   address: ['provider'],
   provider: ['login', 'library', 'structure'],
   provider_name: ['structure'],
@@ -48,8 +48,8 @@ const faultOf = (config: ConnectConfig, state: ConnectState): string | null => {
 }
 
 /** Walks that come to a summary: what is posted to get there, from four sources, then whatever. */
-const roads: readonly (readonly Input[])[] = [
-  [{ kind: 'start', standing: 'connected' }],
+const sequences: readonly (readonly SessionInput[])[] = [
+  [{ kind: 'start', tariffStatus: 'connected' }],
   ...(
     [
       [{ page: 'library', tariffId: 'trt_1', name: 'Green' }],
@@ -58,40 +58,40 @@ const roads: readonly (readonly Input[])[] = [
         { page: 'fixed', cost: '0.3' },
       ],
       [{ page: 'login', outcome: 'connected' }],
-    ] as const satisfies readonly (readonly Captured[])[]
-  ).map((road): readonly Input[] =>
+    ] as const satisfies readonly (readonly PageSubmission[])[]
+  ).map((sequence): readonly SessionInput[] =>
     [
       { page: 'address', address: { country_code: 'NO' }, regions: ['NO1'], hasMarketSource: false, currencyCode: 'NOK' } as const,
       {
         page: 'provider',
         provider: { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: 'https://l.example.com', hasLibrary: true },
       } as const,
-      ...road,
+      ...sequence,
       { page: 'name', name: 'Mine' } as const,
       { page: 'term', term: null } as const,
-    ].map(captured => ({ kind: 'submit', captured })),
+    ].map(submission => ({ kind: 'submit', submission })),
   ),
 ]
 
-const walkTo = (config: ConnectConfig, walk: readonly Input[]): ConnectState =>
+const walkTo = (config: ConnectConfig, walk: readonly SessionInput[]): ConnectState =>
   walk.reduce((state, input) => {
     const move = advance(config, state, input)
     return move.ok ? move.value.state : state
-  }, newState)
+  }, newConnectState)
 
 describe('a session', () => {
   it('shows the same summary again after EDIT and BACK, and none whose prices were given up', () => {
     fc.assert(
-      fc.property(configs, fc.constantFrom(...roads), fc.array(inputs, { maxLength: 6 }), (config, road, walk) => {
-        const at = walkTo({ ...config, edit: false }, road)
+      fc.property(configs, fc.constantFrom(...sequences), fc.array(inputs, { maxLength: 6 }), (config, sequence, walk) => {
+        const at = walkTo({ ...config, edit: false }, sequence)
         expect(at.page).toBe('summary')
         const again = walkTo({ ...config, edit: false }, [
-          ...road,
+          ...sequence,
           { kind: 'action', action: 'EDIT', page: null },
           { kind: 'action', action: 'BACK', page: null },
         ])
         expect([again.page, hasPrices(again), again.source]).toEqual(['summary', true, at.source])
-        const edited: readonly Input[] = [...road, { kind: 'action', action: 'EDIT', page: null }, ...walk]
+        const edited: readonly SessionInput[] = [...sequence, { kind: 'action', action: 'EDIT', page: null }, ...walk]
         expect(faultOf(config, walkTo({ ...config, edit: false }, edited))).toBeNull()
       }),
       { numRuns: 3_000 },
@@ -103,13 +103,13 @@ describe('a session', () => {
       ...{ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
       ...{ capturesAdvanced: false, capturesName: true, capturesTerm: true },
     }
-    for (const road of roads) {
-      const given: readonly Input[] = [
-        ...road,
+    for (const sequence of sequences) {
+      const given: readonly SessionInput[] = [
+        ...sequence,
         { kind: 'action', action: 'EDIT', page: null },
-        { kind: 'submit', captured: { page: 'login', outcome: 'another' } },
+        { kind: 'submit', submission: { page: 'login', outcome: 'another' } },
         { kind: 'action', action: 'BACK', page: null },
-        { kind: 'submit', captured: { page: 'term', term: null } },
+        { kind: 'submit', submission: { page: 'term', term: null } },
       ]
       expect(faultOf(config, walkTo(config, given))).toBeNull()
     }
@@ -118,8 +118,8 @@ describe('a session', () => {
   it('makes no illegal move in 10,000 random walks, with older pages, BACK and two tabs', () => {
     fc.assert(
       fc.property(configs, fc.array(inputs, { minLength: 1, maxLength: 30 }), (config, walk) => {
-        let state: ConnectState = newState
-        const begun = advance(config, state, { kind: 'start', standing: 'none' })
+        let state: ConnectState = newConnectState
+        const begun = advance(config, state, { kind: 'start', tariffStatus: 'none' })
         if (!begun.ok) throw new Error('a session begins')
         state = begun.value.state
         for (const input of walk) {
@@ -128,7 +128,7 @@ describe('a session', () => {
           expect(JSON.stringify(state)).toBe(before)
           if (!move.ok) continue
           const after = move.value.state
-          if (input.kind === 'submit') expect(leadsTo[input.captured.page], JSON.stringify({ input, state })).toContain(after.page)
+          if (input.kind === 'submit') expect(leadsTo[input.submission.page], JSON.stringify({ input, state })).toContain(after.page)
           if (move.value.effect === 'leave') expect(after).toEqual(state)
           if (move.value.effect === 'save') expect(hasPrices(after)).toBe(true)
           expect(faultOf(config, after), JSON.stringify({ input, state, after, config })).toBeNull()
@@ -145,35 +145,35 @@ describe('a session', () => {
       ...{ capturesAdvanced: false, capturesName: false, capturesTerm: false },
     }
     const provider = { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: null, hasLibrary: true }
-    const posted: readonly Captured[] = [
+    const posted: readonly PageSubmission[] = [
       { page: 'address', address: { country_code: 'NO' }, regions: [], hasMarketSource: false, currencyCode: 'NOK' },
       { page: 'provider', provider },
       { page: 'library', tariffId: 'trt_1', name: 'Green' },
       { page: 'name', name: null },
       { page: 'term', term: null },
     ]
-    const inputs: readonly Input[] = [
-      { kind: 'start', standing: 'none' },
-      ...posted.map(captured => ({ kind: 'submit', captured }) as const),
+    const inputs: readonly SessionInput[] = [
+      { kind: 'start', tariffStatus: 'none' },
+      ...posted.map(submission => ({ kind: 'submit', submission }) as const),
       { kind: 'action', action: 'BACK', page: null },
     ]
     const end = inputs.reduce((state, input) => {
       const moved = advance(config, state, input)
       if (!moved.ok) throw new Error(moved.refusal.message)
       return moved.value.state
-    }, newState)
+    }, newConnectState)
     expect([end.page, end.trail]).toEqual(['library', ['address', 'provider']])
   })
 
   it('comes out of the flow by BACK alone, from wherever it is', () => {
     fc.assert(
       fc.property(configs, fc.array(inputs, { maxLength: 30 }), (config, walk) => {
-        let state: ConnectState = newState
-        for (const input of [{ kind: 'start', standing: 'none' } as const, ...walk]) {
+        let state: ConnectState = newConnectState
+        for (const input of [{ kind: 'start', tariffStatus: 'none' } as const, ...walk]) {
           const move = advance(config, state, input)
           if (move.ok) state = move.value.state
         }
-        for (let steps = 0; steps < pages.length + 1; steps += 1) {
+        for (let steps = 0; steps < connectPageNames.length + 1; steps += 1) {
           const back = advance(config, state, { kind: 'action', action: 'BACK', page: null })
           if (!back.ok) throw new Error('BACK is always taken')
           if (back.value.effect === 'leave') return
@@ -188,7 +188,7 @@ describe('a session', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(configs, fc.array(inputs, { minLength: 60, maxLength: 120 }), (config, walk) => {
-        let state: ConnectState = newState
+        let state: ConnectState = newConnectState
         for (const input of walk) {
           const move = advance(config, state, input)
           if (move.ok) state = move.value.state
@@ -197,6 +197,6 @@ describe('a session', () => {
       }),
       { numRuns: 3_000 },
     )
-    for (const page of pages) for (const layout of ['current', 'earlier']) expect([...seen]).toContain(`${layout} ${page}`)
+    for (const page of connectPageNames) for (const layout of ['current', 'earlier']) expect([...seen]).toContain(`${layout} ${page}`)
   })
 })

@@ -5,7 +5,7 @@ import { zoneNames, zoneOf } from '../../support/oracle/zone.ts'
 
 const at = (text: string): number => Date.parse(text)
 const berlin = zoneOf('Europe/Berlin')
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 const row = (
   start: number,
@@ -42,8 +42,8 @@ describe('energy cost', () => {
   it('takes cumulative shares of a piece, so that parts add up', () => {
     // 10 over 3 hours: 3.33 → 3, 6.67 → 7, 10; 5 of cost: 1.67 → 2, 3.33 → 3, 5
     const start = at('2026-01-01T00:00:00Z')
-    const elements = energyCost({ start, end: start + 3 * hour, timeZone: berlin, aggregation: 'HOUR' }, [
-      row(start, start + 3 * hour, 10n, 5n),
+    const elements = energyCost({ start, end: start + 3 * hourMs, timeZone: berlin, aggregation: 'HOUR' }, [
+      row(start, start + 3 * hourMs, 10n, 5n),
     ])
     expect(elements.map(({ energy, cost }) => [energy, cost])).toEqual([
       [3n, 2n],
@@ -54,25 +54,25 @@ describe('energy cost', () => {
 
   it('puts an impulse where its instant is, and what has no length at the end of a record into its last instant', () => {
     const start = at('2026-01-01T00:00:00Z')
-    const span = { start, end: start + 2 * hour, timeZone: berlin, aggregation: 'HOUR' } as const
-    const impulse = row(start + hour, start + hour, 7n, 7n)
+    const span = { start, end: start + 2 * hourMs, timeZone: berlin, aggregation: 'HOUR' } as const
+    const impulse = row(start + hourMs, start + hourMs, 7n, 7n)
     const cut: CostRow = {
-      ...{ start, end: start + hour, energy: 5n, cost: 5n, recordConfidence: 1_000_000 },
+      ...{ start, end: start + hourMs, energy: 5n, cost: 5n, recordConfidence: 1_000_000 },
       pieces: [
-        { start, end: start + hour, energy: 4n, cost: 4n, confidence: 10_000 },
-        { start: start + hour, end: start + hour, energy: 1n, cost: 1n, confidence: 10_000 },
+        { start, end: start + hourMs, energy: 4n, cost: 4n, confidence: 10_000 },
+        { start: start + hourMs, end: start + hourMs, energy: 1n, cost: 1n, confidence: 10_000 },
       ],
     }
     expect(energyCost(span, [impulse]).map(({ energy }) => energy)).toEqual([0n, 7n])
     expect(energyCost(span, [cut]).map(({ energy }) => energy)).toEqual([5n, 0n])
-    expect(energyCost(span, [row(start + 2 * hour, start + 2 * hour, 7n, 7n)]).map(({ energy }) => energy)).toEqual([0n, 0n])
+    expect(energyCost(span, [row(start + 2 * hourMs, start + 2 * hourMs, 7n, 7n)]).map(({ energy }) => energy)).toEqual([0n, 0n])
   })
 
   it('counts what is unpriced apart', () => {
     const start = at('2026-01-01T00:00:00Z')
-    const elements = energyCost({ start, end: start + 2 * hour, timeZone: berlin, aggregation: 'HOUR' }, [
-      row(start, start + 2 * hour, 10n, null),
-      row(start + hour, start + 2 * hour, 3n, 3n),
+    const elements = energyCost({ start, end: start + 2 * hourMs, timeZone: berlin, aggregation: 'HOUR' }, [
+      row(start, start + 2 * hourMs, 10n, null),
+      row(start + hourMs, start + 2 * hourMs, 3n, 3n),
     ])
     expect(elements.map(({ energy, unpricedRecords, unpricedEnergy }) => [energy, unpricedRecords, unpricedEnergy])).toEqual([
       [0n, 1, 5n],
@@ -84,12 +84,12 @@ describe('energy cost', () => {
     const start = at('2026-01-01T00:00:00Z')
     // Of 100 over four hours actuals take the second one; the last two hours keep 50, an hour 25.
     const cuts = [
-      { start, end: start + hour, energy: 25n, cost: 0n, confidence: 0 },
-      { start: start + hour, end: start + 2 * hour, energy: 0n, cost: 0n, confidence: 0 },
-      { start: start + 2 * hour, end: start + 4 * hour, energy: 50n, cost: 0n, confidence: 0 },
+      { start, end: start + hourMs, energy: 25n, cost: 0n, confidence: 0 },
+      { start: start + hourMs, end: start + 2 * hourMs, energy: 0n, cost: 0n, confidence: 0 },
+      { start: start + 2 * hourMs, end: start + 4 * hourMs, energy: 50n, cost: 0n, confidence: 0 },
     ]
-    const span = { start, end: start + 4 * hour, timeZone: berlin, aggregation: 'HOUR' } as const
-    const unpriced: CostRow = { start, end: start + 4 * hour, energy: 75n, cost: null, recordConfidence: 500_000, pieces: cuts }
+    const span = { start, end: start + 4 * hourMs, timeZone: berlin, aggregation: 'HOUR' } as const
+    const unpriced: CostRow = { start, end: start + 4 * hourMs, energy: 75n, cost: null, recordConfidence: 500_000, pieces: cuts }
     const priced: CostRow = { ...unpriced, cost: 0n }
     expect(energyCost(span, [unpriced]).map(({ unpricedEnergy }) => unpricedEnergy)).toEqual([25n, 0n, 25n, 25n])
     expect(energyCost(span, [priced]).map(({ energy }) => energy)).toEqual([25n, 0n, 25n, 25n])
@@ -99,10 +99,10 @@ describe('energy cost', () => {
 
   it('counts the records that share time with a span, and unpriced energy in the mean with confidence 0', () => {
     const start = at('2026-01-01T00:00:00Z')
-    const elements = energyCost({ start, end: start + 4 * hour, timeZone: berlin, aggregation: 'HOUR' }, [
-      row(start, start + hour, 3n, 3n),
-      row(start, start + 2 * hour, 2n, null),
-      row(start + 2 * hour, start + 2 * hour, 0n, null),
+    const elements = energyCost({ start, end: start + 4 * hourMs, timeZone: berlin, aggregation: 'HOUR' }, [
+      row(start, start + hourMs, 3n, 3n),
+      row(start, start + 2 * hourMs, 2n, null),
+      row(start + 2 * hourMs, start + 2 * hourMs, 0n, null),
     ])
     // 3 of 4 are priced; nothing is; no energy, no price; no record
     expect(elements.map(({ records, unpricedRecords, confidence }) => [records, unpricedRecords, confidence])).toEqual([
@@ -115,13 +115,13 @@ describe('energy cost', () => {
 
   it('weighs confidence by the energy of parts, by time without energy, alike without either', () => {
     const start = at('2026-01-01T00:00:00Z')
-    const of = (...rows: CostRow[]) => energyCost({ start, end: start + hour, timeZone: berlin, aggregation: null }, rows)[0]?.confidence
+    const of = (...rows: CostRow[]) => energyCost({ start, end: start + hourMs, timeZone: berlin, aggregation: null }, rows)[0]?.confidence
     // (1 × 1 + 3 × 0.6) / 4 = 0.7; the second hour of the second row lies outside
-    expect(of(row(start, start + hour, 1n, 1n), row(start, start + 2 * hour, 6n, 1n, 6000))).toBe(7000)
+    expect(of(row(start, start + hourMs, 1n, 1n), row(start, start + 2 * hourMs, 6n, 1n, 6000))).toBe(7000)
     // 0.5 × 0.8 = 0.4
-    expect(of(row(start, start + hour, 1n, 1n, 8000, 500_000))).toBe(4000)
+    expect(of(row(start, start + hourMs, 1n, 1n, 8000, 500_000))).toBe(4000)
     // (60 min × 1 + 30 min × 0.4) / 90 min = 0.8
-    expect(of(row(start, start + hour, 0n, 0n), row(start, start + hour / 2, 0n, 0n, 4000))).toBe(8000)
+    expect(of(row(start, start + hourMs, 0n, 0n), row(start, start + hourMs / 2, 0n, 0n, 4000))).toBe(8000)
     expect(of(row(start, start, 0n, 0n), row(start, start, 0n, 0n, 4000))).toBe(7000)
     expect(of()).toBe(10_000)
   })
@@ -129,11 +129,11 @@ describe('energy cost', () => {
   it('of a session reaches from its first start to its last end, an impulse there included', () => {
     const start = at('2026-01-01T00:00:00Z')
     const rows = [
-      row(start + hour, start + 2 * hour, 3n, 3n),
-      row(start, start + hour, 1n, 2n),
-      row(start + 2 * hour, start + 2 * hour, 5n, 5n),
+      row(start + hourMs, start + 2 * hourMs, 3n, 3n),
+      row(start, start + hourMs, 1n, 2n),
+      row(start + 2 * hourMs, start + 2 * hourMs, 5n, 5n),
     ]
-    expect(sessionCost(rows)).toMatchObject({ start, end: start + 2 * hour, energy: 9n, cost: 10n, unpricedRecords: 0 })
+    expect(sessionCost(rows)).toMatchObject({ start, end: start + 2 * hourMs, energy: 9n, cost: 10n, unpricedRecords: 0 })
     expect(sessionCost([row(start, start, 5n, null)])).toMatchObject({
       start,
       end: start,
@@ -147,7 +147,7 @@ describe('energy cost', () => {
 
 describe('any cut of a span', () => {
   const first = Date.UTC(2026, 2, 20)
-  const days = 20 * 24 * hour
+  const days = 20 * 24 * hourMs
   const instants = fc.integer({ min: first, max: first + days })
   const amounts = fc.bigInt({ min: 0n, max: 10n ** 12n })
   const rows = fc
@@ -162,7 +162,7 @@ describe('any cut of a span', () => {
         fc.array(instants, { maxLength: 5 }),
         (name, of, cuts) => {
           const timeZone = zoneOf(name)
-          const [start, end] = [first - hour, first + 2 * days + hour]
+          const [start, end] = [first - hourMs, first + 2 * days + hourMs]
           const whole = total(energyCost({ start, end, timeZone, aggregation: null }, of))
           expect(whole.energy + whole.unpricedEnergy).toBe(of.reduce((sum, one) => sum + one.energy, 0n))
           expect(whole.cost).toBe(of.reduce((sum, one) => sum + (one.cost ?? 0n), 0n))

@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest'
 import { costRecord, type RecordCost } from '../../../services/domain/cost/cost-record.ts'
-import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
-import { compareInCount, tierKey } from '../../../services/domain/tariff/tier-count.ts'
+import { accumulatorKey, compareSortKeys } from '../../../services/domain/tariff/tier-count.ts'
 import type { IdentifiedRecord } from '../../support/oracle/cost.ts'
 import type { Scenario } from '../../support/oracle/generate.ts'
 import { publishedCosts } from '../../support/oracle/published.ts'
 
-const placeOf = ({ id, record }: IdentifiedRecord) => ({ start: record.start, end: record.end, recordId: id })
+const sortKeyOf = ({ id, record }: IdentifiedRecord) => ({ start: record.start, end: record.end, recordId: id })
 
 /** Cost all records of a location: once to learn what each counts, then with what the ones before it in each accumulator have counted. */
 const costAll = ({ input, records }: Scenario): RecordCost[] => {
-  const snapshot = compileSnapshot(input, pricingPool())
+  const snapshot = compileSnapshot(input, createPricingPool())
   const alone = records.map(({ record, covered }) => costRecord(snapshot, record, undefined, covered))
   return records.map((of, index) => {
     const counted = new Map<number, bigint>()
-    for (const { type, direction, countingStart } of alone[index]?.moves ?? []) {
+    for (const { type, direction, countingStart } of alone[index]?.accumulatorChanges ?? []) {
       let before = 0n
       for (const [other, cost] of alone.entries()) {
-        if (compareInCount(placeOf(records[other] as IdentifiedRecord), placeOf(of), countingStart) >= 0) continue
-        for (const move of cost.moves) {
-          const isSame = move.type === type && move.direction === direction && move.countingStart === countingStart
-          if (isSame) before += move.after - move.before
+        if (compareSortKeys(sortKeyOf(records[other] as IdentifiedRecord), sortKeyOf(of), countingStart) >= 0) continue
+        for (const change of cost.accumulatorChanges) {
+          const isSame = change.type === type && change.direction === direction && change.countingStart === countingStart
+          if (isSame) before += change.after - change.before
         }
       }
-      counted.set(tierKey(type, direction, countingStart), before)
+      counted.set(accumulatorKey(type, direction, countingStart), before)
     }
     return costRecord(snapshot, of.record, counted, of.covered)
   })

@@ -13,7 +13,7 @@ const run = (grid: HourGrid, places: readonly number[]): Backtest => {
 }
 
 /** Sampled over a year, on all weekdays. */
-const sampled = (days: number): readonly number[] => Array.from({ length: 26 }, (_, place) => (days - 364 + place * 14 + (place % 7)) * 24)
+const sampled = (days: number): readonly number[] => Array.from({ length: 26 }, (_, index) => (days - 364 + index * 14 + (index % 7)) * 24)
 
 const results = marketKinds.map(kind => ({ name: kind.name, result: run(gridOf(simulateMarket(kind, 5, firstDay, 735)), sampled(735)) }))
 
@@ -24,22 +24,22 @@ describe('forecasts of made-up markets, with spikes, negative prices, trends and
   })
 
   it.each(results)('have a mean confidence that does not rise with the days ahead: $name', ({ result }) => {
-    for (const [place, { meanConfidence }] of result.days.entries()) {
+    for (const [index, { meanConfidence }] of result.days.entries()) {
       expect(meanConfidence).toBeGreaterThan(0)
-      expect(meanConfidence).toBeLessThanOrEqual(place === 0 ? 1 : (result.days[place - 1]?.meanConfidence ?? 0))
+      expect(meanConfidence).toBeLessThanOrEqual(index === 0 ? 1 : (result.days[index - 1]?.meanConfidence ?? 0))
     }
   })
 
   it('err more where they are less sure: the ranks of doubt and error go together', () => {
-    const correlations = results.map(({ result }) => result.doubtCorrelation)
+    const correlations = results.map(({ result }) => result.uncertaintyCorrelation)
     expect(correlations.reduce((sum, one) => sum + one, 0) / correlations.length).toBeGreaterThan(0.33)
     for (const one of correlations) expect(one).toBeGreaterThan(0.13)
   })
 
   it('err on the mean of the markets well within what is asked for on markets of the world', () => {
     const bars = [0.66, 0.81, 0.87, 0.9, 0.94]
-    for (const [place, bar] of bars.entries()) {
-      const rmaes = results.map(({ result }) => result.days[place]?.rmae ?? Number.NaN)
+    for (const [index, bar] of bars.entries()) {
+      const rmaes = results.map(({ result }) => result.days[index]?.rmae ?? Number.NaN)
       expect(rmaes.reduce((sum, one) => sum + one, 0) / rmaes.length).toBeLessThan(bar)
     }
   })

@@ -6,7 +6,7 @@ const count = errorDays * 24
 /** Forecasts between −1 and 1 on the scale, low and high at all hours alike, and the errors that a law gives them. */
 const pastOf = (errorAt: (said: number, age: number) => number, unit = 1): PastErrors => {
   const said = Float64Array.from({ length: count }, (_, place) => ((place * 37) % 41) / 20 - 1)
-  return { said, errors: said.map((value, place) => unit * errorAt(value, Math.floor(place / 24))) }
+  return { predictions: said, errors: said.map((value, place) => unit * errorAt(value, Math.floor(place / 24))) }
 }
 const now = new Float64Array(24)
 const factorsOf = (past: PastErrors, said = now, dayAhead = past): Float64Array =>

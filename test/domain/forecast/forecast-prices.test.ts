@@ -1,8 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { startOfLocalDay, type TimeZone } from '../../../services/domain/civil-time.ts'
-import { type ForecastPrice, type ForecastSpan, forecastMs, forecastPrices } from '../../../services/domain/forecast/forecast-prices.ts'
-import { runThrough } from '../../../services/domain/forecast/hour-forecast.ts'
+import {
+  type ForecastInterval,
+  type ForecastPrice,
+  forecastPrices,
+  maxForecastMs,
+} from '../../../services/domain/forecast/forecast-prices.ts'
+import { runToEnd } from '../../../services/domain/forecast/hour-forecast.ts'
 import { hourMs, type PriceHistory } from '../../../services/domain/forecast/hour-grid.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { kindNamed, simulateMarket } from '../../support/market-simulator.ts'
@@ -18,9 +23,9 @@ const series = (prices: ArrayLike<number>, from = start, stepMs = hourMs): Price
 }
 const market = (days: number, seed = 1, name = 'windy') => simulateMarket(kindNamed(name), seed, start / dayMs, days)
 const endOf = ({ ends }: PriceHistory): number => ends.at(-1) ?? 0
-const forecast = (history: PriceHistory, zone = utc, span: Partial<ForecastSpan> = {}): readonly ForecastPrice[] => {
-  const from = span.from ?? endOf(history)
-  return runThrough(forecastPrices(history, zone, { from, until: span.until ?? from + forecastMs }))
+const forecast = (history: PriceHistory, zone = utc, span: Partial<ForecastInterval> = {}): readonly ForecastPrice[] => {
+  const from = span.start ?? endOf(history)
+  return runToEnd(forecastPrices(history, zone, { start: from, end: span.end ?? from + maxForecastMs }))
 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
@@ -31,7 +36,7 @@ describe('a forecast', () => {
   it('covers five days behind the last price without a gap, each price with a confidence between 0 and 1 that falls from day to day', () => {
     expect(long).toHaveLength(120)
     expect(long[0]?.start).toBe(endOf(longHistory))
-    expect(long.at(-1)?.end).toBe(endOf(longHistory) + forecastMs)
+    expect(long.at(-1)?.end).toBe(endOf(longHistory) + maxForecastMs)
     for (const [place, { start, value }] of long.entries()) {
       expect(start).toBe(long[place - 1]?.end ?? start)
       expect(Number.isSafeInteger(value)).toBe(true)
@@ -50,13 +55,13 @@ describe('a forecast', () => {
       ends: longHistory.ends.filter(at => at <= from),
       values: longHistory.values,
     }
-    expect(forecast(longHistory, berlin, { from })).toEqual(forecast(cut, berlin, { from }))
+    expect(forecast(longHistory, berlin, { start: from })).toEqual(forecast(cut, berlin, { start: from }))
   })
 
   it('of a shorter span is the beginning of a longer one', () => {
     const from = endOf(longHistory)
     for (const hours of [1, 23, 24, 25, 60]) {
-      expect(forecast(longHistory, utc, { from, until: from + hours * hourMs })).toEqual(long.slice(0, hours))
+      expect(forecast(longHistory, utc, { start: from, end: from + hours * hourMs })).toEqual(long.slice(0, hours))
     }
   })
 
@@ -109,15 +114,15 @@ describe('a forecast', () => {
     // Seven days in which the clock goes forward have an hour less.
     const spring = startOfLocalDay(berlin, Date.UTC(2025, 2, 27))
     expect(forecast(series(week.subarray(1), spring), berlin).length).toBe(120)
-    expect(forecast(series([]), utc, { from: start })).toEqual([])
+    expect(forecast(series([]), utc, { start })).toEqual([])
   })
 
   it('bears gaps, and hours that are there in part', () => {
     const prices = market(120)
     const whole = series(prices)
-    const isKept = (place: number): boolean => place % 50 !== 3 && (place < 700 || place > 790)
-    const kept = <T>(values: readonly T[]): T[] => values.filter((_, place) => isKept(place))
-    const gappy = forecast({ starts: kept(whole.starts), ends: kept(whole.ends), values: kept(whole.values) })
+    const isKnown = (place: number): boolean => place % 50 !== 3 && (place < 700 || place > 790)
+    const withGaps = <T>(values: readonly T[]): T[] => values.filter((_, place) => isKnown(place))
+    const gappy = forecast({ starts: withGaps(whole.starts), ends: withGaps(whole.ends), values: withGaps(whole.values) })
     const typical = mean(Array.from(prices, Math.abs))
     for (const [place, { value }] of forecast(whole).entries())
       expect(Math.abs((gappy[place]?.value ?? 0) - value)).toBeLessThan(typical / 2)
@@ -148,7 +153,7 @@ describe('intervals of a forecast', () => {
     expect(made.slice(0, 2).map(({ start: at }) => at % hourMs)).toEqual([(3 * hourMs) / 4, 0])
     const halves = forecast(series(market(20).slice(0, -5), start + hourMs / 2), utc)
     expect(halves[0]?.end).toBe(Math.ceil((halves[0]?.start ?? 0) / hourMs) * hourMs)
-    expect(halves.at(-1)?.end).toBe((halves[0]?.start ?? 0) + forecastMs)
+    expect(halves.at(-1)?.end).toBe((halves[0]?.start ?? 0) + maxForecastMs)
   })
 
   it('keep to the wall clock over its changes', () => {

@@ -1,10 +1,10 @@
 import { weekdayOf } from '../../../services/domain/civil-date.ts'
-import { chanceOf } from '../../demo/chance.ts'
+import { seededRandom } from '../../demo/chance.ts'
 
 /** Where a price is asked for: days and hours from the beginning, the weekday (0 is Monday), and chance, as noise of variance 1. */
 type Moment = { readonly day: number; readonly hour: number; readonly weekday: number }
 type Noise = { readonly normal: () => number; readonly fraction: () => number; readonly keep: (memory: number) => () => number }
-type Maker = (noise: Noise) => (moment: Moment) => number
+type PriceGenerator = (noise: Noise) => (moment: Moment) => number
 
 const isWeekend = ({ weekday }: Moment): boolean => weekday > 4
 /** From 1 at noon to 0 at night. */
@@ -25,7 +25,7 @@ const daily = (next: () => number): ((moment: Moment) => number) => {
  * Markets of other kinds than `marketKinds`: not of demand and supply, but of what makes forecasts fail: sudden changes, limits, long equal
  * prices, extremes, and memories of all lengths.
  */
-export const oddMarkets: Readonly<Record<string, Maker>> = {
+export const unusualMarkets: Readonly<Record<string, PriceGenerator>> = {
   'one price all night, which changes weekly, and days with a memory': ({ normal, keep }) => {
     const level = daily(keep(6))
     let night = 30
@@ -105,17 +105,17 @@ export const oddMarkets: Readonly<Record<string, Maker>> = {
 }
 
 /** Hourly prices of an odd market from midnight of a day on. */
-export const oddMarket = (name: string, seed: number, firstDay: number, days: number): Float64Array => {
-  const { fraction } = chanceOf(seed, name)
+export const unusualMarket = (name: string, seed: number, firstDay: number, days: number): Float64Array => {
+  const { fraction } = seededRandom(seed, name)
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - fraction())) * Math.cos(2 * Math.PI * fraction())
   const keep = (memory: number): (() => number) => {
-    const held = Math.exp(-1 / memory)
+    const decay = Math.exp(-1 / memory)
     let state = normal()
-    return () => (state = held * state + Math.sqrt(1 - held * held) * normal())
+    return () => (state = decay * state + Math.sqrt(1 - decay * decay) * normal())
   }
-  const maker = oddMarkets[name]
-  if (maker === undefined) throw new Error(`there is no market ${name}`)
-  const priceAt = maker({ normal, fraction, keep })
+  const generatePrice = unusualMarkets[name]
+  if (generatePrice === undefined) throw new Error(`there is no market ${name}`)
+  const priceAt = generatePrice({ normal, fraction, keep })
   return Float64Array.from({ length: days * 24 }, (_, place) => {
     const day = Math.floor(place / 24)
     return Math.round(100 * priceAt({ day, hour: place % 24, weekday: weekdayOf(firstDay + day) })) / 100

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { type Backtest, type BacktestDay, backtest } from '../../../services/domain/forecast/backtest.ts'
 import type { HourGrid } from '../../../services/domain/forecast/hour-grid.ts'
-import { oddMarket, oddMarkets } from './odd-market.ts'
+import { unusualMarket, unusualMarkets } from './odd-market.ts'
 
 const firstDay = Date.UTC(2015, 0, 5) / 86_400_000
 const days = 735
-const names = Object.keys(oddMarkets)
+const names = Object.keys(unusualMarkets)
 
 const gridOf = (name: string): HourGrid => {
-  const values = oddMarket(name, 7, firstDay, days)
+  const values = unusualMarket(name, 7, firstDay, days)
   return { firstHour: firstDay * 24, values, known: new Uint8Array(values.length).fill(1) }
 }
 
@@ -18,7 +18,7 @@ const run = (grid: HourGrid, places: readonly number[]): Backtest => {
 }
 
 /** Sampled over a year, on all weekdays. */
-const sampled = Array.from({ length: 26 }, (_, place) => (days - 364 + place * 14 + (place % 7)) * 24)
+const sampled = Array.from({ length: 26 }, (_, index) => (days - 364 + index * 14 + (index % 7)) * 24)
 
 /** The error of all five days together, against the weekly naive one: single days of few forecasts are chance. */
 const errorOf = (all: readonly BacktestDay[]): number =>
@@ -41,18 +41,19 @@ describe('forecasts of markets that are made to be hard', () => {
   it.each(names.filter(name => /night|jump|clouds|same week|calm/.test(name)))(
     'err more where they are less sure, if there is a difference to be known: %s',
     name => {
-      expect(resultOf(name).doubtCorrelation).toBeGreaterThan(0.25)
+      expect(resultOf(name).uncertaintyCorrelation).toBeGreaterThan(0.25)
     },
   )
 
   it('err more where they are less sure, on the mean of all markets', () => {
-    const correlations = names.map(name => resultOf(name).doubtCorrelation)
+    const correlations = names.map(name => resultOf(name).uncertaintyCorrelation)
     expect(correlations.reduce((sum, one) => sum + one, 0) / correlations.length).toBeGreaterThan(0.21)
   })
 
   it.each(names)('are never surer of a later day: %s', name => {
-    const means = resultOf(name).days.map(({ meanConfidence }) => meanConfidence)
-    for (const [place, mean] of means.entries()) expect(mean).toBeLessThanOrEqual(place === 0 ? 1 : (means[place - 1] ?? 0))
+    const meanConfidences = resultOf(name).days.map(({ meanConfidence }) => meanConfidence)
+    for (const [index, mean] of meanConfidences.entries())
+      expect(mean).toBeLessThanOrEqual(index === 0 ? 1 : (meanConfidences[index - 1] ?? 0))
   })
 
   it('repeat what repeats, and are nearly sure of it', () => {
@@ -65,8 +66,8 @@ describe('forecasts from two to four weeks', () => {
   it('err less than the same hour a week before, on the mean of all markets', () => {
     const errors = names.map(name => {
       const { values, firstHour } = gridOf(name)
-      const all = Array.from({ length: 12 }, (_, place) => {
-        const [from, weeks] = [(40 + place * 55) * 24, (14 + (place % 15)) * 24]
+      const all = Array.from({ length: 12 }, (_, index) => {
+        const [from, weeks] = [(40 + index * 55) * 24, (14 + (index % 15)) * 24]
         const part = values.slice(from, from + weeks + 5 * 24)
         return run({ firstHour: firstHour + from, values: part, known: new Uint8Array(part.length).fill(1) }, [weeks]).days
       })
@@ -82,9 +83,9 @@ describe('forecasts from prices with holes', () => {
       const { firstHour, values, known } = gridOf(name)
       for (let day = 0; day < days; day += 1) {
         if ((day * 7) % 10 !== 3) continue
-        for (let place = day * 24; place < day * 24 + 24; place += 1) {
-          known[place] = 0
-          values[place] = values[place - 168] ?? 0
+        for (let index = day * 24; index < day * 24 + 24; index += 1) {
+          known[index] = 0
+          values[index] = values[index - 168] ?? 0
         }
       }
       expect(errorOf(run({ firstHour, values, known }, sampled.slice(0, 13)).days)).toBeLessThan(0.95)

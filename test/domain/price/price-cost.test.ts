@@ -3,23 +3,23 @@ import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../services/domain/cost/cost-record.ts'
 import { type PriceRequest, priceSeries } from '../../../services/domain/price/price-series.ts'
 import { costOf, cumulativeShare } from '../../../services/domain/quantity.ts'
-import { countInOrder } from '../../../services/domain/tariff/count-order.ts'
+import { countInSortOrder } from '../../../services/domain/tariff/count-order.ts'
 import type { CountedEnergy } from '../../../services/domain/tariff/evaluate.ts'
-import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
-import { tierKey } from '../../../services/domain/tariff/tier-count.ts'
+import { accumulatorKey } from '../../../services/domain/tariff/tier-count.ts'
 import { scenarios } from '../../support/oracle/generate.ts'
 
 /** What the accumulators hold from their start on, and nothing more. */
 const constantly =
   (counts: ReadonlyMap<number, bigint>): CountedEnergy =>
-  (type, direction, countingStart) => [{ from: countingStart, counted: counts.get(tierKey(type, direction, countingStart)) ?? 0n }]
+  (type, direction, countingStart) => [{ from: countingStart, counted: counts.get(accumulatorKey(type, direction, countingStart)) ?? 0n }]
 
-type Priced = { readonly start: number; readonly end: number; readonly price: bigint; readonly confidence: number }
+type PricedInterval = { readonly start: number; readonly end: number; readonly price: bigint; readonly confidence: number }
 
 /** Neighbours of one price and confidence as one. */
-const joined = (pieces: readonly Priced[]): readonly Priced[] => {
-  const list: Priced[] = []
+const joined = (pieces: readonly PricedInterval[]): readonly PricedInterval[] => {
+  const list: PricedInterval[] = []
   for (const { start, end, price, confidence } of pieces) {
     const last = list.at(-1)
     if (last?.price === price && last.confidence === confidence) list[list.length - 1] = { ...last, end }
@@ -31,14 +31,14 @@ const joined = (pieces: readonly Priced[]): readonly Priced[] => {
 describe('the price of a span', () => {
   it('times the energy of a record in it is what the record costs', () => {
     let compared = 0
-    const property = fc.property(scenarios({ mostRecords: 6 }), ({ input, records }) => {
-      const snapshot = compileSnapshot(input, pricingPool())
+    const property = fc.property(scenarios({ maxRecords: 6 }), ({ input, records }) => {
+      const snapshot = compileSnapshot(input, createPricingPool())
       const all = records.map(({ id, record }) => ({
         record,
-        place: { ...record, recordId: id },
-        moves: costRecord(snapshot, record).moves,
+        sortKey: { ...record, recordId: id },
+        accumulatorChanges: costRecord(snapshot, record).accumulatorChanges,
       }))
-      const { before } = countInOrder(all)
+      const { before } = countInSortOrder(all)
       for (const one of all) {
         const { record } = one
         const counts = before.get(one) ?? new Map()
@@ -58,8 +58,8 @@ describe('the price of a span', () => {
         const charged = elements.map(({ start, end, price }) => costOf(at(end) - at(start), price))
         const error = charged.reduce((sum, part) => sum + part, 0n) - (cost.cost ?? 0n)
         // Elements may join what pieces keep apart, each of which is rounded.
-        const most = BigInt(cost.pieces.length - elements.length)
-        expect(error <= most && -error <= most).toBe(true)
+        const maxDifference = BigInt(cost.pieces.length - elements.length)
+        expect(error <= maxDifference && -error <= maxDifference).toBe(true)
       }
     })
     fc.assert(property, { numRuns: 150 })

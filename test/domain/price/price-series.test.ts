@@ -3,26 +3,31 @@ import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../services/domain/cost/cost-record.ts'
 import { priceAudit, priceSeries } from '../../../services/domain/price/price-series.ts'
 import { type CountedEnergy, evaluate, priceSteps } from '../../../services/domain/tariff/evaluate.ts'
-import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, PricingInput } from '../../../services/domain/tariff/tariff.ts'
-import { tierKey } from '../../../services/domain/tariff/tier-count.ts'
+import { accumulatorKey } from '../../../services/domain/tariff/tier-count.ts'
 import { type Scenario, scenarios } from '../../support/oracle/generate.ts'
 import { publishedPrices } from '../../support/oracle/published.ts'
 import { allDay, at, band, kwh, nano, pricing, rate, record, tariff } from '../../support/oracle/tables.ts'
 
-const day = 86_400_000
-const hour = 3_600_000
+const dayMs = 86_400_000
+const hourMs = 3_600_000
 const start = at('2026-01-01T00:00:00Z')
-const snapshotOf = (input: PricingInput) => compileSnapshot(input, pricingPool())
-const import24 = { direction: 'IMPORT', start, end: start + day } as const
+const snapshotOf = (input: PricingInput) => compileSnapshot(input, createPricingPool())
+const import24 = { direction: 'IMPORT', start, end: start + dayMs } as const
 const shown = (elements: readonly { start: number; end: number; price: bigint; confidence: number }[]) =>
-  elements.map(element => [(element.start - start) / hour, (element.end - start) / hour, Number(element.price) / 1e9, element.confidence])
+  elements.map(element => [
+    (element.start - start) / hourMs,
+    (element.end - start) / hourMs,
+    Number(element.price) / 1e9,
+    element.confidence,
+  ])
 
 const market: MarketSeries = {
   sourceId: 'mrs_a',
-  starts: [0, 1, 2, 4].map(hours => start + hours * hour),
-  ends: [1, 2, 3, 5].map(hours => start + hours * hour),
+  starts: [0, 1, 2, 4].map(hours => start + hours * hourMs),
+  ends: [1, 2, 3, 5].map(hours => start + hours * hourMs),
   prices: [nano(0.1), nano(0.1), nano(-0.05), nano(0.2)],
   confidences: [1, 1, 1, 0.75],
 }
@@ -44,10 +49,10 @@ describe('prices', () => {
   })
 
   it('name what is unpriced: before the first contract, and where the market has no price', () => {
-    const late = { ...marketTariff, contractStart: start + hour / 2 }
+    const late = { ...marketTariff, contractStart: start + hourMs / 2 }
     const { elements, unpriced, marketSourceIds } = priceSeries(snapshotOf(pricing('UTC', [late], market)), {
       ...import24,
-      end: start + 6 * hour,
+      end: start + 6 * hourMs,
     })
     expect(shown(elements)).toEqual([
       // (0.1 + 0.02) × 1.1; (-0.05 + 0.02) × 1.1; (0.2 + 0.02) × 1.1
@@ -55,7 +60,7 @@ describe('prices', () => {
       [2, 3, -0.033, 10_000],
       [4, 5, 0.242, 7500],
     ])
-    expect(unpriced.map(span => [(span.start - start) / hour, (span.end - start) / hour, span.missing])).toEqual([
+    expect(unpriced.map(span => [(span.start - start) / hourMs, (span.end - start) / hourMs, span.missing])).toEqual([
       [0, 0.5, 'TARIFF'],
       [3, 4, 'MARKET_PRICE'],
       [5, 6, 'MARKET_PRICE'],
@@ -69,11 +74,11 @@ describe('prices', () => {
       from === start
         ? [
             { from: start, counted: kwh(4) },
-            { from: start + 5 * hour, counted: kwh(10) },
-            { from: start + 8 * hour, counted: kwh(11) },
+            { from: start + 5 * hourMs, counted: kwh(10) },
+            { from: start + 8 * hourMs, counted: kwh(11) },
           ]
         : []
-    const { elements } = priceSeries(snapshotOf(pricing('UTC', [tiers])), { ...import24, end: start + 32 * day, counted })
+    const { elements } = priceSeries(snapshotOf(pricing('UTC', [tiers])), { ...import24, end: start + 32 * dayMs, counted })
     expect(shown(elements)).toEqual([
       [0, 5, 1, 10_000],
       [5, 31 * 24, 2, 10_000],
@@ -84,7 +89,7 @@ describe('prices', () => {
 
   it('go on after a contract, 0.2 less certain every 90 days', () => {
     const ended = tariff(allDay(1), { contractEnd: start })
-    const { elements } = priceSeries(snapshotOf(pricing('UTC', [ended])), { ...import24, start: start - hour, end: start + 400 * day })
+    const { elements } = priceSeries(snapshotOf(pricing('UTC', [ended])), { ...import24, start: start - hourMs, end: start + 400 * dayMs })
     expect(shown(elements).map(([from = 0, , , confidence]) => [from / 24, confidence])).toEqual([
       [-1 / 24, 10_000],
       [0, 8000],
@@ -95,14 +100,14 @@ describe('prices', () => {
   })
 
   it('are those of each tariff where more of them share a pool than it keeps market prices of', () => {
-    const pool = pricingPool()
+    const pool = createPricingPool()
     const surcharges = Array.from({ length: 2_049 }, (_, index) => BigInt(index))
     const snapshots = surcharges.map(surchargeFixed => {
       const own = tariff(allDay([rate(0, null, { surchargeFixed })]), { marketRates: true })
       return compileSnapshot(pricing('UTC', [own], market), pool)
     })
     const atHour = (hours: number) => {
-      const request = { direction: 'IMPORT', start: start + hours * hour, end: start + (hours + 1) * hour } as const
+      const request = { direction: 'IMPORT', start: start + hours * hourMs, end: start + (hours + 1) * hourMs } as const
       return snapshots.map(snapshot => priceSeries(snapshot, request).elements[0]?.price)
     }
     for (const [hours, price] of [
@@ -129,7 +134,7 @@ describe('audits', () => {
   it('show the parts of a price, whose sums hold', () => {
     const fee = tariff(allDay([rate(0.05, 3), rate(0.04)]), { id: 'trf_fee', type: 'NON_COMMODITY' })
     const counted: CountedEnergy = type => [{ from: 0, counted: type === 'NON_COMMODITY' ? kwh(3) : 0n }]
-    const request = { direction: 'IMPORT', start: start + 2 * hour, end: start + 3 * hour, counted } as const
+    const request = { direction: 'IMPORT', start: start + 2 * hourMs, end: start + 3 * hourMs, counted } as const
     const { elements } = priceAudit(snapshotOf(pricing('UTC', [marketTariff, fee], market)), request)
     // (-0.05 + 0.02) × 1.1 = -0.033, of which the percentage is -0.003; with the fee 0.007
     expect(elements.map(({ price, breakdown }) => [price, breakdown])).toEqual([
@@ -146,11 +151,11 @@ describe('audits', () => {
   it('add up to the price for any tariff, cover what prices cover, and tile the span with what is unpriced', () => {
     fc.assert(
       fc.property(
-        scenarios({ mostRecords: 1 }),
+        scenarios({ maxRecords: 1 }),
         fc.constantFrom('IMPORT' as const, 'EXPORT' as const, 'LOCAL' as const),
         ({ input, records }, direction) => {
           const from = records[0]?.record.start ?? 0
-          const request = { direction, start: from, end: from + 3 * day }
+          const request = { direction, start: from, end: from + 3 * dayMs }
           const [audit, prices] = [priceAudit(snapshotOf(input), request), priceSeries(snapshotOf(input), request)]
           for (const { price, breakdown } of audit.elements) {
             const { market: base, fixed, percentage, aggregate } = breakdown.commodity
@@ -176,7 +181,7 @@ describe('the steps of a price', () => {
   it('give both parts tier by tier from what is counted on', () => {
     const fee = tariff(allDay([rate(0.5, 3), rate(0.25)]), { id: 'trf_fee', type: 'NON_COMMODITY' })
     const snapshot = snapshotOf(pricing('UTC', [tariff(allDay([rate(1, 2), rate(2, 5), rate(3)])), fee]))
-    const [span] = evaluate(snapshot, 'IMPORT', start, start + hour, () => [{ from: 0, counted: kwh(1) }])
+    const [span] = evaluate(snapshot, 'IMPORT', start, start + hourMs, () => [{ from: 0, counted: kwh(1) }])
     expect(span === undefined ? [] : priceSteps(span)).toEqual([
       { upTo: kwh(1), price: nano(1.5) },
       { upTo: kwh(2), price: nano(2.5) },
@@ -204,13 +209,13 @@ describe('the steps of a price', () => {
       const error = costed.cost * 1_000_000_000n - cost
       expect(error <= 32n * 1_000_000_000n && -error <= 32n * 1_000_000_000n).toBe(true)
     }
-    fc.assert(fc.property(scenarios({ mostRecords: 1 }), sameAsRecord), { numRuns: 60 })
+    fc.assert(fc.property(scenarios({ maxRecords: 1 }), sameAsRecord), { numRuns: 60 })
   })
 
   it('at the tier in force are what a record without energy before it pays', () => {
     const tiers = tariff(allDay([rate(1, 10), rate(2)]))
     const snapshot = snapshotOf(pricing('UTC', [tiers]))
-    const counts = new Map([[tierKey('COMMODITY', 'IMPORT', start), kwh(10)]])
+    const counts = new Map([[accumulatorKey('COMMODITY', 'IMPORT', start), kwh(10)]])
     const { record: of } = record('a', '2026-01-02T00:00:00Z', '2026-01-02T01:00:00Z', kwh(1))
     const [span] = evaluate(snapshot, 'IMPORT', of.start, of.end, () => [{ from: 0, counted: kwh(10) }])
     expect(costRecord(snapshot, of, counts).pieces.map(piece => piece.price)).toEqual([span?.price])

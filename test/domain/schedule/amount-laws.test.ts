@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AmountDevice } from '../../../services/domain/schedule/amount-request.ts'
+import type { PlannedDevice } from '../../../services/domain/schedule/amount-request.ts'
 import { expectFeasible, money, plan, planned } from './plan.ts'
 import { hourMs, type Site, siteHours, siteStart, sites } from './site.ts'
 
@@ -21,7 +21,7 @@ const expectNoDearer = (site: Site, eased: Site): void => {
   if (cost !== null) expect(costOf(eased) ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(cost + rounding)
 }
 
-const withDevices = (site: Site, change: (device: AmountDevice) => readonly AmountDevice[]): Site => ({
+const withDevices = (site: Site, change: (device: PlannedDevice) => readonly PlannedDevice[]): Site => ({
   ...site,
   devices: site.devices.flatMap(change),
 })
@@ -52,8 +52,8 @@ describe('the cost of a plan never rises', () => {
   it('when a window grows', () => {
     fc.assert(
       fc.property(sites(options), fc.integer({ min: 0, max: 300 }), (site, minutes) => {
-        const start = (device: AmountDevice): number => Math.max(siteStart, device.start - minutes * 60_000)
-        const end = (device: AmountDevice): number => Math.min(siteStart + siteHours * hourMs, device.end + minutes * 60_000)
+        const start = (device: PlannedDevice): number => Math.max(siteStart, device.start - minutes * 60_000)
+        const end = (device: PlannedDevice): number => Math.min(siteStart + siteHours * hourMs, device.end + minutes * 60_000)
         // The tiers of a month that is entered only by the wider window are told from its own start: one month is enough here.
         expectNoDearer(
           { ...site, tiers: [] },
@@ -81,7 +81,7 @@ describe('the cost of a plan never rises', () => {
 
 describe('the cost of a plan stays', () => {
   it('when a device is split in halves', () => {
-    const halves = (device: AmountDevice): readonly AmountDevice[] => {
+    const halves = (device: PlannedDevice): readonly PlannedDevice[] => {
       const half = { ...device, power: device.power / 2n, energy: device.energy / 2n }
       return [half, { ...half, energy: device.energy - half.energy }]
     }

@@ -33,7 +33,7 @@ const kinds: readonly (readonly [string, fc.Arbitrary<Site>])[] = [
 ]
 
 /** What the devices that a refusal names could have at most in all, by power and cap alone. */
-const mostFor = (site: Site, ids: readonly string[]): number => {
+const maxEnergyFor = (site: Site, ids: readonly string[]): number => {
   const named = site.devices.filter(({ deviceId }) => ids.includes(deviceId))
   const edges = [...new Set([...named, ...site.generation].flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b)
   return edges.slice(1).reduce((sum, end, index) => {
@@ -62,11 +62,11 @@ describe.each(kinds)('plans with %s', (_, arbitrary) => {
         const { code, message } = made.refusal
         expect(code).toBe('schedule_infeasible')
         const ids: readonly string[] = message.match(/dev_\d+/g) ?? []
-        const asked = site.devices
+        const requestedEnergy = site.devices
           .filter(({ deviceId }) => ids.includes(deviceId))
           .reduce((sum, { energy }) => sum + Number(energy) / 1e9, 0)
         expect(ids.length).toBeGreaterThan(0)
-        expect(mostFor(site, ids)).toBeLessThan(asked)
+        expect(maxEnergyFor(site, ids)).toBeLessThan(requestedEnergy)
         expect(message).toMatch(/from 2026-0[12]-\d\dT\d\d:\d\d:[\d.]+Z to 2026-0[12]-/)
       }),
       { numRuns: 75 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AmountDevice } from '../../../services/domain/schedule/amount-request.ts'
+import type { PlannedDevice } from '../../../services/domain/schedule/amount-request.ts'
 import { money, plan, planned } from './plan.ts'
 import { hourMs, siteHours, siteStart } from './site.ts'
 import { cents, device, hours, shown, site, watts } from './small-site.ts'
@@ -139,7 +139,7 @@ describe('a threshold', () => {
 
   it('serves the devices in the order of the request where not all can be', () => {
     const devices = ['first', 'second', 'third'].map(id => device(id, 1000, [0, 4], 2000))
-    const energies = (of: readonly AmountDevice[]) =>
+    const energies = (of: readonly PlannedDevice[]) =>
       planned(site({ devices: of, sitePower: watts(1500), threshold: absolute(20) })).devices.map(({ device: { deviceId }, energy }) => [
         deviceId,
         Number(energy / 1_000_000n),

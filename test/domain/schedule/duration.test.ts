@@ -4,25 +4,28 @@ import type { PriceElement } from '../../../services/domain/price/price-series.t
 import { scheduleDuration } from '../../../services/domain/schedule/duration.ts'
 import type { Segment } from '../../../services/domain/schedule/slot.ts'
 
-const minute = 60_000
+const minuteMs = 60_000
 
 /** Elements of one price each: minutes and a price; null is a gap. */
 const timeline = (steps: readonly (readonly [number, number | null])[]): PriceElement[] => {
   let at = 0
   return steps.flatMap(([minutes, price]) => {
     const start = at
-    at += minutes * minute
+    at += minutes * minuteMs
     return price === null ? [] : [{ start, end: at, price: BigInt(price), confidence: 10_000 }]
   })
 }
 
 const choose = (elements: readonly PriceElement[], minutes: number, segment: Segment = 'LOW', contiguous = false) =>
-  scheduleDuration(elements, { segment, duration: minutes * minute, contiguous })?.map(({ start, end }) => [start / minute, end / minute])
+  scheduleDuration(elements, { segment, durationMs: minutes * minuteMs, isContiguous: contiguous })?.map(({ start, end }) => [
+    start / minuteMs,
+    end / minuteMs,
+  ])
 
 /** Every minute with its price, in order. */
 const minutesOf = (elements: readonly PriceElement[]) =>
   elements.flatMap(({ start, end, price }) =>
-    Array.from({ length: (end - start) / minute }, (_, index) => ({ at: start / minute + index, price: Number(price) })),
+    Array.from({ length: (end - start) / minuteMs }, (_, index) => ({ at: start / minuteMs + index, price: Number(price) })),
   )
 
 /** The best sum over any minutes: by brute force, sorted. */
@@ -166,9 +169,9 @@ describe('a split duration', () => {
         [10, 2_000],
         [30, 9_000],
       ]),
-      { segment: 'LOW', duration: 30 * minute, contiguous: false },
+      { segment: 'LOW', durationMs: 30 * minuteMs, isContiguous: false },
     )
-    expect(slots).toEqual([{ start: 0, end: 30 * minute, average: 1333n, confidence: 10_000 }])
+    expect(slots).toEqual([{ start: 0, end: 30 * minuteMs, average: 1333n, confidence: 10_000 }])
   })
 })
 

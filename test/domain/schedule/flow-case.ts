@@ -22,19 +22,19 @@ export const flowCase = (
   slots: readonly { readonly prices: readonly (number | null)[]; readonly own: number; readonly ownPrice: number; readonly grid: number }[],
 ): FlowCase => ({
   problem: {
-    length: new Float64Array(slots.length).fill(1),
-    first: Int32Array.from(jobs, ({ first }) => Math.min(first, slots.length)),
-    last: Int32Array.from(jobs, ({ first, span }) => Math.min(first + span, slots.length)),
+    slotLength: new Float64Array(slots.length).fill(1),
+    firstSlot: Int32Array.from(jobs, ({ first }) => Math.min(first, slots.length)),
+    endSlot: Int32Array.from(jobs, ({ first, span }) => Math.min(first + span, slots.length)),
     rate: Float64Array.from(jobs, ({ rate }) => rate),
     demand: Float64Array.from(jobs, ({ demand }) => demand),
-    grain: 1,
+    minEnergy: 1,
   },
   pools: capacities.map(capacity => ({ capacity, cost: 0 })),
   offers: slots.flatMap(({ prices }, slot) =>
     prices.slice(0, capacities.length).flatMap((price, pool) => (price === null ? [] : [{ slot, pool, price }])),
   ),
   supply: {
-    own: Float64Array.from(slots, ({ own }) => own),
+    ownEnergy: Float64Array.from(slots, ({ own }) => own),
     ownPrice: Float64Array.from(slots, ({ ownPrice }) => ownPrice),
     grid: Float64Array.from(slots, ({ grid }) => grid),
   },
@@ -64,15 +64,16 @@ export const flowCases = (pools: number): fc.Arbitrary<FlowCase> =>
     )
     .map(all => flowCase(...all))
 
-type Arc = { readonly from: number; readonly to: number; readonly room: number; readonly used: number; readonly cost: number }
+type Arc = { readonly from: number; readonly to: number; readonly capacityLeft: number; readonly used: number; readonly cost: number }
 
 /** All arcs of a case and what flows on them; nodes are the source, the sink, pools, grids, slots, jobs. */
 const arcsOf = ({ problem, pools, offers, supply }: FlowCase, { flow, drawn, own }: Answer): Arc[] => {
-  const slots = problem.length.length
+  const slots = problem.slotLength.length
   const [pool, grid] = [2, 2 + pools.length]
   const [node, job] = [grid + slots, grid + 2 * slots]
   const arcs: Arc[] = []
-  const arc = (from: number, to: number, most: number, used: number, cost = 0) => arcs.push({ from, to, room: most - used, used, cost })
+  const arc = (from: number, to: number, maxFlow: number, used: number, cost = 0) =>
+    arcs.push({ from, to, capacityLeft: maxFlow - used, used, cost })
   const sumOf = (key: 'slot' | 'pool', of: number): number =>
     offers.reduce((sum, offer, index) => sum + (offer[key] === of ? (drawn[index] as number) : 0), 0)
   for (const [index, { capacity }] of pools.entries()) arc(0, pool + index, capacity, sumOf('pool', index))
@@ -81,13 +82,13 @@ const arcsOf = ({ problem, pools, offers, supply }: FlowCase, { flow, drawn, own
   }
   for (let slot = 0; slot < slots; slot += 1) {
     arc(grid + slot, node + slot, supply.grid[slot] as number, sumOf('slot', slot))
-    arc(0, node + slot, supply.own[slot] as number, own[slot] as number, supply.ownPrice[slot])
+    arc(0, node + slot, supply.ownEnergy[slot] as number, own[slot] as number, supply.ownPrice[slot])
   }
   for (const [index, demand] of problem.demand.entries()) {
-    const [first, last] = [problem.first[index] as number, problem.last[index] as number]
+    const [first, last] = [problem.firstSlot[index] as number, problem.endSlot[index] as number]
     for (let slot = first; slot < last; slot += 1) {
-      const energy = flow.energy[(flow.row[index] as number) + slot - first] as number
-      arc(node + slot, job + index, (problem.rate[index] as number) * (problem.length[slot] as number), energy)
+      const energy = flow.energy[(flow.rowStart[index] as number) + slot - first] as number
+      arc(node + slot, job + index, (problem.rate[index] as number) * (problem.slotLength[slot] as number), energy)
     }
     arc(job + index, 1, demand, demand - (flow.unmet[index] as number))
   }
@@ -100,16 +101,16 @@ const arcsOf = ({ problem, pools, offers, supply }: FlowCase, { flow, drawn, own
  */
 export const faultOf = (of: FlowCase, answer: Answer): string | null => {
   const arcs = arcsOf(of, answer)
-  if (arcs.some(({ room, used }) => room < 0 || used < 0)) return 'more than there is room for'
-  const nodes = arcs.reduce((most, { from, to }) => Math.max(most, from, to), 1) + 1
+  if (arcs.some(({ capacityLeft, used }) => capacityLeft < 0 || used < 0)) return 'more than there is room for'
+  const nodes = arcs.reduce((maxFlow, { from, to }) => Math.max(maxFlow, from, to), 1) + 1
   const balance = new Float64Array(nodes)
   for (const { from, to, used } of arcs) {
     balance[from] = (balance[from] as number) - used
     balance[to] = (balance[to] as number) + used
   }
   if (balance.some((sum, node) => node > 1 && sum !== 0)) return 'energy is lost'
-  const steps = arcs.flatMap(({ from, to, room, used, cost }) => [
-    ...(room > 0 ? [{ from, to, cost }] : []),
+  const steps = arcs.flatMap(({ from, to, capacityLeft, used, cost }) => [
+    ...(capacityLeft > 0 ? [{ from, to, cost }] : []),
     ...(used > 0 ? [{ from: to, to: from, cost: -cost }] : []),
   ])
   const [cost, isReached] = [new Float64Array(nodes), new Uint8Array(nodes)]

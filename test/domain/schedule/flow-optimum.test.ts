@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fillCheapest } from '../../../services/domain/schedule/cheapest-flow.ts'
+import { fillCheapestFirst } from '../../../services/domain/schedule/cheapest-flow.ts'
 import type { Supply } from '../../../services/domain/schedule/flow-problem.ts'
 import { fillFromPools } from '../../../services/domain/schedule/pool-flow.ts'
-import { openNetwork } from '../../../services/domain/schedule/pool-network.ts'
+import { createPoolNetwork } from '../../../services/domain/schedule/pool-network.ts'
 import { type Answer, type FlowCase, faultOf, flowCase, flowCases } from './flow-case.ts'
 
 const finish = <T>(work: Generator<undefined, T>): T => {
@@ -13,9 +13,13 @@ const finish = <T>(work: Generator<undefined, T>): T => {
 }
 
 const fromPools = ({ problem, pools, offers, supply }: FlowCase): Answer => {
-  const network = openNetwork(problem, pools, offers, supply)
+  const network = createPoolNetwork(problem, pools, offers, supply)
   finish(fillFromPools(network))
-  return { flow: network.moves.flow, drawn: network.drawn, own: supply.own.map((own, slot) => own - (network.ownRoom[slot] as number)) }
+  return {
+    flow: network.graph.flow,
+    drawn: network.drawn,
+    own: supply.ownEnergy.map((own, slot) => own - (network.ownCapacity[slot] as number)),
+  }
 }
 
 /** One pool that never runs dry, in which each slot has a price. */
@@ -25,19 +29,19 @@ const untiered = ({ problem, offers, supply }: FlowCase): FlowCase => {
     problem,
     supply,
     pools: [{ capacity: Number.POSITIVE_INFINITY, cost: 0 }],
-    offers: Array.from(problem.length, (_, slot) => ({ slot, pool: 0, price: price.get(slot) ?? 0 })),
+    offers: Array.from(problem.slotLength, (_, slot) => ({ slot, pool: 0, price: price.get(slot) ?? 0 })),
   }
 }
 
 const byPrice = ({ problem, offers, supply }: FlowCase): Answer => {
   const all: (Supply & { readonly price: number; readonly isOwn: boolean })[] = [
     ...offers.map(({ slot, price }) => ({ slot, price, capacity: supply.grid[slot] as number, isOwn: false })),
-    ...Array.from(supply.own, (capacity, slot) => ({ slot, price: supply.ownPrice[slot] as number, capacity, isOwn: true })),
+    ...Array.from(supply.ownEnergy, (capacity, slot) => ({ slot, price: supply.ownPrice[slot] as number, capacity, isOwn: true })),
   ]
   const groups = [...Map.groupBy(all, ({ price, isOwn }) => `${price} ${isOwn}`).values()].sort(
     ([a], [b]) => (a?.price ?? 0) - (b?.price ?? 0),
   )
-  const flow = finish(fillCheapest(problem, groups))
+  const flow = finish(fillCheapestFirst(problem, groups))
   const used = new Map(groups.flat().map((one, index) => [one, flow.used[index] as number]))
   const [grid, own] = [all.filter(({ isOwn }) => !isOwn), all.filter(({ isOwn }) => isOwn)].map(part => part.map(one => used.get(one) ?? 0))
   return { flow, drawn: grid ?? [], own: own ?? [] }
@@ -93,7 +97,7 @@ describe('a flow', () => {
     )
     const answer = (drawn: readonly number[], energy: readonly number[], unmet: number): Answer => ({
       ...{ drawn, own: [0, 0] },
-      flow: { row: Int32Array.of(0), energy: Float64Array.from(energy), unmet: Float64Array.of(unmet), used: new Float64Array(0) },
+      flow: { rowStart: Int32Array.of(0), energy: Float64Array.from(energy), unmet: Float64Array.of(unmet), used: new Float64Array(0) },
     })
     expect(faultOf(one, answer([0, 1], [0, 1], 0))).toBeNull()
     expect(faultOf(one, answer([1, 0], [1, 0], 0))).toBe('the same could be had for less')

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { scheduleLimit } from '../../../services/domain/schedule/limit.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 const hours = (...prices: readonly (number | null)[]) =>
   prices.flatMap((price, index) =>
-    price === null ? [] : [{ start: index * hour, end: (index + 1) * hour, price: BigInt(price), confidence: 10_000 }],
+    price === null ? [] : [{ start: index * hourMs, end: (index + 1) * hourMs, price: BigInt(price), confidence: 10_000 }],
   )
 const shown = (slots: ReturnType<typeof scheduleLimit>) =>
-  slots.map(({ start, end, average }) => [start / hour, end / hour, Number(average)])
+  slots.map(({ start, end, average }) => [start / hourMs, end / hourMs, Number(average)])
 const share = (fraction: number): bigint => BigInt(Math.round(fraction * 1e9))
 
 describe('a limit', () => {
@@ -50,7 +50,7 @@ describe('a limit', () => {
           scheduleLimit(hours(...prices), segment, { absolute: BigInt(at), relative: null }).reduce(
             (sum, { start, end }) => sum + end - start,
             0,
-          ) / hour
+          ) / hourMs
         expect(lengthOf('LOW')).toBe(prices.filter(price => price <= at).length)
         expect(lengthOf('HIGH')).toBe(prices.filter(price => price >= at).length)
       }),

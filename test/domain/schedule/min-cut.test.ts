@@ -6,12 +6,12 @@ describe('a min cut', () => {
   const grain = 3.6e6
   /** Job 0 can run in slot 0 alone and lacks energy there; job 1 can run in both, and has all that it wants. */
   const problem: FlowProblem = {
-    length: Float64Array.of(1, 1),
-    first: Int32Array.of(0, 0),
-    last: Int32Array.of(1, 2),
+    slotLength: Float64Array.of(1, 1),
+    firstSlot: Int32Array.of(0, 0),
+    endSlot: Int32Array.of(1, 2),
     rate: Float64Array.of(4e15, 2e15),
     demand: Float64Array.of(3e15, 1e15),
-    grain,
+    minEnergy: grain,
   }
   const cutAt = (inFirst: number) => {
     const flow = emptyFlow(problem, 0)

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../services/domain/cost/cost-record.ts'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import { planAmount } from '../../../services/domain/schedule/amount.ts'
-import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
-import { tierKey } from '../../../services/domain/tariff/tier-count.ts'
+import { accumulatorKey } from '../../../services/domain/tariff/tier-count.ts'
 import { allDay, at, pricing, rate, tariff } from '../../support/oracle/tables.ts'
 import { hourMs } from './site.ts'
 
@@ -45,7 +45,8 @@ const chargeOf = (snapshot: PricingSnapshot, records: readonly MeterRecord[]): b
   for (const record of records) {
     const charged = costRecord(snapshot, record, counts)
     cost += charged.cost ?? 0n
-    for (const { type, direction, countingStart, after } of charged.moves) counts.set(tierKey(type, direction, countingStart), after)
+    for (const { type, direction, countingStart, after } of charged.accumulatorChanges)
+      counts.set(accumulatorKey(type, direction, countingStart), after)
   }
   return cost
 }
@@ -54,7 +55,7 @@ describe('the cost of a plan', () => {
   it('is what its records will be charged, whatever contracts change on the way', () => {
     fc.assert(
       fc.property(contracts, task, (tariffs, { watts, share }) => {
-        const snapshot = compileSnapshot(pricing('UTC', tariffs), pricingPool())
+        const snapshot = compileSnapshot(pricing('UTC', tariffs), createPricingPool())
         const energy = BigInt(Math.floor((watts * hours * share) / 100)) * 1_000_000n
         const device = {
           deviceId: 'dev_1',

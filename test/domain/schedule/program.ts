@@ -4,7 +4,7 @@ import loadHighs from 'highs'
 const highs = await (loadHighs as unknown as (typeof loadHighs)['default'])()
 
 /** What a program may choose, from 0 to `most`. */
-export type Variable = { readonly name: string; readonly most: number; readonly cost: number }
+export type Variable = { readonly name: string; readonly max: number; readonly cost: number }
 
 /** Write what all variables cost together. */
 export const costsOf = (variables: readonly Variable[]): string =>
@@ -24,7 +24,7 @@ export const solveProgram = (
     'Subject To',
     ...rows.map((row, index) => `r${index}: ${row}`),
     'Bounds',
-    ...variables.map(({ name, most }) => `0 <= ${name} <= ${most}`),
+    ...variables.map(({ name, max: most }) => `0 <= ${name} <= ${most}`),
     ...(flags.length === 0 ? [] : ['Binary', ...flags]),
     'End',
   ].join('\n')

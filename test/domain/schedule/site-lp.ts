@@ -48,8 +48,8 @@ export const optimumOf = (site: Site): Optimum => {
   const variables: Variable[] = []
   const rows: string[] = []
   const wants: string[] = []
-  const take = (name: string, most: number, cost: number): string => {
-    variables.push({ name, most, cost })
+  const take = (name: string, maxSolution: number, cost: number): string => {
+    variables.push({ name, max: maxSolution, cost })
     return name
   }
   const isAllowed = { IMPORT: thresholdOf(site, 'IMPORT'), EXPORT: thresholdOf(site, 'EXPORT') }
@@ -100,8 +100,8 @@ export const optimumOf = (site: Site): Optimum => {
     else if (sources.length > 0) rows.push(`${sources.join(' + ')} <= 0`)
   }
   if (wants.length === 0) return { cost: 0, energy: 0, isComplete: site.devices.every(({ energy }) => energy === 0n) }
-  const most = solveProgram('Maximize', wants.join(' + '), rows, variables)
-  const least = solveProgram('Minimize', costsOf(variables), [...rows, `${wants.join(' + ')} >= ${most - 1e-9}`], variables)
-  const asked = site.devices.reduce((sum, { energy }) => sum + kwh(energy), 0)
-  return { cost: least, energy: most, isComplete: most > asked - 1e-6 }
+  const maxSolution = solveProgram('Maximize', wants.join(' + '), rows, variables)
+  const minSolution = solveProgram('Minimize', costsOf(variables), [...rows, `${wants.join(' + ')} >= ${maxSolution - 1e-9}`], variables)
+  const requestedEnergy = site.devices.reduce((sum, { energy }) => sum + kwh(energy), 0)
+  return { cost: minSolution, energy: maxSolution, isComplete: maxSolution > requestedEnergy - 1e-6 }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { AmountMarket } from '../../../services/domain/schedule/amount.ts'
-import type { AmountDevice, AmountRequest, Generation } from '../../../services/domain/schedule/amount-request.ts'
-import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import type { AmountPricing } from '../../../services/domain/schedule/amount.ts'
+import type { AmountRequest, ExpectedGeneration, PlannedDevice } from '../../../services/domain/schedule/amount-request.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, Rate, Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
@@ -17,7 +17,7 @@ export type Site = AmountRequest & {
   readonly tiers: readonly { readonly from: bigint; readonly adds: bigint }[]
   /** Counted in the month of `siteStart` before it (1e-6 Wh). */
   readonly counted: bigint
-  readonly generation: readonly Generation[]
+  readonly generation: readonly ExpectedGeneration[]
   readonly localPrice: bigint
 }
 
@@ -52,7 +52,7 @@ const tariffOf = (direction: Tariff['direction'], rates: readonly Rate[], market
 const plainRate = { fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }
 
 /** Turn a site into what plans are priced from. */
-export const marketOf = (site: Site): AmountMarket => {
+export const marketOf = (site: Site): AmountPricing => {
   const steps = [{ from: 0n, adds: 0n }, ...site.tiers]
   const rates = steps.map(({ adds }, index): Rate => ({ ...plainRate, surchargeFixed: adds, to: steps[index + 1]?.from ?? null }))
   const snapshot = compileSnapshot(
@@ -68,7 +68,7 @@ export const marketOf = (site: Site): AmountMarket => {
       importMarket: seriesOf('mrs_import', site.imports),
       exportMarket: seriesOf('mrs_export', site.exports),
     },
-    pricingPool(),
+    createPricingPool(),
   )
   const counted = site.counted
   return { snapshot, generation: site.generation, counted: (_, __, from) => (from < siteStart ? [{ from, counted }] : []) }
@@ -78,7 +78,7 @@ const price = fc.integer({ min: -50, max: 400 }).map(thousandths => BigInt(thous
 const coarsePrice = fc.integer({ min: 0, max: 4 }).map(tenths => BigInt(tenths) * 100_000_000n)
 const pricesOf = (one: fc.Arbitrary<bigint>) => fc.array(one, { minLength: siteHours, maxLength: siteHours })
 
-const device = (index: number, directions: readonly AmountDevice['direction'][], most: number): fc.Arbitrary<AmountDevice> =>
+const device = (index: number, directions: readonly PlannedDevice['direction'][], most: number): fc.Arbitrary<PlannedDevice> =>
   fc
     .record({
       direction: fc.constantFrom(...directions),
@@ -140,7 +140,7 @@ export const sites = ({ tiered = false, generating = false, limited = false, ful
     )
     .chain(([devices, imports, exports, watts]) =>
       fc.record({
-        devices: fc.constant(devices as readonly AmountDevice[]),
+        devices: fc.constant(devices as readonly PlannedDevice[]),
         imports: fc.constant(imports),
         exports: fc.constant(exports),
         sitePower: fc.constant(watts === null ? null : BigInt(watts) * 1_000_000n),

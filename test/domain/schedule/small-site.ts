@@ -1,4 +1,4 @@
-import type { AmountDevice } from '../../../services/domain/schedule/amount-request.ts'
+import type { PlannedDevice } from '../../../services/domain/schedule/amount-request.ts'
 import { planned } from './plan.ts'
 import { hourMs, type Site, siteHours, siteStart } from './site.ts'
 
@@ -15,7 +15,7 @@ export const device = (
   power: number,
   [from, to]: readonly [number, number],
   energy: number,
-  direction: AmountDevice['direction'] = 'IMPORT',
+  direction: PlannedDevice['direction'] = 'IMPORT',
 ) => ({
   deviceId: id,
   direction,

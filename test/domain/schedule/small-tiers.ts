@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Result } from '../../../services/domain/refusal.ts'
 import { type AmountPlan, planAmount } from '../../../services/domain/schedule/amount.ts'
-import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { Rate, Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
@@ -53,7 +53,7 @@ const monthOf = (at: number): number => new Date(at).getUTCMonth()
 /** Plan it to its end. */
 export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
   const input = { locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf('UTC'), importMarket: null, exportMarket: null }
-  const snapshot = compileSnapshot({ ...input, tariffs: [tariffOf(of)] }, pricingPool())
+  const snapshot = compileSnapshot({ ...input, tariffs: [tariffOf(of)] }, createPricingPool())
   const devices = of.tasks.map(({ from, to, power, energy }, index) => ({
     ...{ deviceId: `dev_${index}`, direction: of.direction, power: BigInt(power) * kwh, energy: BigInt(energy) * kwh },
     ...{ start: of.start + from * hourMs, end: of.start + to * hourMs },
@@ -94,26 +94,26 @@ const costOf = (of: SmallTiers, totals: readonly number[]): number | null => {
 export const bestOf = (of: SmallTiers): { readonly energy: number; readonly cost: number } => {
   const totals = of.prices.map(() => 0)
   let best = { energy: 0, cost: 0 }
-  const judge = (): void => {
+  const evaluate = (): void => {
     const cost = costOf(of, totals)
     const energy = totals.reduce((sum, one) => sum + one, 0)
     if (cost !== null && (energy > best.energy || (energy === best.energy && cost < best.cost))) best = { energy, cost }
   }
-  const place = (task: number, hour: number, left: number): void => {
+  const assign = (task: number, hour: number, left: number): void => {
     const one = of.tasks[task]
-    if (one === undefined) judge()
-    else if (hour === one.to) place(task + 1, of.tasks[task + 1]?.from ?? 0, of.tasks[task + 1]?.energy ?? 0)
+    if (one === undefined) evaluate()
+    else if (hour === one.to) assign(task + 1, of.tasks[task + 1]?.from ?? 0, of.tasks[task + 1]?.energy ?? 0)
     else {
       const before = totals[hour] ?? 0
-      const room = of.direction === 'EXPORT' || of.sitePower === null ? one.power : Math.min(one.power, of.sitePower - before)
-      for (let taken = 0; taken <= Math.min(left, room); taken += 1) {
+      const freePower = of.direction === 'EXPORT' || of.sitePower === null ? one.power : Math.min(one.power, of.sitePower - before)
+      for (let taken = 0; taken <= Math.min(left, freePower); taken += 1) {
         totals[hour] = before + taken
-        place(task, hour + 1, left - taken)
+        assign(task, hour + 1, left - taken)
       }
       totals[hour] = before
     }
   }
-  place(0, of.tasks[0]?.from ?? 0, of.tasks[0]?.energy ?? 0)
+  assign(0, of.tasks[0]?.from ?? 0, of.tasks[0]?.energy ?? 0)
   return best
 }
 

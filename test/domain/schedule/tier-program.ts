@@ -8,7 +8,7 @@ const sumOf = (names: readonly string[]): string => names.join(' + ')
  * bound is met by the end of the hour. A tier is open from the hour on in which the bound before it is met to that in which its own is.
  * For hours of one month.
  */
-export const leastCostOf = ({ direction, prices, bounds, counted, tasks, sitePower }: SmallTiers): number => {
+export const minCostOf = ({ direction, prices, bounds, counted, tasks, sitePower }: SmallTiers): number => {
   const total = tasks.reduce((sum, { energy }) => sum + energy, 0)
   const variables: Variable[] = []
   const rows: string[] = []
@@ -19,22 +19,22 @@ export const leastCostOf = ({ direction, prices, bounds, counted, tasks, sitePow
     const names = tiers.map((_, tier) => drawn(hour, tier))
     const takers = tasks.flatMap(({ from, to, power }, task) => {
       if (hour < from || hour >= to) return []
-      variables.push({ name: `x_${task}_${hour}`, most: power, cost: 0 })
+      variables.push({ name: `x_${task}_${hour}`, max: power, cost: 0 })
       return [`x_${task}_${hour}`]
     })
     rows.push(`${sumOf(names)}${takers.map(name => ` - ${name}`).join('')} = 0`)
     if (direction === 'IMPORT' && sitePower !== null) rows.push(`${sumOf(names)} <= ${sitePower}`)
     for (const [tier, price] of tiers.entries()) {
-      variables.push({ name: drawn(hour, tier), most: total, cost: direction === 'IMPORT' ? price : -price })
+      variables.push({ name: drawn(hour, tier), max: total, cost: direction === 'IMPORT' ? price : -price })
       if (tier > 0) rows.push(`${drawn(hour, tier)} - ${total} ${met(hour, tier - 1)} <= 0`)
       if (tier < bounds.length && hour > 0) rows.push(`${drawn(hour, tier)} + ${total} ${met(hour - 1, tier)} <= ${total}`)
     }
     for (const [bound, at] of bounds.entries()) {
       flags.push(met(hour, bound))
       const before = prices.slice(0, hour + 1).flatMap((_, other) => bounds.slice(0, bound + 1).map((_, tier) => drawn(other, tier)))
-      const room = Math.max(0, at - counted)
-      rows.push(`${sumOf(before)} - ${room} ${met(hour, bound)} >= 0`)
-      rows.push(`${sumOf(before)} <= ${room}`)
+      const freePower = Math.max(0, at - counted)
+      rows.push(`${sumOf(before)} - ${freePower} ${met(hour, bound)} >= 0`)
+      rows.push(`${sumOf(before)} <= ${freePower}`)
     }
   }
   for (const [task, { from, to, energy }] of tasks.entries()) {

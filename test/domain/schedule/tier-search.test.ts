@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bestOf, dayOfTiers, planSmall, type SmallTiers, smallTiers } from './small-tiers.ts'
-import { leastCostOf } from './tier-program.ts'
+import { minCostOf } from './tier-program.ts'
 
-const asked = ({ tasks }: SmallTiers): number => tasks.reduce((sum, { energy }) => sum + energy, 0)
+const requestedEnergy = ({ tasks }: SmallTiers): number => tasks.reduce((sum, { energy }) => sum + energy, 0)
 
 const kinds = (['IMPORT', 'EXPORT'] as const).flatMap(direction => [
   { direction, isParallel: true, isLimited: false, name: 'rise by the same in every hour' },
@@ -16,7 +16,7 @@ describe.each(kinds)('plans of $direction whose tiers $name', ({ direction, isPa
     fc.assert(
       fc.property(smallTiers(direction, isParallel, isLimited), of => {
         const [made, best] = [planSmall(of), bestOf(of)]
-        expect(made.ok).toBe(isLimited || best.energy === asked(of))
+        expect(made.ok).toBe(isLimited || best.energy === requestedEnergy(of))
         if (!made.ok) return
         const energy = made.value.devices.reduce((sum, one) => sum + one.energy, 0n)
         expect([Number(energy) / 1e9, Number(made.value.cost) / 1e7]).toEqual([best.energy, best.cost])
@@ -41,8 +41,8 @@ describe.each(['IMPORT', 'EXPORT'] as const)('plans of %s over a day whose tiers
       fc.property(dayOfTiers(direction), of => {
         const made = planSmall(timesOver(of, copies))
         if (!made.ok) throw new Error(made.refusal.message)
-        const least = leastCostOf(of) * copies
-        expect(Math.abs(Number(made.value.cost) / 1e7 - least)).toBeLessThanOrEqual(Math.max(1e-4, 1e-6 * Math.abs(least)))
+        const minCost = minCostOf(of) * copies
+        expect(Math.abs(Number(made.value.cost) / 1e7 - minCost)).toBeLessThanOrEqual(Math.max(1e-4, 1e-6 * Math.abs(minCost)))
       }),
       { numRuns: 12, endOnFailure: true },
     )

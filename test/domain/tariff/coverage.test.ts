@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { tariffCoverage } from '../../../services/domain/tariff/coverage.ts'
 import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
-import { changedSpan, overlappingTariff } from '../../../services/domain/tariff/tariff-change.ts'
+import { changedInterval, overlappingTariff } from '../../../services/domain/tariff/tariff-change.ts'
 import { scenarios } from '../../support/oracle/generate.ts'
 import { tariffAt } from '../../support/oracle/price-at.ts'
 import { allDay, tariff } from '../../support/oracle/tables.ts'
 
-const day = 86_400_000
-const on = (number: number): number => Date.UTC(2026, 0, 1) + number * day
+const dayMs = 86_400_000
+const on = (number: number): number => Date.UTC(2026, 0, 1) + number * dayMs
 const contract = (id: string, from: number | null, to: number | null, closed: number | null = null): Tariff =>
   tariff(allDay(1), {
     id,
@@ -22,24 +22,24 @@ type Step = { readonly kind: string; readonly start?: number | null; readonly le
 const changeOf = (tariffs: readonly Tariff[], { kind, start = null, length = null, which = 0 }: Step, index: number) => {
   const ending = (from: number | null): number | null => (length === null ? null : (from ?? 0) + length)
   if (kind === 'create') return { before: null, after: contract(`t${index}`, start, ending(start)) }
-  const living = tariffs.filter(({ closedAt }) => closedAt === null)
-  const before = living[which % Math.max(1, living.length)] ?? null
+  const activeTariffs = tariffs.filter(({ closedAt }) => closedAt === null)
+  const before = activeTariffs[which % Math.max(1, activeTariffs.length)] ?? null
   if (before === null || kind === 'void') return { before, after: null }
   if (kind === 'end') return { before, after: { ...before, closedAt: on(index) } }
-  const from = before.contractStart === null ? null : (before.contractStart - on(0)) / day
+  const from = before.contractStart === null ? null : (before.contractStart - on(0)) / dayMs
   const to = ending(from)
   return { before, after: { ...before, contractEnd: to === null ? null : on(to) } }
 }
 
 const inForce = (tariffs: readonly Tariff[], at: number) => {
-  const part = tariffCoverage(tariffs, 'IMPORT', 'COMMODITY').find(({ from, to }) => from <= at && at < to)
+  const part = tariffCoverage(tariffs, 'IMPORT', 'COMMODITY').find(({ start: from, end: to }) => from <= at && at < to)
   return [part?.tariff?.id, part?.confidence]
 }
 
 const shown = (tariffs: readonly Tariff[]) =>
-  tariffCoverage(tariffs, 'IMPORT', 'COMMODITY').map(({ from, to, tariff: of, confidence }) => [
-    Number.isFinite(from) ? (from - on(0)) / day : null,
-    Number.isFinite(to) ? (to - on(0)) / day : null,
+  tariffCoverage(tariffs, 'IMPORT', 'COMMODITY').map(({ start: from, end: to, tariff: of, confidence }) => [
+    Number.isFinite(from) ? (from - on(0)) / dayMs : null,
+    Number.isFinite(to) ? (to - on(0)) / dayMs : null,
     of?.id ?? null,
     confidence,
   ])
@@ -88,13 +88,13 @@ describe('which tariff is in force', () => {
           ['LOCAL', 'COMMODITY'],
         ] as const) {
           const coverage = tariffCoverage(input.tariffs, direction, type)
-          expect([coverage[0]?.from, coverage.at(-1)?.to]).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])
+          expect([coverage[0]?.start, coverage.at(-1)?.end]).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])
           for (const [index, part] of coverage.entries()) {
-            expect(part.from).toBeLessThan(part.to)
-            if (index > 0) expect(part.from).toBe(coverage[index - 1]?.to)
+            expect(part.start).toBeLessThan(part.end)
+            if (index > 0) expect(part.start).toBe(coverage[index - 1]?.end)
           }
           for (const { record } of records) {
-            const part = coverage.find(one => one.from <= record.start && record.start < one.to)
+            const part = coverage.find(one => one.start <= record.start && record.start < one.end)
             expect(part?.tariff).toBe(tariffAt(input, direction, type, record.start))
           }
         }
@@ -118,7 +118,7 @@ describe('two tariffs', () => {
 
   it('change prices from the earlier start, or the first end that moves, to the next tariff', () => {
     const others = [contract('a', 0, 10), contract('c', 50, null), contract('x', 30, 40, 35)]
-    const span = (before: Tariff | null, after: Tariff | null) => changedSpan(before, after, others)
+    const span = (before: Tariff | null, after: Tariff | null) => changedInterval(before, after, others)
     expect(span(null, contract('b', 20, 40))).toEqual({ from: on(20), to: on(50) })
     expect(span(contract('b', 20, 40), contract('b', 20, null))).toEqual({ from: on(40), to: on(50) })
     expect(span(contract('b', 20, 40), contract('b', 20, 40, 30))).toEqual({ from: on(30), to: on(50) })
@@ -147,10 +147,10 @@ describe('two tariffs', () => {
           const others = tariffs.filter(({ id }) => id !== (before ?? after)?.id)
           if (after !== null && after.closedAt === null && overlappingTariff(after, others) !== undefined) continue
           if (before === null && after === null) continue
-          const span = changedSpan(before, after, others)
+          const span = changedInterval(before, after, others)
           const changed = after === null ? others : [...others, after]
-          for (let place = -10; place < 1_000; place += place < 40 ? 5 : 45) {
-            const at = on(0) + (place * day) / 10
+          for (let offset = -10; offset < 1_000; offset += offset < 40 ? 5 : 45) {
+            const at = on(0) + (offset * dayMs) / 10
             if (span !== null && at >= (span.from ?? -Infinity) && at < (span.to ?? Infinity)) continue
             expect(inForce(changed, at)).toEqual(inForce(tariffs, at))
           }

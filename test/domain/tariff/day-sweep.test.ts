@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { dayNames, dayPattern, monthNames } from '../../../services/domain/tariff/day-pattern.ts'
-import { daySweep, gap, overlap } from '../../../services/domain/tariff/day-sweep.ts'
-import { judgeCoverage } from '../../../services/domain/tariff/judge-coverage.ts'
-import type { Hours, ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
-import { compileTerms } from '../../../services/domain/tariff/terms.ts'
-import { cpuTime } from '../../support/cpu-time.ts'
+import { createDaySweep, noTimeBand, overlappingTimeBands } from '../../../services/domain/tariff/day-sweep.ts'
+import { validateCoverage } from '../../../services/domain/tariff/judge-coverage.ts'
+import type { ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
+import { compileSchedule } from '../../../services/domain/tariff/terms.ts'
+import { cpuTimeMs } from '../../support/cpu-time.ts'
 import { schedules } from '../../support/oracle/generate-schedule.ts'
-import { judgeEveryDay } from '../../support/oracle/judge-every-day.ts'
+import { verifyEveryDay } from '../../support/oracle/judge-every-day.ts'
 
 const rate = (fixed: number) => [{ fixed: BigInt(fixed), to: null, surchargeFixed: 0n, surchargePercentage: 0n }]
-const band = (validFrom: number, validTo: number, fixed = 1): Hours => ({ validFrom, validTo, rate: rate(fixed) })
+const band = (validFrom: number, validTo: number, fixed = 1): TimeBand => ({ validFrom, validTo, rate: rate(fixed) })
 const allDay = band(0, 86_400)
-const of = (hours: readonly Hours[], dates: readonly number[] = [], months: ScheduleEntry['months'] = ['All']): ScheduleEntry => ({
+const of = (hours: readonly TimeBand[], dates: readonly number[] = [], months: ScheduleEntry['months'] = ['All']): ScheduleEntry => ({
   ...{ months, dates, daysAndHours: [{ days: ['All'], hours }] },
 })
 
@@ -67,9 +67,9 @@ describe('a schedule that is looked at by classes of days', () => {
     let refused = 0
     fc.assert(
       fc.property(anySchedule, schedule => {
-        const refusal = judgeEveryDay(schedule)
+        const refusal = verifyEveryDay(schedule)
         if (refusal !== undefined) refused += 1
-        expect(judgeCoverage(schedule)).toEqual(refusal)
+        expect(validateCoverage(schedule)).toEqual(refusal)
       }),
       { numRuns: 1_500 },
     )
@@ -84,9 +84,9 @@ describe('a schedule that is looked at by classes of days', () => {
       [of([allDay]), of(many, [30], ['Feb'])],
       [of(many.slice(0, 720)), of(many.slice(720), [7])],
     ]) {
-      expect(judgeCoverage(schedule)).toEqual(judgeEveryDay(schedule))
+      expect(validateCoverage(schedule)).toEqual(verifyEveryDay(schedule))
     }
-    expect(judgeCoverage([of([allDay]), of(many, [29], ['Feb'])])?.message).toMatch(/at most 1440 bands on Mon in Feb on date 29/)
+    expect(validateCoverage([of([allDay]), of(many, [29], ['Feb'])])?.message).toMatch(/at most 1440 bands on Mon in Feb on date 29/)
   })
 
   it('shows on each day the bands that this day has', () => {
@@ -97,29 +97,29 @@ describe('a schedule that is looked at by classes of days', () => {
     })
     fc.assert(
       fc.property(anySchedule, fc.array(kinds, { minLength: 1, maxLength: 6 }), (schedule, days) => {
-        const sweeping = daySweep(schedule)
-        const terms = compileTerms(schedule, false)
+        const sweeping = createDaySweep(schedule)
+        const terms = compileSchedule(schedule, false)
         for (const kind of days) {
-          const parts: { from: number; to: number; hours: number | Hours | undefined }[] = []
+          const parts: { from: number; to: number; hours: number | TimeBand | undefined }[] = []
           sweeping.sweep(kind, (from, to, index) => {
-            const hours = index < 0 ? index : sweeping.bands[index]
+            const hours = index < 0 ? index : sweeping.timeBands[index]
             const last = parts.at(-1)
             if (last !== undefined && last.hours === hours) last.to = to
             else parts.push({ from, to, hours })
             return false
           })
           const expected: typeof parts = []
-          for (const { from, to, bands } of dayPattern(schedule, kind)) {
-            const hours = bands.length === 0 ? gap : bands.length > 1 ? overlap : bands[0]?.hours
+          for (const { startSecond: from, endSecond: to, timeBands: bands } of dayPattern(schedule, kind)) {
+            const hours = bands.length === 0 ? noTimeBand : bands.length > 1 ? overlappingTimeBands : bands[0]?.hours
             const last = expected.at(-1)
             if (last !== undefined && last.hours === hours) last.to = to
             else expected.push({ from, to, hours })
           }
           expect(parts).toEqual(expected)
-          const { starts, bands } = terms.patternOn(kind.month, kind.date, kind.weekday)
-          const shown = dayPattern(schedule, kind).map(stretch => [stretch.from, stretch.bands[0]?.hours.rate[0]?.fixed])
+          const { starts, rateIndexes: bands } = terms.patternOn(kind.month, kind.date, kind.weekday)
+          const shown = dayPattern(schedule, kind).map(segment => [segment.startSecond, segment.timeBands[0]?.hours.rate[0]?.fixed])
           const merged = shown.filter(([, fixed], index) => index === 0 || shown[index - 1]?.[1] !== fixed)
-          expect(starts.map((from, index) => [from, terms.bands[bands[index] as number]?.[0]?.fixed])).toEqual(merged)
+          expect(starts.map((from, index) => [from, terms.rateLists[bands[index] as number]?.[0]?.fixed])).toEqual(merged)
         }
       }),
       { numRuns: 300 },
@@ -129,7 +129,7 @@ describe('a schedule that is looked at by classes of days', () => {
   it('is what the generator of good schedules makes', () => {
     fc.assert(
       fc.property(schedules({ market: false, amounts: 'usual' }), schedule => {
-        expect(judgeCoverage(schedule)).toBeUndefined()
+        expect(validateCoverage(schedule)).toBeUndefined()
       }),
       { numRuns: 100 },
     )
@@ -151,7 +151,7 @@ describe('the time that judging takes', () => {
     ...monthNames.map((month, index) => of([band(index * 60 + 36_000, index * 60 + 36_060)], [], [month])),
   ]
   const slowest = (schedule: readonly ScheduleEntry[]): number =>
-    Math.min(...[0, 1, 2].map(() => cpuTime(() => expect(judgeCoverage(schedule)).toBeUndefined())))
+    Math.min(...[0, 1, 2].map(() => cpuTimeMs(() => expect(validateCoverage(schedule)).toBeUndefined())))
 
   it('is little for 1,440 bands, with dates, wrapped over midnight, and with ranks on every day', () => {
     expect(slowest([of(minutes(1_440))])).toBeLessThan(50)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { answerOffset } from '../../../services/domain/answer-offset.ts'
-import { noTariffConnected } from '../../../services/domain/tariff/missing-tariff.ts'
-import { pricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { refuseMissingTariff } from '../../../services/domain/tariff/missing-tariff.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { allDay, at, pricing, tariff } from '../../support/oracle/tables.ts'
@@ -20,8 +20,8 @@ it.each<[string, Tariff[], string]>([
   ['before the first', [closed('trf_b', 20, 25)], ': the first one, trf_b, starts at 2026-06-20T02:00:00+02:00; '],
   ['after the last', [closed('trf_a', 1, 10)], ': the last one, trf_a, ended at 2026-06-10T02:00:00+02:00; '],
 ])('a missing tariff is named with the gap and the tariffs beside it: %s', (_, tariffs, text) => {
-  const snapshot = compileSnapshot(pricing('Europe/Berlin', tariffs), pricingPool())
-  const { code, message } = noTariffConnected(snapshot, 'IMPORT', on(15), {
+  const snapshot = compileSnapshot(pricing('Europe/Berlin', tariffs), createPricingPool())
+  const { code, message } = refuseMissingTariff(snapshot, 'IMPORT', on(15), {
     path: '/tariffs',
     offsetOf: answerOffset(snapshot.timeZone, 120),
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { dayPattern } from '../../../services/domain/tariff/day-pattern.ts'
-import { judgeCoverage } from '../../../services/domain/tariff/judge-coverage.ts'
+import { validateCoverage } from '../../../services/domain/tariff/judge-coverage.ts'
 import { type HoursInput, readTariffTerms } from '../../../services/domain/tariff/validate-schedule.ts'
 import { schedules } from '../../support/oracle/generate-schedule.ts'
 import { bandAt } from '../../support/oracle/price-at.ts'
@@ -51,9 +51,9 @@ describe('the whole calendar', () => {
     )
     if (!read.ok) throw new Error(read.refusal.message)
     const pattern = (month: number, date: number, weekday: number) =>
-      dayPattern(read.value.schedule, { month, date, weekday }).map(stretch => [
-        stretch.from / 3600,
-        Number(stretch.bands[0]?.hours.rate[0]?.fixed ?? 0n) / 1e9,
+      dayPattern(read.value.schedule, { month, date, weekday }).map(segment => [
+        segment.startSecond / 3600,
+        Number(segment.timeBands[0]?.hours.rate[0]?.fixed ?? 0n) / 1e9,
       ])
     expect(pattern(1, 1, 0)).toEqual([
       [0, 1],
@@ -80,7 +80,7 @@ describe('the whole calendar', () => {
     const names = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
     fc.assert(
       fc.property(schedules({ market: false, amounts: 'usual' }), fc.array(kinds, { minLength: 5, maxLength: 30 }), (schedule, places) => {
-        expect(judgeCoverage(schedule)).toBeUndefined()
+        expect(validateCoverage(schedule)).toBeUndefined()
         for (const [month, date, weekday, minute] of places) {
           const clock = {
             year: 2026,
@@ -91,8 +91,10 @@ describe('the whole calendar', () => {
             minute: minute % 60,
             second: 0,
           }
-          const stretch = dayPattern(schedule, { month, date, weekday }).find(one => one.from <= minute * 60 && minute * 60 < one.to)
-          expect(stretch?.bands.map(band => band.hours)).toEqual([bandAt(schedule, clock)])
+          const segment = dayPattern(schedule, { month, date, weekday }).find(
+            one => one.startSecond <= minute * 60 && minute * 60 < one.endSecond,
+          )
+          expect(segment?.timeBands.map(band => band.hours)).toEqual([bandAt(schedule, clock)])
         }
       }),
       { numRuns: 100 },

@@ -88,9 +88,12 @@ describe('reading a tariff', () => {
       )
     const clock = (second: number) =>
       [Math.floor(second / 3600), Math.floor(second / 60) % 60, second % 60].map(part => String(part).padStart(2, '0')).join(':')
-    const most = [...dated, ...parts(28).slice(0, 27), entry([days(['All'], hours('00:27:00', '00:00:00'))])]
-    expect([most.length, refusalOf(terms(most))]).toEqual([400, null])
-    expect(refusalOf(terms([...most, entry([days(['Mon'], wholeDay())])]))).toMatchObject({ code: 'schedule_invalid', field: 'schedule' })
+    const maxEntries = [...dated, ...parts(28).slice(0, 27), entry([days(['All'], hours('00:27:00', '00:00:00'))])]
+    expect([maxEntries.length, refusalOf(terms(maxEntries))]).toEqual([400, null])
+    expect(refusalOf(terms([...maxEntries, entry([days(['Mon'], wholeDay())])]))).toMatchObject({
+      code: 'schedule_invalid',
+      field: 'schedule',
+    })
   })
 
   it('takes a zero fixed price and an empty rate on a market tariff, and no other fixed price', () => {

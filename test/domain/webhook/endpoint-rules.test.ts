@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventGroups, expandFilter, takesEvent } from '../../../services/domain/webhook/event-filter.ts'
-import { firstPace, mostPace, paceAfter } from '../../../services/domain/webhook/pace.ts'
-import { rotateSecret, rotationWindowMs, type SecretInUse, secretsInUse } from '../../../services/domain/webhook/secret-rotation.ts'
+import { eventGroups, expandFilter, matchesAnyFilter } from '../../../services/domain/webhook/event-filter.ts'
+import { concurrencyAfter, initialConcurrency, maxConcurrency } from '../../../services/domain/webhook/pace.ts'
+import { rotateSecret, rotationWindowMs, type SigningSecret, signingSecrets } from '../../../services/domain/webhook/secret-rotation.ts'
 
 describe('a filter of events', () => {
   it.each([
@@ -17,8 +17,8 @@ describe('a filter of events', () => {
     ['tariff.fetch.*', 'tariff.expired', false],
   ])('%s and %s: %s', (filter, type, takes) => {
     expect(expandFilter(filter, [type])).toEqual(takes ? [type] : [])
-    expect(takesEvent([filter], type)).toBe(takes)
-    expect(takesEvent(['device.delete', filter], type)).toBe(takes)
+    expect(matchesAnyFilter([filter], type)).toBe(takes)
+    expect(matchesAnyFilter(['device.delete', filter], type)).toBe(takes)
   })
 
   it('has the groups of all types, each once', () => {
@@ -31,15 +31,15 @@ describe('a filter of events', () => {
 })
 
 describe('the secrets of an endpoint', () => {
-  const rotated = (times: readonly number[]): readonly SecretInUse<string>[] =>
-    times.reduce<readonly SecretInUse<string>[]>(
+  const rotated = (times: readonly number[]): readonly SigningSecret<string>[] =>
+    times.reduce<readonly SigningSecret<string>[]>(
       (secrets, at, index) => rotateSecret(secrets, `secret ${index + 1}`, at),
       [{ secret: 'secret 0', until: null }],
     )
 
   it('both sign for 24 h after a rotation', () => {
     const secrets = rotated([1_000])
-    const namesAt = (at: number) => secretsInUse(secrets, at).map(({ secret }) => secret)
+    const namesAt = (at: number) => signingSecrets(secrets, at).map(({ secret }) => secret)
     expect(namesAt(1_000)).toEqual(['secret 1', 'secret 0'])
     expect(namesAt(1_000 + rotationWindowMs - 1)).toEqual(['secret 1', 'secret 0'])
     expect(namesAt(1_000 + rotationWindowMs)).toEqual(['secret 1'])
@@ -54,7 +54,7 @@ describe('the secrets of an endpoint', () => {
           let now = 0
           const times = gaps.map(gap => (now += gap))
           const at = now + later
-          const names = secretsInUse(rotated(times), at).map(({ secret }) => Number(secret.split(' ')[1]))
+          const names = signingSecrets(rotated(times), at).map(({ secret }) => Number(secret.split(' ')[1]))
           const expected = times.flatMap((time, index) => (at < time + rotationWindowMs ? [index] : [])).toReversed()
           expect(names).toEqual([times.length, ...expected.slice(0, 10)])
         },
@@ -67,12 +67,12 @@ describe('the pace of an endpoint', () => {
   it('stays between one and its most, falls to one after a few failures, and comes back', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean()), outcomes => {
-        const pace = outcomes.reduce(paceAfter, firstPace)
+        const pace = outcomes.reduce(concurrencyAfter, initialConcurrency)
         expect(pace).toBeGreaterThanOrEqual(1)
-        expect(pace).toBeLessThanOrEqual(mostPace)
+        expect(pace).toBeLessThanOrEqual(maxConcurrency)
       }),
     )
-    expect([false, false, false].reduce(paceAfter, firstPace)).toBe(1)
-    expect(Array.from({ length: 100 }, () => true).reduce(paceAfter, 1)).toBe(mostPace)
+    expect([false, false, false].reduce(concurrencyAfter, initialConcurrency)).toBe(1)
+    expect(Array.from({ length: 100 }, () => true).reduce(concurrencyAfter, 1)).toBe(maxConcurrency)
   })
 })

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  failingLimitMs,
-  judgeAttempt,
-  mustDisable,
+  decideAttempt,
+  isDisableDue,
+  maxFailingMs,
   readRetryAfterMs,
   retryDelayMs,
   retryGapsMs,
 } from '../../../services/domain/webhook/retry.ts'
 
-const chance = fc.double({ min: 0, max: 1, noNaN: true })
+const random = fc.double({ min: 0, max: 1, noNaN: true })
 const attempts = fc.integer({ min: 1, max: retryGapsMs.length })
 const at = 1_757_840_000_000
 const seconds = (count: number): number => count * 1_000
@@ -23,9 +23,9 @@ describe('the schedule of attempts', () => {
 
   it('keeps every wait within 20 % of its gap, and reaches both ends', () => {
     fc.assert(
-      fc.property(attempts, chance, (made, place) => {
+      fc.property(attempts, random, (made, randomValue) => {
         const gap = retryGapsMs[made - 1] ?? 0
-        const wait = retryDelayMs(made, place, null) ?? 0
+        const wait = retryDelayMs(made, randomValue, null) ?? 0
         expect(wait).toBeGreaterThanOrEqual(gap * 0.8)
         expect(wait).toBeLessThanOrEqual(gap * 1.2)
       }),
@@ -35,16 +35,16 @@ describe('the schedule of attempts', () => {
 
   it('ends with the tenth attempt', () => {
     expect(retryDelayMs(10, 0.5, null)).toBeNull()
-    expect(judgeAttempt({ status: 500, retryAfter: null }, 10, at, 0.5)).toEqual({ kind: 'EXHAUSTED' })
+    expect(decideAttempt({ status: 500, retryAfter: null }, 10, at, 0.5)).toEqual({ kind: 'EXHAUSTED' })
   })
 
   it('honours Retry-After up to twice the gap, and never comes sooner than planned', () => {
     fc.assert(
-      fc.property(attempts, chance, fc.integer({ min: 0, max: hours(100) }), (made, place, asked) => {
+      fc.property(attempts, random, fc.integer({ min: 0, max: hours(100) }), (made, randomValue, requestedWait) => {
         const gap = retryGapsMs[made - 1] ?? 0
-        const planned = retryDelayMs(made, place, null) ?? 0
-        const wait = retryDelayMs(made, place, asked) ?? 0
-        expect(wait).toBe(asked <= planned ? planned : Math.min(asked, 2 * gap))
+        const planned = retryDelayMs(made, randomValue, null) ?? 0
+        const wait = retryDelayMs(made, randomValue, requestedWait) ?? 0
+        expect(wait).toBe(requestedWait <= planned ? planned : Math.min(requestedWait, 2 * gap))
       }),
     )
   })
@@ -53,14 +53,14 @@ describe('the schedule of attempts', () => {
 describe('an attempt', () => {
   it('succeeds with 2xx alone', () => {
     for (let status = 100; status < 600; status += 1) {
-      const { kind } = judgeAttempt({ status, retryAfter: null }, 1, at, 0.5)
+      const { kind } = decideAttempt({ status, retryAfter: null }, 1, at, 0.5)
       expect([status, kind]).toEqual([status, status >= 200 && status < 300 ? 'DELIVERED' : status === 410 ? 'GONE' : 'RETRY'])
     }
-    expect(judgeAttempt({ status: null, retryAfter: null }, 1, at, 0.5)).toEqual({ kind: 'RETRY', dueAt: at + seconds(5) })
+    expect(decideAttempt({ status: null, retryAfter: null }, 1, at, 0.5)).toEqual({ kind: 'RETRY', dueAt: at + seconds(5) })
   })
 
   it('is put off by Retry-After of 429 and 503 only', () => {
-    const dueWith = (status: number) => judgeAttempt({ status, retryAfter: '8' }, 1, at, 0.5)
+    const dueWith = (status: number) => decideAttempt({ status, retryAfter: '8' }, 1, at, 0.5)
     expect([429, 503].map(dueWith)).toEqual([429, 503].map(() => ({ kind: 'RETRY', dueAt: at + seconds(8) })))
     expect([400, 500, 502, 301].map(dueWith)).toEqual([400, 500, 502, 301].map(() => ({ kind: 'RETRY', dueAt: at + seconds(5) })))
   })
@@ -81,7 +81,7 @@ describe('an attempt', () => {
   })
 
   it('ends an endpoint after five days of nothing but failure', () => {
-    expect(mustDisable(at, at + failingLimitMs - 1)).toBe(false)
-    expect(mustDisable(at, at + failingLimitMs)).toBe(true)
+    expect(isDisableDue(at, at + maxFailingMs - 1)).toBe(false)
+    expect(isDisableDue(at, at + maxFailingMs)).toBe(true)
   })
 })

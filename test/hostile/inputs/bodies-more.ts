@@ -4,8 +4,8 @@ import { type HostileInput, sends, times } from '../input.ts'
 import { sendChunks } from '../raw-socket.ts'
 
 const subject = 'bodies'
-const mebi = 2 ** 20
-const submission = 16 * mebi
+const mebibyte = 2 ** 20
+const submission = 16 * mebibyte
 const gzip = { 'content-encoding': 'gzip' }
 const ndjson = { 'content-type': 'application/x-ndjson' }
 
@@ -51,17 +51,29 @@ export const moreBodies: readonly HostileInput[] = [
     path: '/customers',
     method: 'POST',
   }),
-  sendsBody('the name of an unknown member', mebi - 100, 'bytes', size => `{"${times(size, 'reference')}"}`.slice(0, size).concat('":1}'), {
-    path: '/customers',
-    method: 'POST',
-  }),
-  sendsBody('the reference of a customer', mebi - 100, 'bytes', size => `{"reference_id":"${times(Math.floor(size / 4) - 10, '😀')}"}`, {
-    path: '/customers',
-    method: 'POST',
-  }),
+  sendsBody(
+    'the name of an unknown member',
+    mebibyte - 100,
+    'bytes',
+    size => `{"${times(size, 'reference')}"}`.slice(0, size).concat('":1}'),
+    {
+      path: '/customers',
+      method: 'POST',
+    },
+  ),
+  sendsBody(
+    'the reference of a customer',
+    mebibyte - 100,
+    'bytes',
+    size => `{"reference_id":"${times(Math.floor(size / 4) - 10, '😀')}"}`,
+    {
+      path: '/customers',
+      method: 'POST',
+    },
+  ),
   sendsBody(
     'values of a country code',
-    mebi - 100,
+    mebibyte - 100,
     'bytes',
     size => `{"postal_address":{"city":"Berlin","country_code":"${times(size - 60, ' ')}"}}`,
     {
@@ -71,7 +83,7 @@ export const moreBodies: readonly HostileInput[] = [
   ),
   sendsBody(
     'a webhook address',
-    mebi - 100,
+    mebibyte - 100,
     'bytes',
     size => `{"url":"https://${times(Math.floor((size - 60) / 2), 'a.')}","event_types":["*"]}`,
     {
@@ -91,7 +103,7 @@ export const moreBodies: readonly HostileInput[] = [
   ),
   sendsBody(
     'parts of an event type',
-    mebi - 100,
+    mebibyte - 100,
     'bytes',
     size => `{"url":"https://1.1.1.1/","event_types":["${times(Math.floor((size - 60) / 2), 'a.')}!"]}`,
     {
@@ -107,7 +119,7 @@ export const moreBodies: readonly HostileInput[] = [
       'a gzip of a thousand times its size',
       64,
       'MiB inflated',
-      size => Buffer.concat(Array.from({ length: size }, () => gzipSync(Buffer.alloc(mebi, ' ')))),
+      size => Buffer.concat(Array.from({ length: size }, () => gzipSync(Buffer.alloc(mebibyte, ' ')))),
       { headers: gzip, statuses: [413], growsTo: 14 },
     ),
     isShort: true,

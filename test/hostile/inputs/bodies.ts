@@ -3,7 +3,7 @@ import { type HostileInput, sends, times } from '../input.ts'
 import { sendChunks } from '../raw-socket.ts'
 
 const subject = 'bodies'
-const mebi = 2 ** 20
+const mebibyte = 2 ** 20
 const gzip = { 'content-encoding': 'gzip' }
 const ndjson = { 'content-type': 'application/x-ndjson' }
 
@@ -53,7 +53,7 @@ export const bodies: readonly HostileInput[] = [
   {
     subject,
     name: 'spaces, gzipped',
-    size: 16 * mebi,
+    size: 16 * mebibyte,
     unit: 'bytes',
     statuses: [400],
     isShort: true,
@@ -65,7 +65,7 @@ export const bodies: readonly HostileInput[] = [
   {
     subject,
     name: 'line ends of NDJSON, gzipped',
-    size: 16 * mebi,
+    size: 16 * mebibyte,
     unit: 'bytes',
     statuses: [400],
     isShort: true,
@@ -77,7 +77,7 @@ export const bodies: readonly HostileInput[] = [
   {
     subject,
     name: 'one call of Connect, not signed in',
-    size: mebi - 100,
+    size: mebibyte - 100,
     unit: 'bytes',
     statuses: [400, 413],
     isShort: true,

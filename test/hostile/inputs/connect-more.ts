@@ -3,9 +3,9 @@ import { type HostileInput, sends, times } from '../input.ts'
 import { openRatePage, openSession } from './connect.ts'
 
 const subject = 'Connect'
-const mebi = 2 ** 20
+const mebibyte = 2 ** 20
 const unsigned = { authorization: '' }
-const room = 1_000
+const maxTextLength = 1_000
 const taken = [200, 400, 409]
 
 /** An address whose text in one member fills the body. */
@@ -23,7 +23,7 @@ export const moreConnect: readonly HostileInput[] = [
   {
     subject,
     name: 'brackets in the city of an address',
-    size: mebi - room,
+    size: mebibyte - maxTextLength,
     unit: 'bytes',
     statuses: taken,
     open: addressOf('city', size => times(size, '(')),
@@ -31,7 +31,7 @@ export const moreConnect: readonly HostileInput[] = [
   {
     subject,
     name: 'words in the city of an address',
-    size: mebi - room,
+    size: mebibyte - maxTextLength,
     unit: 'bytes',
     statuses: taken,
     open: addressOf('city', size => times(Math.floor(size / 5), 'a-b 1')),
@@ -39,7 +39,7 @@ export const moreConnect: readonly HostileInput[] = [
   {
     subject,
     name: 'accents in the city of an address',
-    size: mebi - room,
+    size: mebibyte - maxTextLength,
     unit: 'bytes',
     statuses: taken,
     open: addressOf('city', size => times(Math.floor(size / 4), 'é́')),
@@ -47,7 +47,7 @@ export const moreConnect: readonly HostileInput[] = [
   {
     subject,
     name: 'spaces in the post code of an address',
-    size: mebi - room,
+    size: mebibyte - maxTextLength,
     unit: 'bytes',
     statuses: taken,
     open: addressOf('post_code', size => `${times(size - 2, ' ')}x`),
@@ -91,7 +91,7 @@ export const moreConnect: readonly HostileInput[] = [
   {
     subject,
     name: 'a token as long as a body',
-    size: mebi - room,
+    size: mebibyte - maxTextLength,
     unit: 'bytes',
     statuses: [400, 404],
     open: async ({ hostile }, size) => {
@@ -129,7 +129,7 @@ export const moreConnect: readonly HostileInput[] = [
   {
     subject,
     name: 'the address to return to',
-    size: mebi - room,
+    size: mebibyte - maxTextLength,
     unit: 'bytes',
     statuses: [400],
     open: async ({ hostile }, size) => {
@@ -141,7 +141,7 @@ export const moreConnect: readonly HostileInput[] = [
   {
     subject,
     name: 'the name of a tariff',
-    size: mebi - room,
+    size: mebibyte - maxTextLength,
     unit: 'bytes',
     statuses: taken,
     open: async (target, size) => {

@@ -14,10 +14,10 @@ type Page = {
 let references = 0
 
 /** Posts JSON of `data` for a page of a session. */
-type Post = (route: string, data: string) => ReturnType<Caller['send']>
+type PostPage = (route: string, data: string) => ReturnType<Caller['send']>
 
 /** Start a session; the visitor has nothing but the token. */
-export const openSession = async ({ hostile }: Target, more: object = {}): Promise<Post> => {
+export const openSession = async ({ hostile }: Target, more: object = {}): Promise<PostPage> => {
   references += 1
   const { connect_token: token } = await hostile.ask<{ readonly connect_token: string }>('POST', '/connect/token', {
     connect_url: 'https://app.example.com/back',
@@ -31,7 +31,7 @@ export const openSession = async ({ hostile }: Target, more: object = {}): Promi
 }
 
 /** Go to the page that captures prices. */
-export const openRatePage = async (target: Target, structure = 'FIXED'): Promise<Post> => {
+export const openRatePage = async (target: Target, structure = 'FIXED'): Promise<PostPage> => {
   const post = await openSession(target)
   const submit = async (route: string, data: object): Promise<Page> => JSON.parse((await post(route, JSON.stringify(data))).text)
   await submit('session_start', {})

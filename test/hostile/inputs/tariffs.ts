@@ -51,7 +51,7 @@ const createsTariff = (schedule: (size: number) => readonly object[]): HostileIn
 const repriced = 5_000
 
 /** As many of 1,440 bands as fit into 1 MiB. */
-const mostTiers = 22
+const maxTiers = 22
 
 /** Tariffs that take long to validate, and changes that price many records again. */
 export const tariffs: readonly HostileInput[] = [
@@ -78,7 +78,7 @@ export const tariffs: readonly HostileInput[] = [
   {
     subject,
     name: 'tiers that fill a body',
-    size: mostTiers,
+    size: maxTiers,
     unit: 'tiers of 1,440 bands',
     statuses: [200],
     isShort: true,
@@ -88,7 +88,7 @@ export const tariffs: readonly HostileInput[] = [
   {
     subject,
     name: 'tiers that fill a body, in place of others',
-    size: mostTiers,
+    size: maxTiers,
     unit: 'tiers of 1,440 bands',
     statuses: [200],
     isOnce: true,

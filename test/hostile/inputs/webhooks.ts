@@ -6,22 +6,22 @@ import type { HostileInput, Play } from '../input.ts'
 import type { Target } from '../target.ts'
 
 const subject = 'webhooks'
-const mebi = 2 ** 20
+const mebibyte = 2 ** 20
 
 /** How a subscriber answers: it hangs, answers with bytes as long as they are taken, or fails at once. */
-type Manner = 'hangs' | 'pours' | 'fails'
+type EndpointBehaviour = 'hangs' | 'pours' | 'fails'
 
 /** Run a subscriber of this process; it ends when the process ends. Returns its address. */
-const openSubscriber = (manner: Manner): Promise<string> =>
+const openSubscriber = (behaviour: EndpointBehaviour): Promise<string> =>
   new Promise(resolve => {
     const server = createServer((_, response) => {
-      if (manner === 'hangs') return
-      if (manner === 'fails') {
+      if (behaviour === 'hangs') return
+      if (behaviour === 'fails') {
         response.writeHead(500).end()
         return
       }
       response.writeHead(200)
-      const bytes = Buffer.alloc(mebi, 'x')
+      const bytes = Buffer.alloc(mebibyte, 'x')
       const pour = (): void => {
         while (!response.destroyed && response.write(bytes));
       }
@@ -37,8 +37,8 @@ const openSubscriber = (manner: Manner): Promise<string> =>
 const endpointsAtOnce = 20
 
 /** Subscribe endpoints to everything, then cause events. The endpoints are deleted after the play. */
-const events = async ({ hostileTest: hostile }: Target, count: number, manner: Manner): Promise<Play> => {
-  const url = await openSubscriber(manner)
+const events = async ({ hostileTest: hostile }: Target, count: number, behaviour: EndpointBehaviour): Promise<Play> => {
+  const url = await openSubscriber(behaviour)
   return async () => {
     const endpoints: string[] = []
     for (let at = 0; at < endpointsAtOnce; at += 1) {
@@ -51,7 +51,7 @@ const events = async ({ hostileTest: hostile }: Target, count: number, manner: M
   }
 }
 
-const eventsInput = (name: string, manner: Manner): HostileInput => ({
+const eventsInput = (name: string, behaviour: EndpointBehaviour): HostileInput => ({
   subject,
   name,
   size: 200,
@@ -60,7 +60,7 @@ const eventsInput = (name: string, manner: Manner): HostileInput => ({
   statuses: [200],
   isOnce: true,
   endsWithinS: 60,
-  open: (target, size) => events(target, size, manner),
+  open: (target, size) => events(target, size, behaviour),
 })
 
 /** Deliveries to subscribers that misbehave, and events sent again. */

@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { avroType, openCodec, publishedSchemas } from '../../../services/platform/log/codec.ts'
 import type { RecordChunk, RecordPart } from '../../../services/platform/log/messages.ts'
 import { encodeParts } from '../../../services/platform/log/record-chunk.ts'
-import { mostBytes, mostRecords } from '../../../services/platform/log/record-part.ts'
+import { maxPartBytes, maxPartRecords } from '../../../services/platform/log/record-part.ts'
 import { localSchemaIds } from '../../../services/platform/log/schema-ids.ts'
 import { chunk, otherMessage } from '../../suites/lane-messages.ts'
 
 const codec = await openCodec(localSchemaIds())
-const lane = publishedSchemas().filter(entry => entry.topic === 'meter.records.v1')
-const currentLane = avroType(lane.at(-1)?.schema ?? '')
+const recordSchemas = publishedSchemas().filter(entry => entry.topic === 'meter.records.v1')
+const currentRecordSchema = avroType(recordSchemas.at(-1)?.schema ?? '')
 
 /** The chunk as a general Avro codec wants it: indexes and bytes in place of ids. */
 const toAvro = ({ parts }: RecordChunk): unknown => {
@@ -41,7 +41,7 @@ describe('codec of the lane', () => {
   it('reads back every chunk of records as it was written', async () => {
     await fc.assert(
       fc.asyncProperty(chunk, async made => {
-        expect(await codec.decodeLane(codec.encodeLane(made))).toEqual(made)
+        expect(await codec.decodeMeterMessage(codec.encodeMeterMessage(made))).toEqual(made)
       }),
     )
   })
@@ -49,7 +49,7 @@ describe('codec of the lane', () => {
   it('writes the very bytes that Avro gives for the published schema', () => {
     fc.assert(
       fc.property(chunk, made => {
-        expect(codec.encodeLane(made).subarray(5).toString('hex')).toBe(currentLane.toBuffer(toAvro(made)).toString('hex'))
+        expect(codec.encodeMeterMessage(made).subarray(5).toString('hex')).toBe(currentRecordSchema.toBuffer(toAvro(made)).toString('hex'))
       }),
     )
   })
@@ -59,7 +59,7 @@ describe('codec of the lane', () => {
       fc.property(chunk, made => {
         const parts = made.parts.filter(part => part.records.length > 0)
         const encoded = parts.flatMap(encodeParts)
-        expect(codec.encodeParts(encoded).toString('hex')).toBe(codec.encodeLane({ ...made, parts }).toString('hex'))
+        expect(codec.encodeParts(encoded).toString('hex')).toBe(codec.encodeMeterMessage({ ...made, parts }).toString('hex'))
         expect(encoded.map(part => part.recordNumbers)).toEqual(parts.map(part => part.records.map(entry => entry.recordNumber)))
         expect(encoded.map(part => part.locationId)).toEqual(parts.map(part => part.records[0]?.locationId))
       }),
@@ -74,17 +74,17 @@ describe('codec of the lane', () => {
     const part = { ...of, records } as RecordPart
     const pieces = encodeParts(part)
     for (const { bytes, recordNumbers } of pieces) {
-      expect(bytes.length).toBeLessThanOrEqual(mostBytes)
-      expect(recordNumbers.length).toBeLessThanOrEqual(mostRecords)
+      expect(bytes.length).toBeLessThanOrEqual(maxPartBytes)
+      expect(recordNumbers.length).toBeLessThanOrEqual(maxPartRecords)
     }
-    const read = await codec.decodeLane(codec.encodeParts(pieces))
+    const read = await codec.decodeMeterMessage(codec.encodeParts(pieces))
     expect(read.kind === 'records' && read.parts.flatMap(piece => piece.records)).toEqual(records)
   })
 
   it('reads back submissions, orders and register readings', async () => {
     await fc.assert(
       fc.asyncProperty(otherMessage, async made => {
-        expect(await codec.decodeLane(codec.encodeLane(made))).toEqual(made)
+        expect(await codec.decodeMeterMessage(codec.encodeMeterMessage(made))).toEqual(made)
       }),
     )
   })
@@ -99,8 +99,8 @@ describe('codec of the lane', () => {
         ...made,
         parts: made.parts.map(entry => ({ ...entry, records: entry.records.map(r => ({ ...r, energy: value })) })),
       }
-      expect(await codec.decodeLane(codec.encodeLane(changed))).toEqual(changed)
-      expect(codec.encodeLane(changed).subarray(5)).toEqual(currentLane.toBuffer(toAvro(changed)))
+      expect(await codec.decodeMeterMessage(codec.encodeMeterMessage(changed))).toEqual(changed)
+      expect(codec.encodeMeterMessage(changed).subarray(5)).toEqual(currentRecordSchema.toBuffer(toAvro(changed)))
     }
   })
 
@@ -109,17 +109,17 @@ describe('codec of the lane', () => {
       kind: 'records',
       parts: [{ accountId: 'acc_1', liveMode: true, batchId: null, receivedAt: 0, records: [] }],
     }
-    expect(() => codec.encodeLane(made)).toThrow(RangeError)
+    expect(() => codec.encodeMeterMessage(made)).toThrow(RangeError)
   })
 
   it('takes any broken bytes as undecodable, and nothing else', async () => {
     const breaking = fc.tuple(chunk, fc.nat(), fc.nat(255), fc.boolean())
     await fc.assert(
       fc.asyncProperty(breaking, async ([made, at, byte, cut]) => {
-        const value = codec.encodeLane(made)
-        const place = 5 + (at % (value.length - 5))
-        if (!cut) value[place] = byte
-        const result = await codec.decodeLane(cut ? value.subarray(0, place) : value).catch((error: unknown) => error)
+        const value = codec.encodeMeterMessage(made)
+        const byteIndex = 5 + (at % (value.length - 5))
+        if (!cut) value[byteIndex] = byte
+        const result = await codec.decodeMeterMessage(cut ? value.subarray(0, byteIndex) : value).catch((error: unknown) => error)
         if (result instanceof Error) expect(result).toMatchObject({ code: 'undecodable', retriable: false })
         else expect(result).toMatchObject({ kind: expect.any(String) })
       }),
@@ -129,13 +129,13 @@ describe('codec of the lane', () => {
 
   it('takes a schema number that nobody knows as poison', async () => {
     const value = Buffer.from([0, 1, 2, 3, 4, 0, 0])
-    await expect(codec.decodeLane(value)).rejects.toMatchObject({ code: 'schema_unknown', retriable: false })
+    await expect(codec.decodeMeterMessage(value)).rejects.toMatchObject({ code: 'schema_unknown', retriable: false })
   })
 
   it('looks up the schema of a later release and reads what it has in common', async () => {
     const ids = localSchemaIds()
     const reader = await openCodec(ids)
-    const later = JSON.parse(lane.at(-1)?.schema ?? '')
+    const later = JSON.parse(recordSchemas.at(-1)?.schema ?? '')
     later[1].fields.push({ name: 'note', type: 'string' })
     const number = await ids.register('meter.records.v1-value', JSON.stringify(later))
     const submission = fc.sample(
@@ -145,7 +145,7 @@ describe('codec of the lane', () => {
     const bytes = avroType(JSON.stringify(later)).toBuffer({ 'wattledger.meter.Submission': { ...submission, note: 'new' } })
     const header = Buffer.alloc(5)
     header.writeUInt32BE(number, 1)
-    expect(await reader.decodeLane(Buffer.concat([header, bytes]))).toEqual(submission)
+    expect(await reader.decodeMeterMessage(Buffer.concat([header, bytes]))).toEqual(submission)
   })
 })
 
@@ -209,7 +209,7 @@ describe('published schemas', () => {
   })
 
   it('would not pass with a field that older messages do not have', () => {
-    const older = lane[0]?.schema ?? ''
+    const older = recordSchemas[0]?.schema ?? ''
     const newer = JSON.parse(older)
     newer[1].fields.push({ name: 'note', type: 'string' })
     expect(() => avroType(JSON.stringify(newer)).createResolver(avroType(older))).toThrow()

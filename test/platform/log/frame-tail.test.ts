@@ -25,18 +25,18 @@ describe('the tail of frames', () => {
 
   it('holds the newest frames that fit, whatever their sizes', () => {
     fc.assert(
-      fc.property(fc.array(fc.nat(30)), fc.nat(60), (sizes, most) => {
-        const tail = frameTail(most)
+      fc.property(fc.array(fc.nat(30)), fc.nat(60), (sizes, maxBytes) => {
+        const tail = frameTail(maxBytes)
         const frames = sizes.map(frame)
         frames.forEach((one, offset) => {
           tail.put(offset, one)
         })
-        let room = most
-        let isHeld = true
+        let freeBytes = maxBytes
+        let isReferenced = true
         for (let offset = sizes.length - 1; offset >= 0; offset -= 1) {
-          room -= sizes[offset] ?? 0
-          isHeld &&= room >= 0
-          expect(tail.get(offset)).toBe(isHeld ? frames[offset] : undefined)
+          freeBytes -= sizes[offset] ?? 0
+          isReferenced &&= freeBytes >= 0
+          expect(tail.get(offset)).toBe(isReferenced ? frames[offset] : undefined)
         }
       }),
     )

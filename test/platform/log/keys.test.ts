@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type ChunkBatch, type ChunkHeaders, fromHeaders, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import type { Message } from '../../../services/platform/log/log.ts'
-import { frameSize, readFrame, readFramePlace, writeFrame } from '../../../services/platform/log/message-frame.ts'
-import { laneKey, partitionOf } from '../../../services/platform/log/partition.ts'
-import { versionOf, versionParts } from '../../../services/platform/log/version.ts'
+import { frameSize, readFrame, readFrameHeader, writeFrame } from '../../../services/platform/log/message-frame.ts'
+import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
+import { rowVersionOf, rowVersionParts } from '../../../services/platform/log/version.ts'
 
 describe('partition of a key', () => {
   it('stays the same for ever', () => {
@@ -20,7 +20,7 @@ describe('partition of a key', () => {
   it('spreads locations evenly', () => {
     const counts = new Array<number>(8).fill(0)
     for (let i = 0; i < 80_000; i += 1) {
-      const partition = partitionOf(laneKey('acc_000000000000000000000001', `loc_${i.toString(16).padStart(24, '0')}`), 8)
+      const partition = partitionOf(partitionKey('acc_000000000000000000000001', `loc_${i.toString(16).padStart(24, '0')}`), 8)
       counts[partition] = (counts[partition] ?? 0) + 1
     }
     for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(500)
@@ -36,7 +36,7 @@ describe('version', () => {
     const cause = fc.tuple(generation, offset, position)
     fc.assert(
       fc.property(cause, cause, (a, b) => {
-        const [first, second] = [versionOf(...a), versionOf(...b)]
+        const [first, second] = [rowVersionOf(...a), rowVersionOf(...b)]
         const order = a[0] - b[0] || a[1] - b[1] || a[2] - b[2]
         expect(Math.sign(Number(first - second))).toBe(Math.sign(order))
         expect(first).toBeLessThan(2n ** 64n)
@@ -47,16 +47,16 @@ describe('version', () => {
   it('can be taken apart again', () => {
     fc.assert(
       fc.property(generation, offset, position, (g, o, p) => {
-        expect(versionParts(versionOf(g, o, p))).toEqual({ generation: g, offset: o, position: p })
+        expect(rowVersionParts(rowVersionOf(g, o, p))).toEqual({ generation: g, offset: o, position: p })
       }),
     )
   })
 
   it('refuses parts that do not fit', () => {
-    expect(() => versionOf(1_024, 0, 0)).toThrow(RangeError)
-    expect(() => versionOf(0, 2 ** 38, 0)).toThrow(RangeError)
-    expect(() => versionOf(0, 0, 65_536)).toThrow(RangeError)
-    expect(() => versionOf(0, -1, 0)).toThrow(RangeError)
+    expect(() => rowVersionOf(1_024, 0, 0)).toThrow(RangeError)
+    expect(() => rowVersionOf(0, 2 ** 38, 0)).toThrow(RangeError)
+    expect(() => rowVersionOf(0, 0, 65_536)).toThrow(RangeError)
+    expect(() => rowVersionOf(0, -1, 0)).toThrow(RangeError)
   })
 })
 
@@ -119,9 +119,9 @@ describe('frame of a stored message', () => {
   it('gives message and place back, in the size foretold', () => {
     fc.assert(
       fc.property(message, fc.nat(), fc.nat(), (made, timestamp, position) => {
-        const frame = writeFrame(made, frameSize(made), { timestamp, position })
+        const frame = writeFrame(made, frameSize(made), { timestamp, bytesBefore: position })
         expect(readFrame(frame, 7)).toEqual({ ...made, offset: 7, timestamp })
-        expect(readFramePlace(frame)).toEqual({ timestamp, position })
+        expect(readFrameHeader(frame)).toEqual({ timestamp, position })
       }),
     )
   })

@@ -13,7 +13,7 @@ import { elprisetJustNu } from '../../../services/platform/market-feeds/spot-of-
 import { marketAreaOfCountry } from '../../../services/platform/place/market-area.ts'
 import { energyChartsAnswer, publication, settings } from './feed-samples.ts'
 
-const minute = 60_000
+const minuteMs = 60_000
 const iso = (at: number): string => new Date(at).toISOString()
 const perMwh = ({ value }: FeedPrice): string => formatDecimal(value, 6)
 
@@ -84,7 +84,7 @@ const writers: readonly {
 ]
 
 const pricesFrom = (start: number, minutes: number, values: readonly bigint[]): readonly FeedPrice[] =>
-  values.map((value, index) => ({ start: start + index * minutes * minute, end: start + (index + 1) * minutes * minute, value }))
+  values.map((value, index) => ({ start: start + index * minutes * minuteMs, end: start + (index + 1) * minutes * minuteMs, value }))
 
 describe.each(writers)('$name', ({ feed, series, minutes, write }) => {
   const read = (text: string): readonly FeedPrice[] => feed.read(text, series, settings).prices.toSorted((a, b) => a.start - b.start)

@@ -4,15 +4,15 @@ import { entsoe } from '../../../services/platform/market-feeds/entsoe.ts'
 import { acknowledgement, publication, type SeriesDraft, settings } from './feed-samples.ts'
 
 const zone = { area: 'DE-LU', currencyCode: 'EUR' }
-const minute = 60_000
-const hour = 60 * minute
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 const read = (text: string) => entsoe.read(text, zone, settings)
 const day = { start: '2025-10-01T22:00Z', end: '2025-10-02T22:00Z' }
 const start = Date.parse('2025-10-01T22:00:00Z')
 
 /** Every price as [minutes after the start, length in minutes, 1e-9 per kWh]. */
 const listed = (text: string, from = start) =>
-  read(text).prices.map(price => [(price.start - from) / minute, (price.end - price.start) / minute, price.value])
+  read(text).prices.map(price => [(price.start - from) / minuteMs, (price.end - price.start) / minuteMs, price.value])
 
 describe('a publication of day-ahead prices', () => {
   it('gives EUR per MWh as 1e-9 per kWh, exactly: 196.99 EUR/MWh is 0.19699 EUR/kWh', () => {
@@ -121,11 +121,11 @@ describe('any curve', () => {
   it('comes back as it was, with repeats left out or written', () => {
     fc.assert(
       fc.property(prices, fc.constantFrom(15, 30, 60), fc.boolean(), (cents, minutes, leavesOut) => {
-        const kept = cents.flatMap((price, index) =>
+        const published = cents.flatMap((price, index) =>
           leavesOut && price === cents[index - 1] ? [] : [[index + 1, decimal(price)] as const],
         )
-        const end = new Date(start + cents.length * minutes * minute).toISOString().replace(':00.000Z', 'Z')
-        const draft: SeriesDraft = { ...day, end, resolution: `PT${minutes}M`, points: Object.fromEntries(kept) }
+        const end = new Date(start + cents.length * minutes * minuteMs).toISOString().replace(':00.000Z', 'Z')
+        const draft: SeriesDraft = { ...day, end, resolution: `PT${minutes}M`, points: Object.fromEntries(published) }
         expect(listed(publication(draft))).toEqual(cents.map((price, index) => [index * minutes, minutes, BigInt(price) * 10_000n]))
       }),
       { numRuns: 60 },
@@ -137,7 +137,7 @@ describe('any curve', () => {
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 24 }), { minLength: 1 }), positions => {
         const points = Object.fromEntries(positions.map(position => [position, String(position)]))
         const found = read(publication({ ...day, curve: 'A01', resolution: 'PT60M', points })).prices
-        expect(found.map(price => (price.start - start) / hour + 1)).toEqual(positions.toSorted((a, b) => a - b))
+        expect(found.map(price => (price.start - start) / hourMs + 1)).toEqual(positions.toSorted((a, b) => a - b))
       }),
       { numRuns: 60 },
     )
@@ -146,7 +146,7 @@ describe('any curve', () => {
 
 describe('the address of a request', () => {
   it('names zone, span in UTC and token', () => {
-    const address = new URL(entsoe.address(zone, { from: start, to: start + 24 * hour }, settings))
+    const address = new URL(entsoe.urlOf(zone, { from: start, to: start + 24 * hourMs }, settings))
     expect(Object.fromEntries(address.searchParams)).toEqual({
       securityToken: 'token-of-the-tests',
       documentType: 'A44',

@@ -5,12 +5,12 @@ import { feedsFor } from '../../../services/platform/market-feeds/feeds.ts'
 
 describe('the choice of feeds', () => {
   it('is none unless the operator makes one', () => {
-    expect(readConfig({}).marketFeeds.chosen).toEqual([])
+    expect(readConfig({}).marketFeeds.enabled).toEqual([])
   })
 
   it('keeps its order, and may name other addresses', () => {
     const { marketFeeds } = readConfig({ WATTLEDGER_MARKET_FEEDS: 'awattar, energy-charts=http://mirror.test/a?b=c' })
-    expect(marketFeeds.chosen).toEqual([
+    expect(marketFeeds.enabled).toEqual([
       { name: 'awattar', baseUrl: null },
       { name: 'energy-charts', baseUrl: 'http://mirror.test/a?b=c' },
     ])

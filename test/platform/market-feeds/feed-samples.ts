@@ -52,7 +52,7 @@ const seriesText = (draft: SeriesDraft, number: number): string => {
       <timeInterval><start>${start}</start><end>${end}</end></timeInterval>
       <resolution>${resolution}</resolution>
       ${Object.entries(points)
-        .map(([place, price]) => `<Point><position>${place}</position><price.amount>${price}</price.amount></Point>`)
+        .map(([index, price]) => `<Point><position>${index}</position><price.amount>${price}</price.amount></Point>`)
         .join('\n      ')}
     </Period>
   </TimeSeries>`

@@ -6,9 +6,9 @@ import { energyCharts } from '../../../services/platform/market-feeds/energy-cha
 import { octopusAgile } from '../../../services/platform/market-feeds/octopus-agile.ts'
 import { energyChartsAnswer, listed, settings, start } from './feed-samples.ts'
 
-const minute = 60_000
-const hour = 60 * minute
-const day = 24 * hour
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
 const german = { area: 'DE-LU', currencyCode: 'EUR' }
 const unreadable = expect.objectContaining({ code: 'feed_unreadable', retriable: true })
 
@@ -48,20 +48,20 @@ describe('Energy-Charts', () => {
   })
 
   it('gives back any series of quarter hours, whatever is missing of it', () => {
-    const points = fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 2 }).map(places => places.toSorted((a, b) => a - b))
+    const points = fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 2 }).map(positions => positions.toSorted((a, b) => a - b))
     fc.assert(
-      fc.property(points, fc.integer({ min: -50_000, max: 400_000 }), (places, cents) => {
-        const starts = places.map(place => second + place * quarter)
+      fc.property(points, fc.integer({ min: -50_000, max: 400_000 }), (positions, cents) => {
+        const starts = positions.map(position => second + position * quarter)
         const text = energyChartsAnswer(
           starts,
-          places.map(place => `${cents + place}`),
+          positions.map(position => `${cents + position}`),
         )
         for (const [index, [at, length, value]] of listed(energyCharts, text, german).entries()) {
-          const place = places[index] ?? 0
-          expect([at, value]).toEqual([place * 15, BigInt(cents + place) * 1_000_000n])
+          const position = positions[index] ?? 0
+          expect([at, value]).toEqual([position * 15, BigInt(cents + position) * 1_000_000n])
           // A price never reaches past the next one, and never past an hour.
-          const next = places[index + 1] ?? place + 4
-          expect(Number(length)).toBeLessThanOrEqual(Math.min((next - place) * 15, 60))
+          const next = positions[index + 1] ?? position + 4
+          expect(Number(length)).toBeLessThanOrEqual(Math.min((next - position) * 15, 60))
           expect(Number(length)).toBeGreaterThanOrEqual(15)
         }
       }),
@@ -82,7 +82,7 @@ describe('Energy-Charts', () => {
   })
 
   it('is asked for a zone by its own name', () => {
-    expect(energyCharts.address({ area: 'IT-NORD', currencyCode: 'EUR' }, { from: start, to: start + day }, settings)).toBe(
+    expect(energyCharts.urlOf({ area: 'IT-NORD', currencyCode: 'EUR' }, { from: start, to: start + dayMs }, settings)).toBe(
       'http://feed.test/price?bzn=IT-North&start=2025-10-01T22%3A00Z&end=2025-10-02T22%3A00Z',
     )
     expect(energyCharts.serves({ area: 'SE3', currencyCode: 'SEK' }, settings)).toBe(false)
@@ -93,7 +93,7 @@ describe('Energy-Charts', () => {
 describe('aWATTar', () => {
   const row = (more: object = {}) => ({
     start_timestamp: start,
-    end_timestamp: start + hour,
+    end_timestamp: start + hourMs,
     marketprice: 42.09,
     unit: 'Eur/MWh',
     ...more,
@@ -101,7 +101,7 @@ describe('aWATTar', () => {
   const answer = (...rows: readonly object[]): string => JSON.stringify({ object: 'list', data: rows, url: '/at/v1/marketdata' })
 
   it('gives hours in EUR per MWh', () => {
-    const next = row({ start_timestamp: start + hour, end_timestamp: start + 2 * hour, marketprice: -0.03 })
+    const next = row({ start_timestamp: start + hourMs, end_timestamp: start + 2 * hourMs, marketprice: -0.03 })
     expect(listed(awattar, answer(row(), next), german)).toEqual([
       [0, 60, 42_090_000n],
       [60, 60, -30_000n],
@@ -119,9 +119,9 @@ describe('aWATTar', () => {
 
   it('is asked in each country at a host of its own', () => {
     const at = { ...settings, baseUrl: awattar.baseUrl }
-    const span = { from: start, to: start + day }
-    expect(awattar.address(german, span, at)).toBe(`https://api.awattar.de/v1/marketdata?start=${start}&end=${start + day}`)
-    expect(awattar.address({ area: 'AT', currencyCode: 'EUR' }, span, at)).toContain('https://api.awattar.at/')
+    const span = { from: start, to: start + dayMs }
+    expect(awattar.urlOf(german, span, at)).toBe(`https://api.awattar.de/v1/marketdata?start=${start}&end=${start + dayMs}`)
+    expect(awattar.urlOf({ area: 'AT', currencyCode: 'EUR' }, span, at)).toContain('https://api.awattar.at/')
     expect(awattar.serves({ area: 'FR', currencyCode: 'EUR' }, at)).toBe(false)
   })
 })
@@ -131,8 +131,8 @@ describe('Agile Octopus', () => {
   const rate = (from: number, more: object = {}) => ({
     value_exc_vat: 18.5,
     value_inc_vat: 19.425,
-    valid_from: new Date(start + from * minute).toISOString().replace('.000', ''),
-    valid_to: new Date(start + (from + 30) * minute).toISOString().replace('.000', ''),
+    valid_from: new Date(start + from * minuteMs).toISOString().replace('.000', ''),
+    valid_to: new Date(start + (from + 30) * minuteMs).toISOString().replace('.000', ''),
     payment_method: null,
     ...more,
   })
@@ -162,8 +162,8 @@ describe('Agile Octopus', () => {
   })
 
   it('is asked for the tariff of a region; the whole of Great Britain has the region that is chosen for it', () => {
-    const span = { from: start, to: start + day }
-    expect(octopusAgile.address(region, span, settings)).toBe(
+    const span = { from: start, to: start + dayMs }
+    expect(octopusAgile.urlOf(region, span, settings)).toBe(
       'http://feed.test/v1/products/AGILE-24-10-01/electricity-tariffs/E-1R-AGILE-24-10-01-C/standard-unit-rates/?period_from=2025-10-01T22%3A00Z&period_to=2025-10-02T22%3A00Z&page_size=1500',
     )
     const whole = { area: 'GB', currencyCode: 'GBP' }
@@ -214,8 +214,8 @@ describe('Energi Data Service', () => {
   it('is asked for each time in the data set that has it', () => {
     const change = Date.parse('2025-09-30T22:00:00Z')
     expect(energiDataService.cutsAt).toContain(change)
-    expect(energiDataService.address(danish, { from: change - day, to: change }, settings)).toContain('/dataset/Elspotprices?')
-    const later = new URL(energiDataService.address(danish, { from: change, to: change + day }, settings))
+    expect(energiDataService.urlOf(danish, { from: change - dayMs, to: change }, settings)).toContain('/dataset/Elspotprices?')
+    const later = new URL(energiDataService.urlOf(danish, { from: change, to: change + dayMs }, settings))
     expect(later.pathname).toBe('/dataset/DayAheadPrices')
     expect(Object.fromEntries(later.searchParams)).toEqual({
       start: '2025-09-30T22:00',

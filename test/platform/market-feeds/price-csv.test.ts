@@ -4,12 +4,12 @@ import { formatDecimal } from '../../../services/domain/quantity.ts'
 import { readPriceCsv } from '../../../services/platform/market-feeds/price-csv.ts'
 
 const start = Date.parse('2025-10-01T22:00:00Z')
-const minute = 60_000
+const minuteMs = 60_000
 
 const pricesOf = (text: string, unit: 'PER_KWH' | 'PER_MWH' | 'HUNDREDTH_PER_KWH' = 'PER_KWH') => {
   const read = readPriceCsv(text, unit)
   if (!read.ok) throw new Error(JSON.stringify(read.faults))
-  return read.prices.map(price => [(price.start - start) / minute, (price.end - price.start) / minute, price.value])
+  return read.prices.map(price => [(price.start - start) / minuteMs, (price.end - price.start) / minuteMs, price.value])
 }
 
 const faultsOf = (text: string): readonly (readonly [number, string])[] => {
@@ -82,8 +82,8 @@ describe('a file of prices', () => {
       fc.property(rows, drafts => {
         let at = start
         const wanted = drafts.map(([length, gap, value]) => {
-          const from = at + gap * minute
-          at = from + length * minute
+          const from = at + gap * minuteMs
+          at = from + length * minuteMs
           return { start: from, end: at, value }
         })
         const iso = (instant: number): string => new Date(instant).toISOString()

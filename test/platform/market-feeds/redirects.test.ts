@@ -39,11 +39,11 @@ describe('a redirect', () => {
     using elsewhere = await openElsewhere()
     const span = { from: Date.UTC(2025, 8, 1), to: Date.UTC(2025, 8, 2) }
     for (const status of [301, 302, 303, 307, 308]) {
-      const asked = fetchPrices({ name: 'awattar', feed: awattar, settings }, { area: 'AT', currencyCode: 'EUR' }, span, {
+      const fetching = fetchPrices({ name: 'awattar', feed: awattar, settings }, { area: 'AT', currencyCode: 'EUR' }, span, {
         fetch: (_, init) => fetch(`${elsewhere.url}/?status=${status}`, init),
         signal: new AbortController().signal,
       })
-      await expect(asked).rejects.toMatchObject({ code: 'feed_refused' })
+      await expect(fetching).rejects.toMatchObject({ code: 'feed_refused' })
     }
     expect(elsewhere.visits()).toBe(0)
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { elprisetJustNu, hvaKosterStrommen } from '../../../services/platform/market-feeds/spot-of-the-day.ts'
 import { listed, settings, start } from './feed-samples.ts'
 
-const day = 86_400_000
+const dayMs = 86_400_000
 const unreadable = expect.objectContaining({ code: 'feed_unreadable', retriable: true })
 
 describe('the Swedish and Norwegian price of the day', () => {
@@ -23,8 +23,8 @@ describe('the Swedish and Norwegian price of the day', () => {
   })
 
   it('is asked for by the local day', () => {
-    const span = { from: start, to: start + day }
-    expect(elprisetJustNu.address({ area: 'SE3', currencyCode: 'SEK' }, span, settings)).toBe(
+    const span = { from: start, to: start + dayMs }
+    expect(elprisetJustNu.urlOf({ area: 'SE3', currencyCode: 'SEK' }, span, settings)).toBe(
       'http://feed.test/api/v1/prices/2025/10-02_SE3.json',
     )
     expect(elprisetJustNu.serves({ area: 'SE3', currencyCode: 'EUR' }, settings)).toBe(false)

@@ -3,8 +3,8 @@ import { expect } from 'vitest'
 import type { Client } from '../client.ts'
 import { type Random, seeded } from '../ledger/random.ts'
 import { until } from '../until.ts'
-import { judgeEvents, judgeReceived, listAll } from './judge.ts'
-import { openLives } from './lives.ts'
+import { listAll, verifyEvents, verifyReceived } from './judge.ts'
+import { openObjectHistories } from './lives.ts'
 import { openSubscriber } from './subscriber.ts'
 
 /** More kills of each part, more changes, other moments: EVENT_ROUNDS=20 EVENT_CHANGES=10000 EVENT_SEED=7. */
@@ -13,23 +13,23 @@ export const wanted = Number(process.env['EVENT_CHANGES'] ?? rounds * 150)
 export const seed = Number(process.env['EVENT_SEED'] ?? 1)
 
 const workers = 6
-const relayPatienceMs = 15_000
-const settlePatienceMs = 240_000
+const relayTimeoutMs = 15_000
+const settleTimeoutMs = 240_000
 
 /** A part of the system that is killed; `kill` resolves once it is well again. */
-export type Part = { readonly name: string; readonly kill: () => Promise<void> }
+export type KillablePart = { readonly name: string; readonly kill: () => Promise<void> }
 
-export type GauntletOptions = {
+export type FaultInjectionOptions = {
   /** The system as it runs now; null while nothing answers. */
   readonly target: () => Client | null
   /** Parts of one group are killed in turn; groups know nothing of each other, so that their kills meet. */
-  readonly groups: readonly (readonly Part[])[]
+  readonly groups: readonly (readonly KillablePart[])[]
 }
 
 /** How long the test may take, in ms: a machine that has other work, too, starts a process in half a minute. */
-export const gauntletLimitMs = 120_000 + settlePatienceMs + rounds * 60_000 + wanted * 150
+export const faultInjectionTimeoutMs = 120_000 + settleTimeoutMs + rounds * 60_000 + wanted * 150
 
-const listed = <T extends { readonly id: string }>(target: GauntletOptions['target'], path: string): Promise<readonly T[]> =>
+const listed = <T extends { readonly id: string }>(target: FaultInjectionOptions['target'], path: string): Promise<readonly T[]> =>
   until(
     async () => {
       const client = target()
@@ -50,7 +50,7 @@ const awaitMoment = async (
 ): Promise<void> => {
   while (changes() < due) await sleep(5)
   const before = arrived()
-  const end = performance.now() + (random.chance(0.5) ? relayPatienceMs : 0)
+  const end = performance.now() + (random.chance(0.5) ? relayTimeoutMs : 0)
   while (arrived() === before && performance.now() < end) await sleep(5)
   await sleep(random.whole(500))
 }
@@ -61,13 +61,13 @@ type Delivery = { readonly id: string; readonly event_id: string; readonly statu
  * Make changes while each part is killed some times, and hold what a subscriber got against the changes: each of them is an event, each event
  * came, signed and as the interface shows it, and nothing else came. Gives the events, oldest first.
  */
-export const runGauntlet = async ({ target, groups }: GauntletOptions) => {
+export const runFaultInjection = async ({ target, groups }: FaultInjectionOptions) => {
   await using subscriber = await openSubscriber()
   const endpoint = (await target()?.ask('POST', '/webhooks', { url: subscriber.url })) as unknown as { id: string; secret: string }
   subscriber.trust(endpoint.secret)
   const shares = groups.map(() => 0)
   const allowed = (): number => wanted * Math.min(...shares)
-  const books = openLives({ target, random: seeded(seed + 1), allowed, wanted })
+  const histories = openObjectHistories({ target, random: seeded(seed + 1), allowed, wanted })
   const startedAt = performance.now()
   const killing = groups.map(async (parts, group) => {
     const random = seeded(seed + 2 + group)
@@ -75,33 +75,33 @@ export const runGauntlet = async ({ target, groups }: GauntletOptions) => {
     for (let kill = 0; kill < kills; kill += 1) {
       shares[group] = (kill + 1) / (kills + 1)
       const due = (wanted * (kill + random.whole(90) / 100)) / (kills + 1)
-      await awaitMoment(random, { changes: books.changes, due }, subscriber.ids)
+      await awaitMoment(random, { changes: histories.changes, due }, subscriber.ids)
       await parts[kill % parts.length]?.kill()
     }
     shares[group] = 1
   })
-  await Promise.all([books.run(workers), ...killing])
+  await Promise.all([histories.run(workers), ...killing])
   const killedFor = Math.round((performance.now() - startedAt) / 1_000)
   const events = (await listed<Event>(target, '/events')).toReversed()
-  await until(subscriber.ids, count => count >= events.length, settlePatienceMs)
+  await until(subscriber.ids, count => count >= events.length, settleTimeoutMs)
   const deliveries = await until(
     () => listed<Delivery>(target, `/webhooks/${endpoint.id}/deliveries`),
     list => list.every(({ status }) => status === 'DELIVERED'),
-    settlePatienceMs,
+    settleTimeoutMs,
   )
   process.stdout.write(
-    `events: ${books.changes()} changes, ${events.length} events, ${subscriber.received.length} POSTs of ${subscriber.ids()} ids, ` +
+    `events: ${histories.changes()} changes, ${events.length} events, ${subscriber.received.length} POSTs of ${subscriber.ids()} ids, ` +
       `${rounds} kills of each of ${groups
         .flat()
         .map(({ name }) => name)
         .join(', ')} in ${killedFor} s\n`,
   )
-  expect(books.changes()).toBeGreaterThanOrEqual(wanted)
-  expect(judgeEvents(books.lives, events)).toEqual({ missing: [], invented: [], doubled: [], disordered: [] })
-  expect(judgeReceived(events, subscriber.received)).toEqual({ missing: [], invented: [], altered: [] })
+  expect(histories.changes()).toBeGreaterThanOrEqual(wanted)
+  expect(verifyEvents(histories.histories, events)).toEqual({ missing: [], generated: [], doubled: [], disordered: [] })
+  expect(verifyReceived(events, subscriber.received)).toEqual({ missing: [], generated: [], altered: [] })
   expect(deliveries.map(one => one.event_id).toSorted()).toEqual(events.map(({ id }) => id).toSorted())
   expect(subscriber.unverified).toEqual([])
   return events
 }
 
-type Event = Parameters<typeof judgeReceived>[0][number]
+type Event = Parameters<typeof verifyReceived>[0][number]

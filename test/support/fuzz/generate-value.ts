@@ -60,9 +60,9 @@ const number = (schema: JsonSchema, random: Random): number => {
 }
 
 const list = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {
-  const least = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0
+  const minItems = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0
   const { items } = schema
-  return Array.from({ length: least + random.below(3) }, () => (isMembers(items) ? generateValue(items, known, random) : 1))
+  return Array.from({ length: minItems + random.below(3) }, () => (isMembers(items) ? generateValue(items, known, random) : 1))
 }
 
 const object = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {

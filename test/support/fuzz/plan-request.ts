@@ -2,7 +2,7 @@ import type { DocumentedOperation, DocumentedParameter } from '../openapi.ts'
 import type { RawRequest } from '../raw-http.ts'
 import { generateValue, type KnownIds, withKnownIds } from './generate-value.ts'
 import type { Random } from './random.ts'
-import { oddParts, spoilBody, spoilValue, writeJson } from './spoil.ts'
+import { corruptBody, corruptValue, oddParts, writeJson } from './spoil.ts'
 
 /** What every request of a run starts from. */
 export type FuzzSetting = {
@@ -14,7 +14,7 @@ export type FuzzSetting = {
 }
 
 /** A request, and what is known of it beforehand. */
-export type PlannedRequest = { readonly operation: DocumentedOperation; readonly request: RawRequest; readonly isSpoiled: boolean }
+export type PlannedRequest = { readonly operation: DocumentedOperation; readonly request: RawRequest; readonly isCorrupted: boolean }
 
 type Draft = { method: string; path: string; headers: Record<string, string>; body?: string | Uint8Array }
 
@@ -82,15 +82,15 @@ const oddHeaders: readonly [Readonly<Record<string, string>>, ...Readonly<Record
   { cookie: 'a=b' },
 ]
 
-const spoil = (draft: Draft, operation: DocumentedOperation, value: unknown, query: readonly string[], setting: FuzzSetting): void => {
+const corrupt = (draft: Draft, operation: DocumentedOperation, value: unknown, query: readonly string[], setting: FuzzSetting): void => {
   const { random, version } = setting
   const choice = random.below(20)
   if (choice < 9 && value !== undefined) {
-    draft.body = writeJson(spoilValue(value, random))
+    draft.body = writeJson(corruptValue(value, random))
     return
   }
   if (choice < 12 && value !== undefined) {
-    const { body, headers } = spoilBody(writeJson(value), random)
+    const { body, headers } = corruptBody(writeJson(value), random)
     const { 'content-type': _, ...others } = draft.headers
     draft.body = body
     draft.headers = { ...others, ...headers }
@@ -136,7 +136,7 @@ export const planRequest = (operation: DocumentedOperation, setting: FuzzSetting
     draft.headers['content-type'] = lines
   }
   if (operation.success.mediaTypes.includes('text/csv') && random.oneIn(4)) draft.headers['accept'] = 'text/csv'
-  const isSpoiled = random.oneIn(2)
-  if (isSpoiled) spoil(draft, operation, value, query, setting)
-  return { operation, request: draft, isSpoiled }
+  const isCorrupted = random.oneIn(2)
+  if (isCorrupted) corrupt(draft, operation, value, query, setting)
+  return { operation, request: draft, isCorrupted }
 }

@@ -98,7 +98,7 @@ const oddNames = [
 const someName = (members: Readonly<Record<string, unknown>>, random: Random): string | undefined =>
   Object.keys(members)[random.below(Object.keys(members).length)]
 
-const spoiledMembers = (members: Readonly<Record<string, unknown>>, random: Random): unknown => {
+const corruptedMembers = (members: Readonly<Record<string, unknown>>, random: Random): unknown => {
   const name = someName(members, random)
   const choice = random.below(8)
   if (name === undefined || choice === 0) return { ...members, [random.pick(oddNames)]: random.pick(odd) }
@@ -111,26 +111,26 @@ const spoiledMembers = (members: Readonly<Record<string, unknown>>, random: Rand
     return rawText(`{${pair},${pair}${rest === '}' ? '' : ','}${rest}`)
   }
   if (choice >= 6) return random.pick(odd)
-  return { ...members, [name]: spoilValue(value, random) }
+  return { ...members, [name]: corruptValue(value, random) }
 }
 
 /** Change one place of a value into something that is rarely right. */
-export const spoilValue = (value: unknown, random: Random): unknown => {
-  if (isMembers(value)) return random.oneIn(10) ? random.pick(odd) : spoiledMembers(value, random)
+export const corruptValue = (value: unknown, random: Random): unknown => {
+  if (isMembers(value)) return random.oneIn(10) ? random.pick(odd) : corruptedMembers(value, random)
   if (Array.isArray(value) && value.length > 0 && !random.oneIn(6)) {
     const at = random.below(value.length)
     if (random.oneIn(8)) return [...value, value[at]]
-    return value.map((one, index) => (index === at ? spoilValue(one, random) : one))
+    return value.map((one, index) => (index === at ? corruptValue(one, random) : one))
   }
   return random.pick(odd)
 }
 
 /** A body with the headers that come with it. */
-export type SpoiledBody = { readonly body: string | Uint8Array; readonly headers: Readonly<Record<string, string>> }
+export type CorruptedBody = { readonly body: string | Uint8Array; readonly headers: Readonly<Record<string, string>> }
 
 const json = { 'content-type': 'application/json' }
 
-const bodies: readonly [(text: string) => SpoiledBody, ...((text: string) => SpoiledBody)[]] = [
+const bodies: readonly [(text: string) => CorruptedBody, ...((text: string) => CorruptedBody)[]] = [
   text => ({ body: text.slice(0, -1), headers: json }),
   text => ({ body: `${text}}`, headers: json }),
   () => ({ body: '', headers: json }),
@@ -161,7 +161,7 @@ const bodies: readonly [(text: string) => SpoiledBody, ...((text: string) => Spo
 ]
 
 /** Spoil a body as a whole: its end, its encoding, its type. */
-export const spoilBody = (text: string, random: Random): SpoiledBody => random.pick(bodies)(text)
+export const corruptBody = (text: string, random: Random): CorruptedBody => random.pick(bodies)(text)
 
 /** Texts that stand badly in a path or query; already encoded where the wire needs it. */
 export const oddParts = [

@@ -16,28 +16,28 @@ export type Request =
 export type Wave = { readonly requests: readonly Request[]; readonly pauseMs: number | null }
 
 /** The smallest part of an arrival. Those of one `key` keep their order; those of one `lot` may share a request. */
-type Atom = { readonly key: string; readonly lot: string; readonly request: Request }
+type ArrivalPart = { readonly key: string; readonly group: string; readonly request: Request }
 
-const atomsOf = (history: History): readonly (readonly Atom[])[] => [
+const partsOf = (history: History): readonly (readonly ArrivalPart[])[] => [
   ...history.records.map(record =>
-    record.forms.map((form): Atom => {
+    record.forms.map((form): ArrivalPart => {
       const request = { kind: 'records' as const, records: [{ record, form }], isAlone: false }
-      return { key: record.name, lot: 'records', request }
+      return { key: record.name, group: 'records', request }
     }),
   ),
   ...history.registers.flatMap(register =>
     register.readings.map(reading =>
-      reading.values.map((value): Atom => {
+      reading.values.map((value): ArrivalPart => {
         const request = { kind: 'readings' as const, register, readings: [{ reading, value }] }
-        return { key: readingName(register, reading), lot: register.name, request }
+        return { key: readingName(register, reading), group: register.name, request }
       }),
     ),
   ),
   ...history.tariffs.chains.map((chain, index) =>
-    chain.map((step): Atom => ({ key: `chain ${index}`, lot: '', request: { kind: 'tariff', step } })),
+    chain.map((step): ArrivalPart => ({ key: `chain ${index}`, group: '', request: { kind: 'tariff', step } })),
   ),
   ...(usesMarket(history) ? history.prices : []).map(block =>
-    block.forms.map((prices): Atom => ({ key: `prices ${block.start}`, lot: '', request: { kind: 'prices', block, prices } })),
+    block.forms.map((prices): ArrivalPart => ({ key: `prices ${block.start}`, group: '', request: { kind: 'prices', block, prices } })),
   ),
 ]
 
@@ -46,25 +46,25 @@ export const usesMarket = ({ tariffs }: History): boolean =>
   tariffs.chains.flat().some(step => step.kind === 'create' && step.tariff.marketRates)
 
 /** A chance that depends on the seed and a name alone, so that leaving out one thing moves no other. */
-const chance = (seed: number, name: string): ReturnType<typeof seededRandom> => {
+const randomOf = (seed: number, name: string): ReturnType<typeof seededRandom> => {
   let mixed = seed
   for (let i = 0; i < name.length; i += 1) mixed = Math.imul(mixed ^ name.charCodeAt(i), 0x01000193)
   return seededRandom(mixed)
 }
 
 /** Put all atoms in a random order that keeps the order within each key. */
-const shuffled = (history: History): readonly Atom[] =>
-  atomsOf(history)
-    .flatMap(atoms => {
-      const times = atoms.map(({ key }, index) => chance(history.seed, `${key} ${index}`).below(1e9)).sort((a, b) => a - b)
-      return atoms.map((atom, index) => ({ atom, time: times[index] ?? 0 }))
+const shuffled = (history: History): readonly ArrivalPart[] =>
+  partsOf(history)
+    .flatMap(parts => {
+      const times = parts.map(({ key }, index) => randomOf(history.seed, `${key} ${index}`).below(1e9)).sort((a, b) => a - b)
+      return parts.map((part, index) => ({ atom: part, time: times[index] ?? 0 }))
     })
     .sort((a, b) => a.time - b.time)
-    .map(({ atom }) => atom)
+    .map(({ atom: part }) => part)
 
-type Joined = { request: Request; readonly keys: Set<string> }
+type JoinedRequest = { request: Request; readonly keys: Set<string> }
 
-const mostTogether = 10
+const maxTogether = 10
 
 const withAlso = (request: Request, other: Request): Request => {
   if (request.kind === 'records' && other.kind === 'records') return { ...request, records: [...request.records, ...other.records] }
@@ -73,18 +73,22 @@ const withAlso = (request: Request, other: Request): Request => {
 }
 
 /** How atoms become requests. `isStrict`: an atom joins the last request of all or none. One in `apart` atoms joins none. */
-type Cut = { readonly isStrict: boolean; readonly apart: number }
+type CutOptions = { readonly isStrict: boolean; readonly apart: number }
 
-const usualCut: Cut = { isStrict: false, apart: 6 }
+const defaultCut: CutOptions = { isStrict: false, apart: 6 }
 
 /** Cut atoms into requests: what comes later may join the last request of its lot. */
-const cut = (atoms: readonly Atom[], seed: number, { isStrict, apart }: Cut = usualCut): readonly Joined[] => {
-  const requests: Joined[] = []
-  const open = new Map<string, Joined>()
-  for (const [index, { key, lot, request }] of atoms.entries()) {
-    const last = lot === '' ? undefined : open.get(lot)
-    const random = chance(seed, `cut ${index} ${key}`)
-    if (last !== undefined && !last.keys.has(key) && last.keys.size < mostTogether && !random.oneIn(apart)) {
+const cutIntoRequests = (
+  parts: readonly ArrivalPart[],
+  seed: number,
+  { isStrict, apart }: CutOptions = defaultCut,
+): readonly JoinedRequest[] => {
+  const requests: JoinedRequest[] = []
+  const open = new Map<string, JoinedRequest>()
+  for (const [index, { key, group, request }] of parts.entries()) {
+    const last = group === '' ? undefined : open.get(group)
+    const random = randomOf(seed, `cut ${index} ${key}`)
+    if (last !== undefined && !last.keys.has(key) && last.keys.size < maxTogether && !random.oneIn(apart)) {
       last.request = withAlso(last.request, request)
       last.keys.add(key)
       continue
@@ -92,10 +96,10 @@ const cut = (atoms: readonly Atom[], seed: number, { isStrict, apart }: Cut = us
     const joined = { request, keys: new Set([key]) }
     if (isStrict) open.clear()
     requests.push(joined)
-    open.set(lot, joined)
+    open.set(group, joined)
   }
   return requests.map(({ request, keys }, index) => {
-    const alone = !isStrict && keys.size === 1 && chance(seed, `alone ${index}`).oneIn(3)
+    const alone = !isStrict && keys.size === 1 && randomOf(seed, `alone ${index}`).oneIn(3)
     return { request: request.kind === 'records' ? { ...request, isAlone: alone } : request, keys }
   })
 }
@@ -103,33 +107,41 @@ const cut = (atoms: readonly Atom[], seed: number, { isStrict, apart }: Cut = us
 /** Null: until all of the wave is processed. */
 const pauses = [0, 0, 0, 30, 60, 200, null] as const
 
-type Building = { readonly requests: Request[]; readonly keys: Set<string>; readonly most: number; readonly pauseMs: number | null }
+type WaveBuilder = {
+  readonly requests: Request[]
+  readonly keys: Set<string>
+  readonly maxRequests: number
+  readonly pauseMs: number | null
+}
 
 const isChange = ({ kind }: Request): boolean => kind === 'tariff' || kind === 'prices'
 const isAlone = (request: Request): boolean => request.kind === 'records' && request.isAlone
 
 /** Cost at once is that of the newest prices: where these change meanwhile the answer may wait for long, and says so. */
-const fits = ({ requests, keys, most }: Building, { request, keys: own }: Joined): boolean => {
-  if (requests.length === most || [...own].some(key => keys.has(key))) return false
+const fits = ({ requests, keys, maxRequests }: WaveBuilder, { request, keys: own }: JoinedRequest): boolean => {
+  if (requests.length === maxRequests || [...own].some(key => keys.has(key))) return false
   return !(isAlone(request) && requests.some(isChange)) && !(isChange(request) && requests.some(isAlone))
 }
 
 /** Any order of a history's atoms, in small requests. Each is processed before the next one is sent, so that it is costed by itself. */
 export const oneByOne = (history: History): readonly Wave[] => {
-  const requests = cut(shuffled(history), history.seed, { isStrict: false, apart: chance(history.seed, 'apart').pick([2, 4, 6]) })
-  const isEarly = chance(history.seed, 'tariffs first').oneIn(2)
+  const requests = cutIntoRequests(shuffled(history), history.seed, {
+    isStrict: false,
+    apart: randomOf(history.seed, 'apart').pick([2, 4, 6]),
+  })
+  const isEarly = randomOf(history.seed, 'tariffs first').oneIn(2)
   const ordered = isEarly ? requests.toSorted((a, b) => Number(isChange(b.request)) - Number(isChange(a.request))) : requests
   return ordered.map(({ request }) => ({ requests: [request], pauseMs: null }))
 }
 
 /** Any order of a history's atoms and any cut into requests, some side by side: what a network makes of them. */
-export const anyArrival = (history: History): readonly Wave[] => {
-  const waves: Building[] = []
-  for (const [index, joined] of cut(shuffled(history), history.seed).entries()) {
+export const shuffledArrival = (history: History): readonly Wave[] => {
+  const waves: WaveBuilder[] = []
+  for (const [index, joined] of cutIntoRequests(shuffled(history), history.seed).entries()) {
     let last = waves.at(-1)
     if (last === undefined || !fits(last, joined)) {
-      const random = chance(history.seed, `wave ${index}`)
-      last = { requests: [], keys: new Set(), most: 1 + random.below(6), pauseMs: random.pick(pauses) }
+      const random = randomOf(history.seed, `wave ${index}`)
+      last = { requests: [], keys: new Set(), maxRequests: 1 + random.below(6), pauseMs: random.pick(pauses) }
       waves.push(last)
     }
     last.requests.push(joined.request)
@@ -146,21 +158,21 @@ export const arrivalInOrder = (history: History): readonly Wave[] => {
   const prices = (usesMarket(history) ? history.prices : []).map(
     (block): Request => ({ kind: 'prices', block, prices: finalOf(block.forms) }),
   )
-  const inTime: { at: number; end: number; atom: Atom }[] = [
+  const inTime: { at: number; end: number; part: ArrivalPart }[] = [
     ...history.records.map(record => {
       const request: Request = { kind: 'records', records: [{ record, form: finalOf(record.forms) }], isAlone: false }
-      return { at: record.start, end: record.end, atom: { key: record.name, lot: 'records', request } }
+      return { at: record.start, end: record.end, part: { key: record.name, group: 'records', request } }
     }),
     ...history.registers.flatMap(register =>
       register.readings.map(reading => {
         const request: Request = { kind: 'readings', register, readings: [{ reading, value: finalOf(reading.values) }] }
-        return { at: reading.time, end: reading.time, atom: { key: readingName(register, reading), lot: register.name, request } }
+        return { at: reading.time, end: reading.time, part: { key: readingName(register, reading), group: register.name, request } }
       }),
     ),
   ]
   inTime.sort((a, b) => a.at - b.at || a.end - b.end)
-  const metered = cut(
-    inTime.map(({ atom }) => atom),
+  const metered = cutIntoRequests(
+    inTime.map(({ part }) => part),
     history.seed,
     { isStrict: true, apart: 6 },
   )

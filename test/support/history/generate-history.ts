@@ -73,12 +73,12 @@ const register = (monthStart: number, index: number): fc.Arbitrary<SentRegister>
       readings: fc.array(keepable(reading), { minLength: 4, maxLength: 7 }),
     })
     .map(({ before, readings, ...of }) => {
-      const kept = readings.flat()
-      const gaps = kept.map(({ gap }) => gap * 1000)
+      const allReadings = readings.flat()
+      const gaps = allReadings.map(({ gap }) => gap * 1000)
       const lead = gaps.slice(0, before).reduce((sum, gap) => sum + gap, 0) - 300_000
       let time = monthStart - lead + 17_000 + index * 1000
       let value = 100n * kilowattHour
-      const sent = kept.map(({ gap, more, errors, again }): SentReading => {
+      const sent = allReadings.map(({ gap, more, errors, again }): SentReading => {
         time += gap * 1000
         value += inWattHours(more)
         const values = [...errors.map(error => value + inWattHours(error)), value]

@@ -7,7 +7,7 @@ const dayMs = 24 * hourMs
 const step = 5 * minuteMs
 
 /** Instants around which records lie. */
-export type Places = { readonly month: number; readonly clock: number; readonly contract: number; readonly anywhere: readonly number[] }
+export type Instants = { readonly month: number; readonly clock: number; readonly contract: number; readonly anywhere: readonly number[] }
 
 const energies = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 200 }).map(hundreds => BigInt(hundreds) * 100_000_000n) },
@@ -49,27 +49,30 @@ const lengths = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 12, max: 60 }).map(hours => hours * hourMs) },
 )
 
-type Unnamed = Omit<SentRecord, 'name'>
+type UnnamedRecord = Omit<SentRecord, 'name'>
 
 const near = (at: number, reach: number): fc.Arbitrary<number> =>
   fc.integer({ min: -reach / step, max: reach / step }).map(steps => at + steps * step)
 
-const extents = (at: number, reach = 6 * hourMs): fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>> =>
+const intervals = (at: number, reach = 6 * hourMs): fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>> =>
   fc.tuple(near(at, reach), lengths).map(([start, length]) => ({ start, end: start + length }))
 
 /** An extent that holds an instant within it. */
-const across = (at: number): fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>> =>
+const across = (at: number): fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>> =>
   fc
     .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }))
     .map(([before, after]) => ({ start: at - before * step, end: at + after * step }))
 
-const records = (extent: fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>>, fixed: Partial<Unnamed> = {}): fc.Arbitrary<Unnamed> =>
+const records = (
+  interval: fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>>,
+  fixed: Partial<UnnamedRecord> = {},
+): fc.Arbitrary<UnnamedRecord> =>
   fc
-    .record({ device: devices, flow: flowNames, session: sessions, forms: forms(actual), extent })
+    .record({ device: devices, flow: flowNames, session: sessions, forms: forms(actual), extent: interval })
     .map(({ extent: { start, end }, ...rest }) => ({ ...rest, start, end, ...fixed }))
 
 /** Records that begin together, some of which end together. */
-const together = (at: number): fc.Arbitrary<Unnamed[]> =>
+const together = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc.tuple(near(at, 4 * hourMs), lengths).chain(([start, length]) => {
     const end = fc.oneof(
       fc.constant(start + length),
@@ -85,14 +88,14 @@ const together = (at: number): fc.Arbitrary<Unnamed[]> =>
   })
 
 /** An actual that is corrected and corrected back, and estimates that it covers: they may come between its forms. */
-const between = (at: number): fc.Arbitrary<Unnamed[]> =>
+const between = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc
     .record({
       ...{ device: devices, session: sessions, start: near(at, 30 * hourMs), hours: fc.integer({ min: 6, max: 72 }) },
       forms: correctedBack(fc.record({ energy: energies, confidence: fc.constant(certain) })),
     })
     .chain(({ hours, ...of }) => {
-      const actual: Unnamed = { ...of, flow: 'bought', end: of.start + hours * hourMs }
+      const actual: UnnamedRecord = { ...of, flow: 'bought', end: of.start + hours * hourMs }
       const inside = fc
         .integer({ min: 0, max: hours - 1 })
         .map(hour => ({ start: of.start + hour * hourMs, end: of.start + (hour + 1) * hourMs }))
@@ -104,7 +107,7 @@ const between = (at: number): fc.Arbitrary<Unnamed[]> =>
     })
 
 /** An estimate, and actuals that cover parts of it; some of another session, some withdrawn. */
-const estimated = (at: number): fc.Arbitrary<Unnamed[]> =>
+const estimated = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc
     .record({
       device: devices,
@@ -115,7 +118,7 @@ const estimated = (at: number): fc.Arbitrary<Unnamed[]> =>
       forms: forms(estimate),
     })
     .chain(({ hours, ...of }) => {
-      const whole: Unnamed = { ...of, end: of.start + hours * hourMs }
+      const whole: UnnamedRecord = { ...of, end: of.start + hours * hourMs }
       const part = fc.tuple(fc.integer({ min: -12, max: 12 * hours }), fc.integer({ min: 0, max: 72 })).map(([from, steps]) => ({
         start: of.start + from * step,
         end: of.start + (from + steps) * step,
@@ -130,26 +133,27 @@ const estimated = (at: number): fc.Arbitrary<Unnamed[]> =>
 
 /** Rarely dropped, but dropped first when a failing history is made small. */
 export const keepable = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
-  const isKept = fc.oneof(
+  const isRetained = fc.oneof(
     { withCrossShrink: true },
     { weight: 1, arbitrary: fc.constant(false) },
     { weight: 400, arbitrary: fc.constant(true) },
   )
-  return fc.tuple(isKept, arbitrary).map(([kept, value]) => (kept ? [value] : []))
+  return fc.tuple(isRetained, arbitrary).map(([retained, value]) => (retained ? [value] : []))
 }
 
-const droppable = (group: fc.Arbitrary<Unnamed[]>): fc.Arbitrary<Unnamed[]> =>
-  group.chain(all => fc.tuple(...all.map(one => keepable(fc.constant(one)))).map(kept => kept.flat()))
+const droppable = (group: fc.Arbitrary<UnnamedRecord[]>): fc.Arbitrary<UnnamedRecord[]> =>
+  group.chain(all => fc.tuple(...all.map(one => keepable(fc.constant(one)))).map(retained => retained.flat()))
 
 /** Objects whose records are all actuals: the worker costs them by what it has cached, beside estimates of other objects. */
 const quietObjects = fc.constantFrom<readonly SentRecord['device'][]>([], [2], [1, 2], [null, 2])
 
-const withoutEstimates = (record: Unnamed, quiet: readonly SentRecord['device'][]): Unnamed =>
+const withoutEstimates = (record: UnnamedRecord, quiet: readonly SentRecord['device'][]): UnnamedRecord =>
   quiet.includes(record.device) ? { ...record, forms: record.forms.map(form => ({ ...form, confidence: certain })) } : record
 
 /** Records of every sort around the places. */
-export const sentRecords = ({ month, clock, contract, anywhere }: Places): fc.Arbitrary<SentRecord[]> => {
-  const alone = (extent: fc.Arbitrary<Pick<Unnamed, 'start' | 'end'>>, fixed: Partial<Unnamed> = {}) => keepable(records(extent, fixed))
+export const sentRecords = ({ month, clock, contract, anywhere }: Instants): fc.Arbitrary<SentRecord[]> => {
+  const alone = (interval: fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>>, fixed: Partial<UnnamedRecord> = {}) =>
+    keepable(records(interval, fixed))
   const somewhere = fc.constantFrom(month, clock, contract, ...anywhere)
   const impulse = (at: number) => fc.constant({ start: at, end: at })
   const long = fc
@@ -162,15 +166,15 @@ export const sentRecords = ({ month, clock, contract, anywhere }: Places): fc.Ar
       alone(across(month), { flow: 'bought' }),
       alone(across(month), { flow: 'bought' }),
       alone(fc.constantFrom(month - hourMs, month - step).map(start => ({ start, end: month }))),
-      alone(extents(month, 0), { flow: 'bought' }),
+      alone(intervals(month, 0), { flow: 'bought' }),
       alone(impulse(month), { flow: 'bought' }),
       alone(across(clock), { flow: 'bought' }),
-      alone(extents(clock)),
+      alone(intervals(clock)),
       alone(across(contract), { flow: 'bought' }),
-      alone(extents(contract, hourMs), { flow: 'bought' }),
+      alone(intervals(contract, hourMs), { flow: 'bought' }),
       ...(['sold', 'own', 'supplied'] as const).map(flow =>
         alone(
-          somewhere.chain(at => extents(at)),
+          somewhere.chain(at => intervals(at)),
           { flow },
         ),
       ),
@@ -182,7 +186,7 @@ export const sentRecords = ({ month, clock, contract, anywhere }: Places): fc.Ar
         { weight: 4, arbitrary: fc.constant([]) },
         { weight: 1, arbitrary: droppable(fc.array(records(long), { minLength: 1, maxLength: 2 })) },
       ),
-      droppable(fc.array(records(somewhere.chain(at => extents(at, 20 * hourMs))), { maxLength: 8 })),
+      droppable(fc.array(records(somewhere.chain(at => intervals(at, 20 * hourMs))), { maxLength: 8 })),
     )
     .chain(groups =>
       quietObjects.map(quiet => groups.flat().map((record, index) => ({ name: `r${index}`, ...withoutEstimates(record, quiet) }))),

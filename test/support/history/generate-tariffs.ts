@@ -5,10 +5,10 @@ import type { TariffPlan, TariffStep } from './history.ts'
 const hour = 3600
 const dayMs = 86_400_000
 
-const cents = (least: number, most: number): fc.Arbitrary<bigint> =>
+const cents = (min: number, max: number): fc.Arbitrary<bigint> =>
   fc.oneof(
-    { weight: 4, arbitrary: fc.integer({ min: least, max: most }).map(value => BigInt(value) * 10_000_000n) },
-    { weight: 1, arbitrary: fc.bigInt({ min: BigInt(least) * 10_000_000n, max: BigInt(most) * 10_000_000n }) },
+    { weight: 4, arbitrary: fc.integer({ min, max }).map(value => BigInt(value) * 10_000_000n) },
+    { weight: 1, arbitrary: fc.bigInt({ min: BigInt(min) * 10_000_000n, max: BigInt(max) * 10_000_000n }) },
   )
 
 type Band = { readonly market: boolean; readonly tiers: readonly [least: number, most: number] }
@@ -45,7 +45,7 @@ const terms = (kind: Kind): fc.Arbitrary<Pick<Tariff, 'marketRates' | 'schedule'
     schedules({ market: marketRates, tiers: kind.tiers }).map(schedule => ({ marketRates, schedule })),
   )
 
-type Styled = { readonly first: Tariff; readonly second: Tariff; readonly wrong: Pick<Tariff, 'marketRates' | 'schedule'> }
+type StyledChanges = { readonly first: Tariff; readonly second: Tariff; readonly wrong: Pick<Tariff, 'marketRates' | 'schedule'> }
 
 const create = (tariff: Tariff): TariffStep => ({ kind: 'create', tariff: { ...tariff, versions: [] } })
 const reprice = ({ id, marketRates }: Tariff, version: TariffVersion): TariffStep => ({ kind: 'reprice', id, version, marketRates })
@@ -54,7 +54,7 @@ const reprices = (tariff: Tariff): TariffStep[] => (tariff.versions ?? []).map(v
 const patch = ({ id, contractEnd }: Tariff): TariffStep => ({ kind: 'patch', id, contractEnd })
 
 /** Ways in which a change of contract comes about; each ends in the first and the second tariff. */
-const styles: Readonly<Record<string, (of: Styled) => TariffPlan['chains']>> = {
+const styles: Readonly<Record<string, (of: StyledChanges) => TariffPlan['chains']>> = {
   apart: ({ first, second }) => [[create(first), ...reprices(first)], [create(second)]],
   patched: ({ first, second }) => [[create({ ...first, contractEnd: null }), patch(first), ...reprices(first), create(second)]],
   moved: ({ first, second }) => {

@@ -1,6 +1,6 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type { MarketSeries, PricingInput } from '../../../services/domain/tariff/tariff.ts'
-import { withCover } from '../../audit/judge/held-records.ts'
+import { withCoveredIntervals } from '../../audit/judge/held-records.ts'
 import { locationCosts } from '../../audit/judge/location-costs.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { readRecords } from '../ledger/read-back.ts'
@@ -8,29 +8,29 @@ import type { IdentifiedRecord, OracleCost } from '../oracle/cost.ts'
 import { zoneOf } from '../oracle/zone.ts'
 import { usesMarket } from './arrivals.ts'
 import { certain, finalOf, flows, type History, instant, readingName, type SentRegister } from './history.ts'
-import type { Played, Stage } from './play.ts'
+import type { PlayContext, PlayedLocation } from './play.ts'
 import { differences, rowName, type StoredState } from './stored-state.ts'
 
 /** A record that must be there in the end, by the name of its row. */
-type Expected = { readonly name: string; readonly record: MeterRecord }
+type ExpectedRecord = { readonly name: string; readonly record: MeterRecord }
 
-const longestMs = 366 * 86_400_000
+const maxIntervalMs = 366 * 86_400_000
 
 const nameOf = (device: number | null, { energyFlowDirection, tariffDirection, ...record }: MeterRecord, reference: string): string =>
   `${reference} device ${device} session ${record.sessionReferenceId} ${energyFlowDirection} ${tariffDirection} ${instant(record.start)} ${instant(record.end)}`
 
 /** The intervals between neighbouring readings in their last form; where the later one is lower there is none. */
-const intervalsOf = (register: SentRegister): readonly Expected[] => {
+const intervalsOf = (register: SentRegister): readonly ExpectedRecord[] => {
   const readings = register.readings.toSorted((a, b) => a.time - b.time)
   return readings.flatMap((closing, index) => {
     const opening = readings[index - 1]
-    if (opening === undefined || closing.time - opening.time > longestMs) return []
+    if (opening === undefined || closing.time - opening.time > maxIntervalMs) return []
     const energy = finalOf(closing.values) - finalOf(opening.values)
     if (energy < 0n) return []
-    const place = { ...flows[register.flow], start: opening.time, end: closing.time }
+    const flowAndInterval = { ...flows[register.flow], start: opening.time, end: closing.time }
     return expectedOf(
       register.device,
-      { ...place, energy, confidence: certain, sessionReferenceId: register.session },
+      { ...flowAndInterval, energy, confidence: certain, sessionReferenceId: register.session },
       readingName(register, closing),
     )
   })
@@ -40,12 +40,12 @@ const expectedOf = (
   device: number | null,
   of: Omit<MeterRecord, 'locationId' | 'deviceId' | 'recordReferenceId'>,
   reference: string,
-): readonly [Expected] => {
+): readonly [ExpectedRecord] => {
   const record = { ...of, locationId: 'loc', deviceId: device === null ? null : String(device), recordReferenceId: reference }
   return [{ name: nameOf(device, record, reference), record }]
 }
 
-const expectedRecords = ({ records, registers }: History): readonly Expected[] => [
+const expectedRecords = ({ records, registers }: History): readonly ExpectedRecord[] => [
   ...records.flatMap(({ name, device, flow, start, end, session, forms }) =>
     expectedOf(device, { ...flows[flow], start, end, ...finalOf(forms), sessionReferenceId: session }, name),
   ),
@@ -84,14 +84,14 @@ const costText = ({ energy, record, priced }: OracleCost): string =>
 /** Calculate exactly what must be stored in the end, by the names of rows. `idOf`: the ids of the rows, which decide the order of ties. */
 export const expectedState = (history: History, idOf: ReadonlyMap<string, string>): StoredState => {
   const expected = expectedRecords(history).map(({ name, record }) => ({ name, of: { id: idOf.get(name) ?? name, record } }))
-  const covered: readonly IdentifiedRecord[] = withCover(expected.map(({ of }) => of))
+  const covered: readonly IdentifiedRecord[] = withCoveredIntervals(expected.map(({ of }) => of))
   const costs = locationCosts(inputOf(history), covered)
   return new Map(expected.map(({ name }, index) => [name, costText(costs[index] as OracleCost)]))
 }
 
 /** Compare the stored rows of a location with an exact calculation from the history alone; gives the differences. */
-export const judgeHistory = async (stage: Stage, history: History, played: Played): Promise<readonly string[]> => {
-  const rows = await readRecords(stage.client, played.locationId)
+export const verifyHistory = async (stage: PlayContext, history: History, location: PlayedLocation): Promise<readonly string[]> => {
+  const rows = await readRecords(stage.client, location.locationId)
   const wanted = expectedState(history, new Map(rows.map(row => [rowName(row, stage.deviceIds), row.id])))
   const found: StoredState = new Map(
     rows.map(row => [

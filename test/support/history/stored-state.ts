@@ -2,7 +2,7 @@ import type { Client } from '../client.ts'
 import { costOfSpan } from '../exact-answers.ts'
 import { readRecords, type StoredRecord } from '../ledger/read-back.ts'
 import { finalOf, flows, type History, instant } from './history.ts'
-import type { Played, Stage } from './play.ts'
+import type { PlayContext, PlayedLocation } from './play.ts'
 
 /** What is stored, in texts that do not hang on ids: by the name of what it is. */
 export type StoredState = ReadonlyMap<string, string>
@@ -17,7 +17,7 @@ export const rowName = (row: StoredRecord, deviceIds: readonly string[]): string
   return `${reference?.split('~')[0]} ${object} ${instant(Date.parse(start))} ${instant(Date.parse(end))}`
 }
 
-const rowText = (row: StoredRecord, { tariffIds }: Played): string => {
+const rowText = (row: StoredRecord, { tariffIds }: PlayedLocation): string => {
   const names = new Map([...tariffIds].map(([name, id]) => [id, name]))
   const { energy, tariff } = row.data
   return readable({
@@ -28,12 +28,12 @@ const rowText = (row: StoredRecord, { tariffIds }: Played): string => {
 }
 
 /** Read the rows of a location. */
-export const readRows = async ({ client, deviceIds }: Stage, played: Played): Promise<StoredState> => {
-  const rows = await readRecords(client, played.locationId)
+export const readRows = async ({ client, deviceIds }: PlayContext, location: PlayedLocation): Promise<StoredState> => {
+  const rows = await readRecords(client, location.locationId)
   const state = new Map<string, string>()
   for (const row of rows) {
     const name = rowName(row, deviceIds)
-    state.set(state.has(name) ? `${name} again` : name, rowText(row, played))
+    state.set(state.has(name) ? `${name} again` : name, rowText(row, location))
   }
   return state
 }
@@ -50,15 +50,15 @@ const usedFlows = ({ records, registers }: History): readonly (keyof typeof flow
 }
 
 /** Read what a location's days cost, of what was bought, and the months of another flow that it has; in other histories of other ones. */
-export const readCosts = async (client: Client, history: History, { locationId }: Played): Promise<StoredState> => {
+export const readCosts = async (client: Client, history: History, { locationId }: PlayedLocation): Promise<StoredState> => {
   const used = usedFlows(history)
-  const asked = [
+  const queries = [
     ['bought', 'DAY'],
     [used[history.seed % used.length] ?? 'bought', ['MONTH', 'DAY', 'MONTH', ''][history.seed % 4] ?? ''],
     ...(history.seed % 3 === 0 ? ([['bought', 'MONTH']] as const) : []),
   ] as const
   const state = new Map<string, string>()
-  for (const [flow, aggregation] of asked) {
+  for (const [flow, aggregation] of queries) {
     const { energyFlowDirection, tariffDirection } = flows[flow]
     const query = `tariff_direction=${tariffDirection}&energy_flow_direction=${energyFlowDirection}&include_devices=true`
     const { data } = await costOfSpan(client, locationId, spanOf(history), `${query}${aggregation && `&aggregation=${aggregation}`}`)

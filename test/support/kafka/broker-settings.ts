@@ -11,7 +11,7 @@ const quickSettings: Settings = {
 }
 
 /** One broker, controller as well, among the voters (`id@host:port`); addresses are `host:port`. */
-export type BrokerPlace = {
+export type BrokerAddress = {
   readonly id: number
   readonly voters: readonly string[]
   readonly listeners: { readonly broker: string; readonly controller: string }
@@ -19,7 +19,7 @@ export type BrokerPlace = {
 }
 
 /** The settings of a broker of tests. */
-export const brokerSettings = ({ id, voters, listeners, advertised }: BrokerPlace): Settings => ({
+export const brokerSettings = ({ id, voters, listeners, advertised }: BrokerAddress): Settings => ({
   'process.roles': 'broker,controller',
   'node.id': id,
   listeners: `PLAINTEXT://${listeners.broker},CONTROLLER://${listeners.controller}`,

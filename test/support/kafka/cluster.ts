@@ -9,7 +9,7 @@ import { freePorts, type JavaProcess, javaFlags, makeReapedFolder, removeReapedF
 const run = promisify(execFile)
 const clusterId = 'd2F0dGxlZGdlcnRlc3RzMA'
 const started = 'Kafka Server started'
-const mostNodes = 3
+const maxNodes = 3
 
 /** One broker, controller as well. `start` brings a killed one back with its data. */
 export type Node = {
@@ -36,14 +36,14 @@ const propertiesOf = (id: number, ports: readonly number[], data: string, settin
   const controller = (node: number): string => `127.0.0.1:${ports[count + node - 1]}`
   const address = `127.0.0.1:${ports[id - 1]}`
   const voters = Array.from({ length: count }, (_, index) => `${index + 1}@${controller(index + 1)}`)
-  const place = { id, voters, listeners: { broker: address, controller: controller(id) }, advertised: address }
-  const all = { ...brokerSettings(place), 'log.dirs': data, ...settings }
+  const nodeAddresses = { id, voters, listeners: { broker: address, controller: controller(id) }, advertised: address }
+  const all = { ...brokerSettings(nodeAddresses), 'log.dirs': data, ...settings }
   return Object.entries(all)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')
 }
 
-const words = `status = error
+const args = `status = error
 appender.out.type = Console
 appender.out.name = out
 appender.out.layout.type = PatternLayout
@@ -54,19 +54,19 @@ logger.server.name = kafka.server.KafkaRaftServer
 logger.server.level = info
 `
 
-const javaWords = (kafka: string, archive: readonly string[]): readonly string[] => [
+const javaArgs = (kafka: string, archive: readonly string[]): readonly string[] => [
   ...['-Xms128m', '-Xmx512m', ...javaFlags, ...archive, `-Dlog4j2.configurationFile=${join(kafka, 'log4j2.properties')}`],
   ...['-cp', join(kafka, 'lib', '*')],
 ]
 
 /** Storage is laid out and the classes are archived once: formatting takes longer than starting. */
 const prepare = async (kafka: string): Promise<void> => {
-  writeFileSync(join(kafka, 'log4j2.properties'), words)
+  writeFileSync(join(kafka, 'log4j2.properties'), args)
   const ports = [1, 2, 3, 4, 5, 6]
-  for (let id = 1; id <= mostNodes; id += 1) {
+  for (let id = 1; id <= maxNodes; id += 1) {
     const file = join(kafka, `format-${id}.properties`)
     writeFileSync(file, propertiesOf(id, ports, join(kafka, `data-${id}`), {}))
-    await run('java', [...javaWords(kafka, []), 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file])
+    await run('java', [...javaArgs(kafka, []), 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file])
   }
   const folder = makeReapedFolder(process.pid)
   const archive = `-XX:ArchiveClassesAtExit=${join(kafka, 'kafka.jsa')}`
@@ -89,7 +89,7 @@ const startNode = (
   mkdirSync(folder, { recursive: true })
   copyFolder(join(kafka, `data-${id}`), data)
   writeFileSync(file, propertiesOf(id, ports, data, settings))
-  return startJava(folder, `broker-${id}`, [...javaWords(kafka, archive), 'kafka.Kafka', file], started)
+  return startJava(folder, `broker-${id}`, [...javaArgs(kafka, archive), 'kafka.Kafka', file], started)
 }
 
 /** Start a cluster of one to three brokers on free ports of the loopback, its data in a folder that goes away with it. */
@@ -102,7 +102,7 @@ export const startCluster = async ({ nodes: count, settings = {}, owner = proces
   const processes = await Promise.all(ids.map(id => startNode(kafka, folder, id, ports, settings, archive)))
   const nodes = ids.map((id, index): Node => {
     const address = `127.0.0.1:${ports[index]}`
-    const again = [...javaWords(kafka, archive), 'kafka.Kafka', join(folder, `${id}.properties`)]
+    const again = [...javaArgs(kafka, archive), 'kafka.Kafka', join(folder, `${id}.properties`)]
     return {
       address,
       kill: signal => processes[index]?.kill(signal),

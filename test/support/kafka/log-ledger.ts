@@ -55,7 +55,7 @@ export type Verdict = {
 }
 
 /** Read all partitions and compare. */
-export const judgeLog = async (log: Log, partitions: number, { acknowledged }: LogLedger): Promise<Verdict> => {
+export const verifyLog = async (log: Log, partitions: number, { acknowledged }: LogLedger): Promise<Verdict> => {
   const offsets = new Map<string, number>()
   const doubled: string[] = []
   const disordered: string[] = []

@@ -8,16 +8,16 @@ import type { Verdict } from '../ledger/audit.ts'
 import { type JournalEntry, readJournal } from '../ledger/journal.ts'
 import { openLedger } from '../ledger/ledger.ts'
 import { seeded } from '../ledger/random.ts'
-import { type Post, postOf } from './post.ts'
+import { type RoleInstance, roleInstance } from './post.ts'
 import { openProcesses, openProxy } from './processes.ts'
 
 /** How long the load goes on between two faults, in ms. */
 export const betweenMs = Number(process.env['WATTLEDGER_TEST_FAULT_MS'] ?? 1_000)
 
 /** What an audit found, and how many submissions had no answer at all. */
-export type SentThrough = { readonly verdict: Verdict; readonly unanswered: number }
+export type SendResult = { readonly verdict: Verdict; readonly unanswered: number }
 
-type Posts = readonly [Post, ...Post[]]
+type RoleInstances = readonly [RoleInstance, ...RoleInstance[]]
 
 /**
  * Two gateways, two workers and so many processes of the other roles side by side on parts that they share, behind one address. Each partition
@@ -27,37 +27,37 @@ export const openManyProcesses = async (brokers: readonly string[], { replicas, 
   await using opening = new AsyncDisposableStack()
   const processes = opening.use(await openProcesses(brokers, `test-${randomUUID()}.`, { replicas }))
   Object.assign(processes.variables, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
-  const postsOf = (count: number, ...roles: readonly Role[]): Posts => {
-    const post = (): Post => postOf(roles, of => processes.start(...of))
-    return [post(), ...Array.from({ length: count - 1 }, post)]
+  const createInstances = (count: number, ...roles: readonly Role[]): RoleInstances => {
+    const instance = (): RoleInstance => roleInstance(roles, of => processes.start(...of))
+    return [instance(), ...Array.from({ length: count - 1 }, instance)]
   }
-  const posts = {
-    queries: postsOf(queries, 'query-service', 'webhook-worker'),
-    gateways: postsOf(2, 'ingest-gateway'),
-    workers: postsOf(2, 'cost-worker'),
+  const instances = {
+    queries: createInstances(queries, 'query-service', 'webhook-worker'),
+    gateways: createInstances(2, 'ingest-gateway'),
+    workers: createInstances(2, 'cost-worker'),
   }
-  const [first, ...others] = Object.values(posts).flat()
+  const [first, ...others] = Object.values(instances).flat()
   // The first one makes the sandbox.
   await first?.start()
   await Promise.all(others.map(one => one.start()))
-  let turn = 0
+  let nextIndex = 0
   const proxy = opening.use(
     await openProxy(
-      () => posts.gateways.map(one => one.process()),
-      () => posts.queries[turn++ % posts.queries.length]?.process() ?? null,
+      () => instances.gateways.map(one => one.process()),
+      () => instances.queries[nextIndex++ % instances.queries.length]?.process() ?? null,
     ),
   )
   const client = await login({ ...processes.sandbox(), base_url: proxy.url })
 
   /** Send records while something happens, and a moment before and after; audit them. */
-  const sendThrough = async (seed: number, happen: () => Promise<void>): Promise<SentThrough> => {
-    const size = { locations: 3, mostRecords: 40, mostInAll: 1_500, restMs: 200 }
+  const sendDuring = async (seed: number, injectFault: () => Promise<void>): Promise<SendResult> => {
+    const size = { locations: 3, maxRecords: 40, maxTotalRecords: 1_500, restMs: 200 }
     const file = join(processes.folder, `ledger-${seed}.ndjson`)
     await using ledger = await openLedger({ file, random: seeded(seed), target: () => client, ...size })
     const enough = new AbortController()
     const load = ledger.run(3, enough.signal)
     await sleep(betweenMs)
-    await happen()
+    await injectFault()
     await sleep(betweenMs)
     enough.abort()
     await load
@@ -70,7 +70,7 @@ export const openManyProcesses = async (brokers: readonly string[], { replicas, 
   }
 
   const open = opening.move()
-  return { ...posts, processes, client, sendThrough, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { ...instances, processes, client, sendThrough: sendDuring, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 export type ManyProcesses = Awaited<ReturnType<typeof openManyProcesses>>

@@ -4,13 +4,13 @@ import { openReceiver } from '../../webhook-worker/support/receiver.ts'
 import type { Client } from '../client.ts'
 import { faultsOf } from '../ledger/audit.ts'
 import { until } from '../until.ts'
-import type { ManyProcesses, SentThrough } from './many-processes.ts'
-import type { Stopped } from './post.ts'
+import type { ManyProcesses, SendResult } from './many-processes.ts'
+import type { StopResult } from './post.ts'
 
 const drainMs = 15_000
 
 /** Make customers and read them until `stop` aborts; gives those that were made, and the answers that were none or no success. */
-const askUntil = async (client: Client, name: string, stop: AbortSignal) => {
+const requestUntil = async (client: Client, name: string, stop: AbortSignal) => {
   const made: string[] = []
   const faults: string[] = []
   const ask = async (method: string, body?: object): Promise<{ readonly id?: string }> => {
@@ -31,24 +31,24 @@ const askUntil = async (client: Client, name: string, stop: AbortSignal) => {
  * Submit, ask and listen for events while processes are asked to stop one after the other: each stops in time with code 0, each request has
  * an answer and each to a query service success, all that was taken is there once, each event comes. Gives what was sent.
  */
-export const outlastStops = async (
+export const verifyRollingStop = async (
   { client, sendThrough }: ManyProcesses,
   seed: number,
-  stopAll: (stopped: Stopped[]) => Promise<void>,
-): Promise<SentThrough> => {
-  const heard = new Set<string>()
+  stopAll: (stopped: StopResult[]) => Promise<void>,
+): Promise<SendResult> => {
+  const receivedIds = new Set<string>()
   await using receiver = await openReceiver(({ body }) => {
-    heard.add((JSON.parse(body) as { data: { id: string } }).data.id)
+    receivedIds.add((JSON.parse(body) as { data: { id: string } }).data.id)
     return { status: 204 }
   })
   const { id: endpoint } = (await client.ask('POST', '/webhooks', { url: receiver.url, event_types: ['customer.create'] })) as {
     id: string
   }
-  const stopped: Stopped[] = []
+  const stopped: StopResult[] = []
   const enough = new AbortController()
-  const asking = askUntil(client, `stops ${seed}`, enough.signal)
+  const requesting = requestUntil(client, `stops ${seed}`, enough.signal)
   const sent = await sendThrough(seed, () => stopAll(stopped)).finally(() => enough.abort())
-  const { made, faults } = await asking
+  const { made, faults } = await requesting
   process.stdout.write(`stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, beside ${made.length} changes\n`)
   expect(stopped.map(({ code }) => code)).toEqual(stopped.map(() => 0))
   expect(Math.max(...stopped.map(({ ms }) => ms))).toBeLessThan(drainMs)
@@ -57,7 +57,7 @@ export const outlastStops = async (
   expect(sent.unanswered).toBe(0)
   expect(made.length).toBeGreaterThan(20)
   await until(
-    () => made.filter(id => !heard.has(id)),
+    () => made.filter(id => !receivedIds.has(id)),
     ({ length }) => length === 0,
   )
   await client.ask('DELETE', `/webhooks/${endpoint}`)

@@ -2,23 +2,23 @@ import type { Role } from '../../../services/platform/config.ts'
 import type { RoleProcess } from './processes.ts'
 
 /** The place of one process among those of its roles. Another takes it over, and for a while both live. */
-export type Post = {
+export type RoleInstance = {
   readonly roles: readonly Role[]
   /** Null between the end of one process and the start of the next. */
   readonly process: () => RoleProcess | null
   /** All that were started here and are not gone. */
-  readonly living: () => readonly RoleProcess[]
+  readonly runningProcesses: () => readonly RoleProcess[]
   readonly start: () => Promise<void>
   readonly kill: () => Promise<void>
   /** Start the next process, let it take over, and have the old one stop; gives how that one ended. */
-  readonly replace: () => Promise<Stopped>
-  readonly stop: () => Promise<Stopped>
+  readonly replace: () => Promise<StopResult>
+  readonly stop: () => Promise<StopResult>
 }
 
-export type Stopped = { readonly code: number | null; readonly ms: number }
+export type StopResult = { readonly code: number | null; readonly ms: number }
 
 /** Make a post for processes of some roles, empty. Throws where a process that is asked for ended by itself. */
-export const postOf = (roles: readonly Role[], start: (roles: readonly Role[]) => Promise<RoleProcess>): Post => {
+export const roleInstance = (roles: readonly Role[], start: (roles: readonly Role[]) => Promise<RoleProcess>): RoleInstance => {
   const started = new Set<RoleProcess>()
   let current: RoleProcess | null = null
 
@@ -27,13 +27,13 @@ export const postOf = (roles: readonly Role[], start: (roles: readonly Role[]) =
     started.add(launched)
     return launched
   }
-  const take = (): RoleProcess | null => {
-    const taken = current
+  const detach = (): RoleProcess | null => {
+    const detached = current
     current = null
-    if (taken?.isGone()) throw new Error(`a process of ${roles.join()} ended by itself:\n${taken.output().slice(-4_000)}`)
-    return taken
+    if (detached?.isGone()) throw new Error(`a process of ${roles.join()} ended by itself:\n${detached.output().slice(-4_000)}`)
+    return detached
   }
-  const stopped = async (old: RoleProcess | null): Promise<Stopped> => {
+  const stopProcess = async (old: RoleProcess | null): Promise<StopResult> => {
     const startedAt = performance.now()
     const code = old === null ? 0 : await old.end('SIGTERM')
     return { code, ms: performance.now() - startedAt }
@@ -41,17 +41,17 @@ export const postOf = (roles: readonly Role[], start: (roles: readonly Role[]) =
   return {
     roles,
     process: () => current,
-    living: () => [...started].filter(one => !one.isGone()),
+    runningProcesses: () => [...started].filter(one => !one.isGone()),
     start: async () => {
       current = await launch()
     },
-    kill: async () => void (await take()?.end('SIGKILL')),
+    kill: async () => void (await detach()?.end('SIGKILL')),
     replace: async () => {
       const next = await launch()
-      const old = take()
+      const old = detach()
       current = next
-      return stopped(old)
+      return stopProcess(old)
     },
-    stop: () => stopped(take()),
+    stop: () => stopProcess(detach()),
   }
 }

@@ -21,8 +21,8 @@ export const startRegistry = async ({ owner = process.pid }: { readonly owner?: 
   const folder = makeReapedFolder(owner)
   const [port] = await freePorts(1)
   const program = readdirSync(registry).find(name => name.endsWith('-runner.jar'))
-  const words = ['-Xmx512m', ...javaFlags, '-Dquarkus.http.host=127.0.0.1', `-Dquarkus.http.port=${port}`]
-  const java = await startJava(folder, 'registry', [...words, '-jar', join(registry, program ?? '')], 'Listening on')
+  const args = ['-Xmx512m', ...javaFlags, '-Dquarkus.http.host=127.0.0.1', `-Dquarkus.http.port=${port}`]
+  const java = await startJava(folder, 'registry', [...args, '-jar', join(registry, program ?? '')], 'Listening on')
   return {
     url: `http://127.0.0.1:${port}/apis/ccompat/v7`,
     kill: java.kill,

@@ -9,7 +9,7 @@ export const rounds = Number(process.env['WATTLEDGER_TEST_FAULT_ROUNDS'] ?? 1)
 export const partitions = 4
 
 /** Write while the rounds of `fault` go on, and a moment before and after. */
-export const writeThrough = async (log: Log, fault: () => Promise<void>): Promise<LogLedger> => {
+export const writeDuring = async (log: Log, fault: () => Promise<void>): Promise<LogLedger> => {
   const stop = new AbortController()
   const written = writeUntil(log, partitions, 3, stop.signal)
   await sleep(700)
@@ -20,7 +20,7 @@ export const writeThrough = async (log: Log, fault: () => Promise<void>): Promis
 }
 
 /** Print what writers were told. */
-export const tellLedger = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
+export const printLedger = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
   const pause = Math.round(longestPauseMs)
   process.stdout.write(`${what}: ${acknowledged.size} acknowledged, ${refused} refused, longest pause ${pause} ms\n`)
 }

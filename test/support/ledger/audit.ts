@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts'
-import { type Account, type Book, bookOf, identityOf } from './book.ts'
+import { type Expectation, identityOf, type JournalSummary, summarizeJournal } from './book.ts'
 import { units } from './exact-decimal.ts'
-import { daysOf, type Expected, expectedOf } from './expected-cost.ts'
+import { daysOf, type ExpectedCost, expectedOf } from './expected-cost.ts'
 import { type LedgerLocation, type LedgerRecord, readJournal } from './journal.ts'
 import { readDays, readReceipt, readRecords, type StoredRecord } from './read-back.ts'
 
@@ -15,15 +15,15 @@ export type Verdict = {
     readonly records: number
     readonly receipts: number
     readonly days: number
-    readonly operations: Book['operations']
-    readonly attempts: Book['attempts']
+    readonly operations: JournalSummary['operations']
+    readonly attempts: JournalSummary['attempts']
   }
 }
 
 type Faults = { readonly [Kind in keyof Verdict['faults']]: string[] }
 
 const atOnce = 4
-const usualPatienceMs = 60_000
+const defaultTimeoutMs = 60_000
 
 export const storedIdentity = ({ location_id, device_id, energy_flow_direction, tariff_direction, data }: StoredRecord): string =>
   identityOf({
@@ -37,28 +37,28 @@ export const storedIdentity = ({ location_id, device_id, energy_flow_direction, 
     tariffDirection: tariff_direction,
   })
 
-const energyPlaces = 6
-const moneyPlaces = 9
+const energyDecimals = 6
+const moneyDecimals = 9
 
-const isExactly = (stored: StoredRecord, expected: Expected): boolean => {
+const isExactly = (stored: StoredRecord, expected: ExpectedCost): boolean => {
   const { data, pieces, energy_submitted } = stored
   if (data.tariff.cost.value === null || pieces.length !== expected.pieces.length) return false
-  const isSame = [data.energy.value, energy_submitted].every(energy => units(energy, energyPlaces) === expected.energy)
-  if (!isSame || units(data.tariff.cost.value, moneyPlaces) !== expected.cost) return false
+  const isSame = [data.energy.value, energy_submitted].every(energy => units(energy, energyDecimals) === expected.energy)
+  if (!isSame || units(data.tariff.cost.value, moneyDecimals) !== expected.cost) return false
   return expected.pieces.every(({ start, end, energy, price, cost }, index) => {
     const piece = pieces[index]
     return (
       piece !== undefined &&
       [Date.parse(piece.start_time), Date.parse(piece.end_time)].join() === [start, end].join() &&
-      units(piece.energy, energyPlaces) === energy &&
-      units(piece.price, moneyPlaces) === price &&
-      units(piece.cost, moneyPlaces) === cost
+      units(piece.energy, energyDecimals) === energy &&
+      units(piece.price, moneyDecimals) === price &&
+      units(piece.cost, moneyDecimals) === cost
     )
   })
 }
 
 /** Find which of the allowed records is stored; null where it is none of them. */
-const match = (stored: StoredRecord, { allowed }: Account, location: LedgerLocation): Expected | null => {
+const match = (stored: StoredRecord, { allowed }: Expectation, location: LedgerLocation): ExpectedCost | null => {
   for (const record of allowed) {
     const expected = record === null ? null : expectedOf(record, location)
     if (expected !== null && isExactly(stored, expected)) return expected
@@ -71,39 +71,39 @@ const describe = (record: LedgerRecord | null): string => (record === null ? 'no
 const auditLocation = async (
   client: Client,
   location: LedgerLocation,
-  book: Book,
+  summary: JournalSummary,
   faults: Faults,
 ): Promise<{ records: number; days: number }> => {
   const stored = Map.groupBy(await readRecords(client, location.locationId), storedIdentity)
-  const held: Expected[] = []
-  for (const [identity, account] of book.accounts) {
-    if ((account.allowed[0] ?? account.allowed[1])?.locationId !== location.locationId) continue
+  const expectedCosts: ExpectedCost[] = []
+  for (const [identity, expectation] of summary.expectations) {
+    if ((expectation.allowed[0] ?? expectation.allowed[1])?.locationId !== location.locationId) continue
     const rows = stored.get(identity) ?? []
     stored.delete(identity)
     const [row] = rows
     if (row === undefined) {
-      if (!account.allowed.includes(null)) faults.lost.push(`${identity}: ${account.allowed.map(describe).join(' or ')}`)
+      if (!expectation.allowed.includes(null)) faults.lost.push(`${identity}: ${expectation.allowed.map(describe).join(' or ')}`)
       continue
     }
     if (rows.length > 1) faults.doubled.push(`${identity} stands there ${rows.length} times: ${rows.map(({ id }) => id).join()}`)
-    const expected = match(row, account, location)
-    if (expected === null) faults.wrong.push(`${identity}: ${JSON.stringify(row)} for ${account.allowed.map(describe).join(' or ')}`)
-    else held.push(expected)
+    const expected = match(row, expectation, location)
+    if (expected === null) faults.wrong.push(`${identity}: ${JSON.stringify(row)} for ${expectation.allowed.map(describe).join(' or ')}`)
+    else expectedCosts.push(expected)
   }
   for (const [identity, rows] of stored) faults.unexpected.push(`${identity}: ${rows.map(({ id }) => id).join()}`)
-  const days = await auditDays(client, location, held, faults)
-  return { records: held.length, days }
+  const days = await auditDays(client, location, expectedCosts, faults)
+  return { records: expectedCosts.length, days }
 }
 
 /** Compare what each day of a location costs with the records it holds; gives how many days. */
 export const auditDays = async (
   client: Client,
   location: LedgerLocation,
-  held: readonly Expected[],
+  expectedCosts: readonly ExpectedCost[],
   faults: Pick<Faults, 'totals'>,
 ): Promise<number> => {
   const sums = new Map<number, { energy: bigint; cost: bigint }>()
-  for (const share of held.flatMap(expected => daysOf(expected, location))) {
+  for (const share of expectedCosts.flatMap(expected => daysOf(expected, location))) {
     const sum = sums.get(share.day) ?? { energy: 0n, cost: 0n }
     sums.set(share.day, { energy: sum.energy + share.energy, cost: sum.cost + share.cost })
   }
@@ -111,7 +111,7 @@ export const auditDays = async (
   for (const { day, energy, cost, unpriced } of days) {
     const sum = sums.get(day) ?? { energy: 0n, cost: 0n }
     sums.delete(day)
-    const isEqual = units(energy, energyPlaces) === sum.energy && units(cost, moneyPlaces) === sum.cost && unpriced === '0'
+    const isEqual = units(energy, energyDecimals) === sum.energy && units(cost, moneyDecimals) === sum.cost && unpriced === '0'
     if (isEqual) continue
     const said = `${energy} Wh, ${cost}, ${unpriced} unpriced`
     faults.totals.push(`${location.locationId} ${new Date(day).toISOString()}: ${said}; calculated are ${sum.energy} and ${sum.cost}`)
@@ -122,11 +122,11 @@ export const auditDays = async (
 
 export const auditReceipt = async (
   client: Client,
-  { given }: Book['receipts'][number],
+  { given }: JournalSummary['receipts'][number],
   faults: { readonly receipts: string[] },
-  patienceMs = usualPatienceMs,
+  timeoutMs = defaultTimeoutMs,
 ): Promise<void> => {
-  const stored = await readReceipt(client, given.batchId, patienceMs).catch(String)
+  const stored = await readReceipt(client, given.batchId, timeoutMs).catch(String)
   const failed = typeof stored === 'string' ? '' : stored.failed_records.map(({ record_num }) => record_num).join()
   const isTrue =
     typeof stored !== 'string' &&
@@ -151,19 +151,19 @@ export const each = async <T>(items: readonly T[], work: (item: T) => Promise<vo
  * ledger calculates itself, nothing else is there, every receipt ends with all accepted records processed, and the days add up.
  */
 export const audit = async (journalFile: string, client: Client): Promise<Verdict> => {
-  const book = bookOf(readJournal(journalFile))
+  const summary = summarizeJournal(readJournal(journalFile))
   const faults: Faults = {
     ...{ lost: [], doubled: [], wrong: [], unexpected: [], totals: [], receipts: [] },
-    contradictions: [...book.contradictions],
+    contradictions: [...summary.contradictions],
   }
-  await each(book.receipts, receipt => auditReceipt(client, receipt, faults))
+  await each(summary.receipts, receipt => auditReceipt(client, receipt, faults))
   const seen = { records: 0, days: 0 }
-  await each([...book.locations.values()], async location => {
-    const { records, days } = await auditLocation(client, location, book, faults)
+  await each([...summary.locations.values()], async location => {
+    const { records, days } = await auditLocation(client, location, summary, faults)
     seen.records += records
     seen.days += days
   })
-  return { faults, seen: { ...seen, receipts: book.receipts.length, operations: book.operations, attempts: book.attempts } }
+  return { faults, seen: { ...seen, receipts: summary.receipts.length, operations: summary.operations, attempts: summary.attempts } }
 }
 
 /** The faults of a verdict, a few of each kind. */

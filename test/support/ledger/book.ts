@@ -1,12 +1,12 @@
 import type { JournalEntry, LedgerLocation, LedgerReceipt, LedgerRecord, Outcome } from './journal.ts'
 
 /** What must be there of one identity: one of `allowed`; null stands for nothing. More than one only where a fate is unknown. */
-export type Account = { readonly allowed: readonly (LedgerRecord | null)[] }
+export type Expectation = { readonly allowed: readonly (LedgerRecord | null)[] }
 
 /** What the journal says that a service must hold. */
-export type Book = {
+export type JournalSummary = {
   readonly locations: ReadonlyMap<string, LedgerLocation>
-  readonly accounts: ReadonlyMap<string, Account>
+  readonly expectations: ReadonlyMap<string, Expectation>
   /** Receipts that were given, with what they must say in the end. */
   readonly receipts: readonly { readonly given: LedgerReceipt; readonly records: readonly LedgerRecord[] }[]
   readonly operations: Readonly<Record<Outcome, number>>
@@ -35,7 +35,7 @@ export const identityOf = (
   ])
 
 type Submission = Extract<JournalEntry, { kind: 'submission' }>
-type Answered = Extract<JournalEntry, { kind: 'answered' }>
+type AnsweredEntry = Extract<JournalEntry, { kind: 'answered' }>
 
 /** Numbers of the records that must be refused: bad ones, and repeats within the submission. */
 export const refusedNumbers = (records: readonly LedgerRecord[]): readonly number[] => {
@@ -48,21 +48,21 @@ export const refusedNumbers = (records: readonly LedgerRecord[]): readonly numbe
   })
 }
 
-const outcomeOf = (sent: number, answers: readonly Answered[]): Outcome => {
+const outcomeOf = (sent: number, answers: readonly AnsweredEntry[]): Outcome => {
   if (answers.some(({ outcome }) => outcome === 'ok')) return 'ok'
   const isKnown = answers.length === sent && answers.every(({ outcome }) => outcome === 'failed')
   return isKnown ? 'failed' : 'unknown'
 }
 
-const judge = ({ operation, records }: Submission, answers: readonly Answered[]): readonly string[] => {
+const findContradictions = ({ operation, records }: Submission, answers: readonly AnsweredEntry[]): readonly string[] => {
   const expected = refusedNumbers(records)
   const wrong = answers.flatMap(({ outcome, status, receipt }) => {
     if (outcome === 'failed') return [`operation ${operation} was refused with ${status}`]
     if (receipt === null) return []
     const { recordsSubmitted, recordsAccepted, failedNumbers } = receipt
-    const isTrue = recordsSubmitted === records.length && recordsAccepted === records.length - expected.length
+    const isExpected = recordsSubmitted === records.length && recordsAccepted === records.length - expected.length
     const said = `submitted ${recordsSubmitted}, accepted ${recordsAccepted}, failed ${failedNumbers.join()}`
-    return isTrue && failedNumbers.join() === expected.join()
+    return isExpected && failedNumbers.join() === expected.join()
       ? []
       : [`operation ${operation}: ${said}; expected to fail: ${expected.join()}`]
   })
@@ -70,18 +70,18 @@ const judge = ({ operation, records }: Submission, answers: readonly Answered[])
 }
 
 /** Make up the book from a journal. Operations on one identity stand in the journal one after the other. */
-export const bookOf = (journal: readonly JournalEntry[]): Book => {
+export const summarizeJournal = (journal: readonly JournalEntry[]): JournalSummary => {
   const locations = new Map<string, LedgerLocation>()
   const submissions: Submission[] = []
   const sent = new Map<number, number>()
-  const answers = new Map<number, Answered[]>()
+  const answers = new Map<number, AnsweredEntry[]>()
   for (const entry of journal) {
     if (entry.kind === 'location') locations.set(entry.locationId, entry)
     else if (entry.kind === 'submission') submissions.push(entry)
     else if (entry.kind === 'sent') sent.set(entry.operation, (sent.get(entry.operation) ?? 0) + 1)
     else answers.set(entry.operation, [...(answers.get(entry.operation) ?? []), entry])
   }
-  const accounts = new Map<string, { allowed: (LedgerRecord | null)[] }>()
+  const expectations = new Map<string, { allowed: (LedgerRecord | null)[] }>()
   const receipts: { given: LedgerReceipt; records: readonly LedgerRecord[] }[] = []
   const operations = { ok: 0, failed: 0, unknown: 0 }
   const attempts = { sent: 0, unknown: 0 }
@@ -94,15 +94,15 @@ export const bookOf = (journal: readonly JournalEntry[]): Book => {
     operations[outcome] += 1
     attempts.sent += times
     attempts.unknown += times - given.filter(answer => answer.outcome !== 'unknown').length
-    contradictions.push(...judge(submission, given))
+    contradictions.push(...findContradictions(submission, given))
     for (const { receipt } of given) if (receipt !== null) receipts.push({ given: receipt, records })
     const refused = new Set(refusedNumbers(records))
     records.forEach((record, index) => {
       if (refused.has(index + 1) || outcome === 'failed') return
       const identity = identityOf(record)
-      const known = accounts.get(identity)?.allowed ?? [null]
-      accounts.set(identity, { allowed: outcome === 'ok' ? [record] : [...known, record] })
+      const known = expectations.get(identity)?.allowed ?? [null]
+      expectations.set(identity, { allowed: outcome === 'ok' ? [record] : [...known, record] })
     })
   }
-  return { locations, accounts, receipts, operations, attempts, contradictions }
+  return { locations, expectations, receipts, operations, attempts, contradictions }
 }

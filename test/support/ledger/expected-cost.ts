@@ -10,9 +10,9 @@ type ExpectedPiece = {
   readonly cost: bigint
 }
 
-export type Expected = { readonly energy: bigint; readonly cost: bigint; readonly pieces: readonly ExpectedPiece[] }
+export type ExpectedCost = { readonly energy: bigint; readonly cost: bigint; readonly pieces: readonly ExpectedPiece[] }
 
-const minute = 60_000
+const minuteMs = 60_000
 const day = 86_400_000
 const wattHours = { W: 1n, KW: 1000n, WH: 1n, KWH: 1000n } as const
 const placesOfValue = 9
@@ -28,8 +28,8 @@ export const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigi
 const shareUpTo = (whole: bigint, elapsed: number, length: number): bigint => divide(whole * BigInt(elapsed), BigInt(length))
 
 const localMinute = (at: number, { offsetMinutes }: LedgerLocation): number => {
-  const ofDay = (((at + offsetMinutes * minute) % day) + day) % day
-  return Math.floor(ofDay / minute)
+  const ofDay = (((at + offsetMinutes * minuteMs) % day) + day) % day
+  return Math.floor(ofDay / minuteMs)
 }
 
 const priceAt = (at: number, location: LedgerLocation): string => {
@@ -41,8 +41,8 @@ const priceAt = (at: number, location: LedgerLocation): string => {
 
 /** The start of the local day that holds an instant. */
 export const startOfDay = (at: number, { offsetMinutes }: LedgerLocation): number => {
-  const shifted = at + offsetMinutes * minute
-  return Math.floor(shifted / day) * day - offsetMinutes * minute
+  const shifted = at + offsetMinutes * minuteMs
+  return Math.floor(shifted / day) * day - offsetMinutes * minuteMs
 }
 
 /** Where prices may change within a record, its ends included. */
@@ -50,7 +50,7 @@ const edgesOf = ({ start, end }: LedgerRecord, location: LedgerLocation): readon
   const edges = [start]
   for (let from = startOfDay(start, location); from < end; from += day) {
     for (const { fromMinute } of location.bands) {
-      const edge = from + fromMinute * minute
+      const edge = from + fromMinute * minuteMs
       const isChange = priceAt(edge, location) !== priceAt(edge - 1, location)
       if (edge > start && edge < end && isChange) edges.push(edge)
     }
@@ -59,7 +59,7 @@ const edgesOf = ({ start, end }: LedgerRecord, location: LedgerLocation): readon
 }
 
 /** Calculate what a record holds and costs, piece by piece. */
-export const expectedOf = (record: LedgerRecord, location: LedgerLocation): Expected => {
+export const expectedOf = (record: LedgerRecord, location: LedgerLocation): ExpectedCost => {
   const energy = energyOf(record)
   const { start, end } = record
   const edges = edgesOf(record, location)
@@ -75,7 +75,7 @@ export const expectedOf = (record: LedgerRecord, location: LedgerLocation): Expe
 export type DayShare = { readonly day: number; readonly energy: bigint; readonly cost: bigint }
 
 /** Cut what was calculated into the local days it falls on. */
-export const daysOf = ({ pieces }: Expected, location: LedgerLocation): readonly DayShare[] =>
+export const daysOf = ({ pieces }: ExpectedCost, location: LedgerLocation): readonly DayShare[] =>
   pieces.flatMap(piece => {
     const { start, end, energy, cost } = piece
     if (start === end) return [{ day: startOfDay(start, location), energy, cost }]

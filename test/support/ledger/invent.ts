@@ -1,25 +1,25 @@
 import type { LedgerLocation, LedgerRecord } from './journal.ts'
 import type { Random } from './random.ts'
 
-const day = 86_400_000
-const minute = 60_000
+const dayMs = 86_400_000
+const minuteMs = 60_000
 /** All records begin in these days, so that there are days with many of them. */
 export const firstDay = Date.parse('2025-03-03T00:00:00Z')
 export const dayCount = 20
-export const longestMs = 26 * 3_600_000
+export const maxLengthMs = 26 * 3_600_000
 
-export const inventValue = (random: Random, unit: LedgerRecord['units']): string => {
+export const generateValue = (random: Random, unit: LedgerRecord['units']): string => {
   const whole = random.whole(unit === 'W' || unit === 'WH' ? 22_000 : 22)
-  const places = random.whole(7)
-  const fraction = places === 0 ? '' : `.${String(random.whole(10 ** places)).padStart(places, '0')}`
+  const decimals = random.whole(7)
+  const fraction = decimals === 0 ? '' : `.${String(random.whole(10 ** decimals)).padStart(decimals, '0')}`
   return `${whole}${fraction}`
 }
 
-const lengthOf = (random: Random): number => random.pick([15 * minute, 15 * minute, 60 * minute, 7 * 60 * minute + 1, longestMs])
+const lengthOf = (random: Random): number => random.pick([15 * minuteMs, 15 * minuteMs, 60 * minuteMs, 7 * 60 * minuteMs + 1, maxLengthMs])
 
-const inventOne = (random: Random, { locationId, deviceId }: LedgerLocation, reference: string): LedgerRecord => {
+const generateRecord = (random: Random, { locationId, deviceId }: LedgerLocation, reference: string): LedgerRecord => {
   const units = random.pick(['W', 'KW', 'WH', 'KWH'])
-  const start = firstDay + random.whole(dayCount * day)
+  const start = firstDay + random.whole(dayCount * dayMs)
   const isImpulse = units.endsWith('WH') && random.chance(0.05)
   return {
     locationId,
@@ -27,7 +27,7 @@ const inventOne = (random: Random, { locationId, deviceId }: LedgerLocation, ref
     start,
     end: isImpulse ? start : start + lengthOf(random),
     units,
-    value: inventValue(random, units),
+    value: generateValue(random, units),
     sessionReferenceId: random.chance(0.3) ? `session-${random.whole(40)}` : null,
     recordReferenceId: reference,
     isGood: true,
@@ -35,24 +35,31 @@ const inventOne = (random: Random, { locationId, deviceId }: LedgerLocation, ref
 }
 
 /** Now and then one that must be refused: its end before its start, or a twin of one before it with another value. */
-export const spoil = (random: Random, record: LedgerRecord, before: LedgerRecord | undefined): LedgerRecord => {
-  if (random.chance(0.02)) return { ...record, end: record.start - minute, isGood: false }
+export const corruptRecord = (random: Random, record: LedgerRecord, before: LedgerRecord | undefined): LedgerRecord => {
+  if (random.chance(0.02)) return { ...record, end: record.start - minuteMs, isGood: false }
   return before !== undefined && random.chance(0.01) ? { ...before, value: '1' } : record
 }
 
 /** Make up the records of a submission; `operation` makes their references its own. */
-export const invent = (random: Random, locations: readonly LedgerLocation[], count: number, operation: number): readonly LedgerRecord[] => {
+export const generateSubmission = (
+  random: Random,
+  locations: readonly LedgerLocation[],
+  count: number,
+  operation: number,
+): readonly LedgerRecord[] => {
   const records: LedgerRecord[] = []
   for (let index = 0; index < count; index += 1) {
     const location = locations[random.whole(locations.length)] as LedgerLocation
-    records.push(spoil(random, inventOne(random, location, `${operation}-${index}`), records.at(-1)))
+    records.push(corruptRecord(random, generateRecord(random, location, `${operation}-${index}`), records.at(-1)))
   }
   return records
 }
 
 /** Make a correction: some of the records again, with other values; a value of 0 withdraws one. */
-export const vary = (random: Random, records: readonly LedgerRecord[]): readonly LedgerRecord[] =>
-  records.map(record => (random.chance(0.5) ? { ...record, value: random.chance(0.1) ? '0' : inventValue(random, record.units) } : record))
+export const correctRecords = (random: Random, records: readonly LedgerRecord[]): readonly LedgerRecord[] =>
+  records.map(record =>
+    random.chance(0.5) ? { ...record, value: random.chance(0.1) ? '0' : generateValue(random, record.units) } : record,
+  )
 
 const textOf = (at: number): string => new Date(at).toISOString()
 

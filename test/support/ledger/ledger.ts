@@ -11,8 +11,8 @@ export type LedgerOptions = {
   readonly random: Random
   readonly target: Target
   readonly locations: number
-  readonly mostRecords?: number
-  readonly mostInAll?: number
+  readonly maxRecords?: number
+  readonly maxTotalRecords?: number
   readonly restMs?: number
 }
 
@@ -25,7 +25,7 @@ export type Ledger = AsyncDisposable &
 
 /** Open a ledger on a file that does not exist yet: make its locations, and get ready to submit to whatever `target` names. */
 export const openLedger = async (options: LedgerOptions): Promise<Ledger> => {
-  const { file, random, target, mostRecords = 100, mostInAll = Number.POSITIVE_INFINITY, restMs = 0 } = options
+  const { file, random, target, maxRecords = 100, maxTotalRecords = Number.POSITIVE_INFINITY, restMs = 0 } = options
   if (readJournal(file).length > 0) throw new Error(`${file} holds another ledger already`)
   const client = target()
   if (client === null) throw new Error('a ledger begins with a service that runs')
@@ -36,7 +36,7 @@ export const openLedger = async (options: LedgerOptions): Promise<Ledger> => {
     locations.push(location)
     await journal.write(location)
   }
-  const submitters = createSubmitters({ journal, target, random, locations, mostRecords, mostInAll, restMs })
+  const submitters = createSubmitters({ journal, target, random, locations, maxRecords, maxTotalRecords, restMs })
   return {
     ...submitters,
     locations,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../client.ts'
 import { parseExactly } from './exact-decimal.ts'
 import { startOfDay } from './expected-cost.ts'
-import { dayCount, firstDay, longestMs } from './invent.ts'
+import { dayCount, firstDay, maxLengthMs } from './invent.ts'
 import type { LedgerLocation } from './journal.ts'
 
 /** A record as the service has it; numbers are texts. */
@@ -70,7 +70,7 @@ type CostAnswer = {
 export const readDays = async (client: Client, location: LedgerLocation): Promise<readonly StoredDay[]> => {
   const day = 86_400_000
   const from = startOfDay(firstDay, location)
-  const to = startOfDay(firstDay + dayCount * day + longestMs, location) + day
+  const to = startOfDay(firstDay + dayCount * day + maxLengthMs, location) + day
   const span = { start_time: new Date(from).toISOString(), end_time: new Date(to).toISOString() }
   const path = `/costs/interval/${location.locationId}?aggregation=DAY&include_devices=true`
   const { data } = await ask<CostAnswer>(client, 'POST', path, span)
@@ -90,8 +90,8 @@ export type StoredReceipt = {
 }
 
 /** Read a receipt, again and again until every accepted record is processed, or time is up. */
-export const readReceipt = async (client: Client, batchId: string, patienceMs: number): Promise<StoredReceipt> => {
-  for (const deadline = performance.now() + patienceMs; ; await sleep(50)) {
+export const readReceipt = async (client: Client, batchId: string, timeoutMs: number): Promise<StoredReceipt> => {
+  for (const deadline = performance.now() + timeoutMs; ; await sleep(50)) {
     const { status, text } = await client.send('GET', `/meters/batch?batch_id=${batchId}`)
     const isLate = performance.now() > deadline
     if (status === 503 && !isLate) continue

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, Reply } from '../client.ts'
 import { parseExactly } from './exact-decimal.ts'
-import { invent, toWire, vary } from './invent.ts'
+import { correctRecords, generateSubmission, toWire } from './invent.ts'
 import type { Journal, LedgerLocation, LedgerReceipt, LedgerRecord, Outcome } from './journal.ts'
 import type { Random } from './random.ts'
 
@@ -14,9 +14,9 @@ export type Load = {
   readonly random: Random
   readonly locations: readonly LedgerLocation[]
   /** Records of one submission at most. */
-  readonly mostRecords: number
+  readonly maxRecords: number
   /** Above this number of records in all, only known submissions are sent again or corrected. */
-  readonly mostInAll: number
+  readonly maxTotalRecords: number
   /** A submitter rests up to so long between two submissions. */
   readonly restMs: number
 }
@@ -91,10 +91,13 @@ export const createSubmitters = (load: Load): Submitters => {
   }
 
   const nextRecords = (): readonly LedgerRecord[] | null => {
-    const isAgain = settled.length > 0 && (records >= load.mostInAll || random.chance(0.15))
-    if (!isAgain) return records < load.mostInAll ? invent(random, load.locations, 1 + random.whole(load.mostRecords), operations) : null
+    const isRepeat = settled.length > 0 && (records >= load.maxTotalRecords || random.chance(0.15))
+    if (!isRepeat)
+      return records < load.maxTotalRecords
+        ? generateSubmission(random, load.locations, 1 + random.whole(load.maxRecords), operations)
+        : null
     const [known = []] = settled.splice(random.whole(settled.length), 1)
-    return random.chance(0.5) ? known : vary(random, known)
+    return random.chance(0.5) ? known : correctRecords(random, known)
   }
 
   const submitOne = async (signal: AbortSignal): Promise<void> => {

@@ -1,4 +1,4 @@
-import { type IdentifiedRecord, meanConfidence, type OracleCost, type Weighed } from './cost.ts'
+import { type IdentifiedRecord, meanConfidence, type OracleCost, type WeightedPiece } from './cost.ts'
 import { divideHalfEven, type Fraction } from './exact.ts'
 import { dateNumber, localClock, monthNumber } from './local-clock.ts'
 
@@ -67,7 +67,7 @@ const leftOf = ({ record, covered }: OracleCost): readonly Share[] => {
 /** Sum what of costed records lies in [start, end). A record without a price weighs in the confidence with 0. */
 export const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
   let [energy, cost, unpricedEnergy, unpricedRecords, records] = [0n, 0n, 0n, 0, 0]
-  const weighed: Weighed[] = []
+  const weighed: WeightedPiece[] = []
   for (const one of costs) {
     const { record, priced } = one
     const last = record.end > record.start ? record.end - 1 : record.end

@@ -2,10 +2,10 @@ import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type { PricingInput } from '../../../services/domain/tariff/tariff.ts'
 import { divideHalfEven, type Fraction } from './exact.ts'
 import { joinParts } from './price-at.ts'
-import { type Segment, type Span, segmentsOf } from './segments.ts'
+import { type Interval, type Segment, segmentsOf } from './segments.ts'
 
 /** `covered`: where actuals cover this estimate, so that it loses that share of its energy. */
-export type IdentifiedRecord = { readonly id: string; readonly record: MeterRecord; readonly covered?: readonly Span[] }
+export type IdentifiedRecord = { readonly id: string; readonly record: MeterRecord; readonly covered?: readonly Interval[] }
 
 export type OraclePiece = {
   readonly start: number
@@ -27,59 +27,67 @@ export type OracleCost = IdentifiedRecord & {
   readonly priced: { readonly pieces: readonly OraclePiece[]; readonly cost: bigint; readonly confidence: Fraction } | null
 }
 
-export type Half = 'commodity' | 'nonCommodity'
+export type PriceComponent = 'commodity' | 'nonCommodity'
 /** A record with the stretches through which nothing but the tier can change its price. */
-export type Walked = IdentifiedRecord & { readonly segments: readonly Segment[] }
+export type SegmentedRecord = IdentifiedRecord & { readonly segments: readonly Segment[] }
 
 /** Storage that gives back is priced at the import tier in force and moves nothing. */
 export const isCounted = (record: MeterRecord): boolean =>
   !(record.energyFlowDirection === 'OUTBOUND' && record.tariffDirection === 'IMPORT')
 
-const keptEnergy = (segment: Segment): bigint => (segment.covered ? 0n : segment.to - segment.from)
+const remainingEnergy = (segment: Segment): bigint => (segment.covered ? 0n : segment.to - segment.from)
 
-export const energyCountedFrom = (walked: Walked, half: Half, countingStart: number): bigint =>
-  walked.segments.reduce((sum, segment) => sum + (segment[half]?.countingStart === countingStart ? keptEnergy(segment) : 0n), 0n)
+export const energyCountedFrom = (segmented: SegmentedRecord, component: PriceComponent, countingStart: number): bigint =>
+  segmented.segments.reduce(
+    (sum, segment) => sum + (segment[component]?.countingStart === countingStart ? remainingEnergy(segment) : 0n),
+    0n,
+  )
 
-export const comesBefore = (a: Walked, b: Walked, countingStart: number): boolean => {
+export const comesBefore = (a: SegmentedRecord, b: SegmentedRecord, countingStart: number): boolean => {
   const starts = Math.max(a.record.start, countingStart) - Math.max(b.record.start, countingStart)
   if (starts !== 0) return starts < 0
   return a.record.end === b.record.end ? a.id < b.id : a.record.end < b.record.end
 }
 
 /** Energy of all records that come before this one in the order of a counting start. */
-const countedBefore = (walked: Walked, all: readonly Walked[], half: Half, countingStart: number): bigint => {
+const countedBefore = (
+  segmented: SegmentedRecord,
+  all: readonly SegmentedRecord[],
+  component: PriceComponent,
+  countingStart: number,
+): bigint => {
   let sum = 0n
   for (const other of all) {
-    if (other === walked || other.record.tariffDirection !== walked.record.tariffDirection || !isCounted(other.record)) continue
-    if (comesBefore(other, walked, countingStart)) sum += energyCountedFrom(other, half, countingStart)
+    if (other === segmented || other.record.tariffDirection !== segmented.record.tariffDirection || !isCounted(other.record)) continue
+    if (comesBefore(other, segmented, countingStart)) sum += energyCountedFrom(other, component, countingStart)
   }
   return sum
 }
 
 /** Tells the energy of all records that come before one in the order of a counting start. */
-export type CountedBefore = (walked: Walked, half: Half, countingStart: number) => bigint
+export type CountedBefore = (segmented: SegmentedRecord, component: PriceComponent, countingStart: number) => bigint
 
 /** What the accumulator of each segment has counted where the segment starts. */
-const countedAtStarts = (walked: Walked, before: CountedBefore, half: Half): bigint[] => {
+const countedAtStarts = (segmented: SegmentedRecord, before: CountedBefore, component: PriceComponent): bigint[] => {
   const counts = new Map<number, bigint>()
-  return walked.segments.map(segment => {
-    const part = segment[half]
+  return segmented.segments.map(segment => {
+    const part = segment[component]
     if (part === null || part.tariffId === null) return 0n
-    const counted = counts.get(part.countingStart) ?? before(walked, half, part.countingStart)
-    counts.set(part.countingStart, counted + (isCounted(walked.record) ? keptEnergy(segment) : 0n))
+    const counted = counts.get(part.countingStart) ?? before(segmented, component, part.countingStart)
+    counts.set(part.countingStart, counted + (isCounted(segmented.record) ? remainingEnergy(segment) : 0n))
     return counted
   })
 }
 
 /** A segment with what has been counted at its start, and whether its energy counts on. */
-type Counted = { readonly segment: Segment; readonly counted: readonly [bigint, bigint]; readonly moves: boolean }
+type CountedSegment = { readonly segment: Segment; readonly counted: readonly [bigint, bigint]; readonly isCounting: boolean }
 
 /** Energies since the record's start, inside a segment, at which a tier of either part ends. */
-const tierCuts = ({ segment, counted, moves }: Counted): bigint[] => {
-  if (!moves) return []
+const tierCuts = ({ segment, counted, isCounting }: CountedSegment): bigint[] => {
+  if (!isCounting) return []
   const cuts = new Set<bigint>()
-  for (const [half, before] of [['commodity', counted[0]] as const, ['nonCommodity', counted[1]] as const]) {
-    for (const { to } of segment[half]?.rates ?? []) {
+  for (const [component, before] of [['commodity', counted[0]] as const, ['nonCommodity', counted[1]] as const]) {
+    for (const { to } of segment[component]?.rates ?? []) {
       const cut = to === null ? segment.to : segment.from + to - before
       if (cut > segment.from && cut < segment.to) cuts.add(cut)
     }
@@ -87,10 +95,10 @@ const tierCuts = ({ segment, counted, moves }: Counted): bigint[] => {
   return [...cuts].sort((a, b) => (a < b ? -1 : 1))
 }
 
-type Stretch = Omit<OraclePiece, 'cost'> & { readonly covered: boolean }
+type PriceSegment = Omit<OraclePiece, 'cost'> & { readonly covered: boolean }
 
-const stretchesOf = (at: Counted, record: MeterRecord): Stretch[] | null => {
-  const { segment, counted, moves } = at
+const priceSegmentsOf = (at: CountedSegment, record: MeterRecord): PriceSegment[] | null => {
+  const { segment, counted, isCounting } = at
   const edges = [segment.from, ...tierCuts(at), segment.to]
   const length = BigInt(record.end - record.start)
   const timeOf = (index: number): number => {
@@ -98,49 +106,58 @@ const stretchesOf = (at: Counted, record: MeterRecord): Stretch[] | null => {
     if (index === edges.length - 1) return segment.end
     return record.start + Number(divideHalfEven(length * (edges[index] ?? 0n), record.energy))
   }
-  const stretches: Stretch[] = []
+  const priceSegments: PriceSegment[] = []
   for (let index = 0; index + 1 < edges.length; index++) {
     const [from = 0n, to = 0n] = edges.slice(index, index + 2)
-    const passed = moves ? from - segment.from : 0n
+    const passed = isCounting ? from - segment.from : 0n
     const found = joinParts(segment.commodity, segment.nonCommodity, [counted[0] + passed, counted[1] + passed])
     if (found === null) return null
     const { price, confidence, commodity, nonCommodity } = found
     const tariffs = [commodity.tariffId, nonCommodity.tariffId] as const
     const tiers = [commodity.tier, nonCommodity.tier] as const
     const energy = segment.covered ? 0n : to - from
-    stretches.push({ start: timeOf(index), end: timeOf(index + 1), energy, price, confidence, tariffs, tiers, covered: segment.covered })
+    priceSegments.push({
+      start: timeOf(index),
+      end: timeOf(index + 1),
+      energy,
+      price,
+      confidence,
+      tariffs,
+      tiers,
+      covered: segment.covered,
+    })
   }
-  return stretches
+  return priceSegments
 }
 
-const isSame = (a: Stretch, b: Stretch): boolean =>
+const isSame = (a: PriceSegment, b: PriceSegment): boolean =>
   a.covered === b.covered &&
   a.price === b.price &&
   a.confidence === b.confidence &&
   a.tariffs.every((tariff, index) => tariff === b.tariffs[index]) &&
   a.tiers.every((tier, index) => tier === b.tiers[index])
 
-const joinEqual = (stretches: readonly Stretch[]): Stretch[] => {
-  const joined: Stretch[] = []
-  for (const stretch of stretches) {
+const joinEqual = (priceSegments: readonly PriceSegment[]): PriceSegment[] => {
+  const joined: PriceSegment[] = []
+  for (const priceSegment of priceSegments) {
     const last = joined.at(-1)
-    if (last !== undefined && isSame(last, stretch))
-      joined.splice(-1, 1, { ...last, end: stretch.end, energy: last.energy + stretch.energy })
-    else joined.push(stretch)
+    if (last !== undefined && isSame(last, priceSegment))
+      joined.splice(-1, 1, { ...last, end: priceSegment.end, energy: last.energy + priceSegment.energy })
+    else joined.push(priceSegment)
   }
   return joined
 }
 
 /** A piece, or a part of one, with the confidence (1e-6) of its record. */
-export type Weighed = Pick<OraclePiece, 'start' | 'end' | 'energy' | 'confidence'> & { readonly recordConfidence: number }
+export type WeightedPiece = Pick<OraclePiece, 'start' | 'end' | 'energy' | 'confidence'> & { readonly recordConfidence: number }
 
 /** Mean confidence by energy; without energy by time; without either, each alike; of nothing 1. */
-export const meanConfidence = (parts: readonly Weighed[]): Fraction => {
-  const weights = [(part: Weighed) => part.energy, (part: Weighed) => BigInt(part.end - part.start), () => 1n]
+export const meanConfidence = (parts: readonly WeightedPiece[]): Fraction => {
+  const weights = [(part: WeightedPiece) => part.energy, (part: WeightedPiece) => BigInt(part.end - part.start), () => 1n]
   for (const weight of weights) {
     const total = parts.reduce((sum, part) => sum + weight(part), 0n)
     if (total === 0n) continue
-    const micro = (part: Weighed) => BigInt(Math.round(part.confidence * 1e6)) * BigInt(part.recordConfidence)
+    const micro = (part: WeightedPiece) => BigInt(Math.round(part.confidence * 1e6)) * BigInt(part.recordConfidence)
     const numerator = parts.reduce((sum, part) => sum + weight(part) * micro(part), 0n)
     return { numerator, denominator: total * 1_000_000_000_000n }
   }
@@ -148,21 +165,21 @@ export const meanConfidence = (parts: readonly Weighed[]): Fraction => {
 }
 
 /** Cost one record by its stretches; `before` knows the others that tiers count. */
-export const costWalked = (walked: Walked, before: CountedBefore): OracleCost => {
-  const { id, record, covered = [], segments } = walked
-  const energy = segments.reduce((sum, segment) => sum + keptEnergy(segment), 0n)
-  const commodity = countedAtStarts(walked, before, 'commodity')
-  const nonCommodity = countedAtStarts(walked, before, 'nonCommodity')
-  const stretches: Stretch[] = []
+export const costSegmented = (segmented: SegmentedRecord, before: CountedBefore): OracleCost => {
+  const { id, record, covered = [], segments } = segmented
+  const energy = segments.reduce((sum, segment) => sum + remainingEnergy(segment), 0n)
+  const commodity = countedAtStarts(segmented, before, 'commodity')
+  const nonCommodity = countedAtStarts(segmented, before, 'nonCommodity')
+  const priceSegments: PriceSegment[] = []
   for (const [index, segment] of segments.entries()) {
     const counted = [commodity[index] ?? 0n, nonCommodity[index] ?? 0n] as const
-    const found = stretchesOf({ segment, counted, moves: isCounted(record) && !segment.covered }, record)
+    const found = priceSegmentsOf({ segment, counted, isCounting: isCounted(record) && !segment.covered }, record)
     if (found === null) return { id, record, covered, energy, priced: null }
-    stretches.push(...found)
+    priceSegments.push(...found)
   }
-  const pieces = joinEqual(stretches).map(({ covered: _, ...stretch }) => ({
-    ...stretch,
-    cost: divideHalfEven(stretch.price * stretch.energy, 1_000_000_000n),
+  const pieces = joinEqual(priceSegments).map(({ covered: _, ...priceSegment }) => ({
+    ...priceSegment,
+    cost: divideHalfEven(priceSegment.price * priceSegment.energy, 1_000_000_000n),
   }))
   const cost = pieces.reduce((sum, piece) => sum + piece.cost, 0n)
   const confidence = meanConfidence(pieces.map(piece => ({ ...piece, recordConfidence: record.confidence })))
@@ -175,6 +192,6 @@ export const costWalked = (walked: Walked, before: CountedBefore): OracleCost =>
  */
 export const costRecords = (input: PricingInput, records: readonly IdentifiedRecord[]): OracleCost[] => {
   const all = records.map(({ id, record, covered = [] }) => ({ id, record, covered, segments: segmentsOf(input, record, covered) }))
-  const before: CountedBefore = (walked, half, countingStart) => countedBefore(walked, all, half, countingStart)
-  return all.map(walked => costWalked(walked, before))
+  const before: CountedBefore = (segmented, component, countingStart) => countedBefore(segmented, all, component, countingStart)
+  return all.map(segmented => costSegmented(segmented, before))
 }

@@ -3,33 +3,33 @@ import type { CrossingEnergy } from '../../../services/domain/price/tier-step.ts
 import type { CountedEnergy } from '../../../services/domain/tariff/evaluate.ts'
 import type { PricingSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../../services/domain/tariff/tariff.ts'
-import { tierKey } from '../../../services/domain/tariff/tier-count.ts'
+import { accumulatorKey } from '../../../services/domain/tariff/tier-count.ts'
 import type { IdentifiedRecord } from './cost.ts'
 
 /** The records of a location, of which those of one direction count. */
-export type Counted = {
+export type CountInput = {
   readonly snapshot: PricingSnapshot
   readonly direction: TariffDirection
   readonly records: readonly IdentifiedRecord[]
 }
 
 /** What each record brings to each accumulator, and from when it counts there. */
-export const gainsOf = ({ snapshot, records, direction }: Counted): readonly CrossingEnergy[] =>
+export const gainsOf = ({ snapshot, records, direction }: CountInput): readonly CrossingEnergy[] =>
   records
     .filter(one => one.record.tariffDirection === direction)
     .flatMap(({ record: of }) =>
-      costRecord(snapshot, of).moves.map(({ type, countingStart, before, after }) => ({
-        key: tierKey(type, direction, countingStart),
+      costRecord(snapshot, of).accumulatorChanges.map(({ type, countingStart, before, after }) => ({
+        key: accumulatorKey(type, direction, countingStart),
         at: Math.max(of.start, countingStart),
         energy: after - before,
       })),
     )
 
 /** Count without any thrift: a step at every instant at which a record counts. */
-export const countAll = (of: Counted): CountedEnergy => {
+export const countAll = (of: CountInput): CountedEnergy => {
   const gains = gainsOf(of)
   return (type, direction, countingStart) => {
-    const own = gains.filter(({ key }) => key === tierKey(type, direction, countingStart))
+    const own = gains.filter(({ key }) => key === accumulatorKey(type, direction, countingStart))
     const instants = [...new Set(own.map(gain => gain.at))].sort((a, b) => a - b)
     return instants.map(from => ({ from, counted: own.filter(gain => gain.at <= from).reduce((sum, gain) => sum + gain.energy, 0n) }))
   }

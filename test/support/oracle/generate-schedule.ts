@@ -1,14 +1,14 @@
 import fc from 'fast-check'
-import type { Day, DaysAndHours, Hours, Month, Rate, ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
+import type { Day, DaysAndHours, Month, Rate, ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
 
 const allDays: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const allMonths: readonly Month[] = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** A decimal fraction of 1e-9 with few or with all its digits. */
-const nano = (least: number, most: number): fc.Arbitrary<bigint> =>
+const nano = (min: number, max: number): fc.Arbitrary<bigint> =>
   fc.oneof(
-    fc.integer({ min: Math.ceil(least * 100), max: Math.floor(most * 100) }).map(cents => BigInt(cents) * 10_000_000n),
-    fc.bigInt({ min: BigInt(least * 1e9), max: BigInt(most * 1e9) }),
+    fc.integer({ min: Math.ceil(min * 100), max: Math.floor(max * 100) }).map(cents => BigInt(cents) * 10_000_000n),
+    fc.bigInt({ min: BigInt(min * 1e9), max: BigInt(max * 1e9) }),
   )
 
 const percentage = fc.oneof(fc.constantFrom(0n, 190_000_000n, -500_000_000n, -1_000_000_000n), nano(-1, 5))
@@ -59,7 +59,7 @@ const edge = fc.oneof(
 )
 
 /** Bands that cover the day once: the last goes over midnight, or ends there and another begins. */
-const wholeDay = (kind: Kind): fc.Arbitrary<Hours[]> =>
+const wholeDay = (kind: Kind): fc.Arbitrary<TimeBand[]> =>
   fc.tuple(fc.uniqueArray(edge, { maxLength: 5 }), fc.boolean()).chain(([found, split]) => {
     const edges = [...found].sort((a, b) => a - b)
     const [earliest = 0] = edges
@@ -72,10 +72,10 @@ const wholeDay = (kind: Kind): fc.Arbitrary<Hours[]> =>
     return fc.tuple(...bands)
   })
 
-const somePart = (kind: Kind): fc.Arbitrary<Hours[]> =>
+const somePart = (kind: Kind): fc.Arbitrary<TimeBand[]> =>
   wholeDay(kind).chain(bands => fc.subarray(bands, { minLength: 1, maxLength: Math.max(1, bands.length - 1) }))
 
-const days = (of: DaysAndHours['days'], hours: fc.Arbitrary<Hours[]>): fc.Arbitrary<DaysAndHours> =>
+const days = (of: DaysAndHours['days'], hours: fc.Arbitrary<TimeBand[]>): fc.Arbitrary<DaysAndHours> =>
   hours.map(found => ({ days: of, hours: found }))
 
 type Base = { readonly entries: ScheduleEntry[]; readonly taken: readonly string[] }
@@ -140,11 +140,11 @@ const overlay = (kind: Kind): fc.Arbitrary<Overlay> =>
 export const schedules = (kind: Kind): fc.Arbitrary<ScheduleEntry[]> =>
   fc.tuple(base(kind), fc.array(overlay(kind), { maxLength: 4 })).chain(([{ entries, taken }, overlays]) => {
     const used = new Set(taken)
-    const kept = overlays.filter(({ ranks }) => {
+    const retained = overlays.filter(({ ranks }) => {
       if (ranks.some(rank => used.has(rank))) return false
       for (const rank of ranks) used.add(rank)
       return true
     })
-    const all = [...entries, ...kept.map(({ entry }) => entry)]
+    const all = [...entries, ...retained.map(({ entry }) => entry)]
     return fc.shuffledSubarray(all, { minLength: all.length })
   })

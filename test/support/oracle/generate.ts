@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type {
-  Hours,
   MarketSeries,
   PricingInput,
   ScheduleEntry,
@@ -9,11 +8,12 @@ import type {
   TariffDirection,
   TariffType,
   TariffVersion,
+  TimeBand,
 } from '../../../services/domain/tariff/tariff.ts'
 import type { IdentifiedRecord } from './cost.ts'
 import { type Amounts, schedules } from './generate-schedule.ts'
 import { monthStart } from './local-clock.ts'
-import type { Span } from './segments.ts'
+import type { Interval } from './segments.ts'
 import { zoneNames, zoneOf } from './zone.ts'
 
 /** A location's tariffs and market prices, and records near the places where they change. */
@@ -113,7 +113,7 @@ const contracts = (anchor: number): fc.Arbitrary<Contract[]> => {
 const dearerLast = (schedule: readonly ScheduleEntry[]): readonly ScheduleEntry[] =>
   schedule.map((entry, index) => {
     if (index < schedule.length - 1) return entry
-    const dearer = (hours: Hours): Hours => ({
+    const dearer = (hours: TimeBand): TimeBand => ({
       ...hours,
       rate: hours.rate.map(rate => ({ ...rate, surchargeFixed: rate.surchargeFixed + 7_000_000n })),
     })
@@ -214,7 +214,7 @@ const meterRecords = (anchor: number, amounts: Amounts): fc.Arbitrary<MeterRecor
     }))
 
 /** Where actuals cover an estimate: up to two spans apart from each other, on whole seconds. */
-const coveredSpans = ({ start, end, confidence }: MeterRecord): fc.Arbitrary<readonly Span[]> => {
+const coveredSpans = ({ start, end, confidence }: MeterRecord): fc.Arbitrary<readonly Interval[]> => {
   const seconds = (end - start) / 1000
   if (confidence === 1_000_000 || seconds < 4) return fc.constant([])
   return fc.uniqueArray(fc.integer({ min: 0, max: seconds }), { maxLength: 4 }).map(found => {
@@ -224,19 +224,19 @@ const coveredSpans = ({ start, end, confidence }: MeterRecord): fc.Arbitrary<rea
   })
 }
 
-const records = (anchor: number, most: number, amounts: Amounts): fc.Arbitrary<IdentifiedRecord[]> => {
+const records = (anchor: number, maxRecords: number, amounts: Amounts): fc.Arbitrary<IdentifiedRecord[]> => {
   const id = fc.bigInt({ min: 0n, max: 2n ** 96n - 1n }).map(bits => `mre_${bits.toString(16).padStart(24, '0')}`)
   const identified = fc
     .tuple(id, meterRecords(anchor, amounts))
     .chain(([id, record]) => coveredSpans(record).map(covered => ({ id, record, covered })))
-  return fc.uniqueArray(identified, { minLength: 1, maxLength: most, selector: ({ id }) => id })
+  return fc.uniqueArray(identified, { minLength: 1, maxLength: maxRecords, selector: ({ id }) => id })
 }
 
-type Choice = { readonly zones?: readonly string[]; readonly mostRecords?: number; readonly amounts?: Amounts }
+type Choice = { readonly zones?: readonly string[]; readonly maxRecords?: number; readonly amounts?: Amounts }
 
 /** Scenarios in all zones; `zones` narrows them, `mostRecords` bounds the records of each, `tiny` amounts put rounding to the test. */
-export const scenarios = ({ zones = zoneNames, mostRecords = 8, amounts = 'usual' }: Choice = {}): fc.Arbitrary<Scenario> => {
+export const scenarios = ({ zones = zoneNames, maxRecords = 8, amounts = 'usual' }: Choice = {}): fc.Arbitrary<Scenario> => {
   const around = (zone: string, anchor: number) =>
-    fc.record({ input: pricingInputs(zone, anchor, amounts), records: records(anchor, mostRecords, amounts) })
+    fc.record({ input: pricingInputs(zone, anchor, amounts), records: records(anchor, maxRecords, amounts) })
   return fc.constantFrom(...zones).chain(zone => anchors(zone).chain(anchor => around(zone, anchor)))
 }

@@ -1,21 +1,21 @@
 import { daysInMonth } from '../../../services/domain/civil-date.ts'
 import type { Refusal } from '../../../services/domain/refusal.ts'
 import {
-  type BandPlace,
-  type DayKind,
-  type DayStretch,
+  type CalendarDayKind,
+  type DaySegment,
   dayNames,
   monthNames,
-  secondsOfDay,
+  secondsPerDay,
+  type TimeBandIndex,
 } from '../../../services/domain/tariff/day-pattern.ts'
-import type { Day, DaysAndHours, Hours, Month, ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
+import type { Day, DaysAndHours, Month, ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
 
 // The check of a schedule as it was before it looked at each class of days once. It is slow, and it decides what must be refused.
 
-type RankedBand = BandPlace & { readonly hours: Hours; readonly rank: number }
+type RankedBand = TimeBandIndex & { readonly hours: TimeBand; readonly rank: number }
 
 /** Dates with months, dates, months, none: 3 … 0; -1 when the entry does not hold on this day. */
-const entryRank = (entry: ScheduleEntry, kind: DayKind): number => {
+const entryRank = (entry: ScheduleEntry, kind: CalendarDayKind): number => {
   const everyMonth = entry.months.includes('All')
   if (!everyMonth && !entry.months.includes(monthNames[kind.month - 1] as Month)) return -1
   if (entry.dates.length > 0 && !entry.dates.includes(kind.date)) return -1
@@ -30,7 +30,7 @@ const blockRank = (block: DaysAndHours, weekday: number): number => {
 }
 
 /** Give the bands of every rank that hold on a kind of day, in the order of the schedule. */
-const bandsOn = (schedule: readonly ScheduleEntry[], kind: DayKind): RankedBand[] =>
+const bandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): RankedBand[] =>
   schedule.flatMap((entry, entryIndex) => {
     const rank = entryRank(entry, kind)
     if (rank < 0) return []
@@ -41,26 +41,26 @@ const bandsOn = (schedule: readonly ScheduleEntry[], kind: DayKind): RankedBand[
     })
   })
 
-type Edge = { readonly at: number; readonly opens: boolean; readonly band: RankedBand }
+type Edge = { readonly at: number; readonly isOpening: boolean; readonly band: RankedBand }
 
 /** Where bands open and close, in order. A band that wraps holds at the day's end and at its beginning. */
 const edgesOf = (bands: readonly RankedBand[]): Edge[] =>
   bands
     .flatMap(band => {
       const { validFrom, validTo } = band.hours
-      const wraps = validTo <= validFrom
+      const isOverMidnight = validTo <= validFrom
       const edges = [
-        { at: validFrom, opens: true, band },
-        { at: wraps ? secondsOfDay : validTo, opens: false, band },
+        { at: validFrom, isOpening: true, band },
+        { at: isOverMidnight ? secondsPerDay : validTo, isOpening: false, band },
       ]
-      return wraps && validTo > 0 ? [...edges, { at: 0, opens: true, band }, { at: validTo, opens: false, band }] : edges
+      return isOverMidnight && validTo > 0 ? [...edges, { at: 0, isOpening: true, band }, { at: validTo, isOpening: false, band }] : edges
     })
     .sort((a, b) => a.at - b.at)
 
 /** The bands of the highest rank that has any. */
 const highest = (openByRank: readonly ReadonlySet<RankedBand>[]): RankedBand[] => {
-  const holding = openByRank.findLast(open => open.size > 0)
-  return holding === undefined ? [] : [...holding]
+  const highestOpen = openByRank.findLast(open => open.size > 0)
+  return highestOpen === undefined ? [] : [...highestOpen]
 }
 
 /**
@@ -69,24 +69,25 @@ const highest = (openByRank: readonly ReadonlySet<RankedBand>[]): RankedBand[] =
  * A band that wraps covers the end and the beginning of the same day: months, dates and days are those of the instant itself.
  * Neighbours of one band are one stretch. Source: docs/rules/tariffs.md #time-bands.
  */
-const dayPattern = (schedule: readonly ScheduleEntry[], kind: DayKind): DayStretch[] => {
+const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): DaySegment[] => {
   const edges = edgesOf(bandsOn(schedule, kind))
   const openByRank = Array.from({ length: 12 }, () => new Set<RankedBand>())
-  const stretches: { from: number; to: number; bands: RankedBand[] }[] = []
+  const segments: { startSecond: number; endSecond: number; timeBands: RankedBand[] }[] = []
   let next = 0
-  for (let at = 0; at < secondsOfDay; at = edges[next]?.at ?? secondsOfDay) {
+  for (let at = 0; at < secondsPerDay; at = edges[next]?.at ?? secondsPerDay) {
     for (; edges[next]?.at === at; next += 1) {
-      const { opens, band } = edges[next] as Edge
-      if (opens) openByRank[band.rank]?.add(band)
+      const { isOpening, band } = edges[next] as Edge
+      if (isOpening) openByRank[band.rank]?.add(band)
       else openByRank[band.rank]?.delete(band)
     }
-    const bands = highest(openByRank)
-    const to = edges[next]?.at ?? secondsOfDay
-    const last = stretches.at(-1)
-    if (last !== undefined && bands.length === 1 && last.bands.length === 1 && last.bands[0] === bands[0]) last.to = to
-    else stretches.push({ from: at, to, bands })
+    const timeBands = highest(openByRank)
+    const endSecond = edges[next]?.at ?? secondsPerDay
+    const last = segments.at(-1)
+    if (last !== undefined && timeBands.length === 1 && last.timeBands.length === 1 && last.timeBands[0] === timeBands[0])
+      last.endSecond = endSecond
+    else segments.push({ startSecond: at, endSecond, timeBands })
   }
-  return stretches
+  return segments
 }
 
 /** One for each minute: more on one day is no tariff, and would make judging slow. */
@@ -95,23 +96,23 @@ const maxBandsOfDay = 1440
 const two = (value: number): string => String(value).padStart(2, '0')
 const clock = (second: number): string => `${two(Math.floor(second / 3600))}:${two(Math.floor(second / 60) % 60)}:${two(second % 60)}`
 
-const pathOf = ({ entry, block, band }: BandPlace): string => `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
+const pathOf = ({ entry, block, band }: TimeBandIndex): string => `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
 
-const dayText = ({ month, date, weekday }: DayKind, isDated: boolean): string =>
+const dayText = ({ month, date, weekday }: CalendarDayKind, isDated: boolean): string =>
   `${dayNames[weekday]} in ${monthNames[month - 1]}${isDated ? ` on date ${date}` : ''}`
 
 /** Bands that end on the last second of a minute or day leave that second out: `valid_to` is exclusive. */
-const secondHint = ({ from, to }: DayStretch): string =>
+const secondHint = ({ startSecond: from, endSecond: to }: DaySegment): string =>
   to - from === 1 && from % 60 === 59 ? `; valid_to is exclusive, so use ${to === 86_400 ? '00:00:00' : clock(to)}` : '; add one'
 
-const faultIn = (stretch: DayStretch, kind: DayKind, isDated: boolean): Refusal | undefined => {
-  const place = `${dayText(kind, isDated)} at ${clock(stretch.from)}`
-  const [first, second] = stretch.bands
+const faultIn = (segment: DaySegment, kind: CalendarDayKind, isDated: boolean): Refusal | undefined => {
+  const position = `${dayText(kind, isDated)} at ${clock(segment.startSecond)}`
+  const [first, second] = segment.timeBands
   if (first === undefined) {
-    return { code: 'schedule_gap', message: `No band covers ${place}${secondHint(stretch)}`, field: 'schedule' }
+    return { code: 'schedule_gap', message: `No band covers ${position}${secondHint(segment)}`, field: 'schedule' }
   }
   if (second === undefined) return undefined
-  const message = `${pathOf(first)} and ${pathOf(second)} both cover ${place} with equal rank; change one of them`
+  const message = `${pathOf(first)} and ${pathOf(second)} both cover ${position} with equal rank; change one of them`
   return { code: 'schedule_overlap', message, field: pathOf(second) }
 }
 
@@ -119,7 +120,7 @@ const faultIn = (stretch: DayStretch, kind: DayKind, isDated: boolean): Refusal 
  * The dates that a schedule can tell apart in a month: those it names, and the first of the others.
  * Every date falls on every weekday in some year, the 29th of February too.
  */
-const datesToJudge = (month: number, named: ReadonlySet<number>): number[] => {
+const datesToVerify = (month: number, named: ReadonlySet<number>): number[] => {
   const dates = Array.from({ length: daysInMonth(2000, month) }, (_, index) => index + 1)
   const other = dates.find(date => !named.has(date))
   return dates.filter(date => named.has(date) || date === other)
@@ -129,18 +130,18 @@ const datesToJudge = (month: number, named: ReadonlySet<number>): number[] => {
  * Judge whether every instant of the calendar has exactly one band of highest rank.
  * Gives the first fault in the order of month, date, weekday and time. Source: docs/rules/tariffs.md #time-bands.
  */
-export const judgeEveryDay = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
+export const verifyEveryDay = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
   const named = new Set(schedule.flatMap(entry => entry.dates))
   for (let month = 1; month <= 12; month += 1) {
-    for (const date of datesToJudge(month, named)) {
+    for (const date of datesToVerify(month, named)) {
       for (let weekday = 0; weekday < 7; weekday += 1) {
         const kind = { month, date, weekday }
         if (bandsOn(schedule, kind).length > maxBandsOfDay) {
           const message = `schedule must hold at most ${maxBandsOfDay} bands on ${dayText(kind, named.size > 0)}`
           return { code: 'schedule_invalid', message, field: 'schedule' }
         }
-        for (const stretch of dayPattern(schedule, kind)) {
-          const fault = faultIn(stretch, kind, named.size > 0)
+        for (const segment of dayPattern(schedule, kind)) {
+          const fault = faultIn(segment, kind, named.size > 0)
           if (fault !== undefined) return fault
         }
       }

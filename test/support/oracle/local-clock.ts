@@ -14,7 +14,7 @@ export type LocalClock = {
 const minuteMs = 60_000
 const quarterMs = 15 * minuteMs
 const shown = /^(\w{3}), (\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/
-const quartersKept = 20_000
+const maxQuarters = 20_000
 
 type Zone = {
   readonly format: Intl.DateTimeFormat
@@ -57,7 +57,7 @@ const steadyQuarter = (zone: Zone, start: number): LocalClock | null => {
   const first = read(zone, start)
   const last = read(zone, start + quarterMs - minuteMs)
   const steady = first.second === 0 && last.hour === first.hour && last.date === first.date && last.minute === first.minute + 14
-  if (zone.quarters.size >= quartersKept) zone.quarters.clear()
+  if (zone.quarters.size >= maxQuarters) zone.quarters.clear()
   zone.quarters.set(start, steady ? first : null)
   return steady ? first : null
 }

@@ -3,7 +3,7 @@ import { bucketsOf } from './buckets.ts'
 import { costRecords } from './cost.ts'
 import { allDay, at, kwh, nano, pricing, rate, record, tariff } from './tables.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 describe('buckets', () => {
   it('share a piece cumulatively over local days and keep its sum', () => {
@@ -32,7 +32,7 @@ describe('buckets', () => {
 
   it('are as long as the local day, and begin once', () => {
     const hours = (zone: string, from: string, to: string) =>
-      bucketsOf(zone, [], at(from), at(to), 'DAY').map(({ start, end }) => (end - start) / hour)
+      bucketsOf(zone, [], at(from), at(to), 'DAY').map(({ start, end }) => (end - start) / hourMs)
     expect(hours('Europe/Berlin', '2024-03-29T23:00:00Z', '2024-04-01T22:00:00Z')).toEqual([24, 23, 24])
     expect(hours('Australia/Lord_Howe', '2024-04-05T13:00:00Z', '2024-04-07T13:30:00Z')).toEqual([24, 24.5])
     expect(hours('America/St_Johns', '2009-10-31T02:30:00Z', '2009-11-02T03:30:00Z')).toEqual([24, 25])

@@ -12,7 +12,7 @@ const piecesOf = (cost: OracleCost | undefined) =>
     cost,
   ])
 const totals = (costs: readonly OracleCost[]) => costs.map(({ priced }) => priced?.cost ?? null)
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 describe('clock changes', () => {
   // Cheap from 02:00 to 03:00, dear all the rest; 1 kW from local midnight to 06:00.
@@ -80,10 +80,10 @@ describe('pieces', () => {
     const input = pricing('UTC', [tariff(allDay([rate(1, 5), rate(3)]))])
     const costs = costRecords(input, [{ ...estimate, covered }, record('b', '2024-01-02T00:00:00Z', '2024-01-02T01:00:00Z', kwh(1))])
     expect(piecesOf(costs[0])).toEqual([
-      ['01-01T00:00:00', 2 * hour, kwh(2), nano(1), nano(2)],
-      ['01-01T02:00:00', 4 * hour, 0n, nano(1), 0n],
-      ['01-01T06:00:00', 3 * hour, kwh(3), nano(1), nano(3)],
-      ['01-01T09:00:00', 3 * hour, kwh(3), nano(3), nano(9)],
+      ['01-01T00:00:00', 2 * hourMs, kwh(2), nano(1), nano(2)],
+      ['01-01T02:00:00', 4 * hourMs, 0n, nano(1), 0n],
+      ['01-01T06:00:00', 3 * hourMs, kwh(3), nano(1), nano(3)],
+      ['01-01T09:00:00', 3 * hourMs, kwh(3), nano(3), nano(9)],
     ])
     expect(totals(costs)).toEqual([nano(14), nano(3)])
   })
@@ -108,9 +108,9 @@ describe('tiers', () => {
     // 8 kWh before; of 5 kWh in an hour 2 × 0.2 until 24 min, 2 × 0.3 until 48 min, 1 × 0.5
     const costs = costRecords(pricing('UTC', [tiered()]), [january('b', 11, kwh(5)), january('a', 10, kwh(8))])
     expect(piecesOf(costs[0])).toEqual([
-      ['01-11T00:00:00', 0.4 * hour, kwh(2), nano(0.2), nano(0.4)],
-      ['01-11T00:24:00', 0.4 * hour, kwh(2), nano(0.3), nano(0.6)],
-      ['01-11T00:48:00', 0.2 * hour, kwh(1), nano(0.5), nano(0.5)],
+      ['01-11T00:00:00', 0.4 * hourMs, kwh(2), nano(0.2), nano(0.4)],
+      ['01-11T00:24:00', 0.4 * hourMs, kwh(2), nano(0.3), nano(0.6)],
+      ['01-11T00:48:00', 0.2 * hourMs, kwh(1), nano(0.5), nano(0.5)],
     ])
     expect(totals(costs)).toEqual([nano(1.5), nano(1.6)])
   })

@@ -22,7 +22,7 @@ describe('generated scenarios', () => {
   it('reach every situation that tells prices apart', () => {
     const seen = new Map<string, number>()
     const mark = (situation: string, holds: boolean) => seen.set(situation, (seen.get(situation) ?? 0) + (holds ? 1 : 0))
-    for (const { input, records } of fc.sample(scenarios({ mostRecords: 5 }), { seed: 1, numRuns: 120 })) {
+    for (const { input, records } of fc.sample(scenarios({ maxRecords: 5 }), { seed: 1, numRuns: 120 })) {
       const costs = costRecords(input, records)
       mark('several contracts', input.tariffs.length > 3)
       mark(
@@ -72,7 +72,7 @@ describe('generated scenarios', () => {
 
   it('keep the laws: pieces cover the record, price × energy is cost, buckets add up, order of arrival does not matter', () => {
     fc.assert(
-      fc.property(scenarios({ mostRecords: 4 }), ({ input, records }) => {
+      fc.property(scenarios({ maxRecords: 4 }), ({ input, records }) => {
         const costs = costRecords(input, records)
         expect(costRecords(input, records.toReversed())).toEqual(costs.toReversed())
         for (const { record, energy, priced } of costs) {

@@ -1,5 +1,4 @@
 import type {
-  Hours,
   MarketSeries,
   PricingInput,
   Rate,
@@ -7,6 +6,7 @@ import type {
   Tariff,
   TariffDirection,
   TariffType,
+  TimeBand,
 } from '../../../services/domain/tariff/tariff.ts'
 import { divideHalfEven } from './exact.ts'
 import { type LocalClock, localClock, monthStart } from './local-clock.ts'
@@ -72,7 +72,7 @@ const dayRank = (days: readonly string[], clock: LocalClock): number | null => {
   return days.includes('All') ? 0 : null
 }
 
-const covers = (hours: Hours, clock: LocalClock): boolean => {
+const covers = (hours: TimeBand, clock: LocalClock): boolean => {
   const second = clock.hour * 3600 + clock.minute * 60 + clock.second
   const end = hours.validTo === 0 ? 86_400 : hours.validTo
   if (hours.validFrom < end) return hours.validFrom <= second && second < end
@@ -80,8 +80,8 @@ const covers = (hours: Hours, clock: LocalClock): boolean => {
 }
 
 /** The band that holds at a wall clock: the highest rank of all that cover it. Throws where none or two of one rank do. */
-export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): Hours => {
-  let best: Hours | null = null
+export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): TimeBand => {
+  let best: TimeBand | null = null
   let bestRank = -1
   let twice = false
   for (const entry of schedule) {

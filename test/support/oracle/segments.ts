@@ -3,13 +3,13 @@ import type { PricingInput, Rate } from '../../../services/domain/tariff/tariff.
 import { divideHalfEven } from './exact.ts'
 import { type Part, partAt } from './price-at.ts'
 
-export type Span = { readonly start: number; readonly end: number }
+export type Interval = { readonly start: number; readonly end: number }
 
 /**
  * A stretch of a record through which nothing but the tier can change its price; `from` and `to` are energy since the record's start,
  * as submitted. `covered`: actuals take its energy away.
  */
-export type Segment = Span & {
+export type Segment = Interval & {
   readonly covered: boolean
   readonly from: bigint
   readonly to: bigint
@@ -32,7 +32,7 @@ const oddSeconds = (input: PricingInput): number[] => {
 }
 
 /** Every instant inside the record at which something could change: whole minutes and all odd edges, some of them twice. */
-const stepsOf = (input: PricingInput, { start, end }: MeterRecord, covered: readonly Span[]): number[] => {
+const stepsOf = (input: PricingInput, { start, end }: MeterRecord, covered: readonly Interval[]): number[] => {
   const steps: number[] = [start]
   const add = (at: number | null) => {
     if (at !== null && at > start && at < end) steps.push(at)
@@ -71,7 +71,7 @@ export const energyUntil = (record: MeterRecord, at: number): bigint =>
   divideHalfEven(record.energy * BigInt(at - record.start), BigInt(record.end - record.start))
 
 /** Walk a record minute by minute and join the steps that nothing but a tier tells apart. An impulse is one segment without length. */
-export const segmentsOf = (input: PricingInput, record: MeterRecord, coveredBy: readonly Span[] = []): Segment[] => {
+export const segmentsOf = (input: PricingInput, record: MeterRecord, coveredBy: readonly Interval[] = []): Segment[] => {
   const { tariffDirection: direction, start, end, energy } = record
   const open: Pick<Segment, 'start' | 'covered' | 'commodity' | 'nonCommodity'>[] = []
   for (const at of stepsOf(input, record, coveredBy)) {

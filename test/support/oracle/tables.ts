@@ -1,12 +1,12 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type {
   DaysAndHours,
-  Hours,
   MarketSeries,
   PricingInput,
   Rate,
   ScheduleEntry,
   Tariff,
+  TimeBand,
 } from '../../../services/domain/tariff/tariff.ts'
 import type { IdentifiedRecord } from './cost.ts'
 import { zoneOf } from './zone.ts'
@@ -28,18 +28,22 @@ const secondOf = (text: string): number => {
 }
 
 /** A band written as `07:00-22:30`, with a price or tiers. */
-export const band = (span: string, rates: number | readonly Rate[]): Hours => {
+export const band = (span: string, rates: number | readonly Rate[]): TimeBand => {
   const [from = '', to = ''] = span.split('-')
   return { validFrom: secondOf(from), validTo: secondOf(to) || 86_400, rate: typeof rates === 'number' ? [rate(rates)] : rates }
 }
 
-export const allDay = (rates: number | readonly Rate[]): Hours[] => [band('00:00-24:00', rates)]
-export const entry = (hours: readonly Hours[], days: DaysAndHours['days'] = ['All'], more: Partial<ScheduleEntry> = {}): ScheduleEntry => ({
+export const allDay = (rates: number | readonly Rate[]): TimeBand[] => [band('00:00-24:00', rates)]
+export const entry = (
+  hours: readonly TimeBand[],
+  days: DaysAndHours['days'] = ['All'],
+  more: Partial<ScheduleEntry> = {},
+): ScheduleEntry => ({
   ...{ months: ['All'], dates: [], daysAndHours: [{ days, hours }] },
   ...more,
 })
 
-export const tariff = (hours: readonly Hours[], more: Partial<Tariff> = {}): Tariff => ({
+export const tariff = (hours: readonly TimeBand[], more: Partial<Tariff> = {}): Tariff => ({
   ...{ id: 'trf_a', direction: 'IMPORT', type: 'COMMODITY', marketRates: false },
   ...{ contractStart: null, contractEnd: null, closedAt: null, schedule: [entry(hours)] },
   ...more,

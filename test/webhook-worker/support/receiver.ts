@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 
 /** A POST as a subscriber got it. */
-export type Received = {
+export type ReceivedRequest = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -19,7 +19,7 @@ export type Reply =
 export type Receiver = AsyncDisposable & {
   readonly url: string
   readonly port: number
-  readonly received: Received[]
+  readonly received: ReceivedRequest[]
   /** Connections that were ever made to it. */
   readonly connections: () => number
 }
@@ -38,10 +38,10 @@ const answer = (response: ServerResponse, reply: Reply): void => {
 
 /** Open a subscriber that answers as `reply` says; 204 where it says nothing. */
 export const openReceiver = async (
-  reply: (received: Received) => Reply = () => ({ status: 204 }),
+  reply: (received: ReceivedRequest) => Reply = () => ({ status: 204 }),
   host = '127.0.0.1',
 ): Promise<Receiver> => {
-  const received: Received[] = []
+  const received: ReceivedRequest[] = []
   let connections = 0
   const server = createServer((request, response) => {
     read(request).then(

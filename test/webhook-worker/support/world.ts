@@ -13,8 +13,8 @@ import {
   type StoredDelivery,
 } from '../../../services/platform/postgres/webhook-deliveries.ts'
 import { createEndpoint, retrieveEndpoint, type StoredEndpoint } from '../../../services/platform/postgres/webhook-endpoints.ts'
-import { mintWebhookSecret, webhookSeal } from '../../../services/platform/postgres/webhook-secret.ts'
-import { openWebhookDialler } from '../../../services/platform/webhook-dialler/dialler.ts'
+import { newWebhookSecret, webhookSeal } from '../../../services/platform/postgres/webhook-secret.ts'
+import { openWebhookHttpClient } from '../../../services/platform/webhook-dialler/dialler.ts'
 import { publishEvents } from '../../../services/query-service/events/event-relay.ts'
 import { startWebhookWorker } from '../../../services/webhook-worker/worker.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../../support/postgres.ts'
@@ -26,24 +26,24 @@ const installationSecret = 'a secret of at least thirty-two characters'
 export type Clock = { readonly at: () => number; readonly set: (at: number) => void }
 
 export const openClock = (start: number): Clock => {
-  let present = start
+  let current = start
   return {
-    at: () => present,
+    at: () => current,
     set: at => {
-      present = at
+      current = at
     },
   }
 }
 
-export type MadeEndpoint = { readonly id: string; readonly secret: string }
+export type CreatedEndpoint = { readonly id: string; readonly secret: string }
 
 /** The webhook worker on a real database and a real log, with the relay that feeds it; nothing runs but what a test starts. */
-export type WebhookWorld = AsyncDisposable & {
+export type WebhookFixture = AsyncDisposable & {
   readonly database: Database
   readonly tenant: Tenant
   /** Lines that the worker logged as errors. */
   readonly errors: unknown[]
-  readonly subscribe: (url: string, eventTypes?: readonly string[]) => Promise<MadeEndpoint>
+  readonly subscribe: (url: string, eventTypes?: readonly string[]) => Promise<CreatedEndpoint>
   readonly endpoint: (id: string) => Promise<StoredEndpoint>
   /** Write events in one change and publish them; gives their ids. */
   readonly emit: (count: number, type?: string) => Promise<readonly string[]>
@@ -53,17 +53,17 @@ export type WebhookWorld = AsyncDisposable & {
   readonly attempts: (deliveryId: string, count: number) => Promise<readonly StoredAttempt[]>
 }
 
-type WorldOptions = { readonly at: () => number; readonly chance?: () => number; readonly timeoutMs?: number }
+type WebhookFixtureOptions = { readonly at: () => number; readonly chance?: () => number; readonly timeoutMs?: number }
 
 const page = { limit: 1_000, startingAfter: null, endingBefore: null }
 
-type Parts = { readonly database: Database; readonly tenant: Tenant; readonly log: Log; readonly codec: Codec }
+type FixtureStores = { readonly database: Database; readonly tenant: Tenant; readonly log: Log; readonly codec: Codec }
 
-const actionsOf = ({ database, tenant, log, codec }: Parts, at: () => number) => ({
-  subscribe: async (url: string, eventTypes: readonly string[] = ['*']): Promise<MadeEndpoint> => {
-    const secret = mintWebhookSecret()
+const actionsOf = ({ database, tenant, log, codec }: FixtureStores, at: () => number) => ({
+  subscribe: async (url: string, eventTypes: readonly string[] = ['*']): Promise<CreatedEndpoint> => {
+    const secret = newWebhookSecret()
     const sealedSecret = (id: string) => webhookSeal(installationSecret).seal(secret, id)
-    const draft = { url, eventTypes, description: null, layout: 'current', sealedSecret } as const
+    const draft = { url, eventTypes, description: null, apiVersion: 'current', sealedSecret } as const
     const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at()))
     if (!made.ok) throw new Error(made.refusal.message)
     return { id: made.value.id, secret }
@@ -74,13 +74,13 @@ const actionsOf = ({ database, tenant, log, codec }: Parts, at: () => number) =>
     return found
   },
   emit: async (count: number, type = 'customer.create'): Promise<readonly string[]> => {
-    const drafts = Array.from({ length: count }, (_, place) => ({
+    const drafts = Array.from({ length: count }, (_, index) => ({
       type,
-      objectId: `cus_${place}`,
-      data: { id: `cus_${place}`, object: 'customer' },
+      objectId: `cus_${index}`,
+      data: { id: `cus_${index}`, object: 'customer' },
     }))
     const events = await withTenant(database, tenant, transaction => writeEvents(transaction, drafts, at()))
-    while (await publishEvents({ database, log, codec, published: () => undefined }));
+    while (await publishEvents({ database, log, codec, onPublished: () => undefined }));
     return events.map(({ id }) => id)
   },
   deliveries: async (endpointId: string): Promise<readonly StoredDelivery[]> => {
@@ -98,7 +98,7 @@ const actionsOf = ({ database, tenant, log, codec }: Parts, at: () => number) =>
     ),
 })
 
-export const openWebhookWorld = async ({ at, chance, timeoutMs }: WorldOptions): Promise<WebhookWorld> => {
+export const openWebhookFixture = async ({ at, chance, timeoutMs }: WebhookFixtureOptions): Promise<WebhookFixture> => {
   const stack = new AsyncDisposableStack()
   const { database } = stack.use(await openTestDatabase())
   const { test: tenant } = await makeTenants(database)
@@ -106,15 +106,19 @@ export const openWebhookWorld = async ({ at, chance, timeoutMs }: WorldOptions):
   const log = stack.adopt(await openLmdbLog({ folder, now: at }), one => one.close())
   const codec = await openCodec(localSchemaIds())
   const errors: unknown[] = []
-  const dialler = stack.use(
-    openWebhookDialler({ allowedNetworks: ['127.0.0.0/8', '::1/128'], ...(timeoutMs === undefined ? {} : { timeoutMs }) }),
+  const webhookClient = stack.use(
+    openWebhookHttpClient({ allowedNetworks: ['127.0.0.0/8', '::1/128'], ...(timeoutMs === undefined ? {} : { timeoutMs }) }),
   )
-  const keep = (line: unknown): void => {
+  const recordError = (line: unknown): void => {
     errors.push(line)
   }
-  const shared = { log, codec, at, database, dialler, secret: installationSecret, attempted: () => undefined }
+  const shared = { log, codec, at, database, webhookClient, secret: installationSecret, onAttempt: () => undefined }
   stack.use(
-    await startWebhookWorker({ ...shared, logger: { error: keep, warn: () => undefined }, ...(chance === undefined ? {} : { chance }) }),
+    await startWebhookWorker({
+      ...shared,
+      logger: { error: recordError, warn: () => undefined },
+      ...(chance === undefined ? {} : { random: chance }),
+    }),
   )
   return {
     database,

@@ -2,16 +2,16 @@ import { Producer } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import { type GroupCommit, groupCommit } from '../group-commit.ts'
 import type { Log, Message } from '../log.ts'
-import { atMost, clientOptions, type KafkaAddress, logAway, within } from './kafka-client.ts'
+import { clientOptions, type KafkaAddress, logUnavailable, waitUpTo, withLogTimeout } from './kafka-client.ts'
 
 export type AppenderOptions = {
   readonly address: KafkaAddress
   /** After so long an append is answered as failed, its fate unknown. */
-  readonly appendMs: number
+  readonly appendTimeoutMs: number
   /** So long a send is tried, leaders found anew and requests repeated: then its fate stays unknown, and what comes next goes on. */
-  readonly sendMs: number
+  readonly sendTimeoutMs: number
   /** What may wait or be under way in all partitions. */
-  readonly mostWaitingBytes: number
+  readonly maxWaitingBytes: number
 }
 
 /** Appends to the partitions of topics, each in its own order. */
@@ -21,15 +21,15 @@ export type Appender = {
 }
 
 /** `isAnswered` is set once the caller was told that the fate is unknown: what was not sent by then is not sent any more. */
-type Append = { readonly message: Message; readonly size: number; isAnswered: boolean }
+type Append = { readonly message: Message; readonly size: number; isTimedOut: boolean }
 
 /** `overdue` counts the appends whose caller was told so and whose fate is still open. */
-type Writer = { readonly commits: GroupCommit<Append, number>; readonly close: () => Promise<void>; overdue: number }
+type Writer = { readonly commits: GroupCommit<Append, number>; readonly close: () => Promise<void>; overdueAppends: number }
 
 const appendsPerCommit = 1_000
 const bytesPerSend = 1_048_576
-const retryMs = 250
-const closeMs = 1_000
+const retryDelayMs = 250
+const closeTimeoutMs = 1_000
 
 const sizeOf = ({ key, value, headers }: Message): number => {
   let size = 64 + Buffer.byteLength(key) + value.length
@@ -43,55 +43,55 @@ const sizeOf = ({ key, value, headers }: Message): number => {
  * A send whose caller gave up stays under way until its fate is known or `sendMs` are over, so that nothing overtakes it; what comes
  * meanwhile is refused at once, since it could only wait behind.
  */
-export const openAppender = ({ address, appendMs, sendMs, mostWaitingBytes }: AppenderOptions): Appender => {
+export const openAppender = ({ address, appendTimeoutMs, sendTimeoutMs, maxWaitingBytes }: AppenderOptions): Appender => {
   const writers = new Map<string, Writer>()
   let waitingBytes = 0
   let isClosed = false
   const writerOf = (topic: string, partition: number): Writer => {
     const name = `${topic} ${partition}`
-    const writer = writers.get(name) ?? openWriter({ address, sendMs }, topic, partition)
+    const writer = writers.get(name) ?? openWriter({ address, sendTimeoutMs }, topic, partition)
     writers.set(name, writer)
     return writer
   }
   return {
     append: async (topic, partition, message, maxMessageBytes) => {
-      if (isClosed) throw logAway('the log is closed')
+      if (isClosed) throw logUnavailable('the log is closed')
       if (message.value.length > maxMessageBytes) {
         throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${topic}`, { retriable: false })
       }
-      const append: Append = { message, size: sizeOf(message), isAnswered: false }
-      if (waitingBytes + append.size > mostWaitingBytes) {
+      const append: Append = { message, size: sizeOf(message), isTimedOut: false }
+      if (waitingBytes + append.size > maxWaitingBytes) {
         throw new Failure('log_full', 'too many appends wait for the brokers', { retriable: true })
       }
       const writer = writerOf(topic, partition)
-      if (writer.overdue > 0) throw logAway(`the brokers did not answer an append of before to ${topic} ${partition} yet`)
+      if (writer.overdueAppends > 0) throw logUnavailable(`the brokers did not answer an append of before to ${topic} ${partition} yet`)
       waitingBytes += append.size
       const written = writer.commits.submit(append).finally(() => {
         waitingBytes -= append.size
-        if (append.isAnswered) writer.overdue -= 1
+        if (append.isTimedOut) writer.overdueAppends -= 1
       })
-      return await answered(append, written, { appendMs, writer })
+      return await waitForAppend(append, written, { appendTimeoutMs, writer })
     },
     close: async () => {
       if (isClosed) return
       isClosed = true
-      await atMost(appendMs, Promise.all([...writers.values()].map(({ commits }) => commits.drained())))
+      await waitUpTo(appendTimeoutMs, Promise.all([...writers.values()].map(({ commits }) => commits.drained())))
       await Promise.all([...writers.values()].map(writer => writer.close()))
     },
   }
 }
 
-const answered = async (
+const waitForAppend = async (
   append: Append,
   written: Promise<number>,
-  { appendMs, writer }: { readonly appendMs: number; readonly writer: Writer },
+  { appendTimeoutMs, writer }: { readonly appendTimeoutMs: number; readonly writer: Writer },
 ): Promise<number> => {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    append.isAnswered = true
-    writer.overdue += 1
-    reject(logAway(`the brokers did not answer an append within ${appendMs} ms`))
-  }, appendMs)
+    append.isTimedOut = true
+    writer.overdueAppends += 1
+    reject(logUnavailable(`the brokers did not answer an append within ${appendTimeoutMs} ms`))
+  }, appendTimeoutMs)
   written.catch(() => undefined)
   try {
     return await Promise.race([written, late])
@@ -104,7 +104,7 @@ const answered = async (
 const nextSend = (appends: readonly Append[], from: number): readonly Append[] => {
   let to = from
   let bytes = 0
-  for (let append = appends[to]; append !== undefined && !append.isAnswered; append = appends[to]) {
+  for (let append = appends[to]; append !== undefined && !append.isTimedOut; append = appends[to]) {
     bytes += append.size
     if (to > from && bytes > bytesPerSend) break
     to += 1
@@ -112,35 +112,39 @@ const nextSend = (appends: readonly Append[], from: number): readonly Append[] =
   return appends.slice(from, to)
 }
 
-const openWriter = ({ address, sendMs }: Pick<AppenderOptions, 'address' | 'sendMs'>, topic: string, partition: number): Writer => {
+const openWriter = (
+  { address, sendTimeoutMs }: Pick<AppenderOptions, 'address' | 'sendTimeoutMs'>,
+  topic: string,
+  partition: number,
+): Writer => {
   let producer: Producer | null = null
-  const opened = (): Producer => {
+  const openProducer = (): Producer => {
     producer ??= new Producer({
       ...clientOptions(address, 'gateway'),
       idempotent: true,
       compression: 'lz4',
       retries: true,
-      retryDelay: retryMs,
+      retryDelay: retryDelayMs,
     })
     return producer
   }
-  const drop = async (): Promise<void> => {
-    const dropped = producer
+  const closeProducer = async (): Promise<void> => {
+    const closing = producer
     producer = null
-    if (dropped !== null) await atMost(closeMs, dropped.close(true))
+    if (closing !== null) await waitUpTo(closeTimeoutMs, closing.close(true))
   }
 
   const send = async (appends: readonly Append[]): Promise<readonly (number | Error)[]> => {
     try {
       const messages = appends.map(({ message }) => toRecord(topic, partition, message))
-      const { offsets } = await within(sendMs, `a send to ${topic} ${partition}`, opened().send({ messages }))
+      const { offsets } = await withLogTimeout(sendTimeoutMs, `a send to ${topic} ${partition}`, openProducer().send({ messages }))
       const first = offsets?.[0]?.offset
-      if (first === undefined) throw logAway('the broker told no offset')
+      if (first === undefined) throw logUnavailable('the broker told no offset')
       return appends.map((_, index) => Number(first) + index)
     } catch (error) {
       // What comes next has a producer with a number of its own.
-      await drop()
-      const failure = logAway(`${topic} ${partition} did not take the messages`, error)
+      await closeProducer()
+      const failure = logUnavailable(`${topic} ${partition} did not take the messages`, error)
       return appends.map(() => failure)
     }
   }
@@ -152,14 +156,14 @@ const openWriter = ({ address, sendMs }: Pick<AppenderOptions, 'address' | 'send
       const next = nextSend(appends, results.length)
       // Nothing may follow what failed, nor be sent once its caller was told otherwise.
       if (failed !== null) results.push(failed)
-      else if (next.length === 0) results.push(logAway('the append was given up before it was sent'))
+      else if (next.length === 0) results.push(logUnavailable('the append was given up before it was sent'))
       else results.push(...(await send(next)))
       const last = results.at(-1)
       if (next.length > 0 && last instanceof Error) failed = last
     }
     return results
   }, appendsPerCommit)
-  return { commits, close: drop, overdue: 0 }
+  return { commits, close: closeProducer, overdueAppends: 0 }
 }
 
 const toRecord = (topic: string, partition: number, { key, value, headers }: Message) => ({

@@ -10,17 +10,17 @@ export type KafkaAddress = {
   readonly brokers: readonly string[]
   readonly tls: boolean | { readonly ca: string }
   readonly sasl: { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string } | null
-  readonly sessionMs: number
+  readonly sessionTimeoutMs: number
 }
 
 /** How long one request may take; a broker that hangs answers nothing, and the next try goes elsewhere. */
-export const requestMs = 5_000
+export const requestTimeoutMs = 5_000
 
 /**
  * A produce or a fetch costs broker and client half a millisecond of CPU, whether it carries ten records or five hundred: each partition's
  * produces, and the fetches from each broker, begin so far apart where they need not be full.
  */
-export const gatherMs = 30
+export const lingerMs = 30
 
 /**
  * Options of every client. Tries are limited here and not by the client, whose own repeats would move a commit of a lost reader behind
@@ -30,7 +30,7 @@ export const clientOptions = ({ brokers, tls, sasl }: KafkaAddress, name: string
   clientId: `wattledger-${name}`,
   bootstrapBrokers: [...brokers],
   retries: 0,
-  requestTimeout: requestMs,
+  requestTimeout: requestTimeoutMs,
   connectTimeout: 3_000,
   metadataMaxAge: 30_000,
   autocreateTopics: false,
@@ -39,10 +39,10 @@ export const clientOptions = ({ brokers, tls, sasl }: KafkaAddress, name: string
 })
 
 /** The broker did not answer, or answered that it cannot now. */
-export const logAway = (what: string, cause?: unknown): Failure => new Failure('log_away', what, { retriable: true, cause })
+export const logUnavailable = (what: string, cause?: unknown): Failure => new Failure('log_away', what, { retriable: true, cause })
 
 /** Wait for a promise no longer than a limit; `null` where it takes longer or fails. What it does goes on. */
-export const atMost = async <T>(limitMs: number, promise: Promise<T>): Promise<T | null> => {
+export const waitUpTo = async <T>(limitMs: number, promise: Promise<T>): Promise<T | null> => {
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(() => resolve(null), limitMs)
   try {
@@ -56,18 +56,18 @@ export const atMost = async <T>(limitMs: number, promise: Promise<T>): Promise<T
 const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
-  const told: unknown = Reflect.get(error, 'serverErrorMessage')
-  return typeof told === 'string' ? told : error.message
+  const serverMessage: unknown = Reflect.get(error, 'serverErrorMessage')
+  return typeof serverMessage === 'string' ? serverMessage : error.message
 }
 
 /** Wait for a promise no longer than a limit; throws `log_away` then, and where the client fails. */
-export const within = async <T>(limitMs: number, what: string, promise: Promise<T>): Promise<T> => {
+export const withLogTimeout = async <T>(limitMs: number, what: string, promise: Promise<T>): Promise<T> => {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(logAway(`${what} took longer than ${limitMs} ms`)), limitMs)
+  const timer = setTimeout(() => reject(logUnavailable(`${what} took longer than ${limitMs} ms`)), limitMs)
   try {
     return await Promise.race([promise, late])
   } catch (error) {
-    throw error instanceof Failure ? error : logAway(`${what} failed: ${reasonOf(error)}`, error)
+    throw error instanceof Failure ? error : logUnavailable(`${what} failed: ${reasonOf(error)}`, error)
   } finally {
     clearTimeout(timer)
   }

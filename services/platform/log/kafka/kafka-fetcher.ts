@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, ResponseError } from '@platformatic/kafka'
-import { atMost, clientOptions, gatherMs, type KafkaAddress } from './kafka-client.ts'
-import type { KafkaLane } from './kafka-lane.ts'
+import { clientOptions, type KafkaAddress, lingerMs, waitUpTo } from './kafka-client.ts'
+import type { KafkaAssignment } from './kafka-lane.ts'
 import { readRecords } from './kafka-records.ts'
 
 /** Fetches ahead for the lanes of a reader, as long as they want more. */
@@ -14,17 +14,17 @@ export type Fetcher = {
 export type FetcherOptions = {
   readonly address: KafkaAddress
   readonly topic: string
-  readonly lanes: () => Iterable<KafkaLane>
+  readonly assignments: () => Iterable<KafkaAssignment>
   /** Where a partition begins now. */
   readonly beginOf: (partition: number) => Promise<number>
 }
 
 type Response = Awaited<ReturnType<Consumer['fetch']>>
-type Wanted = { readonly lane: KafkaLane; readonly from: number }
+type FetchRequest = { readonly assignment: KafkaAssignment; readonly from: number }
 
-const waitMs = 200
-const againMs = 200
-const fetchBytes = 4 * 1_048_576
+const maxWaitMs = 200
+const retryDelayMs = 200
+const maxFetchBytes = 4 * 1_048_576
 const partitionBytes = 524_288
 const offsetOutOfRange = 1
 
@@ -32,89 +32,89 @@ const offsetOutOfRange = 1
  * Start fetching: one request under way per broker, for the lanes that it leads, so far apart that something gathers. A failed one is made
  * again, at the leaders of then.
  */
-export const openFetcher = ({ address, topic, lanes, beginOf }: FetcherOptions): Fetcher => {
+export const openFetcher = ({ address, topic, assignments, beginOf }: FetcherOptions): Fetcher => {
   const client = new Consumer({ ...clientOptions(address, 'fetch'), groupId: 'wattledger-fetch', isolationLevel: 0 })
   const busy = new Set<number>()
   let isClosed = false
-  let isLooking = false
-  let mustLook = false
+  let isRunning = false
+  let isWakePending = false
   let isStale = false
 
-  const deliver = async (wanted: readonly Wanted[], { responses }: Response): Promise<void> => {
+  const deliver = async (requests: readonly FetchRequest[], { responses }: Response): Promise<void> => {
     for (const { partitionIndex, errorCode, records } of responses.flatMap(({ partitions }) => partitions)) {
-      const of = wanted.find(({ lane }) => lane.partition === partitionIndex)
-      if (of === undefined) continue
-      if (errorCode === offsetOutOfRange) of.lane.moveTo(await beginOf(partitionIndex), of.from)
-      else if (errorCode === 0 && records) of.lane.give(readRecords(records, of.from), of.from)
+      const request = requests.find(({ assignment }) => assignment.partition === partitionIndex)
+      if (request === undefined) continue
+      if (errorCode === offsetOutOfRange) request.assignment.moveTo(await beginOf(partitionIndex), request.from)
+      else if (errorCode === 0 && records) request.assignment.deliver(readRecords(records, request.from), request.from)
     }
   }
 
-  const fetchFrom = async (node: number, topicId: string, wanted: readonly Wanted[]): Promise<void> => {
-    const partitions = wanted.map(({ lane, from }) => ({
-      ...{ partition: lane.partition, fetchOffset: BigInt(from), partitionMaxBytes: partitionBytes },
+  const fetchFrom = async (node: number, topicId: string, requests: readonly FetchRequest[]): Promise<void> => {
+    const partitions = requests.map(({ assignment, from }) => ({
+      ...{ partition: assignment.partition, fetchOffset: BigInt(from), partitionMaxBytes: partitionBytes },
       ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
     }))
-    const gathered = sleep(gatherMs)
+    const linger = sleep(lingerMs)
     try {
-      const bounds = { maxWaitTime: waitMs, minBytes: 1, maxBytes: fetchBytes }
-      await deliver(wanted, await client.fetch({ node, topics: [{ topicId, partitions }], ...bounds }))
+      const bounds = { maxWaitTime: maxWaitMs, minBytes: 1, maxBytes: maxFetchBytes }
+      await deliver(requests, await client.fetch({ node, topics: [{ topicId, partitions }], ...bounds }))
     } catch (error) {
       isStale = true
       // What the other partitions of the answer brought is good.
       const answer = error instanceof ResponseError ? (error['response'] as Response | undefined) : undefined
-      if (answer !== undefined) await deliver(wanted, answer).catch(() => undefined)
-      await sleep(againMs)
+      if (answer !== undefined) await deliver(requests, answer).catch(() => undefined)
+      await sleep(retryDelayMs)
     }
-    await gathered
+    await linger
     busy.delete(node)
     wake()
   }
 
-  const look = async (): Promise<void> => {
+  const startFetches = async (): Promise<void> => {
     const metadata = await client.metadata({ topics: [topic], forceUpdate: isStale })
     isStale = false
     const found = metadata.topics.get(topic)
     if (found === undefined) return
-    const byLeader = new Map<number, Wanted[]>()
-    for (const lane of lanes()) {
-      const leader = found.partitions[lane.partition]?.leader ?? -1
-      const from = lane.wanted()
+    const byLeader = new Map<number, FetchRequest[]>()
+    for (const assignment of assignments()) {
+      const leader = found.partitions[assignment.partition]?.leader ?? -1
+      const from = assignment.nextFetchOffset()
       if (from === null || busy.has(leader)) continue
       const ofLeader = byLeader.get(leader) ?? []
       byLeader.set(leader, ofLeader)
-      ofLeader.push({ lane, from })
+      ofLeader.push({ assignment, from })
     }
-    for (const [leader, wanted] of byLeader) {
+    for (const [leader, requests] of byLeader) {
       busy.add(leader)
-      void fetchFrom(leader, found.id, wanted)
+      void fetchFrom(leader, found.id, requests)
     }
   }
 
-  const lookOn = async (): Promise<void> => {
-    while (mustLook && !isClosed) {
-      mustLook = false
+  const startFetchesUntilIdle = async (): Promise<void> => {
+    while (isWakePending && !isClosed) {
+      isWakePending = false
       try {
-        await look()
+        await startFetches()
       } catch {
         isStale = true
-        mustLook = true
-        await sleep(againMs)
+        isWakePending = true
+        await sleep(retryDelayMs)
       }
     }
-    isLooking = false
+    isRunning = false
   }
 
   const wake = (): void => {
-    mustLook = true
-    if (isLooking || isClosed) return
-    isLooking = true
-    void lookOn()
+    isWakePending = true
+    if (isRunning || isClosed) return
+    isRunning = true
+    void startFetchesUntilIdle()
   }
   return {
     wake,
     close: async () => {
       isClosed = true
-      await atMost(1_000, client.close(true))
+      await waitUpTo(1_000, client.close(true))
     },
   }
 }

@@ -1,24 +1,24 @@
-import type { KafkaLane } from './kafka-lane.ts'
+import type { KafkaAssignment } from './kafka-lane.ts'
 import type { Offsets } from './kafka-offsets.ts'
 
-export type HeldLanesOptions = {
+export type KafkaAssignmentsOptions = {
   readonly offsetsOf: () => Promise<readonly Offsets[]>
-  readonly openLane: (partition: number, committed: number) => KafkaLane
-  readonly opened: (lanes: readonly KafkaLane[]) => void
-  readonly told: (text: string, error?: unknown) => void
+  readonly openAssignment: (partition: number, committed: number) => KafkaAssignment
+  readonly onOpened: (assignments: readonly KafkaAssignment[]) => void
+  readonly log: (text: string, error?: unknown) => void
 }
 
 /** The lanes that a member of a group reads at the moment. */
-export type HeldLanes = {
-  readonly all: () => Iterable<KafkaLane>
+export type KafkaAssignments = {
+  readonly all: () => Iterable<KafkaAssignment>
   /** Hold the lanes of these partitions and no others: those that were taken away are lost when this returns, new ones are opened soon. */
-  readonly hold: (owned: ReadonlySet<number>) => void
+  readonly assign: (assigned: ReadonlySet<number>) => void
   readonly loseAll: () => void
 }
 
 /** Begin with no lanes. One that could not be opened is opened with the next `hold`. */
-export const heldLanes = ({ offsetsOf, openLane, opened, told }: HeldLanesOptions): HeldLanes => {
-  const lanes = new Map<number, KafkaLane>()
+export const kafkaAssignments = ({ offsetsOf, openAssignment, onOpened, log }: KafkaAssignmentsOptions): KafkaAssignments => {
+  const assignments = new Map<number, KafkaAssignment>()
   /** Partitions whose lanes are being opened, and by which attempt. */
   const opening = new Map<number, symbol>()
 
@@ -27,32 +27,32 @@ export const heldLanes = ({ offsetsOf, openLane, opened, told }: HeldLanesOption
     const isWanted = (partition: number): boolean => opening.get(partition) === attempt
     try {
       const offsets = await offsetsOf()
-      const made = partitions.filter(isWanted).map(partition => openLane(partition, offsets[partition]?.committed ?? 0))
-      for (const lane of made) lanes.set(lane.partition, lane)
-      opened(made)
+      const created = partitions.filter(isWanted).map(partition => openAssignment(partition, offsets[partition]?.committed ?? 0))
+      for (const assignment of created) assignments.set(assignment.partition, assignment)
+      onOpened(created)
     } catch (error) {
-      told('lanes could not be opened', error)
+      log('lanes could not be opened', error)
     }
     for (const partition of partitions.filter(isWanted)) opening.delete(partition)
   }
 
   return {
-    all: () => lanes.values(),
-    hold: owned => {
-      for (const partition of [...lanes.keys(), ...opening.keys()].filter(one => !owned.has(one))) {
-        lanes.get(partition)?.lose()
-        lanes.delete(partition)
+    all: () => assignments.values(),
+    assign: assigned => {
+      for (const partition of [...assignments.keys(), ...opening.keys()].filter(one => !assigned.has(one))) {
+        assignments.get(partition)?.lose()
+        assignments.delete(partition)
         opening.delete(partition)
       }
-      const missing = [...owned].filter(partition => !lanes.has(partition) && !opening.has(partition))
+      const missing = [...assigned].filter(partition => !assignments.has(partition) && !opening.has(partition))
       if (missing.length === 0) return
       const attempt = Symbol()
       for (const partition of missing) opening.set(partition, attempt)
       void open(missing, attempt)
     },
     loseAll: () => {
-      for (const lane of lanes.values()) lane.lose()
-      lanes.clear()
+      for (const assignment of assignments.values()) assignment.lose()
+      assignments.clear()
       opening.clear()
     },
   }

@@ -1,44 +1,51 @@
 import { Failure } from '../../failure.ts'
-import type { Lane, ReadBounds, StoredMessage, TopicName } from '../log.ts'
-import type { ReadRecords } from './kafka-records.ts'
+import type { Assignment, ReadBounds, StoredMessage, TopicName } from '../log.ts'
+import type { FetchedRecords } from './kafka-records.ts'
 
 /** A lane and what its group keeps of it. */
-export type KafkaLane = {
-  readonly lane: Lane
+export type KafkaAssignment = {
+  readonly assignment: Assignment
   readonly partition: number
   /** The next offset to fetch; null while there is enough. */
-  readonly wanted: () => number | null
+  readonly nextFetchOffset: () => number | null
   /**
    * Take what a fetch brought that asked for `from` on. Where the lane goes on from another offset by now (it was rewound, or another fetch
    * came first), it is dropped.
    */
-  readonly give: (records: ReadRecords, from: number) => void
+  readonly deliver: (records: FetchedRecords, from: number) => void
   /** Go on from an offset that the partition has: `from`, which was asked for, is gone. */
   readonly moveTo: (offset: number, from: number) => void
   readonly lose: () => void
 }
 
 /** How far a lane is read; it may be lost while its commit waits. */
-export type Place = { readonly partition: number; readonly next: number; readonly lost: AbortSignal }
+export type OffsetCommit = { readonly partition: number; readonly next: number; readonly lost: AbortSignal }
 
-export type LaneOptions = {
+export type KafkaAssignmentOptions = {
   readonly topic: TopicName
   readonly partition: number
   readonly group: string
   readonly committed: number
-  readonly commit: (place: Place) => Promise<void>
+  readonly commit: (place: OffsetCommit) => Promise<void>
   /** Called when there is room for more. */
-  readonly wantsMore: () => void
+  readonly requestMore: () => void
 }
 
 /** What is fetched ahead of the reader, about. A lane holds at most this and one fetch. */
-const aheadBytes = 524_288
+const prefetchBytes = 524_288
 
 /** Open the lane of an assigned partition at its committed offset. */
-export const openKafkaLane = ({ topic, partition, group, committed: start, commit, wantsMore }: LaneOptions): KafkaLane => {
+export const openKafkaAssignment = ({
+  topic,
+  partition,
+  group,
+  committed: start,
+  commit,
+  requestMore,
+}: KafkaAssignmentOptions): KafkaAssignment => {
   const lost = new AbortController()
   let committed = start
-  let position = start
+  let nextOffset = start
   let buffered: StoredMessage[] = []
   let bytes = 0
   let wake: (() => void) | null = null
@@ -54,11 +61,11 @@ export const openKafkaLane = ({ topic, partition, group, committed: start, commi
     const taken = buffered.slice(0, count)
     buffered = buffered.slice(count)
     bytes -= size
-    if (bytes < aheadBytes) wantsMore()
+    if (bytes < prefetchBytes) requestMore()
     return taken
   }
 
-  const woken = (signals: readonly AbortSignal[]): Promise<void> =>
+  const waitForWake = (signals: readonly AbortSignal[]): Promise<void> =>
     new Promise(resolve => {
       const done = (): void => {
         wake = null
@@ -73,7 +80,7 @@ export const openKafkaLane = ({ topic, partition, group, committed: start, commi
     if (lost.signal.aborted) throw new Failure('lane_lost', `${group} reads partition ${partition} no more`, { retriable: false })
   }
 
-  const lane: Lane = {
+  const assignment: Assignment = {
     topic,
     partition,
     lost: lost.signal,
@@ -81,15 +88,15 @@ export const openKafkaLane = ({ topic, partition, group, committed: start, commi
       const signals = bounds.signal === undefined ? [lost.signal] : [lost.signal, bounds.signal]
       while (!signals.some(signal => signal.aborted)) {
         if (buffered.length > 0) return take(bounds)
-        await woken(signals)
+        await waitForWake(signals)
       }
       return []
     },
     rewind: async () => {
-      position = committed
+      nextOffset = committed
       buffered = []
       bytes = 0
-      wantsMore()
+      requestMore()
     },
     commit: async next => {
       refuseLost()
@@ -99,18 +106,18 @@ export const openKafkaLane = ({ topic, partition, group, committed: start, commi
     },
   }
   return {
-    lane,
+    assignment,
     partition,
-    wanted: () => (bytes < aheadBytes && !lost.signal.aborted ? position : null),
-    give: ({ messages, next }, from) => {
-      if (from !== position || lost.signal.aborted) return
-      position = next
+    nextFetchOffset: () => (bytes < prefetchBytes && !lost.signal.aborted ? nextOffset : null),
+    deliver: ({ messages, next }, from) => {
+      if (from !== nextOffset || lost.signal.aborted) return
+      nextOffset = next
       buffered.push(...messages)
       for (const { value } of messages) bytes += value.length
       if (messages.length > 0) wake?.()
     },
     moveTo: (offset, from) => {
-      if (from === position) position = offset
+      if (from === nextOffset) nextOffset = offset
     },
     lose: () => {
       buffered = []

@@ -3,9 +3,9 @@ import { Admin } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import { type Log, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { openAppender } from './kafka-appender.ts'
-import { atMost, clientOptions, gatherMs, type KafkaAddress, requestMs, within } from './kafka-client.ts'
+import { clientOptions, type KafkaAddress, lingerMs, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import { joinGroup } from './kafka-group.ts'
-import { openOffsetBook } from './kafka-offsets.ts'
+import { openOffsetReader } from './kafka-offsets.ts'
 import { openPeeker } from './kafka-peek.ts'
 
 export type KafkaLogOptions = {
@@ -15,22 +15,22 @@ export type KafkaLogOptions = {
   /** The clock of ages, in ms. */
   readonly now: () => number
   /** Told of what the log overcomes by itself. */
-  readonly told?: (text: string, error?: unknown) => void
+  readonly log?: (text: string, error?: unknown) => void
   /** An append that takes longer is answered as failed. */
-  readonly appendMs?: number
+  readonly appendTimeoutMs?: number
   /** After so long the brokers are not asked any more to take what was not acknowledged. */
-  readonly sendMs?: number
-  readonly mostWaitingBytes?: number
+  readonly sendTimeoutMs?: number
+  readonly maxWaitingBytes?: number
   /** Settings that differ from those of `topics`. */
   readonly topics?: Partial<Record<TopicName, Partial<TopicSettings>>>
 }
 
-const appendMs = 10_000
+const appendTimeoutMs = 10_000
 /** Longer than brokers need to choose a new leader, and to come back. */
-const sendMs = 120_000
+const sendTimeoutMs = 120_000
 /** A broker knows of a topic made at another one a moment later. */
-const knownMs = 2_000
-const mostWaitingBytes = 128 * 1_048_576
+const topicVisibilityMs = 2_000
+const maxWaitingBytes = 128 * 1_048_576
 
 /** The name of a topic or a group at the brokers. */
 export const prefixed = (prefix: string, name: string): string => `${prefix}${name}`
@@ -40,42 +40,42 @@ export const prefixed = (prefix: string, name: string): string => `${prefix}${na
  * and needs a restart. Throws `log_away` where no broker answers, `topic_missing` where a topic was not created.
  */
 export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
-  const { address, prefix = '', now, told = () => undefined } = options
+  const { address, prefix = '', now, log = () => undefined } = options
   const nameOf = (topic: TopicName): string => prefixed(prefix, topic)
   const partitions = await readPartitions(address, nameOf)
   const countOf = (topic: TopicName): number => partitions.get(topic) ?? 0
-  const check = (topic: TopicName, partition: number): void => {
+  const checkPartition = (topic: TopicName, partition: number): void => {
     if (partition < 0 || partition >= countOf(topic)) throw new RangeError(`${topic} has no partition ${partition}`)
   }
   const settingsOf = (topic: TopicName): TopicSettings => ({ ...topics[topic], ...options.topics?.[topic] })
   const limits = {
-    appendMs: options.appendMs ?? appendMs,
-    sendMs: options.sendMs ?? sendMs,
-    mostWaitingBytes: options.mostWaitingBytes ?? mostWaitingBytes,
+    appendTimeoutMs: options.appendTimeoutMs ?? appendTimeoutMs,
+    sendTimeoutMs: options.sendTimeoutMs ?? sendTimeoutMs,
+    maxWaitingBytes: options.maxWaitingBytes ?? maxWaitingBytes,
   }
   const appender = openAppender({ address, ...limits })
-  const book = openOffsetBook(address)
+  const offsetReader = openOffsetReader(address)
   const peeker = openPeeker(address)
   const readers = new Map<string, () => Promise<void>>()
-  const offsetsOf = (topic: TopicName, group: string) => book.offsetsOf(nameOf(topic), countOf(topic), prefixed(prefix, group))
+  const offsetsOf = (topic: TopicName, group: string) => offsetReader.offsetsOf(nameOf(topic), countOf(topic), prefixed(prefix, group))
   let closing: Promise<void> | null = null
   const close = async (): Promise<void> => {
     await Promise.all([...readers.values()].map(end => end()))
     await appender.close()
-    await Promise.all([book.close(), peeker.close()])
+    await Promise.all([offsetReader.close(), peeker.close()])
   }
   return {
     partitions: countOf,
     append: async (topic, partition, message) => {
-      check(topic, partition)
+      checkPartition(topic, partition)
       return await appender.append(nameOf(topic), partition, message, settingsOf(topic).maxMessageBytes)
     },
-    gatherMs,
-    subscribe: async (topic, group, assigned) => {
+    lingerMs,
+    subscribe: async (topic, group, onAssigned) => {
       const name = `${topic} ${group}`
       if (readers.has(name)) throw new Failure('reader_taken', `${group} reads ${topic} already`, { retriable: false })
       const joined = joinGroup({
-        ...{ address, topic, topicName: nameOf(topic), group: prefixed(prefix, group), assigned, told },
+        ...{ address, topic, topicName: nameOf(topic), group: prefixed(prefix, group), onAssigned, log },
         offsetsOf: () => offsetsOf(topic, group),
       })
       const end = async (): Promise<void> => {
@@ -86,11 +86,11 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
       return { close: end }
     },
     peek: async (topic, partition, from, bounds) => {
-      check(topic, partition)
+      checkPartition(topic, partition)
       return await peeker.peek(nameOf(topic), partition, from, bounds)
     },
     lag: async (topic, partition, group) => {
-      check(topic, partition)
+      checkPartition(topic, partition)
       const { end = 0, committed = 0 } = (await offsetsOf(topic, group))[partition] ?? {}
       if (committed >= end) return { end, committed, firstUnreadAgeMs: 0, fill: 0 }
       const { messages } = await peeker.peek(nameOf(topic), partition, committed, { maxMessages: 1, maxBytes: 1 })
@@ -108,8 +108,8 @@ const readPartitions = async (address: KafkaAddress, nameOf: (topic: TopicName) 
   const admin = new Admin({ ...clientOptions(address, 'topics'), retries: 3, retryDelay: 300 })
   try {
     let missing = topicNames.map(nameOf)
-    for (const end = performance.now() + knownMs; missing.length > 0; ) {
-      const names = new Set(await within(4 * requestMs, 'asking for topics', admin.listTopics()))
+    for (const end = performance.now() + topicVisibilityMs; missing.length > 0; ) {
+      const names = new Set(await withLogTimeout(4 * requestTimeoutMs, 'asking for topics', admin.listTopics()))
       missing = missing.filter(name => !names.has(name))
       if (missing.length > 0 && performance.now() > end) {
         const list = missing.join(', ')
@@ -117,9 +117,13 @@ const readPartitions = async (address: KafkaAddress, nameOf: (topic: TopicName) 
       }
       if (missing.length > 0) await sleep(100)
     }
-    const { topics: found } = await within(4 * requestMs, 'asking for topics', admin.metadata({ topics: topicNames.map(nameOf) }))
+    const { topics: found } = await withLogTimeout(
+      4 * requestTimeoutMs,
+      'asking for topics',
+      admin.metadata({ topics: topicNames.map(nameOf) }),
+    )
     return new Map(topicNames.map(topic => [topic, found.get(nameOf(topic))?.partitionsCount ?? 0]))
   } finally {
-    await atMost(1_000, admin.close())
+    await waitUpTo(1_000, admin.close())
   }
 }

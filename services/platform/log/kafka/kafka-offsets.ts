@@ -1,11 +1,11 @@
 import { Admin } from '@platformatic/kafka'
 import { groupCommit } from '../group-commit.ts'
-import { atMost, clientOptions, type KafkaAddress, requestMs, within } from './kafka-client.ts'
+import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 
 /** Where a partition begins and ends, and what a group has committed of it (at the earliest its begin). */
 export type Offsets = { readonly begin: number; readonly end: number; readonly committed: number }
 
-export type OffsetBook = {
+export type OffsetReader = {
   /** The offsets of all partitions of a topic, as they are after the call; calls that come together share a request. */
   readonly offsetsOf: (topic: string, partitions: number, group: string) => Promise<readonly Offsets[]>
   readonly close: () => Promise<void>
@@ -15,11 +15,11 @@ const latest = -1n
 const earliest = -2n
 
 /** Make the book of offsets. */
-export const openOffsetBook = (address: KafkaAddress): OffsetBook => {
+export const openOffsetReader = (address: KafkaAddress): OffsetReader => {
   const admin = new Admin({ ...clientOptions(address, 'offsets'), retries: 3, retryDelay: 200 })
-  const askers = new Map<string, ReturnType<typeof groupCommit<null, readonly Offsets[]>>>()
+  const batchers = new Map<string, ReturnType<typeof groupCommit<null, readonly Offsets[]>>>()
 
-  const listed = async (topic: string, partitions: number, timestamp: bigint): Promise<ReadonlyMap<number, number>> => {
+  const listOffsetsAt = async (topic: string, partitions: number, timestamp: bigint): Promise<ReadonlyMap<number, number>> => {
     const indexes = Array.from({ length: partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp }))
     const [found] = await admin.listOffsets({ topics: [{ name: topic, partitions: indexes }] })
     return new Map(found?.partitions.map(({ partitionIndex, offset }) => [partitionIndex, Number(offset)]))
@@ -32,10 +32,10 @@ export const openOffsetBook = (address: KafkaAddress): OffsetBook => {
     return new Map(entries.map(({ partitionIndex, committedOffset }) => [partitionIndex, Number(committedOffset)]))
   }
 
-  const ask = async (topic: string, partitions: number, group: string): Promise<readonly Offsets[]> => {
+  const readOffsets = async (topic: string, partitions: number, group: string): Promise<readonly Offsets[]> => {
     // The end is asked last: it must not lie before what was committed.
-    const [begins, committed] = await Promise.all([listed(topic, partitions, earliest), committedOf(topic, partitions, group)])
-    const ends = await listed(topic, partitions, latest)
+    const [begins, committed] = await Promise.all([listOffsetsAt(topic, partitions, earliest), committedOf(topic, partitions, group)])
+    const ends = await listOffsetsAt(topic, partitions, latest)
     return Array.from({ length: partitions }, (_, index) => {
       const begin = begins.get(index) ?? 0
       return { begin, end: ends.get(index) ?? begin, committed: Math.max(begin, committed.get(index) ?? 0) }
@@ -45,17 +45,17 @@ export const openOffsetBook = (address: KafkaAddress): OffsetBook => {
   return {
     offsetsOf: (topic, partitions, group) => {
       const name = `${topic} ${group}`
-      const asker =
-        askers.get(name) ??
+      const batcher =
+        batchers.get(name) ??
         groupCommit<null, readonly Offsets[]>(async items => {
-          const offsets = await within(2 * requestMs, 'asking for offsets', ask(topic, partitions, group))
+          const offsets = await withLogTimeout(2 * requestTimeoutMs, 'asking for offsets', readOffsets(topic, partitions, group))
           return items.map(() => offsets)
         }, 10_000)
-      askers.set(name, asker)
-      return asker.submit(null)
+      batchers.set(name, batcher)
+      return batcher.submit(null)
     },
     close: async () => {
-      await atMost(1_000, admin.close())
+      await waitUpTo(1_000, admin.close())
     },
   }
 }

@@ -1,6 +1,6 @@
 import { Consumer, ListOffsetTimestamps } from '@platformatic/kafka'
 import type { Peek, ReadBounds, StoredMessage } from '../log.ts'
-import { atMost, clientOptions, type KafkaAddress, requestMs, within } from './kafka-client.ts'
+import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import { readRecords } from './kafka-records.ts'
 
 /** Looks at messages beside all groups. */
@@ -22,24 +22,24 @@ export const openPeeker = (address: KafkaAddress): Peeker => {
   })
   let last: Promise<unknown> = Promise.resolve()
 
-  const placeOf = async (topic: string, partition: number, timestamp: bigint): Promise<number> => {
+  const offsetAt = async (topic: string, partition: number, timestamp: bigint): Promise<number> => {
     const offsets = await client.listOffsets({ topics: [topic], partitions: { [topic]: [partition] }, timestamp })
     return Number(offsets.get(topic)?.[partition] ?? 0n)
   }
 
-  const readAt = async (topic: string, partition: number, from: number, mostBytes: number) => {
+  const readAt = async (topic: string, partition: number, from: number, maxBytes: number) => {
     const found = (await client.metadata({ topics: [topic] })).topics.get(topic)
     const node = found?.partitions[partition]?.leader ?? -1
-    const wanted = { partition, fetchOffset: BigInt(from), currentLeaderEpoch: -1, lastFetchedEpoch: -1, partitionMaxBytes: mostBytes }
+    const wanted = { partition, fetchOffset: BigInt(from), currentLeaderEpoch: -1, lastFetchedEpoch: -1, partitionMaxBytes: maxBytes }
     const topics = [{ topicId: found?.id ?? '', partitions: [wanted] }]
-    const { responses } = await client.fetch({ node, topics, maxWaitTime: 0, minBytes: 0, maxBytes: mostBytes })
+    const { responses } = await client.fetch({ node, topics, maxWaitTime: 0, minBytes: 0, maxBytes })
     const records = responses.flatMap(({ partitions }) => partitions).find(({ partitionIndex }) => partitionIndex === partition)?.records
     return readRecords(records ?? [], from)
   }
 
-  const look = async (topic: string, partition: number, from: number, bounds: Omit<ReadBounds, 'signal'>): Promise<Peek> => {
-    const begin = await placeOf(topic, partition, ListOffsetTimestamps.EARLIEST)
-    const end = await placeOf(topic, partition, ListOffsetTimestamps.LATEST)
+  const peekOnce = async (topic: string, partition: number, from: number, bounds: Omit<ReadBounds, 'signal'>): Promise<Peek> => {
+    const begin = await offsetAt(topic, partition, ListOffsetTimestamps.EARLIEST)
+    const end = await offsetAt(topic, partition, ListOffsetTimestamps.LATEST)
     const seen: StoredMessage[] = []
     let bytes = 0
     for (let at = Math.max(from, begin); at < end; ) {
@@ -57,12 +57,12 @@ export const openPeeker = (address: KafkaAddress): Peeker => {
 
   return {
     peek: (topic, partition, from, bounds) => {
-      const seen = last.then(() => within(2 * requestMs, `looking at ${topic}`, look(topic, partition, from, bounds)))
+      const seen = last.then(() => withLogTimeout(2 * requestTimeoutMs, `looking at ${topic}`, peekOnce(topic, partition, from, bounds)))
       last = seen.catch(() => undefined)
       return seen
     },
     close: async () => {
-      await atMost(1_000, client.close(true))
+      await waitUpTo(1_000, client.close(true))
     },
   }
 }

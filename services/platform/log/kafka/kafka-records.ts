@@ -5,13 +5,13 @@ type Batches = NonNullable<FetchedPartition['records']>
 type FetchedPartition = Awaited<ReturnType<Consumer['fetch']>>['responses'][number]['partitions'][number]
 
 /** Messages from an offset on, and the offset to go on from: markers and gaps are passed over. */
-export type ReadRecords = { readonly messages: readonly StoredMessage[]; readonly next: number }
+export type FetchedRecords = { readonly messages: readonly StoredMessage[]; readonly next: number }
 
 const controlBit = 0x20
 const appendTimeBit = 0x08
 
 /** Read what a fetch brought of a partition. A broker gives whole batches, so the first messages may lie before `from`. */
-export const readRecords = (batches: Batches, from: number): ReadRecords => {
+export const readRecords = (batches: Batches, from: number): FetchedRecords => {
   const messages: StoredMessage[] = []
   let next = from
   for (const batch of batches) {

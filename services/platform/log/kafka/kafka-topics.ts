@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin, ConfigResourceTypes, findErrorBy } from '@platformatic/kafka'
 import { type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
-import { atMost, clientOptions, type KafkaAddress, requestMs, within } from './kafka-client.ts'
+import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 
 /** How the topics are to be at the brokers. `partitions` is that of each topic. */
 export type TopicPlan = {
@@ -65,7 +65,7 @@ export const ensureTopics = (address: KafkaAddress, plan: TopicPlan): Promise<To
       const entries = Object.entries(configs).map(([name, value]) => ({ name, value }))
       await admin.createTopics({ topics: [plan.prefix + topic], partitions, replicas, configs: entries }).catch(ignoreExisting)
     }
-    await untilLed(
+    await waitForLeaders(
       admin,
       missing.map(topic => plan.prefix + topic),
     )
@@ -82,7 +82,7 @@ const ignoreExisting = (error: Error): void => {
 }
 
 /** A topic that was made is known to a broker, and has leaders, a moment later. */
-const untilLed = async (admin: Admin, names: readonly string[]): Promise<void> => {
+const waitForLeaders = async (admin: Admin, names: readonly string[]): Promise<void> => {
   for (let left = names; left.length > 0; ) {
     const known = new Set(await admin.listTopics())
     left = left.filter(name => !known.has(name))
@@ -118,13 +118,13 @@ const foundTopic = async (admin: Admin, name: string): Promise<Topic> => {
 
 /** List what differs between a topic as planned and as found. */
 const differences = (topic: string, planned: Topic, found: Topic): readonly TopicDrift[] => {
-  const words = ({ partitions, replicas, configs }: Topic) => ({
+  const settingTexts = ({ partitions, replicas, configs }: Topic) => ({
     partitions: String(partitions),
     replicas: String(replicas),
     ...configs,
   })
-  const actual: Readonly<Record<string, string>> = words(found)
-  return Object.entries(words(planned))
+  const actual: Readonly<Record<string, string>> = settingTexts(found)
+  return Object.entries(settingTexts(planned))
     .map(([setting, value]) => ({ topic, setting, planned: value, found: actual[setting] ?? '' }))
     .filter(({ planned: wanted, found: value }) => wanted !== value)
 }
@@ -132,8 +132,8 @@ const differences = (topic: string, planned: Topic, found: Topic): readonly Topi
 const withAdmin = async <T>(address: KafkaAddress, work: (admin: Admin) => Promise<T>): Promise<T> => {
   const admin = new Admin({ ...clientOptions(address, 'topics'), retries: 3, retryDelay: 300 })
   try {
-    return await within(6 * requestMs, 'asking for topics', work(admin))
+    return await withLogTimeout(6 * requestTimeoutMs, 'asking for topics', work(admin))
   } finally {
-    await atMost(1_000, admin.close())
+    await waitUpTo(1_000, admin.close())
   }
 }

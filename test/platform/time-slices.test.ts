@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { beginSlices, inSlices } from '../../services/contract/slices.ts'
+import { runInTimeSlices, startTimeSlices } from '../../services/platform/time-slices.ts'
 
 /** Use so much CPU time at once. */
 const use = (ms: number): void => {
@@ -23,27 +23,27 @@ describe('slices of long work', () => {
   it('are one for each turn of the event loop, however many works there are', async () => {
     const done: string[] = []
     let isOver = false
-    const turns: number[] = []
+    const eventLoopTurns: number[] = []
     const watch = async (): Promise<void> => {
       for (let seen = 0; !isOver; seen = done.length) {
         await nextTurn()
-        turns.push(done.length - seen)
+        eventLoopTurns.push(done.length - seen)
       }
     }
-    const works = Array.from({ length: 8 }, (_, at) => inSlices(work(`${at}`, 4, done), beginSlices(`acc_${at}`)))
+    const works = Array.from({ length: 8 }, (_, at) => runInTimeSlices(work(`${at}`, 4, done), `acc_${at}`))
     // The first slice of each work is due in the turn in which all of them began.
     const watching = watch()
     await Promise.all(works)
     isOver = true
     await watching
     expect(done.length).toBe(32)
-    expect(Math.max(...turns.slice(1))).toBeLessThanOrEqual(2)
+    expect(Math.max(...eventLoopTurns.slice(1))).toBeLessThanOrEqual(2)
   })
 
   it('go to accounts in turn: an account with much work waits for itself', async () => {
     const done: string[] = []
-    const greedy = Array.from({ length: 20 }, () => inSlices(work('greedy', 3, done), beginSlices('acc_a')))
-    await inSlices(work('other', 3, done), beginSlices('acc_b'))
+    const greedy = Array.from({ length: 20 }, () => runInTimeSlices(work('greedy', 3, done), 'acc_a'))
+    await runInTimeSlices(work('other', 3, done), 'acc_b')
     expect(done.lastIndexOf('other')).toBeLessThanOrEqual(20 + 8)
     await Promise.all(greedy)
     expect(done.length).toBe(63)
@@ -51,12 +51,12 @@ describe('slices of long work', () => {
 
   it('share the time of a turn: work that begins in a turn that is used up rests at once', async () => {
     await nextTurn()
-    const first = beginSlices('acc_a')
+    const first = startTimeSlices('acc_a')
     expect(first.isOver()).toBe(false)
     use(9)
-    const second = beginSlices('acc_b')
+    const second = startTimeSlices('acc_b')
     expect([first.isOver(), second.isOver()]).toEqual([true, true])
-    await second.rest()
+    await second.pause()
     expect(second.isOver()).toBe(false)
   })
 })
