@@ -7,21 +7,21 @@ import { currentInstant } from './platform/clock.ts'
 import { type Config, type Role, roles } from './platform/config.ts'
 import { embeddedStores } from './platform/distributed-settings.ts'
 import { Failure, isFailure } from './platform/failure.ts'
-import type { HealthCheck } from './platform/http/pages.ts'
-import { type Codec, openCodec } from './platform/log/codec.ts'
-import { confluentSchemaIds } from './platform/log/confluent-schema-ids.ts'
-import { lockFolder } from './platform/log/folder-lock.ts'
+import type { HealthCheck } from './platform/http/static-routes.ts'
+import { type Codec, openCodec } from './platform/log/avro/codec.ts'
+import { confluentSchemaIds } from './platform/log/avro/confluent-schema-ids.ts'
+import { lockFolder } from './platform/log/lmdb/folder-lock.ts'
 import type { Log } from './platform/log/log.ts'
-import { localSchemaIds } from './platform/log/schema-ids.ts'
+import { localSchemaIds } from './platform/log/avro/schema-ids.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
-import { withTimeout } from './platform/patience.ts'
-import { listAccounts } from './platform/postgres/accounts.ts'
+import { withTimeout } from './platform/timeout.ts'
+import { listAccounts } from './platform/postgres/registry/accounts.ts'
 import { type Database, openDatabase } from './platform/postgres/database.ts'
-import { startEmbeddedServer } from './platform/postgres/embedded-server.ts'
-import { raiseTopicGeneration, readTopicGeneration } from './platform/postgres/lane-generation.ts'
+import { startEmbeddedServer } from './platform/postgres/embedded/embedded-server.ts'
+import { raiseTopicGeneration, readTopicGeneration } from './platform/postgres/topic-generation.ts'
 import { migrate } from './platform/postgres/migrate.ts'
-import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
-import { loadSecrets, type Secrets } from './platform/secrets.ts'
+import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
+import { loadSecrets, type Secrets } from './platform/access/secrets.ts'
 
 const topic = 'meter.records.v1'
 const generationPollMs = 2_000
@@ -123,7 +123,7 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
   const partitions = config.logPartitions
   const capacityBytes = Math.floor(config.logMaxBytes / partitions)
   const records = { partitions, roomBytes: capacityBytes, retentionMs: config.logRetentionMs }
-  const { openLmdbLog } = await import('./platform/log/lmdb-log.ts')
+  const { openLmdbLog } = await import('./platform/log/lmdb/lmdb-log.ts')
   const log = await openLmdbLog({ folder: join(config.dataFolder, 'log'), now: currentInstant, topics: { [topic]: records } })
   stack.adopt(log, opened => opened.close())
   return log

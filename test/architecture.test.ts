@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { brokenLinks, brokenSources, type LinkedFile, type LinkTargets, sourcesOf } from './support/links.ts'
-import { countExpressions, slowExpressions } from './support/regular-expressions.ts'
-import { boundaryViolations, oversizedFiles, type Source } from './support/walls.ts'
+import { brokenLinks, brokenSources, type LinkedFile, type LinkTargets, sourcesOf } from './support/repository/links.ts'
+import { countExpressions, slowExpressions } from './support/repository/regular-expressions.ts'
+import { boundaryViolations, oversizedFiles, type Source } from './support/repository/import-boundaries.ts'
 
 const sources: readonly Source[] = globSync('services/**/*.{ts,mjs}').map(path => ({ path, text: readFileSync(path, 'utf8') }))
 
@@ -31,7 +31,7 @@ describe('the walls stop', () => {
     ['tests in the product', 'services/domain/x.ts', "import { a } from '../../test/support/walls.ts'"],
     ['ambient time', 'services/cost-worker/x.ts', 'const at = Date.now()'],
     ['the present date', 'services/platform/x.ts', 'const at = new Date()'],
-    ['chance', 'services/platform/mint.ts', 'const a = Math.random()'],
+    ['chance', 'services/platform/new-id.ts', 'const a = Math.random()'],
     ['a server past the bounds of connections', 'services/platform/metrics.ts', "import { createServer } from 'node:http'"],
     ['ambient settings', 'services/platform/x.ts', 'const a = process.env.A'],
   ]

@@ -1,4 +1,4 @@
-import { type AuditEntry, appendAudit } from '../platform/postgres/audit-log.ts'
+import { type AuditEntry, appendAudit } from '../platform/postgres/registry/audit-log.ts'
 import type { OperatorTransaction } from '../platform/postgres/transaction.ts'
 
 type AuditNote = Omit<AuditEntry, 'actor'>

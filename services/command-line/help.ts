@@ -1,5 +1,5 @@
 import type { Command, CommandOption } from './command.ts'
-import { commonOptions } from './read-words.ts'
+import { commonOptions } from './parse-args.ts'
 import { columns } from './table.ts'
 
 const program = 'npx wattledger'

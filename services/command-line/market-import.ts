@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { scaledNumber } from '../contract/exact-number.ts'
-import type { MarketWire } from '../contract/market.ts'
+import { scaledNumber } from '../contract/json/exact-number.ts'
+import type { MarketWire } from '../contract/markets/market.ts'
 import type { MarketFeedWire } from '../contract/operator/market-feed.ts'
 import { writeInstant } from '../domain/instant.ts'
 import type { FeedPrice, PriceUnit } from '../platform/market-feeds/feed-price.ts'

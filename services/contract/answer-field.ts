@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ExactNumber, isExactNumber } from './exact-number.ts'
+import { type ExactNumber, isExactNumber } from './json/exact-number.ts'
 
 /** The building blocks of answer shapes: they document and type what is written; answers are not parsed again. */
 

@@ -1,5 +1,5 @@
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
-import type { ApiVersion } from './layout.ts'
+import type { ApiVersion } from './api-version.ts'
 
 type ErrorType = 'invalid_request' | 'rate_limit' | 'api_error' | 'connect_error'
 

@@ -3,7 +3,7 @@ import { type OffsetInstant, readInstant } from '../domain/instant.ts'
 import { type DecimalRule, formatDecimal, maxNumberLength, readDecimal } from '../domain/quantity.ts'
 import { maxReferenceTextLength } from '../domain/reference.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
-import { isJsonNumber, isTooLong, type JsonNumber, numberText } from './exact-number.ts'
+import { isJsonNumber, isTooLong, type JsonNumber, numberText } from './json/exact-number.ts'
 import { knownNamesMessage } from './nearest-name.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { parseInstant } from '../domain/instant.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
-import { isJsonNumber, numberText } from './exact-number.ts'
-import { isJsonObject, type JsonObject } from './member-path.ts'
+import { isJsonNumber, numberText } from './json/exact-number.ts'
+import { isJsonObject, type JsonObject } from './json/json-path.ts'
 
 const fixedMember = z.unknown().optional().meta({ readOnly: true })
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
-import { formatPath } from './member-path.ts'
+import { formatPath } from './json/json-path.ts'
 import { printable, quote, unknownMemberMessage } from './nearest-name.ts'
 
 /** Whether a shape reads the members of a body or the parameters of a query. */

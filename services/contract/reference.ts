@@ -9,7 +9,7 @@ import {
   readReference,
 } from '../domain/reference.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
-import { findMembers, formatPath, type JsonObject, mapObjectsAt, pathNames } from './member-path.ts'
+import { findMembers, formatPath, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
 import { quote } from './nearest-name.ts'
 
 /**

@@ -1,8 +1,8 @@
-import type { Codec } from '../platform/log/codec.ts'
+import type { Codec } from '../platform/log/avro/codec.ts'
 import type { AcceptedRecord, DeadLetter, RecordPart } from '../platform/log/messages.ts'
 import { partitionKey } from '../platform/log/partition.ts'
-import { rowVersionParts } from '../platform/log/version.ts'
-import type { MessageOrigin, RecordToCost } from './settle.ts'
+import { rowVersionParts } from '../platform/log/row-version.ts'
+import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 
 /** A record for which there is no cost because the pure code threw, or its location is not known at all. */
 export type PoisonRecord = { readonly entry: RecordToCost; readonly code: string; readonly reason: string }

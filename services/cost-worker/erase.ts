@@ -1,10 +1,10 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { eraseRows } from '../platform/clickhouse/erase-rows.ts'
-import { locationsOfDevices } from '../platform/clickhouse/meter-object-reads.ts'
+import { eraseRows } from '../platform/clickhouse/meter-cost/erase-rows.ts'
+import { locationsOfDevices } from '../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import type { StoredRowRequest } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { type Erasure, findErasure, loadErasures } from '../platform/postgres/erasures.ts'
-import type { RecordToCost } from './settle.ts'
+import { type Erasure, findErasure, loadErasures } from '../platform/postgres/registry/erasures.ts'
+import type { RecordToCost } from './record-to-cost.ts'
 
 /** A location that lost counted energy, and the span whose records may have been counted behind it. Half-open, in ms. */
 export type LostEnergy = {

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../platform/log/messages.ts'
 import type { PoisonRecord } from './dead-letter.ts'
-import type { RecordToCost } from './settle.ts'
+import type { RecordToCost } from './record-to-cost.ts'
 
 /** What a step met in one lane: locations, each once, and those among them of which nothing could be read or settled. */
 export type PartitionOutcome = { readonly seen: readonly string[]; readonly failing: ReadonlySet<string> }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { maxBufferedPieces } from './row-hold.ts'
+import { maxBufferedPieces } from './row-buffer.ts'
 import type { FetchedMessages } from './step.ts'
 
 /** About 40,000 records: in half of it, inserts and their merges cost the engine so much more that a worker falls behind a gateway beside it. */

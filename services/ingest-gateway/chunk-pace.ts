@@ -1,4 +1,4 @@
-import { maxPartRecords } from '../platform/log/record-part.ts'
+import { maxPartRecords } from '../platform/log/avro/fast-path/record-part.ts'
 
 /** Lets the records of a partition gather behind a chunk that has begun, for as long as the log tells, or until they fill a chunk. */
 export type ChunkPace = {

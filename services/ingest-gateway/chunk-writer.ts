@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../platform/failure.ts'
 import { type ChunkBatch, toHeaders } from '../platform/log/chunk-headers.ts'
-import type { Codec } from '../platform/log/codec.ts'
+import type { Codec } from '../platform/log/avro/codec.ts'
 import type { Log } from '../platform/log/log.ts'
 import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
-import { encodeParts } from '../platform/log/record-chunk.ts'
-import { type EncodedPart, maxPartBytes, maxPartRecords } from '../platform/log/record-part.ts'
+import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
+import { type EncodedPart, maxPartBytes, maxPartRecords } from '../platform/log/avro/fast-path/record-part.ts'
 import { maxRefusedObjects, refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
 import { startTimeSlices } from '../platform/time-slices.ts'
 import { type ChunkPace, chunkPace } from './chunk-pace.ts'
-import type { PartitionBacklog } from './lane-pressure.ts'
+import type { PartitionBacklog } from './partition-backlog.ts'
 
 /** Where a record stands in the log. */
 export type RecordPosition = { readonly generation: number; readonly offset: number; readonly position: number }

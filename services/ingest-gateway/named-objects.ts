@@ -3,7 +3,7 @@ import { isId } from '../domain/identifier.ts'
 import { type FindReferences, noReferenceIds, type OwnReference, type ReferenceIds, readReference } from '../domain/reference.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { referencePlaceholderId } from '../platform/reference-shadow.ts'
+import { referencePlaceholderId } from '../platform/reference-placeholder-id.ts'
 
 type ObjectKind = 'location' | 'device'
 

@@ -1,5 +1,5 @@
-import { meterBatchToWire, recordReferenceOf } from '../contract/meter-batch.ts'
-import { type CumulativeSubmission, type meterCumulativeSubmit, readCumulative, readReading } from '../contract/meter-cumulative.ts'
+import { meterBatchToWire, recordReferenceOf } from '../contract/metering/meter-batch.ts'
+import { type CumulativeSubmission, type meterCumulativeSubmit, readCumulative, readReading } from '../contract/metering/meter-cumulative.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { isId } from '../domain/identifier.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { formatId, isId } from '../domain/identifier.ts'
-import { type Secret, secretTexts } from './secrets.ts'
+import { type Secret, secretTexts } from './access/secrets.ts'
 
 /** Whose batch it is: the same id means nothing to another account or in the other mode. */
 type Owner = { readonly accountId: string; readonly liveMode: boolean }

@@ -1,6 +1,6 @@
 import { trimEnd } from '../domain/trim-end.ts'
 import { ConfigError } from './config-error.ts'
-import type { RegistryAddress } from './log/confluent-schema-ids.ts'
+import type { RegistryAddress } from './log/avro/confluent-schema-ids.ts'
 import type { KafkaSettings } from './log/kafka/kafka-settings.ts'
 import type { SaslMechanism } from './log/kafka/sasl-mechanism.ts'
 

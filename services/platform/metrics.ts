@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { orderedServer } from './http/in-order.ts'
-import { watchEventLoop } from './longest-turn.ts'
+import { watchEventLoop } from './watch-event-loop.ts'
 
 /** Every figure that the system tells of itself. Lanes are partitions of `meter.records.v1`. */
 export type Metrics = ReturnType<typeof createMetrics>

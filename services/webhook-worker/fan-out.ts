@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { matchesAnyFilter } from '../domain/webhook/event-filter.ts'
 import { isFailure } from '../platform/failure.ts'
-import type { Codec } from '../platform/log/codec.ts'
+import type { Codec } from '../platform/log/avro/codec.ts'
 import { eventTopic } from '../platform/log/event-message.ts'
-import { groupCommit } from '../platform/log/group-commit.ts'
+import { groupCommit } from '../platform/log/lmdb/group-commit.ts'
 import type { Assignment, Log, StoredMessage } from '../platform/log/log.ts'
 import type { EventEnvelope } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { type DeliveryDraft, type EndpointSubscription, insertDeliveries, readSubscriptions } from '../platform/postgres/webhook-queue.ts'
+import { type DeliveryDraft, type EndpointSubscription, insertDeliveries, readSubscriptions } from '../platform/postgres/webhooks/webhook-queue.ts'
 import type { Logger } from '../platform/telemetry.ts'
 
 export type FanOutOptions = {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDisableDue } from '../domain/webhook/retry.ts'
+import { isDisableDue } from '../domain/webhook/retry-delay.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
-import { disableEndpoint, type EndpointHealth, recordHealth, recordOutcomes } from '../platform/postgres/webhook-outcomes.ts'
+import { disableEndpoint, type EndpointHealth, recordHealth, recordOutcomes } from '../platform/postgres/webhooks/webhook-outcomes.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import type { Attempt } from './attempt.ts'
 

@@ -1,4 +1,4 @@
-import { concurrencyAfter, initialConcurrency } from '../domain/webhook/pace.ts'
+import { concurrencyAfter, initialConcurrency } from '../domain/webhook/delivery-concurrency.ts'
 
 /** How many deliveries may be claimed of an endpoint. */
 export type EndpointCapacity = { readonly endpointId: string; readonly capacity: number }

@@ -1,5 +1,5 @@
-import type { Sandbox } from '../../services/platform/sandbox-file.ts'
-import { type Client, login } from '../support/client.ts'
+import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
+import { type Client, login } from '../support/system/client.ts'
 import type { Random } from '../support/ledger/random.ts'
 
 /** The life of a process that takes records; once it is over, nothing that was sent to it can still arrive. */

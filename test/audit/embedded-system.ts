@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from '../support/client.ts'
-import { launchSystem, type RunningSystem, startSystem } from '../support/running-system.ts'
+import type { Client } from '../support/system/client.ts'
+import { launchSystem, type RunningSystem, startSystem } from '../support/system/running-system.ts'
 import { type AuditedSystem, type Caller, renewingClient } from './audited-system.ts'
 
 /** Make the system of one process on a folder, not started; its harm is kill -9. */

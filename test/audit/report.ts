@@ -1,7 +1,7 @@
 import { heading, paint, print, printTable, showProgress, whole } from '../demo/terminal.ts'
-import type { BulkVerdict } from './bulk/judge-bulk.ts'
+import type { BulkVerdict } from './bulk/verify-bulk.ts'
 import type { BulkCounts } from './bulk/run-bulk.ts'
-import { type Difference, differenceKinds, type Verdict } from './judge/verdict.ts'
+import { type Difference, differenceKinds, type Verdict } from './verify/verdict.ts'
 import type { Audit, Observer } from './run-audit.ts'
 
 const titles = {

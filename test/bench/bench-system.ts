@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import type { Sandbox } from '../../services/platform/sandbox-file.ts'
-import { dataFolder, startSystem } from '../support/running-system.ts'
+import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
+import { dataFolder, startSystem } from '../support/system/running-system.ts'
 import { closedWithRun } from './interrupted.ts'
-import { removeAfterRun } from './kept-data.ts'
+import { removeAfterRun } from './data-folders.ts'
 import { readSamples, type Samples, sumOf } from './samples.ts'
 
 /** A system under a bench, on embedded or on distributed parts. */

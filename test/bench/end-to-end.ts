@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { login } from '../support/client.ts'
+import { login } from '../support/system/client.ts'
 import type { BenchSystem, OpenBench } from './bench-system.ts'
 import { bodiesOf, createFleet, type Pricing } from './fleet.ts'
 import { forkLoad } from './fork-load.ts'

@@ -1,4 +1,4 @@
-import type { Client } from '../support/client.ts'
+import type { Client } from '../support/system/client.ts'
 import { endMark, startMark } from './load.ts'
 
 export type Fleet = { readonly locations: readonly string[]; readonly devices: readonly string[] }

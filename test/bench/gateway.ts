@@ -1,4 +1,4 @@
-import type { meterIntervalSubmit } from '../../services/contract/meter-batch.ts'
+import type { meterIntervalSubmit } from '../../services/contract/metering/meter-batch.ts'
 import type { RequestOf } from '../../services/contract/operation.ts'
 import { noReferenceIds } from '../../services/domain/reference.ts'
 import { chunkWriter } from '../../services/ingest-gateway/chunk-writer.ts'
@@ -6,10 +6,10 @@ import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
 import { knownReferences } from '../../services/ingest-gateway/known-references.ts'
 import { submitInterval } from '../../services/ingest-gateway/submit-interval.ts'
 import { batchIds } from '../../services/platform/batch-id.ts'
-import { openCodec } from '../../services/platform/log/codec.ts'
+import { openCodec } from '../../services/platform/log/avro/codec.ts'
 import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
-import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
-import { ordinaryBody } from '../support/meter-body.ts'
+import { localSchemaIds } from '../../services/platform/log/avro/schema-ids.ts'
+import { ordinaryBody } from '../support/metering/meter-body.ts'
 
 /** The gateway's own work on a submission against `JSON.parse` of the same body, in ns a record; the goal of `ratio` is 3.0. */
 export type GatewayFigures = {

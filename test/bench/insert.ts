@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
-import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
-import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
-import { dataFolder } from '../support/running-system.ts'
-import { removeAfterRun } from './kept-data.ts'
+import { dataFolder } from '../support/system/running-system.ts'
+import { removeAfterRun } from './data-folders.ts'
 
 /** Rows a second: the engine alone on rows encoded before, and with our encoding. `bytesPerRow` on disk after merging. */
 export type InsertFigures = { readonly engine: number; readonly withEncoding: number; readonly bytesPerRow: number }

@@ -3,7 +3,7 @@ import { insertRates } from './insert.ts'
 import { type Line, lineBeside, lineOf, type Measures } from './line.ts'
 import { priceFigures } from './prices.ts'
 import { pricingFigures } from './pricing.ts'
-import { recostFigures } from './re-price.ts'
+import { recostFigures } from './recost.ts'
 import { planFigures } from './schedules.ts'
 import { startTimes } from './single.ts'
 

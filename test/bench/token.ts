@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../services/platform/sandbox-file.ts'
+import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 
 /** Log in with the sandbox's test key and give the bearer token. */
 export const tokenOf = async (sandbox: Sandbox): Promise<string> => {

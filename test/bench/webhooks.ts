@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { currentInstant } from '../../services/platform/clock.ts'
-import { type Client, login, type Reply } from '../support/client.ts'
-import { openReceiver } from '../webhook-worker/support/receiver.ts'
+import { type Client, login, type Reply } from '../support/system/client.ts'
+import { openReceiver } from '../support/webhooks/receiver.ts'
 import type { OpenBench } from './bench-system.ts'
 
 export type WebhookFigures = {

@@ -1,4 +1,4 @@
-import { seededRandom } from './chance.ts'
+import { seededRandom } from './random.ts'
 import type { Site } from './fleet.ts'
 import { dayMs, hourMs, minuteMs, type Period, type Reading } from './reading.ts'
 

@@ -1,4 +1,4 @@
-import { seededRandom } from './chance.ts'
+import { seededRandom } from './random.ts'
 import type { SiteKind } from './fleet.ts'
 import { bell, hourMs, type Period } from './reading.ts'
 

@@ -1,4 +1,4 @@
-import { seededRandom } from './chance.ts'
+import { seededRandom } from './random.ts'
 import type { Site } from './fleet.ts'
 import { bell, type Period, purchase, quarters, type Reading } from './reading.ts'
 

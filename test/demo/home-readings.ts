@@ -1,4 +1,4 @@
-import { type Random, seededRandom } from './chance.ts'
+import { type Random, seededRandom } from './random.ts'
 import { chargingSession } from './charging-readings.ts'
 import type { Site } from './fleet.ts'
 import { bell, dayMs, hourMs, type Period, purchase, quarters, type Reading } from './reading.ts'

@@ -2,7 +2,7 @@ import type { ServiceClient } from '../../services/command-line/service-client.t
 import { writeInstant } from '../../services/domain/instant.ts'
 import { marketPrices, tariffsOf } from './demo-tariffs.ts'
 import { type Site, type SiteKind, siteKinds } from './fleet.ts'
-import { inParallel, requestWithRetries } from './patience.ts'
+import { inParallel, requestWithRetries } from './retry.ts'
 import type { Period } from './reading.ts'
 
 type CreatedObject = { readonly id: string }

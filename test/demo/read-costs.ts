@@ -2,7 +2,7 @@ import type { ServiceClient } from '../../services/command-line/service-client.t
 import { writeInstant } from '../../services/domain/instant.ts'
 import { dearestPrice } from './demo-tariffs.ts'
 import type { CreatedFleet, CreatedSite } from './make-fleet.ts'
-import { inParallel, requestWithRetries } from './patience.ts'
+import { inParallel, requestWithRetries } from './retry.ts'
 import { dayMs, type Period } from './reading.ts'
 import type { SentSession } from './send-readings.ts'
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
-import type { MeterBatchWire } from '../../services/contract/meter-batch.ts'
+import type { MeterBatchWire } from '../../services/contract/metering/meter-batch.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
 import type { CreatedSite } from './make-fleet.ts'
-import { inParallel, requestWithRetries } from './patience.ts'
+import { inParallel, requestWithRetries } from './retry.ts'
 import type { Period, Reading } from './reading.ts'
 import { siteReadings } from './site-readings.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readMeterRecord } from '../../services/contract/meter-record.ts'
+import { readMeterRecord } from '../../services/contract/metering/meter-record.ts'
 import { recordIdentityText } from '../../services/domain/identifier.ts'
 import { marketPrices } from './demo-tariffs.ts'
 import { minLocations, planFleet, siteKinds } from './fleet.ts'

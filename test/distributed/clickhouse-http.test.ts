@@ -4,13 +4,13 @@ import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { openClickHouseHttp } from '../../services/platform/clickhouse/clickhouse-http.ts'
-import { meterCostBlock } from '../../services/platform/clickhouse/meter-cost-block.ts'
-import { rowsInInterval } from '../../services/platform/clickhouse/meter-cost-reads.ts'
+import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import { rowsInInterval } from '../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
-import { type ClickHouseFront, openClickHouseFront } from '../support/clickhouse-front.ts'
-import { runCommand } from '../support/run-command.ts'
-import { dataFolder, removeData } from '../support/running-system.ts'
+import { type ClickHouseFront, openClickHouseFront } from '../support/stores/clickhouse-front.ts'
+import { runCommand } from '../support/system/run-command.ts'
+import { dataFolder, removeData } from '../support/system/running-system.ts'
 
 const folder = dataFolder()
 let front: ClickHouseFront

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
-import { readTopicGeneration } from '../../services/platform/postgres/lane-generation.ts'
+import { readTopicGeneration } from '../../services/platform/postgres/topic-generation.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
-import { openTestDatabase } from '../support/postgres.ts'
-import { runCommand } from '../support/run-command.ts'
+import { openTestDatabase } from '../support/stores/postgres.ts'
+import { runCommand } from '../support/system/run-command.ts'
 
 const records = 'meter.records.v1'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Client, login } from '../support/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/running-system.ts'
+import { type Client, login } from '../support/system/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../support/system/running-system.ts'
 
 /**
  * A caller's way through the interface, in order: each step goes on where the one before it ended.

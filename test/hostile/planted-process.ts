@@ -10,7 +10,7 @@ import { accepted, refused } from '../../services/domain/refusal.ts'
 import { createApp } from '../../services/platform/http/app.ts'
 import { bind, type Ports } from '../../services/platform/http/binding.ts'
 import { listen } from '../../services/platform/http/listen.ts'
-import { healthRoutes } from '../../services/platform/http/pages.ts'
+import { healthRoutes } from '../../services/platform/http/static-routes.ts'
 import { createMetrics, serveMetrics } from '../../services/platform/metrics.ts'
 
 const answer = { name: 'Planted', shape: z.object({}).loose() }

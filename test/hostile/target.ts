@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Sandbox } from '../../services/platform/sandbox-file.ts'
+import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { closedWithRun } from '../bench/interrupted.ts'
-import { createOtherAccount, openRecords, tokenOf } from '../support/accounts.ts'
-import { type RawReply, rawSender } from '../support/raw-http.ts'
-import { dataFolder, removeData, startSystem } from '../support/running-system.ts'
+import { createOtherAccount, openRecords, tokenOf } from '../support/registry/accounts.ts'
+import { type RawReply, rawSender } from '../support/http/raw-http.ts'
+import { dataFolder, removeData, startSystem } from '../support/system/running-system.ts'
 import type { ProbeRequest } from './probe.ts'
 
 /** A caller of one account in live mode. Requests that the server cuts resolve with status 0. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { CostPiece, MeterCostRow } from '../../services/platform/clickhouse/meter-cost-row.ts'
+import type { CostPiece, MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 
 /** An id of a number. */
 export const hexId = (prefix: string, number: number): string => `${prefix}${number.toString(16).padStart(24, '0')}`

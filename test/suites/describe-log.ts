@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Assignment, Log, Message, StoredMessage, TopicName } from '../../services/platform/log/log.ts'
-import { until } from '../support/until.ts'
+import { until } from '../support/system/until.ts'
 
 export type LogUnderTest = {
   readonly log: Log

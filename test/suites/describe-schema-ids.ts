@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openCodec, publishedSchemas } from '../../services/platform/log/codec.ts'
-import type { SchemaIds } from '../../services/platform/log/schema-ids.ts'
+import { openCodec, publishedSchemas } from '../../services/platform/log/avro/codec.ts'
+import type { SchemaIds } from '../../services/platform/log/avro/schema-ids.ts'
 
 export const readingSchema = (fields: readonly string[]): string =>
   JSON.stringify({ type: 'record', name: 'Reading', fields: fields.map(name => ({ name, type: 'string', default: '' })) })

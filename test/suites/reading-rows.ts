@@ -3,7 +3,7 @@ import {
   type MeterReadingRow,
   meterReadingColumns,
   type Register,
-} from '../../services/platform/clickhouse/meter-readings.ts'
+} from '../../services/platform/clickhouse/readings/meter-readings.ts'
 import { hexId } from './cost-rows.ts'
 import { base, db, location, tenant } from './meter-tables.ts'
 

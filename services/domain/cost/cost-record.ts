@@ -4,8 +4,8 @@ import type { MeterRecord } from '../record/record.ts'
 import { confidenceOf } from '../tariff/evaluate.ts'
 import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
 import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
-import type { AccumulatorChange, AccumulatorCounts } from '../tariff/tier-count.ts'
-import { addToMean, confidenceOfMean, createMean } from './confidence.ts'
+import type { AccumulatorChange, AccumulatorCounts } from '../tariff/accumulator.ts'
+import { addToMean, confidenceOfMean, createMean } from './confidence-mean.ts'
 import type { Interval } from './record-segments.ts'
 import {
   type ConfidenceWeight,
@@ -15,7 +15,7 @@ import {
   energyShareAt,
   type RecordCutting,
   startCutting,
-} from './slice-record.ts'
+} from './cut-record.ts'
 
 /** Part of a record whose energy actuals take or leave. */
 export type EnergyCut = Interval & { readonly energy: Energy }

@@ -1,6 +1,6 @@
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../civil-time.ts'
 import { cumulativeShare, type Energy, type Money } from '../quantity.ts'
-import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence.ts'
+import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence-mean.ts'
 import type { Interval } from './record-segments.ts'
 
 /** What a stored piece contributes: confidence (1e-4) is that of its price, without the record's. */

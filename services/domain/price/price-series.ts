@@ -1,4 +1,4 @@
-import { runToEnd } from '../at-once.ts'
+import { runToEnd } from '../run-to-end.ts'
 import { dayMs } from '../civil-date.ts'
 import type { Energy, Price } from '../quantity.ts'
 import { type CountedEnergy, evaluate, nothingCounted, type PricedInterval } from '../tariff/evaluate.ts'

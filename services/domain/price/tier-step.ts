@@ -1,7 +1,7 @@
 import type { Energy } from '../quantity.ts'
 import type { CountedStep } from '../tariff/evaluate.ts'
-import { countingStartOf } from '../tariff/tier-count.ts'
-import type { CountingInterval } from './counting-cell.ts'
+import { countingStartOf } from '../tariff/accumulator.ts'
+import type { CountingInterval } from './counting-interval.ts'
 
 /** The energy of the records that start in a half-open span and lie in one cell as a whole, and how many they are. */
 export type EnergyBucket = { readonly start: number; readonly end: number; readonly energy: Energy; readonly records: number }

@@ -1,6 +1,6 @@
 import type { Energy } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { maxRecordMs } from './check-record.ts'
+import { maxRecordMs } from './validate-record.ts'
 
 /**
  * What a register showed at an instant (ms), in 1e-6 Wh. `sourceVersion` orders readings of one instant: the higher one holds.

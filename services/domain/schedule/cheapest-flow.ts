@@ -1,4 +1,4 @@
-import { createFlowSearch, drawAvailable } from './draw-more.ts'
+import { createFlowSearch, drawAvailable } from './flow-search.ts'
 import { emptyFlow, type Flow, type FlowProblem, type Supply } from './flow-problem.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { collectUnseen, setBits } from './bit-rows.ts'
-import { createMarks } from './moves.ts'
+import { createMarks } from './residual-graph.ts'
 import type { PoolNetwork } from './pool-network.ts'
 
 /**

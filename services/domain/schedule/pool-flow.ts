@@ -1,5 +1,5 @@
 import { clearBit, firstCommonColumn } from './bit-rows.ts'
-import { addFlow, flowBetween, type NodeMarks, residualCapacity } from './moves.ts'
+import { addFlow, flowBetween, type NodeMarks, residualCapacity } from './residual-graph.ts'
 import { type Distances, distancesOf } from './pool-distances.ts'
 import { isNearestJob, type Layers, layersOf } from './pool-layers.ts'
 import { findOffer, type PoolNetwork, type Queue } from './pool-network.ts'

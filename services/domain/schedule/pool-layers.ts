@@ -1,5 +1,5 @@
 import { clearBit, collectUnseen, setBits } from './bit-rows.ts'
-import { createMarks, type NodeMarks } from './moves.ts'
+import { createMarks, type NodeMarks } from './residual-graph.ts'
 import type { Distances } from './pool-distances.ts'
 import type { PoolNetwork, Queue } from './pool-network.ts'
 

@@ -1,5 +1,5 @@
 import { emptyFlow, type FlowProblem } from './flow-problem.ts'
-import { createResidualGraph, type ResidualGraph } from './moves.ts'
+import { createResidualGraph, type ResidualGraph } from './residual-graph.ts'
 
 /** Energy that several slots may draw on. Each unit of it costs so much besides the price that a slot pays. */
 export type Pool = { readonly capacity: number; readonly cost: number }

@@ -1,7 +1,7 @@
-import { runToEnd } from '../at-once.ts'
+import { runToEnd } from '../run-to-end.ts'
 import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
 import { dayNames, monthNames, secondsPerDay } from './day-pattern.ts'
-import { validateCoverageInSteps } from './judge-coverage.ts'
+import { validateCoverageInSteps } from './validate-coverage.ts'
 import { type RateInput, readRates } from './read-rate.ts'
 import type { DaysAndHours, ScheduleEntry, Tariff, TariffDirection, TariffType, TimeBand } from './tariff.ts'
 

@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { currentInstant } from '../clock.ts'
-import { textLiteral } from './literals.ts'
+import { textLiteral } from './encoding/literals.ts'
 
 /** What the engine leaves of the disk to others: it begins no insert and no merge without that much room beside it. */
 export const reservedBytes = 64 * 1_048_576

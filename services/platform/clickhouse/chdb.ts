@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Session } from 'chdb'
 import { currentInstant } from '../clock.ts'
 import { Failure, isFailure } from '../failure.ts'
-import { lockFolder } from '../log/folder-lock.ts'
+import { lockFolder } from '../log/lmdb/folder-lock.ts'
 import { corruptionErrorCodes, guardParts, reservedBytes } from './chdb-parts.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
-import { textLiteral } from './literals.ts'
+import { textLiteral } from './encoding/literals.ts'
 
 export type ChdbOptions = {
   readonly folder: string

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Failure } from '../failure.ts'
 import type { ClickHouse } from './clickhouse.ts'
-import { textLiteral } from './literals.ts'
+import { textLiteral } from './encoding/literals.ts'
 
 export type SchemaFile = { readonly name: string; readonly sql: string }
 

@@ -1,8 +1,8 @@
 import type { Access, ApiKeyScope, Caller, Operation } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { SentKey } from '../verify-key.ts'
+import type { SentKey } from '../access/verify-key.ts'
 import type { Ports } from './binding.ts'
-import { checkRate, type RequestLimiters } from './gate.ts'
+import { checkRate, type RequestLimiters } from './request-limiters.ts'
 
 const scopes: Readonly<Record<Access, readonly ApiKeyScope[]>> = {
   open: [],

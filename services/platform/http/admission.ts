@@ -1,6 +1,6 @@
 import type { Caller, Operation } from '../../contract/operation.ts'
 import type { Arrival } from './arrival.ts'
-import { bodyCapacity } from './body-room.ts'
+import { bodyCapacity } from './body-capacity.ts'
 import { defaultBodyLimit } from './request-body.ts'
 
 /** What may be under way at once in a process: bytes of submissions of readings, and reads. */

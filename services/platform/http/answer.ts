@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type ApiVersion, apiVersionDates } from '../../contract/layout.ts'
+import { type ApiVersion, apiVersionDates } from '../../contract/api-version.ts'
 import { type Chunks, discardChunks, isChunks, streamOf } from './chunks.ts'
 
 const gzipAsync = promisify(gzip)

@@ -6,7 +6,7 @@ import { type Answer, acceptsValue, toResponse } from './answer.ts'
 import { type Arrival, arrivalOf, waitUntilQuiet } from './arrival.ts'
 import { type Binding, defaultLimits, type Limits, type Ports, type StaticRoute } from './binding.ts'
 import { dispatch, refusalHeaders, type Trace } from './dispatch.ts'
-import { createLimiters, type RequestLimiters } from './gate.ts'
+import { createLimiters, type RequestLimiters } from './request-limiters.ts'
 import { type PathEntries, type RouteEntry, routeTable } from './route-table.ts'
 
 const safeRequestId = /^[A-Za-z0-9._~:+/=@-]{1,128}$/

@@ -1,8 +1,8 @@
-import type { ApiVersion } from '../../contract/layout.ts'
+import type { ApiVersion } from '../../contract/api-version.ts'
 import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { FindReferences } from '../../domain/reference.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
-import type { VerifyKey } from '../verify-key.ts'
+import type { VerifyKey } from '../access/verify-key.ts'
 import type { AdmissionLimits } from './admission.ts'
 import type { WrongKeyLimits } from './wrong-keys.ts'
 

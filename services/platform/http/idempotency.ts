@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ApiVersion } from '../../contract/layout.ts'
+import type { ApiVersion } from '../../contract/api-version.ts'
 import type { Caller, IdempotencyClaim, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { IdempotencyStore, Ports, SavedAnswer } from './binding.ts'

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { errorObject, statusOf } from '../../contract/error.ts'
-import { apiVersionDates } from '../../contract/layout.ts'
+import { apiVersionDates } from '../../contract/api-version.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Ports } from './binding.ts'
 import { orderedServer } from './in-order.ts'

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib'
 import type { Operation, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { startTimeSlices } from '../time-slices.ts'
-import { semaphore } from './turns.ts'
+import { semaphore } from './semaphore.ts'
 
 const inflate = promisify(gunzip)
 

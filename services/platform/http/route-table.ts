@@ -1,4 +1,4 @@
-import { type ApiVersion, apiVersionDates, apiVersions, otherApiVersion } from '../../contract/layout.ts'
+import { type ApiVersion, apiVersionDates, apiVersions, otherApiVersion } from '../../contract/api-version.ts'
 import type { Method, Operation, Route } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Binding } from './binding.ts'

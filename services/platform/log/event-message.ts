@@ -1,4 +1,4 @@
-import type { Codec } from './codec.ts'
+import type { Codec } from './avro/codec.ts'
 import type { Message, TopicName } from './log.ts'
 import type { EventEnvelope } from './messages.ts'
 import { partitionOf } from './partition.ts'

@@ -1,4 +1,4 @@
-import type { FeedConfig } from './feed-choice.ts'
+import type { FeedConfig } from './feed-config.ts'
 import type { FeedPrice } from './feed-price.ts'
 
 /** A series that a feed may fill. */

@@ -1,4 +1,4 @@
-import type { PriceInterval } from './price-overlap.ts'
+import type { PriceInterval } from './pricing/price-overlap.ts'
 
 /** Prices of one layer as columns, in the order of time: start and end in ms, value in 1e-9 per kWh. */
 export type PriceColumns = { readonly starts: readonly number[]; readonly ends: readonly number[]; readonly values: readonly bigint[] }

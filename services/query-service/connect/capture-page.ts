@@ -1,6 +1,6 @@
-import { readAdvancedTariff } from '../../contract/connect-advanced.ts'
-import type { ConnectCall } from '../../contract/connect-call.ts'
-import type { PageSubmission } from '../../domain/connect/capture.ts'
+import { readAdvancedTariff } from '../../contract/connect/advanced-page.ts'
+import type { ConnectCall } from '../../contract/connect/connect-call.ts'
+import type { PageSubmission } from '../../domain/connect/page-submission.ts'
 import type { ConnectPageName } from '../../domain/connect/page.ts'
 import {
   type PageData,
@@ -13,18 +13,18 @@ import {
   readStructure,
   readSurcharge,
   readTerm,
-} from '../../domain/connect/read-page.ts'
-import { tariffTermsOf } from '../../domain/connect/tariff-of.ts'
+} from '../../contract/connect/read-page.ts'
+import { tariffTermsOf } from '../../domain/connect/connect-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { StoredSession } from '../../platform/postgres/connect-sessions.ts'
-import { findLibraryTariff } from '../../platform/postgres/library-tariffs.ts'
-import type { StoredLocation } from '../../platform/postgres/location-row.ts'
-import { findProviders, serves } from '../../platform/postgres/providers.ts'
+import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import { findProviders, serves } from '../../platform/postgres/connect/providers.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { chosenProvider, libraryTariffsOf } from './open-session.ts'
-import { geocodeAddress } from './place-address.ts'
+import { geocodeAddress } from './geocode-address.ts'
 
 type CaptureInput = {
   readonly dependencies: ConnectDependencies

@@ -1,4 +1,4 @@
-import { connectStep } from '../../contract/connect-call.ts'
+import { connectStep } from '../../contract/connect/connect-call.ts'
 import { sameRoute } from '../../contract/operation.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { importTariff } from './connect-batch.ts'

@@ -4,24 +4,24 @@ import {
   connectTokenRetrieve,
   connectTokenToWire,
   sessionToWire,
-} from '../../contract/connect.ts'
-import type { ConnectDraft } from '../../contract/connect-draft.ts'
-import type { ApiVersion } from '../../contract/layout.ts'
+} from '../../contract/connect/connect-session.ts'
+import type { ConnectDraft } from '../../contract/connect/connect-draft.ts'
+import type { ApiVersion } from '../../contract/api-version.ts'
 import { type ConnectConfig, newConnectState } from '../../domain/connect/session.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newConnectToken, newId } from '../../platform/mint.ts'
+import { newConnectToken, newId } from '../../platform/new-id.ts'
 import {
   createConnectSession,
   findSessionByName,
   retrieveConnectSession,
   type StoredSession,
   summaryNameOf,
-} from '../../platform/postgres/connect-sessions.ts'
-import { retrieveCustomer, type StoredCustomer } from '../../platform/postgres/customers.ts'
-import { retrieveLocation } from '../../platform/postgres/locations.ts'
-import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
+} from '../../platform/postgres/connect/connect-sessions.ts'
+import { retrieveCustomer, type StoredCustomer } from '../../platform/postgres/registry/customers.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
+import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'

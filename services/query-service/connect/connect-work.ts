@@ -1,31 +1,31 @@
 import { accepted } from '../../domain/refusal.ts'
-import { misplacedLocations } from '../../platform/postgres/connect-session-markets.ts'
+import { misplacedLocations } from '../../platform/postgres/connect/connect-session-markets.ts'
 import {
   removeExpiredSessions,
   retrieveConnectSession,
   type SessionKey,
   unannouncedSessions,
   updateConnectSession,
-} from '../../platform/postgres/connect-sessions.ts'
-import { lockLocation, updateLocation } from '../../platform/postgres/locations.ts'
-import { findProviders } from '../../platform/postgres/providers.ts'
+} from '../../platform/postgres/connect/connect-sessions.ts'
+import { lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
+import { findProviders } from '../../platform/postgres/connect/providers.ts'
 import {
   dueCredentials,
   postponeFetch,
   removeUnused,
   retrieveCredentials,
   type TariffCredentials,
-} from '../../platform/postgres/tariff-credentials.ts'
-import { retrieveTariff } from '../../platform/postgres/tariffs.ts'
+} from '../../platform/postgres/connect/tariff-credentials.ts'
+import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { publishRecosts } from '../change.ts'
-import type { LeasedWork } from '../events/timers.ts'
+import type { LeasedWork } from '../../background/leased-work.ts'
 import { writeEffects } from './change-session.ts'
 import { type ConnectDependencies, type Effects, mergeEffects, noEffects } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
 import { announceIfPriced, finishSession } from './finish-session.ts'
-import { readUsablePlan, recordFetchFailure, saveFetchedTariff } from './keep-fetched.ts'
-import { locationEvent } from './keep-owner.ts'
+import { readUsablePlan, recordFetchFailure, saveFetchedTariff } from './save-fetched-tariff.ts'
+import { locationEvent } from './save-owner.ts'
 import { isPriced } from './summary.ts'
 
 const restMs = 20_000

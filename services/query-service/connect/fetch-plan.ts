@@ -1,6 +1,6 @@
-import { type ProviderAppAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect-provider-app.ts'
+import { type ProviderAppAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect/provider-app.ts'
 import { trimEnd } from '../../domain/trim-end.ts'
-import type { TariffCredentials } from '../../platform/postgres/tariff-credentials.ts'
+import type { TariffCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 

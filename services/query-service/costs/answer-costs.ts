@@ -1,6 +1,6 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import { runWork, type Work } from '../work/run-work.ts'
-import type { CostDependencies } from './cost-reads.ts'
+import type { CostDependencies } from './cost-dependencies.ts'
 
 /** So many elements are added up and written at once, in some ms. */
 export const maxInlineElements = 200

@@ -1,5 +1,5 @@
 import type { CostRow } from '../../domain/cost/energy-cost.ts'
-import type { CostPiece, MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
+import type { CostPiece, MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 
 /** Stored confidences are in 1e-6, those of the domain in 1e-4. */
 const confidenceDivisor = 100

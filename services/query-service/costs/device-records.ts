@@ -4,8 +4,8 @@ import {
   hasOnlyDeviceRecords,
   kindsOfLocations,
   locationsOfBothKinds,
-} from '../../platform/clickhouse/location-flows.ts'
-import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost-reads.ts'
+} from '../../platform/clickhouse/meter-cost/location-flows.ts'
+import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { StoredCosts } from '../work/cost-work.ts'
 import { readCosts } from './read-costs.ts'
 

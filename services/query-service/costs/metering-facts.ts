@@ -5,7 +5,7 @@ import {
   intervalOfLocation,
   lastSeenOfDevices,
   locationsOfDevices,
-} from '../../platform/clickhouse/meter-object-reads.ts'
+} from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import type { MeteringFacts } from '../dependencies.ts'
 
 /** Read what the stored rows tell of locations and devices; a text that is no id of the kind has none. */

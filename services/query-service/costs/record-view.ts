@@ -1,5 +1,5 @@
-import type { StoredRecordView } from '../../contract/meter-record-read.ts'
-import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
+import type { StoredRecordView } from '../../contract/metering/meter-record-read.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { piecesOf } from './cost-row.ts'
 
 /** What stands before the digits of a record's id. */

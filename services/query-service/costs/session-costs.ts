@@ -1,13 +1,13 @@
-import { defaultFlow, type sessionCost as operation } from '../../contract/energy-cost.ts'
+import { defaultFlow, type sessionCost as operation } from '../../contract/costs/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { refused } from '../../domain/refusal.ts'
-import { blocksOfSession, locationsOfSession } from '../../platform/clickhouse/meter-cost-reads.ts'
-import { newId } from '../../platform/mint.ts'
-import { costedLocations } from '../../platform/postgres/costed-locations.ts'
+import { blocksOfSession, locationsOfSession } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import { newId } from '../../platform/new-id.ts'
+import { costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { answerCosts, areSmall, totalLength } from './answer-costs.ts'
-import type { CostDependencies } from './cost-reads.ts'
+import type { CostDependencies } from './cost-dependencies.ts'
 import { chooseLocations } from './interval-costs.ts'
 
 type SessionCostRequest = RequestOf<typeof operation>

@@ -7,9 +7,9 @@ import {
   webhookDeliveryRetrieve,
   webhookDeliveryToWire,
   webhookTest,
-} from '../../contract/webhook-delivery.ts'
-import { webhookEndpointToWire } from '../../contract/webhook-endpoint.ts'
-import { webhookResendCreate, webhookResendRetrieve, webhookResendToWire } from '../../contract/webhook-resend.ts'
+} from '../../contract/events/webhook-delivery.ts'
+import { webhookEndpointToWire } from '../../contract/events/webhook-endpoint.ts'
+import { webhookResendCreate, webhookResendRetrieve, webhookResendToWire } from '../../contract/events/webhook-resend.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { testEventType } from '../../domain/webhook/event-filter.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -21,9 +21,9 @@ import {
   listDeliveries,
   resendDelivery,
   retrieveDelivery,
-} from '../../platform/postgres/webhook-deliveries.ts'
-import { retrieveEndpoint, type StoredEndpoint } from '../../platform/postgres/webhook-endpoints.ts'
-import { createResend, retrieveResend } from '../../platform/postgres/webhook-resends.ts'
+} from '../../platform/postgres/webhooks/webhook-deliveries.ts'
+import { retrieveEndpoint, type StoredEndpoint } from '../../platform/postgres/webhooks/webhook-endpoints.ts'
+import { createResend, retrieveResend } from '../../platform/postgres/webhooks/webhook-resends.ts'
 import { change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'

@@ -1,5 +1,5 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { apiVersionDates } from '../../contract/layout.ts'
+import { apiVersionDates } from '../../contract/api-version.ts'
 import {
   refuseFilters,
   webhookCreate,
@@ -10,7 +10,7 @@ import {
   webhookRetrieve,
   webhookSecretRotate,
   webhookUpdate,
-} from '../../contract/webhook-endpoint.ts'
+} from '../../contract/events/webhook-endpoint.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { rotateSecret } from '../../domain/webhook/secret-rotation.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -23,12 +23,12 @@ import {
   retrieveEndpoint,
   type StoredEndpoint,
   updateEndpoint,
-} from '../../platform/postgres/webhook-endpoints.ts'
-import { newWebhookSecret, webhookSeal } from '../../platform/postgres/webhook-secret.ts'
+} from '../../platform/postgres/webhooks/webhook-endpoints.ts'
+import { newWebhookSecret, webhookSeal } from '../../platform/postgres/webhooks/webhook-secret.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../present.ts'
+import { omitUndefined } from '../omit-undefined.ts'
 
 export const noEndpoint = refused('not_found', 'No webhook endpoint has this id')
 

@@ -1,10 +1,10 @@
 import { listAnswer, pageRequest } from '../../contract/list.ts'
-import { type MarketWire, marketCreate, marketDelete, marketList, marketRetrieve, marketToWire } from '../../contract/market.ts'
-import { marketPriceList, marketPricePut } from '../../contract/market-price.ts'
+import { type MarketWire, marketCreate, marketDelete, marketList, marketRetrieve, marketToWire } from '../../contract/markets/market.ts'
+import { marketPriceList, marketPricePut } from '../../contract/markets/market-price.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { putMarketPrices, readMarketPrices } from '../../platform/postgres/market-prices.ts'
+import { putMarketPrices, readMarketPrices } from '../../platform/postgres/pricing/market-prices.ts'
 import {
   createMarket,
   deleteMarket,
@@ -12,7 +12,7 @@ import {
   type MarketWriter,
   retrieveMarket,
   type StoredMarket,
-} from '../../platform/postgres/markets.ts'
+} from '../../platform/postgres/pricing/markets.ts'
 import { withOperator, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, publishRecosts, tenantOf, writeAudit } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'

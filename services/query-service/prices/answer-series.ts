@@ -1,13 +1,13 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
-import type { RequestedInterval } from '../../contract/price-request.ts'
-import { tariffListUrl } from '../../contract/tariff.ts'
+import type { RequestedInterval } from '../../contract/prices/price-request.ts'
+import { tariffListUrl } from '../../contract/tariffs/tariff.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
 import { copyPricing, maxPieces } from '../../domain/price/pricing-copy.ts'
-import { refuseMissingPrice } from '../../domain/schedule/infeasible.ts'
+import { refuseMissingPrice } from '../../domain/schedule/refuse-infeasible.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 import type { SeriesHead, SeriesInput } from '../work/price-work.ts'
 import { discardWork, runWork, type Work } from '../work/run-work.ts'
-import { firstContract, type GatheredPrices, refuseSeries } from './price-reads.ts'
+import { firstContract, type GatheredPrices, refuseSeries } from './gather-prices.ts'
 
 /** So many pieces are priced and written at once, in some ms. */
 const maxInlinePieces = 1_500

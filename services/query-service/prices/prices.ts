@@ -1,14 +1,14 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type EarlierPriceOptions, priceRetrieve } from '../../contract/price.ts'
-import { priceAuditRetrieve } from '../../contract/price-audit.ts'
-import { priceLimits, type RequestedInterval, readPriceInterval, refuseLongInterval } from '../../contract/price-request.ts'
+import { type EarlierPriceOptions, priceRetrieve } from '../../contract/prices/price.ts'
+import { priceAuditRetrieve } from '../../contract/prices/price-audit.ts'
+import { priceLimits, type RequestedInterval, readPriceInterval, refuseLongInterval } from '../../contract/prices/price-request.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newId } from '../../platform/mint.ts'
+import { newId } from '../../platform/new-id.ts'
 import { tenantOf } from '../change.ts'
 import { answerSeries, seriesInputOf } from './answer-series.ts'
-import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './price-reads.ts'
+import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './gather-prices.ts'
 
 /** What both readings need of a request. */
 type PriceSeriesRequest = Pick<RequestOf<typeof priceAuditRetrieve>, 'caller' | 'at' | 'apiVersion' | 'id' | 'body' | 'signal'>

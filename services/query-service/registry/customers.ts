@@ -6,9 +6,9 @@ import {
   customerRetrieve,
   customerToWire,
   customerUpdate,
-} from '../../contract/customer.ts'
+} from '../../contract/registry/customer.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { locationToWire } from '../../contract/location.ts'
+import { locationToWire } from '../../contract/registry/location.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
@@ -18,13 +18,13 @@ import {
   retrieveCustomer,
   type StoredCustomer,
   updateCustomer,
-} from '../../platform/postgres/customers.ts'
+} from '../../platform/postgres/registry/customers.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../present.ts'
-import { locationView } from './location-tariffs.ts'
+import { omitUndefined } from '../omit-undefined.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
 
 const customerChange = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
   const wireCustomer = customerToWire(customer)

@@ -1,8 +1,8 @@
 import type { PageRequest } from '../../contract/list.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { findActiveDevices, listDevices } from '../../platform/postgres/devices.ts'
-import { retrieveLocation } from '../../platform/postgres/locations.ts'
+import { findActiveDevices, listDevices } from '../../platform/postgres/registry/devices.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 

@@ -7,7 +7,7 @@ import {
   deviceRetrieve,
   deviceToWire,
   deviceUpdate,
-} from '../../contract/device.ts'
+} from '../../contract/registry/device.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { pageRequest } from '../../contract/list.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
@@ -20,12 +20,12 @@ import {
   retrieveDevice,
   type StoredDevice,
   updateDevice,
-} from '../../platform/postgres/devices.ts'
+} from '../../platform/postgres/registry/devices.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../present.ts'
+import { omitUndefined } from '../omit-undefined.ts'
 import { devicesAtLocation } from './devices-at-location.ts'
 
 /** Write devices with the time at which each was last heard of. */

@@ -1,11 +1,11 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { locationCreate, locationDelete, locationList, locationRetrieve, locationToWire, locationUpdate } from '../../contract/location.ts'
-import { changeableLocationFields, type LocationInput } from '../../contract/location-choice.ts'
-import { locationStatusRetrieve } from '../../contract/location-status.ts'
+import { locationCreate, locationDelete, locationList, locationRetrieve, locationToWire, locationUpdate } from '../../contract/registry/location.ts'
+import { changeableLocationFields, type LocationInput } from '../../contract/costs/location-choice.ts'
+import { locationStatusRetrieve } from '../../contract/registry/location-status.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { retrieveCustomer } from '../../platform/postgres/customers.ts'
-import type { LocationDraft, StoredLocation } from '../../platform/postgres/location-row.ts'
+import { retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
+import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import {
   createLocation,
   deleteLocation,
@@ -13,14 +13,14 @@ import {
   lockLocation,
   retrieveLocation,
   updateLocation,
-} from '../../platform/postgres/locations.ts'
-import { marketOfArea } from '../../platform/postgres/markets.ts'
+} from '../../platform/postgres/registry/locations.ts'
+import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { locationStatus } from './location-status.ts'
-import { locationView } from './location-tariffs.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
 import { changedChoice, locationDraft, needsResolution, type ResolvedLocation, resolveLocation } from './resolve-location.ts'
 
 const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')

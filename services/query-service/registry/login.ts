@@ -1,6 +1,6 @@
-import { accountLogin } from '../../contract/account.ts'
+import { accountLogin } from '../../contract/registry/account.ts'
 import { accepted } from '../../domain/refusal.ts'
-import { tokenLifetimeSeconds } from '../../platform/bearer-token.ts'
+import { tokenLifetimeSeconds } from '../../platform/access/bearer-token.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 

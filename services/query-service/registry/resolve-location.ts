@@ -1,9 +1,9 @@
-import type { LocationChange, LocationInput } from '../../contract/location-choice.ts'
-import type { PostalAddress } from '../../contract/postal-address.ts'
+import type { LocationChange, LocationInput } from '../../contract/costs/location-choice.ts'
+import type { PostalAddress } from '../../contract/registry/postal-address.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { unambiguousArea } from '../../platform/place/market-areas.ts'
-import type { GeoPlace } from '../../platform/place/place.ts'
-import type { LocationDraft, StoredLocation } from '../../platform/postgres/location-row.ts'
+import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
+import type { GeoPlace } from '../../platform/geocoding/geo-place.ts'
+import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
 /** Where a location is and what it counts in, choices and address taken together; its market sources are still to be found. */

@@ -1,5 +1,5 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { locationToWire } from '../../contract/location.ts'
+import { locationToWire } from '../../contract/registry/location.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import {
   type TariffWire,
@@ -11,17 +11,17 @@ import {
   tariffRetrieve,
   tariffToWire,
   tariffUpdate,
-} from '../../contract/tariff.ts'
-import { readTariffDraft, type TariffInput } from '../../contract/tariff-draft.ts'
+} from '../../contract/tariffs/tariff.ts'
+import { readTariffDraft, type TariffInput } from '../../contract/tariffs/tariff-draft.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { scheduleText } from '../../domain/tariff/terms.ts'
+import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { readTariffTermsInSteps } from '../../domain/tariff/validate-schedule.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import type { EventDraft } from '../../platform/postgres/events.ts'
-import { retrieveLocation } from '../../platform/postgres/locations.ts'
-import type { StoredTariff } from '../../platform/postgres/tariff-row.ts'
+import type { EventDraft } from '../../platform/postgres/events/events.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
+import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import {
   createTariff,
   endTariff,
@@ -30,14 +30,14 @@ import {
   type TariffChange,
   updateTariff,
   voidTariff,
-} from '../../platform/postgres/tariffs.ts'
+} from '../../platform/postgres/pricing/tariffs.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../present.ts'
-import { locationView } from './location-tariffs.ts'
+import { omitUndefined } from '../omit-undefined.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
 
 const noTariff = refused('not_found', 'No tariff has this id')
 

@@ -6,17 +6,17 @@ import {
   energyCostToWire,
   intervalCost,
   sessionCost,
-} from '../../contract/energy-cost.ts'
-import type { ApiVersion } from '../../contract/layout.ts'
+} from '../../contract/costs/energy-cost.ts'
+import type { ApiVersion } from '../../contract/api-version.ts'
 import type { Operation } from '../../contract/operation.ts'
 import { type AnswerOffset, answerOffset, zoneOffset } from '../../domain/answer-offset.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { type CostRow, costInBucketsByRow, sessionCost as costOfSession, type EnergyCostElement } from '../../domain/cost/energy-cost.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import type { MeterCostRow } from '../../platform/clickhouse/meter-cost-row.ts'
-import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost-rows.ts'
-import { type CostSum, costSumsOf } from '../../platform/clickhouse/meter-cost-sums.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
+import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
+import { type CostSum, costSumsOf } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { costRowOf } from '../costs/cost-row.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'

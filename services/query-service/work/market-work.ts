@@ -1,5 +1,5 @@
-import type { ApiVersion } from '../../contract/layout.ts'
-import { marketPriceList, marketPricesToWire } from '../../contract/market-price.ts'
+import type { ApiVersion } from '../../contract/api-version.ts'
+import { marketPriceList, marketPricesToWire } from '../../contract/markets/market-price.ts'
 import { pricesFrom } from '../../platform/postgres/price-block.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { answerTexts, encodeTexts } from './answer-bytes.ts'

@@ -1,10 +1,10 @@
-import type { ApiVersion } from '../../contract/layout.ts'
-import { type EarlierPriceOptions, priceRetrieve, priceToWire } from '../../contract/price.ts'
-import { priceAuditRetrieve, priceAuditToWire } from '../../contract/price-audit.ts'
-import type { PriceView, RequestedInterval } from '../../contract/price-request.ts'
-import { scheduleDuration, scheduleDurationToWire } from '../../contract/schedule-duration.ts'
-import { scheduleLimit, scheduleLimitToWire } from '../../contract/schedule-limit.ts'
-import type { WindowView } from '../../contract/schedule-window.ts'
+import type { ApiVersion } from '../../contract/api-version.ts'
+import { type EarlierPriceOptions, priceRetrieve, priceToWire } from '../../contract/prices/price.ts'
+import { priceAuditRetrieve, priceAuditToWire } from '../../contract/prices/price-audit.ts'
+import type { PriceView, RequestedInterval } from '../../contract/prices/price-request.ts'
+import { scheduleDuration, scheduleDurationToWire } from '../../contract/schedules/schedule-duration.ts'
+import { scheduleLimit, scheduleLimitToWire } from '../../contract/schedules/schedule-limit.ts'
+import type { WindowView } from '../../contract/schedules/schedule-window.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
 import {
   type PriceRequest,
@@ -16,9 +16,9 @@ import {
 import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
 import { scheduleDuration as chooseDuration } from '../../domain/schedule/duration.ts'
 import { scheduleLimit as chooseLimit, type PriceBound } from '../../domain/schedule/limit.ts'
-import { accumulatorKey } from '../../domain/tariff/tier-count.ts'
+import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
-import type { CountedSteps } from '../prices/price-counts.ts'
+import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
 /** What prices a span, as plain data. `firstContract`: time before it may be left out (ms); null where there never was a contract. */

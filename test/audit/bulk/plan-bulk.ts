@@ -1,5 +1,5 @@
-import { refusedNumbers } from '../../support/ledger/book.ts'
-import { generateSubmission } from '../../support/ledger/invent.ts'
+import { refusedNumbers } from '../../support/ledger/summarize-journal.ts'
+import { generateSubmission } from '../../support/ledger/generate-submission.ts'
 import type { LedgerLocation, LedgerRecord } from '../../support/ledger/journal.ts'
 import type { Random } from '../../support/ledger/random.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toWire } from '../../support/ledger/invent.ts'
+import { toWire } from '../../support/ledger/generate-submission.ts'
 import type { LedgerReceipt } from '../../support/ledger/journal.ts'
 import { answerOf } from '../../support/ledger/submitter.ts'
 import type { AuditedSystem } from '../audited-system.ts'

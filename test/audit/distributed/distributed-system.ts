@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Role } from '../../../services/platform/config.ts'
-import type { Sandbox } from '../../../services/platform/sandbox-file.ts'
+import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { print } from '../../demo/terminal.ts'
-import type { Client } from '../../support/client.ts'
-import { type RoleInstance, roleInstance } from '../../support/kafka/post.ts'
+import type { Client } from '../../support/system/client.ts'
+import { type RoleInstance, roleInstance } from '../../support/kafka/role-instance.ts'
 import { openProxy, type RoleProcess, startRoles } from '../../support/kafka/processes.ts'
 import { type AuditedSystem, type Caller, renewingClient } from '../audited-system.ts'
 import { type RoleInstances, shuffledFaults } from './faults.ts'
-import { openStores } from './open-parts.ts'
+import { openStores } from './open-stores.ts'
 
 const maxStarts = 5
 const retryMs = 2_000

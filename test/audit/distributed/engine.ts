@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { EngineFault } from '../../support/clickhouse-front.ts'
+import type { EngineFault } from '../../support/stores/clickhouse-front.ts'
 
 /** The ClickHouse of an audit: the engine behind HTTP in a process of its own, always on the same port and data. */
 export type Engine = AsyncDisposable & {

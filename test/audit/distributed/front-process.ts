@@ -1,4 +1,4 @@
-import { type EngineFault, openClickHouseFront } from '../../support/clickhouse-front.ts'
+import { type EngineFault, openClickHouseFront } from '../../support/stores/clickhouse-front.ts'
 
 // The engine behind HTTP, in a process that can be killed: takes moods as messages, sends its address, ends with whoever forked it.
 const [folder = '', port = '0'] = process.argv.slice(2)

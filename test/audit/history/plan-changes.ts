@@ -1,8 +1,8 @@
 import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
-import { exactBody } from '../../support/exact-json.ts'
+import { exactBody } from '../../support/exact/exact-json.ts'
 import type { Random } from '../../support/ledger/random.ts'
-import { tariffBody } from '../../support/scenario-over-http.ts'
-import { type AuditFixture, type CreatedLocation, priceBodies } from './place-world.ts'
+import { tariffBody } from '../../support/scenarios/scenario-over-http.ts'
+import { type AuditFixture, type CreatedLocation, priceBodies } from './create-fixture.ts'
 import { nextSchedule, year } from './plan-tariffs.ts'
 
 export type ChangeRequest = { readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'; readonly path: string; readonly body?: string }

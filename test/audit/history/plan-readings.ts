@@ -1,7 +1,7 @@
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
 import type { Random } from '../../support/ledger/random.ts'
-import type { AuditFixture } from './place-world.ts'
+import type { AuditFixture } from './create-fixture.ts'
 import { year } from './plan-tariffs.ts'
 
 /** A register that counts up; at `exchangedAt` another one took its place and began at zero. */

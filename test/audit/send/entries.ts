@@ -1,4 +1,4 @@
-import { toWire } from '../../support/ledger/invent.ts'
+import { toWire } from '../../support/ledger/generate-submission.ts'
 import type { Journal, JournalEntry, Outcome } from '../../support/ledger/journal.ts'
 import type { AuditedSystem, Caller } from '../audited-system.ts'
 import type { ChangeRequest } from '../history/plan-changes.ts'

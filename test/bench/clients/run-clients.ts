@@ -2,10 +2,10 @@ import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, startCluster } from '../../support/kafka/cluster.ts'
 import { makeTopics } from '../../support/kafka/test-log.ts'
-import { released } from '../distributed/shared-parts.ts'
+import { released } from '../distributed/shared-stores.ts'
 import { answerOf } from '../fork-load.ts'
 import { type ClientName, clientNames } from './clients.ts'
-import { type SenderReport, type Verdict, verifyLog } from './judge.ts'
+import { type SenderReport, type Verdict, verifyLog } from './verify-log.ts'
 
 const warmMs = 2_000
 const outageMs = 300

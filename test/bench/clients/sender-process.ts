@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClientName, clients, type Value } from './clients.ts'
-import type { SenderReport } from './judge.ts'
+import type { SenderReport } from './verify-log.ts'
 
 /**
  * Writes with one client until a message tells it to stop, then sends what it was told. Forked with client, brokers, prefix and partitions.

@@ -1,4 +1,4 @@
-import { openClickHouseFront } from '../../support/clickhouse-front.ts'
+import { openClickHouseFront } from '../../support/stores/clickhouse-front.ts'
 
 /**
  * The engine behind HTTP in a process of its own. Sends its address, then its CPU seconds for every message it gets; ends with the process

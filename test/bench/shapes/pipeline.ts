@@ -6,7 +6,7 @@ import { openOffsetReader } from '../../../services/platform/log/kafka/kafka-off
 import { freePorts } from '../../support/kafka/java-process.ts'
 import { plainAddress } from '../../support/kafka/test-log.ts'
 import { engineAt } from '../distributed/distributed-system.ts'
-import { openDatabaseOfBench, released, type SharedStores, startEngine } from '../distributed/shared-parts.ts'
+import { openDatabaseOfBench, released, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
 import type { Fleet } from '../fleet.ts'
 import { answerOf } from '../fork-load.ts'
 import { closedWithRun } from '../interrupted.ts'

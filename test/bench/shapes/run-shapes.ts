@@ -1,4 +1,4 @@
-import type { SharedStores } from '../distributed/shared-parts.ts'
+import type { SharedStores } from '../distributed/shared-stores.ts'
 import { type Verdict, verdictUnderKills } from './kills.ts'
 import { openShape, type Pipeline } from './pipeline.ts'
 import { shapeNames, shapes } from './settings.ts'

@@ -1,5 +1,5 @@
-import { column, encodeBlock } from '../../../services/platform/clickhouse/native-block.ts'
-import { decimal64, id, instant } from '../../../services/platform/clickhouse/native-kinds.ts'
+import { column, encodeBlock } from '../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
+import { decimal64, id, instant } from '../../../services/platform/clickhouse/encoding/fast-path/native-types.ts'
 import type { SentRecord, ShapeName } from './settings.ts'
 
 /** A record with its cost as the shapes store it; money is whole 1e-9, energy whole 1e-6 Wh. */

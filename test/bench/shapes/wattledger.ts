@@ -1,6 +1,6 @@
-import { login } from '../../support/client.ts'
+import { login } from '../../support/system/client.ts'
 import { engineAt, startDistributed } from '../distributed/distributed-system.ts'
-import type { SharedStores } from '../distributed/shared-parts.ts'
+import type { SharedStores } from '../distributed/shared-stores.ts'
 import { createFleet } from '../fleet.ts'
 import { tokenOf } from '../token.ts'
 import { countsOf, type Pipeline, unreadOf } from './pipeline.ts'

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks'
-import { openReceiver, type Reply } from '../../webhook-worker/support/receiver.ts'
+import { openReceiver, type Reply } from '../webhooks/receiver.ts'
 
 /** What comes first of some ids: a refusal of one in 16, a broken connection of one in 64, no answer at all of one in 512. */
 const firstReply = (id: string): Reply => {

@@ -1,6 +1,6 @@
-import { errorFaults } from '../error-object.ts'
-import { departures } from '../json-schema.ts'
-import type { RawReply } from '../raw-http.ts'
+import { errorFaults } from '../http/error-object.ts'
+import { departures } from '../openapi/json-schema.ts'
+import type { RawReply } from '../http/raw-http.ts'
 import type { PlannedRequest } from './plan-request.ts'
 
 /** Whether a path with `..` in it leads somewhere else. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../json-schema.ts'
+import type { JsonSchema } from '../openapi/json-schema.ts'
 import type { Random } from './random.ts'
 
 /** Ids that exist or existed, by prefix (`loc`), so that requests get past the first look-up. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseExactly } from '../ledger/exact-decimal.ts'
 import type { StoredReceipt } from '../ledger/read-back.ts'
 import type { History } from './history.ts'
-import { verifyHistory } from './judge-history.ts'
+import { verifyHistory } from './verify-history.ts'
 import { type PlayContext, type PlayedLocation, playInOrder, playShuffled } from './play.ts'
 import { differences, readCosts, readRows } from './stored-state.ts'
 

@@ -1,5 +1,5 @@
-import type { Client } from '../client.ts'
-import { type Expectation, identityOf, type JournalSummary, summarizeJournal } from './book.ts'
+import type { Client } from '../system/client.ts'
+import { type Expectation, identityOf, type JournalSummary, summarizeJournal } from './summarize-journal.ts'
 import { units } from './exact-decimal.ts'
 import { daysOf, type ExpectedCost, expectedOf } from './expected-cost.ts'
 import { type LedgerLocation, type LedgerRecord, readJournal } from './journal.ts'

@@ -1,4 +1,4 @@
-import type { Client } from '../client.ts'
+import type { Client } from '../system/client.ts'
 import { decimal, divide, units } from './exact-decimal.ts'
 import type { LedgerLocation } from './journal.ts'
 import type { Random } from './random.ts'

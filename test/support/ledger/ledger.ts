@@ -1,4 +1,4 @@
-import type { Client } from '../client.ts'
+import type { Client } from '../system/client.ts'
 import { audit, type Verdict } from './audit.ts'
 import { makeLocation } from './fleet.ts'
 import { type LedgerLocation, openJournal, readJournal } from './journal.ts'

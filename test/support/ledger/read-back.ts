@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from '../client.ts'
+import type { Client } from '../system/client.ts'
 import { parseExactly } from './exact-decimal.ts'
 import { startOfDay } from './expected-cost.ts'
-import { dayCount, firstDay, maxLengthMs } from './invent.ts'
+import { dayCount, firstDay, maxLengthMs } from './generate-submission.ts'
 import type { LedgerLocation } from './journal.ts'
 
 /** A record as the service has it; numbers are texts. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client, Reply } from '../client.ts'
+import type { Client, Reply } from '../system/client.ts'
 import { parseExactly } from './exact-decimal.ts'
-import { correctRecords, generateSubmission, toWire } from './invent.ts'
+import { correctRecords, generateSubmission, toWire } from './generate-submission.ts'
 import type { Journal, LedgerLocation, LedgerReceipt, LedgerRecord, Outcome } from './journal.ts'
 import type { Random } from './random.ts'
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unmountWithin } from '../small-disk.ts'
+import { unmountWithin } from '../stores/small-disk.ts'
 
 // Ends every process that a test run has started, unmounts its disks and removes its folder, after the run is over: however it ended. The run holds the other
 // end of standard input, which the kernel closes with it. A session of its own keeps Ctrl-C of the terminal away from this process.

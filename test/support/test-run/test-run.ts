@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { startEmbeddedServer } from '../../../services/platform/postgres/embedded-server.ts'
-import { runFolderVariable, sharedFolderVariable } from '../postgres.ts'
-import { unmountWithin } from '../small-disk.ts'
+import { startEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
+import { runFolderVariable, sharedFolderVariable } from '../stores/postgres.ts'
+import { unmountWithin } from '../stores/small-disk.ts'
 
 /**
  * Give the test files of a run one folder for all their temporary files, and within it the folder of the PostgreSQL that they share. The

@@ -1,6 +1,6 @@
 import { Producer } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
-import { type GroupCommit, groupCommit } from '../group-commit.ts'
+import { type GroupCommit, groupCommit } from '../lmdb/group-commit.ts'
 import type { Log, Message } from '../log.ts'
 import { clientOptions, type KafkaAddress, logUnavailable, waitUpTo, withLogTimeout } from './kafka-client.ts'
 

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts'
-import { groupCommit } from '../group-commit.ts'
-import type { OffsetCommit } from './kafka-lane.ts'
+import { groupCommit } from '../lmdb/group-commit.ts'
+import type { OffsetCommit } from './kafka-assignment.ts'
 
 /**
  * Commit places of lanes by `send`; those that come while a request is under way share the next one. A lane that is lost by the time of the

@@ -4,8 +4,8 @@ import type { Assignment, Subscription, TopicName } from '../log.ts'
 import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import { offsetCommitter } from './kafka-commits.ts'
 import { openFetcher } from './kafka-fetcher.ts'
-import { kafkaAssignments } from './kafka-held-lanes.ts'
-import { type OffsetCommit, openKafkaAssignment } from './kafka-lane.ts'
+import { kafkaAssignments } from './kafka-assignments.ts'
+import { type OffsetCommit, openKafkaAssignment } from './kafka-assignment.ts'
 import type { Offsets } from './kafka-offsets.ts'
 
 export type GroupOptions = {

@@ -1,5 +1,5 @@
 import { Admin } from '@platformatic/kafka'
-import { groupCommit } from '../group-commit.ts'
+import { groupCommit } from '../lmdb/group-commit.ts'
 import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 
 /** Where a partition begins and ends, and what a group has committed of it (at the earliest its begin). */

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { it } from 'vitest'
-import { openTestDatabase, runFolderVariable } from '../../postgres.ts'
-import { dataFolder, startSystem } from '../../running-system.ts'
-import { mountSmallDisk } from '../../small-disk.ts'
+import { openTestDatabase, runFolderVariable } from '../../stores/postgres.ts'
+import { dataFolder, startSystem } from '../../system/running-system.ts'
+import { mountSmallDisk } from '../../stores/small-disk.ts'
 
 it('runs a service and a PostgreSQL with a small disk until it is interrupted', async () => {
   await openTestDatabase()

@@ -1,0 +1,81 @@
+import { locationToWire } from '../../contract/registry/location.ts'
+import type { PostalAddress } from '../../contract/registry/postal-address.ts'
+import { accepted } from '../../domain/refusal.ts'
+import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { writeEvents } from '../../platform/postgres/events/events.ts'
+import { lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
+import { markLinked, type SourcelessLocation, sourcelessLocations, unlinkedSources } from '../../platform/postgres/pricing/market-sources.ts'
+import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
+import { changeTenant } from '../../platform/postgres/transaction.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
+
+export type LinkOptions = {
+  readonly database: Database
+  /** Place an address offline; refuses what cannot be placed. */
+  readonly areasOf: (address: PostalAddress) => readonly string[]
+  /** Put the orders of a committed change into their lanes. Never rejects. */
+  readonly publishRecosts: (orders: readonly OutboxMessage[]) => Promise<void>
+  /** The present instant in ms. */
+  readonly at: () => number
+}
+
+const pageSize = 500
+
+/** A request that began before a source was there, and ends after, is over by then; its location is found the next time. */
+const maxRequestMs = 60_000
+
+/** Give one location its source, as a change of the location; nothing where it was deleted or has one by now. */
+const linkLocation = async (
+  { database, publishRecosts, at }: LinkOptions,
+  { id, ...tenant }: SourcelessLocation,
+  sourceId: string,
+): Promise<boolean> => {
+  const changed = await changeTenant(database, tenant, async transaction => {
+    const before = await lockLocation(transaction, id)
+    if (before === null || before.importSourceId !== null) return accepted(null)
+    const now = at()
+    const draft = { ...before, importSourceId: sourceId, exportSourceId: before.exportSourceId ?? sourceId }
+    const change = await updateLocation(transaction, before, draft, now)
+    if (!change.ok) return change
+    const data = locationToWire(locationView(change.value.location, now))
+    await writeEvents(transaction, [{ type: 'location.update', objectId: id, data }], now)
+    return accepted(change.value.recostRequest)
+  })
+  if (!changed.ok || changed.value === null) return false
+  await publishRecosts([changed.value])
+  return true
+}
+
+/**
+ * Give new shared sources to the locations of their area that were there before them, have none, and were given none by their caller;
+ * what they have recorded is priced again. Looks at all such locations once for each source, and again until requests from before the
+ * source have ended. Gives how many locations got one, and whether any source is left to look again for.
+ * Source: docs/rules/registry.md #market-sources-of-locations.
+ */
+export const linkSources = async (options: LinkOptions): Promise<{ readonly linked: number; readonly isDone: boolean }> => {
+  const { database, areasOf, at } = options
+  const startedAt = at()
+  const sources = await unlinkedSources(database.operator)
+  if (sources.length === 0) return { linked: 0, isDone: true }
+  // Read backwards, so that of two sources of an area the first one holds, as it does for a new location.
+  const byArea = new Map(sources.toReversed().map(({ id, area, currencyCode }) => [`${area}/${currencyCode}`, id]))
+  let linked = 0
+  for (let lastLocation: SourcelessLocation | null = null; ; ) {
+    const page: readonly SourcelessLocation[] = await sourcelessLocations(database.operator, lastLocation, pageSize)
+    for (const location of page) {
+      const area = unambiguousArea(areasOf(JSON.parse(location.address) as PostalAddress))
+      const sourceId = byArea.get(`${area}/${location.currencyCode}`)
+      if (sourceId !== undefined && (await linkLocation(options, location, sourceId))) linked += 1
+    }
+    lastLocation = page.at(-1) ?? null
+    if (page.length < pageSize) break
+  }
+  const linkedSources = sources.filter(({ createdAt }) => createdAt + maxRequestMs <= startedAt)
+  await markLinked(
+    database.operator,
+    linkedSources.map(({ id }) => id),
+    startedAt,
+  )
+  return { linked, isDone: linkedSources.length === sources.length }
+}

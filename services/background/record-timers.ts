@@ -1,0 +1,49 @@
+import { tariffEventData } from '../contract/events/event.ts'
+import { deleteExpiredConsoleSessions } from '../platform/postgres/registry/console-sessions.ts'
+import { takeContractTimers } from '../platform/postgres/pricing/contract-timers.ts'
+import type { Database } from '../platform/postgres/database.ts'
+import { deleteExpiredEvents, writeEvents } from '../platform/postgres/events/events.ts'
+import { deleteExpiredIdempotency } from '../platform/postgres/registry/idempotency.ts'
+import { withOperator } from '../platform/postgres/transaction.ts'
+import type { LeasedWork } from './leased-work.ts'
+
+const maxPerTurn = 500
+const maxExpiredPerTurn = 1_000
+const minuteMs = 60_000
+
+/**
+ * Tell of contracts that end within ten days and of those that have ended, up to `most` of what is due by `at` (ms); gives how many.
+ * An event and the end of its timer are one transaction, so each is told once, however many do this at once and whenever one dies.
+ * Source: docs/rules/events-and-webhooks.md #event-types.
+ */
+export const publishContractEndEvents = (database: Database, at: number, maxTimers = maxPerTurn): Promise<number> =>
+  withOperator(database, async transaction => {
+    const timers = await takeContractTimers(transaction, at, maxTimers)
+    const tenants = Map.groupBy(timers, ({ accountId, liveMode }) => `${accountId}/${liveMode}`)
+    for (const tenantTimers of tenants.values()) {
+      const [{ accountId, liveMode } = { accountId: '', liveMode: false }] = tenantTimers
+      const events = tenantTimers.map(({ type, tariffId, locationId }) => ({
+        type,
+        objectId: tariffId,
+        data: tariffEventData({ liveMode, tariffId, locationId, accountId }),
+      }))
+      await writeEvents({ accountId, liveMode, query: transaction.query }, events, at)
+    }
+    return timers.length
+  })
+
+/** The work that the clock asks for: ends of contracts are told within a second, and what has expired goes within minutes. */
+export const recordTimers = (database: Database, at: () => number): readonly LeasedWork[] => [
+  { name: 'contract-ends', restMs: 1_000, turn: async () => (await publishContractEndEvents(database, at())) === maxPerTurn },
+  {
+    name: 'expiry',
+    restMs: minuteMs,
+    turn: async () => {
+      const { operator } = database
+      const events = await deleteExpiredEvents(operator, at(), maxExpiredPerTurn)
+      const keys = await deleteExpiredIdempotency(operator, at(), maxExpiredPerTurn)
+      const sessions = await deleteExpiredConsoleSessions(operator, at(), maxExpiredPerTurn)
+      return [events, keys, sessions].includes(maxExpiredPerTurn)
+    },
+  },
+]

@@ -1,0 +1,47 @@
+import type { Database } from '../platform/postgres/database.ts'
+import { providerCredentials, type ResealedPage, resealPage, webhookSecrets } from '../platform/postgres/connect/reseal.ts'
+import { credentialsPurpose } from '../platform/postgres/connect/tariff-credentials.ts'
+import { webhookPurpose } from '../platform/postgres/webhooks/webhook-secret.ts'
+import { resealWith } from '../platform/access/seal.ts'
+import { type Secret, secretTexts } from '../platform/access/secrets.ts'
+import type { Logger } from '../platform/telemetry.ts'
+import type { LeasedWork } from './leased-work.ts'
+
+export type ResealOptions = {
+  readonly database: Pick<Database, 'operator'>
+  readonly secret: Secret
+  readonly credentialsKey: Secret
+  readonly logger: Pick<Logger, 'info'>
+}
+
+const hourMs = 3_600_000
+
+/**
+ * Seal anew, page by page, what lies sealed under former secrets, so that these can be given up; again every hour, because processes that do
+ * not know the present one yet may have sealed more. Null where no secret has been changed.
+ */
+export const resealWork = ({ database, secret, credentialsKey, logger }: ResealOptions): LeasedWork | null => {
+  if (secretTexts(secret).length === 1 && secretTexts(credentialsKey).length === 1) return null
+  const columns = [webhookSecrets(resealWith(secret, webhookPurpose)), providerCredentials(resealWith(credentialsKey, credentialsPurpose))]
+  let columnIndex = 0
+  let after: ResealedPage['next'] = null
+  let resealed = 0
+  return {
+    name: 'reseal',
+    restMs: hourMs,
+    turn: async () => {
+      const column = columns[columnIndex]
+      if (column !== undefined) {
+        const { rows, next } = await resealPage(database.operator, column, after)
+        resealed += rows
+        after = next
+        if (next === null) columnIndex += 1
+        return true
+      }
+      logger.info({ resealed }, 'what was sealed under former secrets is sealed under the present ones')
+      columnIndex = 0
+      resealed = 0
+      return false
+    },
+  }
+}

@@ -1,0 +1,225 @@
+import { type AccountPageName, accountPagesToWire, readAccountPage } from '../../contract/registry/account-pages.ts'
+import { apiVersionDates, apiVersions } from '../../contract/api-version.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import {
+  type AccountDraft,
+  type AccountPages,
+  apiVersionOf,
+  createAccount,
+  listAccounts,
+  retrieveAccount,
+  type StoredAccount,
+  updateAccount,
+} from '../../platform/postgres/registry/accounts.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { withOperator } from '../../platform/postgres/transaction.ts'
+import { auditAccount } from '../audit.ts'
+import { type Command, CommandError, type CommandInput, type CommandOption, type CommandOutcome, success, UsageError } from '../command.ts'
+import { withDatabase } from '../open-database.ts'
+import { columns, table } from '../table.ts'
+
+const maxNameLength = 255
+
+const nameOption: CommandOption = { value: 'NAME', summary: 'How the account is called, for people.' }
+const versionOption: CommandOption = {
+  value: 'VERSION',
+  summary: 'Api-Version of requests that name none.',
+  choices: apiVersions.map(apiVersion => apiVersionDates[apiVersion]),
+}
+const rateOption: CommandOption = { value: 'N|none', summary: 'Requests a second in each mode; none: what the installation sets.' }
+
+const pageUrlOption = (what: string): CommandOption => ({
+  value: 'URL|none',
+  summary: `${what}, https; shown by the login of a supplier in Connect. none: remove it.`,
+})
+const pageOptions: Readonly<Record<string, CommandOption>> = {
+  'privacy-url': pageUrlOption('Address of the privacy notice'),
+  'terms-url': pageUrlOption('Address of the terms of use'),
+  'logo-url': pageUrlOption('Address of the logo'),
+}
+
+const toJson = (account: StoredAccount) => ({
+  id: account.id,
+  object: 'account',
+  display_name: account.displayName,
+  default_version: apiVersionDates[account.defaultApiVersion],
+  requests_per_second: account.requestsPerSecond,
+  ...accountPagesToWire(account),
+  time_disabled: account.disabledAt === null ? null : writeInstant(account.disabledAt),
+  time_created: writeInstant(account.createdAt),
+})
+
+const statusText = ({ disabledAt }: StoredAccount): string =>
+  disabledAt === null ? 'enabled' : `disabled since ${writeInstant(disabledAt)}`
+
+const rateLimitText = ({ requestsPerSecond }: StoredAccount): string => (requestsPerSecond === null ? 'none' : String(requestsPerSecond))
+
+const accountOutcome = (account: StoredAccount): CommandOutcome =>
+  success(
+    columns([
+      ['account', account.id],
+      ['name', account.displayName],
+      ['version', apiVersionDates[account.defaultApiVersion]],
+      ['rate limit', rateLimitText(account)],
+      ['privacy notice', account.privacyUrl ?? 'none'],
+      ['terms of use', account.termsUrl ?? 'none'],
+      ['logo', account.logoUrl ?? 'none'],
+      ['state', statusText(account)],
+      ['created', writeInstant(account.createdAt)],
+    ]),
+    toJson(account),
+  )
+
+/** Find an account. Throws `CommandError` where there is none. */
+export const findAccount = async (query: Database['operator'], id: string): Promise<StoredAccount> => {
+  const account = await retrieveAccount(query, id)
+  if (account === null) throw new CommandError(`there is no account ${id}; "npx wattledger account list" shows all`)
+  return account
+}
+
+const readName = (name: string): string => {
+  if (name.trim() === '' || [...name].length > maxNameLength) throw new UsageError(`--name has 1 to ${maxNameLength} characters`)
+  return name
+}
+
+const readRate = (text: string): number | null => {
+  if (text === 'none') return null
+  const rate = Number(text)
+  if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000_000) throw new UsageError('--rate-limit is a whole number from 1 to 1000000, or none')
+  return rate
+}
+
+const readPage = ({ options }: CommandInput, name: AccountPageName, option: string): string | null | undefined => {
+  const text = options[option]
+  if (text === undefined) return undefined
+  const read = readAccountPage(name, text === 'none' ? '' : text)
+  if (!read.ok) throw new UsageError(read.refusal.message.replace(name, `--${option}`))
+  return read.value
+}
+
+/** The addresses that the options name. */
+const readPages = (input: CommandInput): Partial<AccountPages> => {
+  const privacyUrl = readPage(input, 'privacy_url', 'privacy-url')
+  const termsUrl = readPage(input, 'terms_url', 'terms-url')
+  const logoUrl = readPage(input, 'logo_url', 'logo-url')
+  return {
+    ...(privacyUrl === undefined ? {} : { privacyUrl }),
+    ...(termsUrl === undefined ? {} : { termsUrl }),
+    ...(logoUrl === undefined ? {} : { logoUrl }),
+  }
+}
+
+/** The settings that the options name. */
+const readSettings = ({ options }: CommandInput): Partial<AccountDraft> => ({
+  ...(options['name'] === undefined ? {} : { displayName: readName(options['name']) }),
+  ...(options['version'] === undefined ? {} : { defaultApiVersion: apiVersionOf(options['version']) }),
+  ...(options['rate-limit'] === undefined ? {} : { requestsPerSecond: readRate(options['rate-limit']) }),
+})
+
+const changeAccount = (
+  input: CommandInput,
+  action: string,
+  changeOf: (account: StoredAccount) => Parameters<typeof updateAccount>[2],
+): Promise<CommandOutcome> =>
+  withDatabase(input, { mayCreate: false }, database =>
+    withOperator(database, async transaction => {
+      const [id = ''] = input.operands
+      const before = await findAccount(transaction.query, id)
+      const after = (await updateAccount(transaction.query, id, changeOf(before))) ?? before
+      const detail = { before: toJson(before), after: toJson(after) }
+      if (JSON.stringify(detail.before) !== JSON.stringify(detail.after)) {
+        await auditAccount(transaction, id, { action, objectId: id, detail, at: input.at })
+      }
+      return accountOutcome(after)
+    }),
+  )
+
+const createCommand: Command = {
+  name: 'account create',
+  operands: [],
+  summary: 'Create an account.',
+  details: 'Prints the id that its keys and logins name. Make keys with "npx wattledger keys create".',
+  options: { name: { ...nameOption, isRequired: true }, version: versionOption },
+  run: input => {
+    const draft: AccountDraft = { displayName: '', defaultApiVersion: 'current', requestsPerSecond: null, ...readSettings(input) }
+    return withDatabase(input, { mayCreate: true }, database =>
+      withOperator(database, async transaction => {
+        const account = await createAccount(transaction.query, draft, input.at)
+        await auditAccount(transaction, account.id, {
+          action: 'account.create',
+          objectId: account.id,
+          detail: toJson(account),
+          at: input.at,
+        })
+        return accountOutcome(account)
+      }),
+    )
+  },
+}
+
+const listCommand: Command = {
+  name: 'account list',
+  operands: [],
+  summary: 'List all accounts, newest first.',
+  details: 'Disabled accounts are listed too.',
+  options: {},
+  run: input =>
+    withDatabase(input, { mayCreate: false }, async ({ operator }) => {
+      const accounts = await listAccounts(operator)
+      const rows = accounts.map(account => [
+        account.id,
+        apiVersionDates[account.defaultApiVersion],
+        rateLimitText(account),
+        account.disabledAt === null ? 'enabled' : 'disabled',
+        writeInstant(account.createdAt).slice(0, 10),
+        account.displayName,
+      ])
+      return success(
+        table(['account', 'version', 'rate limit', 'state', 'created', 'name'], rows, 'There is no account.'),
+        accounts.map(toJson),
+      )
+    }),
+}
+
+const showCommand: Command = {
+  name: 'account show',
+  operands: ['ACCOUNT'],
+  summary: 'Show an account.',
+  details: 'Its settings and its state; its keys are shown by "npx wattledger keys list".',
+  options: {},
+  run: input =>
+    withDatabase(input, { mayCreate: false }, async ({ operator }) => accountOutcome(await findAccount(operator, input.operands[0] ?? ''))),
+}
+
+const setCommand: Command = {
+  name: 'account set',
+  operands: ['ACCOUNT'],
+  summary: "Change an account's settings.",
+  details: 'What is not named stays as it is. A new version holds for requests that name none, once their key is read again (30 s).',
+  options: { name: nameOption, version: versionOption, 'rate-limit': rateOption, ...pageOptions },
+  run: async input => {
+    const changes = { ...readSettings(input), ...readPages(input) }
+    if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
+    return changeAccount(input, 'account.update', () => changes)
+  },
+}
+
+const disableCommand: Command = {
+  name: 'account disable',
+  operands: ['ACCOUNT'],
+  summary: 'Shut an account out.',
+  details: 'All its requests are refused with account_disabled within 60 s. Nothing of it is removed.',
+  options: {},
+  run: input => changeAccount(input, 'account.disable', ({ disabledAt }) => ({ disabledAt: disabledAt ?? input.at })),
+}
+
+const enableCommand: Command = {
+  name: 'account enable',
+  operands: ['ACCOUNT'],
+  summary: 'Let a disabled account in again.',
+  details: 'Its keys work as before.',
+  options: {},
+  run: input => changeAccount(input, 'account.enable', () => ({ disabledAt: null })),
+}
+
+export const accountCommands: readonly Command[] = [createCommand, listCommand, showCommand, setCommand, disableCommand, enableCommand]

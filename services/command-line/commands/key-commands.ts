@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeInstant } from '../../domain/instant.ts'
+import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../../platform/postgres/registry/api-keys.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { confirmSecret } from '../../platform/postgres/connect/secret-fingerprints.ts'
+import { withOperator } from '../../platform/postgres/transaction.ts'
+import { loadSecrets, type Secret } from '../../platform/access/secrets.ts'
+import { findAccount } from './account-commands.ts'
+import { auditKey } from '../audit.ts'
+import { type Command, CommandError, success, UsageError } from '../command.ts'
+import { type PostgresAccess, withDatabase } from '../open-database.ts'
+import { columns, table } from '../table.ts'
+
+const scopes: readonly ApiKeyScope[] = ['read', 'metering', 'all']
+const maxDescriptionLength = 255
+
+const modeOf = ({ liveMode }: Pick<StoredApiKey, 'liveMode'>): string => (liveMode ? 'live' : 'test')
+
+const toJson = (key: StoredApiKey) => ({
+  id: key.id,
+  object: 'api_key',
+  account_id: key.accountId,
+  live_mode: key.liveMode,
+  scope: key.scope,
+  last4: key.last4,
+  description: key.description,
+  time_created: writeInstant(key.createdAt),
+  time_revoked: key.revokedAt === null ? null : writeInstant(key.revokedAt),
+})
+
+/**
+ * Return the secret that the service hashes keys with. It is created here only if the service would create it at its next start.
+ * Throws `Failure` `secret_changed` for another secret: a key that is hashed with it would never work.
+ */
+const readHashSecret = async ({ config, isOwnServer }: PostgresAccess, database: Database, at: number): Promise<Secret> => {
+  const isSecretKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
+  if (!isSecretKnown && !isOwnServer) {
+    throw new CommandError('the secret of the service is not known here; set WATTLEDGER_SECRET as the service has it')
+  }
+  const loaded = loadSecrets(config.dataFolder, config)
+  const { secret } = loaded.value
+  await confirmSecret(database, 'secret', { ...loaded, secret, at })
+  return secret
+}
+
+const readDescription = (text: string | undefined): string | null => {
+  if (text !== undefined && [...text].length > maxDescriptionLength) {
+    throw new UsageError(`--description has at most ${maxDescriptionLength} characters`)
+  }
+  return text ?? null
+}
+
+const createCommand: Command = {
+  name: 'keys create',
+  operands: ['ACCOUNT'],
+  summary: 'Make an API key; its secret is shown once.',
+  details: 'The secret logs in at GET /login together with the account. It is stored as a hash and cannot be shown again.',
+  options: {
+    mode: { value: 'MODE', summary: 'The world in which the key works.', choices: ['live', 'test'], isRequired: true },
+    scope: { value: 'SCOPE', summary: 'What it may do; all when absent.', choices: scopes },
+    description: { value: 'TEXT', summary: 'What it is for.' },
+  },
+  run: input => {
+    const { options, at } = input
+    const scope = scopes.find(known => known === options['scope']) ?? 'all'
+    const draft = { scope, description: readDescription(options['description']) }
+    return withDatabase(input, { mayCreate: false }, async (database, records) => {
+      const [id = ''] = input.operands
+      const account = await findAccount(database.operator, id)
+      const serverSecret = await readHashSecret(records, database, at)
+      const tenant = { accountId: account.id, liveMode: options['mode'] === 'live' }
+      const { apiKey, secret } = await withOperator(database, async transaction => {
+        const created = await createApiKey(transaction.query, tenant, draft, serverSecret, at)
+        await auditKey(transaction, tenant, { action: 'api_key.create', objectId: created.apiKey.id, detail: toJson(created.apiKey), at })
+        return created
+      })
+      const rows = [
+        ['key', apiKey.id],
+        ['mode', modeOf(apiKey)],
+        ['scope', apiKey.scope],
+        ['secret', secret],
+      ]
+      return success(`${columns(rows)}\n\nKeep the secret now: it is not stored and cannot be shown again.`, { ...toJson(apiKey), secret })
+    })
+  },
+}
+
+const listAllKeys = async ({ operator }: Database, accountId: string): Promise<readonly StoredApiKey[]> => {
+  await findAccount(operator, accountId)
+  const live = await listApiKeys(operator, { accountId, liveMode: true })
+  return [...live, ...(await listApiKeys(operator, { accountId, liveMode: false }))]
+}
+
+const listCommand: Command = {
+  name: 'keys list',
+  operands: ['ACCOUNT'],
+  summary: 'List the API keys of an account.',
+  details: 'Live keys first, the newest on top; revoked ones too. Keys are told apart by their last four characters.',
+  options: {},
+  run: input =>
+    withDatabase(input, { mayCreate: false }, async database => {
+      const keys = await listAllKeys(database, input.operands[0] ?? '')
+      const rows = keys.map(key => [
+        key.id,
+        modeOf(key),
+        key.scope,
+        `…${key.last4}`,
+        writeInstant(key.createdAt).slice(0, 10),
+        key.revokedAt === null ? 'works' : `revoked ${writeInstant(key.revokedAt).slice(0, 10)}`,
+        key.description ?? '',
+      ])
+      const columnNames = ['key', 'mode', 'scope', 'ends in', 'created', 'state', 'description']
+      return success(table(columnNames, rows, 'This account has no key.'), keys.map(toJson))
+    }),
+}
+
+const revokeCommand: Command = {
+  name: 'keys revoke',
+  operands: ['ACCOUNT', 'KEY_ID'],
+  summary: 'Revoke an API key.',
+  details: 'Logins with it fail at once, and tokens that it gave end within 60 s. A revoked key never works again.',
+  options: {},
+  run: input =>
+    withDatabase(input, { mayCreate: false }, async database => {
+      const [accountId = '', keyId = ''] = input.operands
+      const found = (await listAllKeys(database, accountId)).find(({ id }) => id === keyId)
+      if (found === undefined) {
+        throw new CommandError(`account ${accountId} has no key ${keyId}; "npx wattledger keys list ${accountId}" shows all`)
+      }
+      const tenant = { accountId, liveMode: found.liveMode }
+      const revoked = await withOperator(database, async transaction => {
+        const changed = await revokeApiKey(transaction.query, tenant, keyId, input.at)
+        if (changed === null) return found
+        await auditKey(transaction, tenant, { action: 'api_key.revoke', objectId: keyId, detail: toJson(changed), at: input.at })
+        return changed
+      })
+      const since = revoked.revokedAt === null ? '' : ` since ${writeInstant(revoked.revokedAt)}`
+      return success(`${keyId} (${modeOf(revoked)}) is revoked${since}.`, toJson(revoked))
+    }),
+}
+
+export const keyCommands: readonly Command[] = [createCommand, listCommand, revokeCommand]

@@ -1,0 +1,98 @@
+import { writeInstant } from '../../domain/instant.ts'
+import { apiKeyMode } from '../../platform/new-id.ts'
+import { timeZone } from '../../platform/time-zone.ts'
+import { type Command, type CommandInput, success, UsageError } from '../command.ts'
+import { type ChartValue, columnChart, instantText } from '../price-chart.ts'
+import { logIn } from '../service-client.ts'
+import { columns } from '../table.ts'
+import { readBaseUrl, readTarget, type ServiceTarget, targetOptions } from '../target.ts'
+
+const hourMs = 3_600_000
+const maxHours = 90 * 24
+
+type Prices = {
+  readonly location_id: string
+  readonly location_timezone: string
+  readonly currency_code: string
+  readonly tariff_direction: string
+  readonly data: readonly {
+    readonly valid_from: string
+    readonly valid_to: string
+    readonly price: { readonly value: number; readonly confidence: number }
+  }[]
+}
+
+/** Prices are only read, so a live key may be named too. */
+const readPriceTarget = (input: CommandInput): ServiceTarget => {
+  const { account, key, 'base-url': baseUrl } = input.options
+  const isLive = key !== undefined && apiKeyMode(key)?.liveMode === true
+  if (!isLive || account === undefined || baseUrl === undefined) return readTarget(input)
+  return { baseUrl: readBaseUrl(baseUrl), account, key }
+}
+
+const readHours = (text: string): number => {
+  const hours = Number(text)
+  if (!Number.isInteger(hours) || hours < 1 || hours > maxHours) {
+    throw new UsageError(`--hours is a whole number from 1 to ${maxHours}, not "${text}"`)
+  }
+  return hours
+}
+
+/** Say the lowest and the highest price, each with the first time at which it holds, and the mean over time. */
+const priceFacts = (values: readonly ChartValue[], zoneName: string): string => {
+  const zone = timeZone(zoneName)
+  const [first] = values
+  if (first === undefined || zone === null) return ''
+  const lowest = values.reduce((bestSoFar, one) => (one.value < bestSoFar.value ? one : bestSoFar), first)
+  const highest = values.reduce((bestSoFar, one) => (one.value > bestSoFar.value ? one : bestSoFar), first)
+  const totalMs = values.reduce((sum, { start, end }) => sum + end - start, 0)
+  const mean = values.reduce((sum, { start, end, value }) => sum + value * (end - start), 0) / totalMs
+  const intervalText = ({ start, end }: ChartValue): string => `${instantText(start, zone)} to ${instantText(end, zone)}`
+  return columns([
+    ['lowest', String(lowest.value), intervalText(lowest)],
+    ['highest', String(highest.value), intervalText(highest)],
+    ['mean', mean.toFixed(4), ''],
+  ])
+}
+
+/** Lay out prices for a terminal. */
+export const pricesText = (prices: Prices): string => {
+  const values = prices.data.map(
+    ({ valid_from, valid_to, price }): ChartValue => ({
+      ...{ start: Date.parse(valid_from), end: Date.parse(valid_to) },
+      ...{ value: price.value, isFaint: price.confidence < 1 },
+    }),
+  )
+  const zone = timeZone(prices.location_timezone)
+  if (zone === null) throw new RangeError(`this machine does not know the time zone ${prices.location_timezone}`)
+  const title = `  ${prices.tariff_direction} prices of ${prices.location_id}, ${prices.currency_code} per kWh, time of ${prices.location_timezone}`
+  const hasForecasts = values.some(({ isFaint }) => isFaint === true)
+  const forecastNote = hasForecasts ? ['', '  Dim columns are forecasts, or prices behind the end of a contract.'] : []
+  return [title, '', columnChart(values, zone), '', priceFacts(values, prices.location_timezone), ...forecastNote].join('\n')
+}
+
+export const pricesCommand: Command = {
+  name: 'prices',
+  operands: ['LOCATION'],
+  summary: 'Show what energy costs at a location from this hour on.',
+  details:
+    'Asks the running system for the prices of a location and draws them over time. Address and key come from sandbox.json in the data\nfolder, unless they are named; with --base-url, --account and --key a live key may be used.',
+  options: {
+    hours: { value: 'N', summary: `How many hours to show, up to ${maxHours}; 24 when left out.` },
+    direction: { value: 'DIRECTION', summary: 'What is priced; IMPORT when left out.', choices: ['IMPORT', 'EXPORT', 'LOCAL'] },
+    ...targetOptions,
+  },
+  run: async input => {
+    const [location = ''] = input.operands
+    const hours = readHours(input.options['hours'] ?? '24')
+    const target = readPriceTarget(input)
+    const start = Math.floor(input.at / hourMs) * hourMs
+    const client = await logIn(target.baseUrl, target.account, target.key)
+    const prices = await client.ask<Prices>('POST', `/prices/${encodeURIComponent(location)}`, {
+      start_time: writeInstant(start),
+      end_time: writeInstant(start + hours * hourMs),
+      tariff_direction: input.options['direction'] ?? 'IMPORT',
+    })
+    return success(pricesText(prices), prices)
+  },
+}

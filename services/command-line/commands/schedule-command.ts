@@ -1,0 +1,117 @@
+import { writeInstant } from '../../domain/instant.ts'
+import { timeZone } from '../../platform/time-zone.ts'
+import { type Command, type CommandInput, success, UsageError } from '../command.ts'
+import { columnChart, instantText } from '../price-chart.ts'
+import { logIn } from '../service-client.ts'
+import { columns } from '../table.ts'
+import { readTarget, targetOptions } from '../target.ts'
+
+const hourMs = 3_600_000
+const maxHours = 7 * 24
+
+type Prices = {
+  readonly data: readonly {
+    readonly valid_from: string
+    readonly valid_to: string
+    readonly price: { readonly value: number; readonly confidence: number }
+  }[]
+}
+
+type TimeWindow = { readonly start_time: string; readonly end_time: string }
+
+type Piece = { readonly start_time: string; readonly end_time: string; readonly power: { readonly value: number } }
+
+type Plan = {
+  readonly id: string
+  readonly location_id: string
+  readonly location_timezone: string
+  readonly currency_code: string
+  readonly cost: { readonly value: number }
+  readonly savings: { readonly value: number; readonly percentage: number | null }
+  readonly unpriced: readonly TimeWindow[]
+  readonly data: readonly { readonly device_id: string; readonly energy: { readonly value: number }; readonly schedule: readonly Piece[] }[]
+}
+
+/** Lay out the plan of one device for a terminal: the prices, under them when it runs, and what that costs. */
+export const planText = (plan: Plan, prices: Prices): string => {
+  const zone = timeZone(plan.location_timezone)
+  if (zone === null) throw new RangeError(`this machine does not know the time zone ${plan.location_timezone}`)
+  const values = prices.data.map(({ valid_from: from, valid_to: to, price }) => ({
+    ...{ start: Date.parse(from), end: Date.parse(to) },
+    ...{ value: price.value, isFaint: price.confidence < 1 },
+  }))
+  const [device] = plan.data
+  const pieces = device?.schedule ?? []
+  const runIntervals = pieces.map(({ start_time: start, end_time: end }) => ({ start: Date.parse(start), end: Date.parse(end) }))
+  const title = `  Plan of ${device?.device_id} at ${plan.location_id}, ${plan.currency_code} per kWh, time of ${plan.location_timezone}`
+  const runTexts = pieces.map((piece, index) => {
+    const { start, end } = runIntervals[index] ?? { start: 0, end: 0 }
+    return [`${instantText(start, zone)} to ${instantText(end, zone)}`, `${piece.power.value} kW`]
+  })
+  const { value, percentage } = plan.savings
+  const savingsText = percentage === null ? `${value} ${plan.currency_code}` : `${value} ${plan.currency_code} (${percentage} %)`
+  const planFacts = [
+    ['energy', `${device?.energy.value} kWh`],
+    ['cost', `${plan.cost.value} ${plan.currency_code}`],
+    ['saved', `${savingsText} against running at once`],
+  ]
+  return [title, '', columnChart(values, zone, runIntervals), '', columns(runTexts), '', columns(planFacts)].join('\n')
+}
+
+const readNumber = (name: string, text: string): number => {
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0) throw new UsageError(`--${name} is a number above 0, not "${text}"`)
+  return value
+}
+
+const readHours = (text: string): number => {
+  const hours = readNumber('hours', text)
+  if (!Number.isInteger(hours) || hours > maxHours) throw new UsageError(`--hours is a whole number from 1 to ${maxHours}, not "${text}"`)
+  return hours
+}
+
+/** What is left of a span without some others, which are in order and apart. */
+const windowWithout = ({ start_time: from, end_time: to }: TimeWindow, unpricedWindows: readonly TimeWindow[]): readonly TimeWindow[] => {
+  const windows: TimeWindow[] = []
+  let start = from
+  for (const gap of unpricedWindows) {
+    if (Date.parse(gap.start_time) > Date.parse(start)) windows.push({ start_time: start, end_time: gap.start_time })
+    start = gap.end_time
+  }
+  return Date.parse(start) < Date.parse(to) ? [...windows, { start_time: start, end_time: to }] : windows
+}
+
+/** What is asked of the service, from the next whole minute on. */
+const planRequest = ({ options, at }: Pick<CommandInput, 'options' | 'at'>) => {
+  const start = Math.ceil(at / 60_000) * 60_000
+  const window = { start_time: writeInstant(start), end_time: writeInstant(start + readHours(options['hours'] ?? '24') * hourMs) }
+  const energy = { units: 'KWH', value: readNumber('energy', options['energy'] ?? '') }
+  const power = { units: 'KW', value: readNumber('power', options['power'] ?? '') }
+  return { window, body: { data: [{ device_id: options['device'] ?? '', ...window, max_power: power, energy }] } }
+}
+
+export const scheduleCommand: Command = {
+  name: 'schedule',
+  operands: ['LOCATION'],
+  summary: 'Plan when a device takes its energy, and show the plan.',
+  details:
+    'Asks the running system for the cheapest plan of one device from now on and draws it under the prices. Works in test mode: address\nand key come from sandbox.json in the data folder, unless they are named.',
+  options: {
+    device: { value: 'DEVICE', summary: 'The device that takes the energy.', isRequired: true },
+    energy: { value: 'KWH', summary: 'How much it takes.', isRequired: true },
+    power: { value: 'KW', summary: 'The most that it takes at once.', isRequired: true },
+    hours: { value: 'N', summary: `Within how many hours, up to ${maxHours}; 24 when left out.` },
+    ...targetOptions,
+  },
+  run: async input => {
+    const location = encodeURIComponent(input.operands[0] ?? '')
+    const { window, body } = planRequest(input)
+    const target = readTarget(input)
+    const client = await logIn(target.baseUrl, target.account, target.key)
+    const plan = await client.ask<Plan>('POST', `/schedules/amount/${location}`, body)
+    // Prices are refused as a whole where some are missing, of which the plan tells.
+    const known = windowWithout(window, plan.unpriced).map(one => client.ask<Prices>('POST', `/prices/${location}`, one))
+    const data = (await Promise.all(known)).flatMap(prices => prices.data)
+    return success(planText(plan, { data }), plan)
+  },
+}

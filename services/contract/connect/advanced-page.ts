@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import type { PageData } from './read-page.ts'
+import type { ContractTerm } from '../../domain/connect/session.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { exactNumber, isNumberText } from '../json/exact-number.ts'
+import { instant, optional } from '../field.ts'
+import { readShapeInSteps } from '../read-shape-in-steps.ts'
+import { marketSchedule, scheduleFrame } from '../tariffs/tariff-schedule.ts'
+
+/** The page gives and takes more than it needs, so unknown members are left out here; the schedule is read as POST /tariffs does. */
+const advancedTariffShape = z.object({
+  tariff: z.object({
+    market_rates: optional(z.boolean()),
+    contract_start_date: optional(instant),
+    contract_end_date: optional(instant),
+    schedule: optional(scheduleFrame),
+  }),
+})
+
+const numberMembers: readonly string[] = ['fixed', 'to_kwh', 'surcharge_fixed', 'surcharge_percentage']
+
+/** Elements of a list that are read between two points where the work can be interrupted. */
+const elementsPerPause = 16
+
+function* listTextsToNumbers(list: readonly unknown[], name: string): Generator<void, readonly unknown[]> {
+  const read: unknown[] = []
+  for (const [index, one] of list.entries()) {
+    read.push(yield* textsToNumbers(one, name))
+    if (index % elementsPerPause === elementsPerPause - 1) yield
+  }
+  return read
+}
+
+/** Texts of numbers back into numbers, where the shape of a schedule has numbers. */
+function* textsToNumbers(value: unknown, name = ''): Generator<void, unknown> {
+  if (Array.isArray(value)) return yield* listTextsToNumbers(value, name)
+  if (typeof value === 'string')
+    return (numberMembers.includes(name) || name === 'dates') && isNumberText(value) ? exactNumber(value) : value
+  if (typeof value !== 'object' || value === null) return value
+  const members: [string, unknown][] = []
+  for (const [member, one] of Object.entries(value)) members.push([member, yield* textsToNumbers(one, member)])
+  return Object.fromEntries(members)
+}
+
+export type AdvancedTariffInput = { readonly marketRates: boolean; readonly schedule: unknown; readonly term: ContractTerm }
+
+/** Read the tariff of the page for advanced ones, in steps. Refuses `data_json_invalid` with the place. */
+export function* readAdvancedTariff(data: PageData): Generator<void, Result<AdvancedTariffInput>> {
+  const read = yield* readShapeInSteps(advancedTariffShape, yield* textsToNumbers(data), 'body')
+  if (!read.ok) {
+    const { message, field } = read.refusal
+    return refused('data_json_invalid', message, field === undefined ? 'data' : `data.${field}`)
+  }
+  const { market_rates: marketRates = false, contract_start_date: start, contract_end_date: end } = read.value.tariff
+  const schedule = read.value.tariff.schedule ?? (marketRates ? marketSchedule : undefined)
+  if (schedule === undefined)
+    return refused('data_json_invalid', 'schedule is required, unless market_rates is true', 'data.tariff.schedule')
+  const term = { start: start?.at ?? null, end: end?.at ?? null, type: end === undefined ? 'UNTIL_TERMINATED' : 'FIXED' } as const
+  return accepted({ marketRates, schedule, term })
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import { type SummaryName, summaryNames } from '../../domain/connect/page.ts'
+import type { ConnectAddress, ConnectRequest } from '../../domain/connect/session.ts'
+import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { callbackUrl, connectUrl } from './connect-url.ts'
+import type { VersionRename } from '../earlier-api-version.ts'
+import { fields, identifier, objectIdentifier, optional, referenceId, refuseField, text, word } from '../field.ts'
+import { countryCode } from '../registry/postal-address.ts'
+import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
+
+const flagFields = (...names: readonly string[]) => fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
+
+const addressFields = fields({
+  address_line1: optional(text({ min: 0 })),
+  address_line2: optional(text({ min: 0 })),
+  city: optional(text({ min: 0 })),
+  state: optional(text({ min: 0 })),
+  post_code: optional(text({ min: 0 })),
+  country_code: countryCode,
+}).meta({ component: 'KnownAddress' })
+
+type AddressInput = z.output<typeof addressFields>
+
+/** Take an address as far as it is known: blank parts are absent. */
+export const knownAddress = (wire: AddressInput | undefined): ConnectAddress =>
+  Object.fromEntries(Object.entries(wire ?? {}).flatMap(([part, value]) => ((value ?? '').trim() === '' ? [] : [[part, value?.trim()]])))
+
+const referenceAdvice = 'Not together with the reference.'
+const addressDescription = 'Complete: its page is skipped. With country_code alone the rest is asked for.'
+
+/** The members of a session as a caller asks for it, in the names of the current layout. */
+const sessionFields = {
+  connect_url: optional(connectUrl).describe('Where the browser returns after a login at a provider; required in the current layout.'),
+  callback_url: callbackUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
+  customer_id: optional(objectIdentifier('cus')).describe(referenceAdvice),
+  customer_reference_id: optional(referenceId).describe('The customer that has it, else the one to create.'),
+  location_id: optional(objectIdentifier('loc')).describe(referenceAdvice),
+  location_reference_id: optional(referenceId).describe('The location that has it, else the one to create.'),
+  tariff_direction: optional(word(...tariffDirections)),
+  tariff_type: optional(word(...tariffTypes)),
+  tariff_id: optional(identifier('trf')).describe('A tariff to renew: its values are filled in, and it ends where the new one starts.'),
+  actions: optional(flagFields('disconnect_tariff', 'edit_tariff')),
+  route_options: optional(
+    fields({
+      advanced_tariff_capture: optional(z.boolean()),
+      tariff_name_capture: optional(z.boolean()),
+      contract_term_capture: optional(z.boolean()),
+      summary_route: optional(word(...summaryNames)).describe(
+        'The route of the summary page in the current layout, for clients that know only one; left out: the setting of the account.',
+      ),
+    }),
+  ),
+  postal_address_type: optional(word('RESIDENTIAL', 'COMMERCIAL')),
+  postal_address: optional(addressFields).describe(addressDescription),
+}
+
+/** A session as a caller asks for it. */
+export type ConnectDraft = {
+  readonly request: Omit<ConnectRequest, 'callbackUrl'> & { readonly callbackUrl: string | null }
+  readonly direction: TariffDirection | null
+  readonly type: TariffType | null
+  readonly options: Readonly<Record<ConnectOption, boolean>>
+  /** Null: that of the account. */
+  readonly summaryName: SummaryName | null
+  readonly address: ConnectAddress
+}
+
+type ConnectOption = 'disconnect_tariff' | 'edit_tariff' | 'advanced_tariff_capture' | 'tariff_name_capture' | 'contract_term_capture'
+
+type SessionInput = { readonly [Name in keyof typeof sessionFields]?: z.output<(typeof sessionFields)[Name]> | undefined }
+
+const idPairs = [
+  ['customer_id', 'customer_reference_id'],
+  ['location_id', 'location_reference_id'],
+] as const
+
+const toDraft = (wire: SessionInput, context: z.core.$RefinementCtx<unknown>): ConnectDraft => {
+  for (const [id, reference] of idPairs) {
+    if (wire[id] !== undefined && wire[reference] !== undefined) {
+      return refuseField(context, 'field_invalid', `must be left out where ${id} is given`, [reference])
+    }
+  }
+  const [direction, type] = [wire.tariff_direction ?? null, wire.tariff_type ?? null]
+  if (type === 'NON_COMMODITY' && direction !== null && direction !== 'IMPORT') {
+    return refuseField(context, 'field_invalid', 'must be IMPORT for a NON_COMMODITY tariff', ['tariff_direction'])
+  }
+  const flags = { ...wire.actions, ...wire.route_options } as Readonly<Record<string, unknown>>
+  const isOn = (name: ConnectOption): boolean => flags[name] === true
+  return {
+    request: {
+      connectUrl: wire.connect_url ?? null,
+      callbackUrl: wire.callback_url ?? null,
+      customerId: wire.customer_id ?? null,
+      customerReferenceId: wire.customer_reference_id ?? null,
+      locationId: wire.location_id ?? null,
+      locationReferenceId: wire.location_reference_id ?? null,
+      tariffId: wire.tariff_id ?? null,
+      addressType: wire.postal_address_type ?? null,
+    },
+    direction,
+    type,
+    options: {
+      disconnect_tariff: isOn('disconnect_tariff'),
+      edit_tariff: isOn('edit_tariff'),
+      advanced_tariff_capture: isOn('advanced_tariff_capture'),
+      tariff_name_capture: isOn('tariff_name_capture'),
+      contract_term_capture: isOn('contract_term_capture'),
+    },
+    summaryName: wire.route_options?.summary_route ?? null,
+    address: knownAddress(wire.postal_address),
+  }
+}
+
+/** Read the body that asks for a session. */
+export const sessionDraft = fields(sessionFields).transform(toDraft)
+
+/** The session of an import: nobody visits it, so it needs no address to go to. */
+export const importedSession = fields({
+  ...sessionFields,
+  callback_url: optional(connectUrl),
+  disconnect: optional(z.literal(false, { message: 'must be false: an import connects a tariff' })).describe(
+    'False, or left out: an import connects a tariff.',
+  ),
+}).transform(toDraft)
+export const importedAddress = addressFields
+
+/** The names of the earlier layout; both spellings of an address are taken and given. */
+export const sessionRenames = (prefix = ''): readonly VersionRename[] => [
+  { current: `${prefix}tariff_direction`, earlier: `${prefix}direction` },
+  { current: `${prefix}tariff_type`, earlier: `${prefix}type` },
+  { current: `${prefix}callback_url`, earlier: `${prefix}callback_url` },
+  { current: `${prefix}callback_url`, earlier: `${prefix}callback_uri` },
+  { current: `${prefix}connect_url`, earlier: `${prefix}connect_url` },
+  { current: `${prefix}connect_url`, earlier: `${prefix}connect_web_url` },
+  { current: `${prefix}connect_url`, earlier: `${prefix}connect_web_uri` },
+]

@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import type { ConnectRequest } from '../../domain/connect/session.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { sessionDraft, sessionRenames } from './connect-draft.ts'
+import type { VersionRename } from '../earlier-api-version.ts'
+import { text } from '../field.ts'
+import type { ApiVersion } from '../api-version.ts'
+import { defineOperation } from '../operation.ts'
+import { parameters } from '../parameter.ts'
+import { customerOnly, locationOnly } from '../reference.ts'
+import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
+
+const objectRename: VersionRename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
+
+const connectTokenShape = z.object({
+  connect_token: idText('cot').describe('Whoever holds it may act on the session: for the browser alone.'),
+  session_id: idText('fps').describe('Names the session in events and reads; it grants nothing.'),
+  object: z.literal('connect_session'),
+  expires_in: z.int(),
+  live_mode: storedMembers.live_mode,
+  customer_id: orNull(idText('cus')),
+  customer_reference_id: orNull(z.string()),
+  location_id: orNull(idText('loc')),
+  location_reference_id: orNull(z.string()),
+  tariff_direction: z.enum(tariffDirections),
+  tariff_type: z.enum(tariffTypes),
+  connect_url: orNull(z.string()),
+  callback_url: z.string(),
+  time_created: instantText,
+  time_expiry: instantText,
+  account_id: storedMembers.account_id,
+})
+
+export const connectTokenAnswer = { name: 'ConnectToken', shape: connectTokenShape }
+
+const connectSessionShape = z.object({
+  id: idText('cot').optional().describe('The token, where the request named it.'),
+  session_id: idText('fps'),
+  object: z.literal('connect_session'),
+  live_mode: storedMembers.live_mode,
+  customer_id: orNull(idText('cus')),
+  customer_reference_id: orNull(z.string()),
+  location_id: orNull(idText('loc')),
+  location_reference_id: orNull(z.string()),
+  price_available: z.boolean().describe('Whether the tariff has prices by now.'),
+  complete_action: z.enum(['SAVE', 'DISCONNECT']).optional().describe('What finished it; in the earlier layout.'),
+  time_created: instantText,
+  time_expiry: instantText,
+  account_id: storedMembers.account_id,
+})
+
+/** A session as callers see it; `token` is null where the caller has not shown it. Instants in ms. */
+export type SessionView = {
+  readonly token: string | null
+  readonly sessionId: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly request: ConnectRequest
+  readonly config: { readonly direction: TariffDirection; readonly type: TariffType }
+  readonly customerId: string | null
+  readonly locationId: string | null
+  readonly completeAction: 'SAVE' | 'DISCONNECT' | null
+  readonly isPriced: boolean
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+const sharedMembersToWire = (view: SessionView) => ({
+  live_mode: view.liveMode,
+  customer_id: view.customerId ?? view.request.customerId,
+  customer_reference_id: view.request.customerReferenceId,
+  location_id: view.locationId ?? view.request.locationId,
+  location_reference_id: view.request.locationReferenceId,
+})
+
+const timesToWire = (view: SessionView) => ({
+  time_created: writeInstant(view.createdAt),
+  time_expiry: writeInstant(view.expiresAt),
+  account_id: view.accountId,
+})
+
+/** Write what a caller gets for a new session. */
+export const connectTokenToWire = (view: SessionView & { readonly token: string }): z.input<typeof connectTokenShape> => ({
+  connect_token: view.token,
+  session_id: view.sessionId,
+  object: 'connect_session',
+  expires_in: Math.round((view.expiresAt - view.createdAt) / 1000),
+  ...sharedMembersToWire(view),
+  tariff_direction: view.config.direction,
+  tariff_type: view.config.type,
+  connect_url: view.request.connectUrl,
+  callback_url: view.request.callbackUrl,
+  ...timesToWire(view),
+})
+
+/** Write a session that has done what it was made for: the answer of its retrieval, and the data of its event, which never shows the token. */
+export const sessionToWire = (view: SessionView, apiVersion: ApiVersion = 'current'): z.input<typeof connectSessionShape> => ({
+  ...(view.token === null ? {} : { id: view.token }),
+  session_id: view.sessionId,
+  object: 'connect_session',
+  ...sharedMembersToWire(view),
+  price_available: view.isPriced,
+  ...(apiVersion === 'current' || view.completeAction === null ? {} : { complete_action: view.completeAction }),
+  ...timesToWire(view),
+})
+
+export const connectTag = 'Connect'
+const token = 'cot_0198c0ffee00112233445566778899aa'
+export const connectRefusals = ['customer_not_found', 'location_not_found', 'tariff_not_found'] as const
+
+const exampleAnswer = {
+  connect_token: token,
+  session_id: 'fps_0198c0ffee00112233445566',
+  object: 'connect_session',
+  expires_in: 86_400,
+  live_mode: false,
+  customer_id: null,
+  customer_reference_id: 'household-17',
+  location_id: null,
+  location_reference_id: 'home-17',
+  tariff_direction: 'IMPORT',
+  tariff_type: 'COMMODITY',
+  connect_url: 'https://app.example.com/connect',
+  callback_url: 'https://app.example.com/done',
+  time_created: '2025-09-14T10:00:00Z',
+  time_expiry: '2025-09-15T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+export const connectTokenCreate = defineOperation({
+  id: 'connect_token_create',
+  summary: 'Create a Connect token',
+  description:
+    'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request. Once the session is complete the token can only be read, unless actions.edit_tariff was set. If a Connect page ends on “Unknown route: tariffs_summary”, set route_options.summary_route to tariff_summary.',
+  tag: connectTag,
+  access: 'all',
+  routes: { current: [{ method: 'POST', path: '/connect/token' }], earlier: [{ method: 'POST', path: '/connect/tariff/token' }] },
+  references: { body: { customer_id: customerOnly, location_id: locationOnly } },
+  body: sessionDraft,
+  answer: connectTokenAnswer,
+  status: 200,
+  idempotent: true,
+  renames: { body: sessionRenames(), answer: [...sessionRenames(), objectRename] },
+  refusals: ['field_required', ...connectRefusals],
+  examples: {
+    body: {
+      connect_url: 'https://app.example.com/connect',
+      callback_url: 'https://app.example.com/done',
+      customer_reference_id: 'household-17',
+      location_reference_id: 'home-17',
+      route_options: { contract_term_capture: true },
+      postal_address: { country_code: 'GB' },
+    },
+    answer: exampleAnswer,
+  },
+})
+
+export const connectTokenRetrieve = defineOperation({
+  id: 'connect_token_retrieve',
+  summary: 'Retrieve a Connect session',
+  description: 'Gives what a session has connected. While it is not finished this is pending_connect; after its 24 hours it is gone.',
+  tag: connectTag,
+  access: 'read',
+  routes: { current: [{ method: 'GET', path: '/connect/token' }], earlier: [{ method: 'GET', path: '/connect/tariff/token' }] },
+  query: parameters({ connect_token: text() }),
+  answer: { name: 'ConnectSession', shape: connectSessionShape },
+  status: 200,
+  renames: {
+    answer: [objectRename, { current: 'price_available', earlier: 'is_tariff_processed' }, { earlier: 'complete_action', inRequest: true }],
+  },
+  refusals: ['pending_connect', 'not_found'],
+})
+
+const retrieveRenames = connectTokenRetrieve.renames
+
+export const connectSessionRetrieve = defineOperation({
+  id: 'connect_session_retrieve',
+  summary: 'Retrieve a Connect session by its id',
+  description:
+    'Gives what a session has connected, without its token: session_id is in the answer that made the token, and in connect_session.complete. While it is not finished this is pending_connect; after its 24 hours it is gone.',
+  tag: connectTag,
+  access: 'read',
+  routes: { current: [{ method: 'GET', path: '/connect/token/{id}' }], earlier: [{ method: 'GET', path: '/connect/tariff/token/{id}' }] },
+  answer: { name: 'ConnectSession', shape: connectSessionShape },
+  status: 200,
+  ...(retrieveRenames === undefined ? {} : { renames: retrieveRenames }),
+  refusals: ['pending_connect', 'not_found'],
+})

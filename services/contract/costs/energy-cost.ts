@@ -1,0 +1,288 @@
+import { z } from 'zod'
+import type { AnswerOffset } from '../../domain/answer-offset.ts'
+import { addYears } from '../../domain/civil-date.ts'
+import type { EnergyCostElement } from '../../domain/cost/energy-cost.ts'
+import { type OffsetInstant, writeInstant } from '../../domain/instant.ts'
+import { type Energy, energyScale } from '../../domain/quantity.ts'
+import { defaultTariffDirection } from '../../domain/record/validate-record.ts'
+import type { EnergyFlowDirection } from '../../domain/record/record.ts'
+import { referenceKinds } from '../../domain/reference.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import { count, exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { csvText } from './csv.ts'
+import { currencyCode } from '../tariffs/currency-code.ts'
+import type { VersionRename } from '../earlier-api-version.ts'
+import { scaledNumber } from '../json/exact-number.ts'
+import { fields, instant, objectIdentifier, refuseField, word } from '../field.ts'
+import { costShape, costToWire } from './instant-cost.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+import { autoFlag, flag, parameters } from '../parameter.ts'
+import { locationOnly } from '../reference.ts'
+
+/** The longest span of a cost, and the most elements of one. Source: docs/rules/costs.md #objects. */
+export const costLimits = { years: 10, elements: 4_000 } as const
+
+/** The latest end of a span: so many calendar years after its start, in the offset of the start. */
+const maxEndOf = ({ at, offsetMinutes }: OffsetInstant): number => {
+  const shift = offsetMinutes * 60_000
+  return addYears(at + shift, costLimits.years) - shift
+}
+
+const elementShape = z.object({
+  start_time: instantText,
+  end_time: instantText,
+  session_reference_id: orNull(z.string()),
+  record_reference_id: orNull(z.string()),
+  records: count.describe('Records that share time with the element, priced or not.'),
+  energy: z.object({ value: exactDecimal }).describe('WH, without what is unpriced.'),
+  tariff: z.object({ cost: costShape }).optional(),
+  unpriced_records: count.optional().describe('Records without a price; absent when there are none.'),
+  unpriced_energy: z.object({ value: exactDecimal }).optional().describe('WH of the records without a price.'),
+})
+
+export const energyCostShape = z.object({
+  id: idText('ecs'),
+  object: z.literal('energy_cost'),
+  object_id: z.string().describe('What was costed.'),
+  live_mode: storedMembers.live_mode,
+  energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
+  tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
+  location_timezone: z.string(),
+  currency_code: z.string(),
+  energy_units: z.literal('WH'),
+  includes_devices: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether records of devices are added up. Of a customer or an account: those of any location. Absent in costs of a device or session.',
+    ),
+  excluded_device_energy: z
+    .object({ value: exactDecimal })
+    .optional()
+    .describe('WH of the records of devices in the span that are left out; absent if there are none.'),
+  warning: z
+    .literal('own_and_device_records')
+    .optional()
+    .describe('A location has records of its own and of its devices, which may meter the same energy.'),
+  data: z.array(elementShape),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+/** One element of an energy cost; references only where it stands for one session or record. */
+export type EnergyCostEntry = EnergyCostElement & {
+  readonly sessionReferenceId: string | null
+  readonly recordReferenceId: string | null
+}
+
+/** An energy cost as it is answered; `createdAt` in ms. */
+export type EnergyCostView = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly objectId: string
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly entries: readonly EnergyCostEntry[]
+  readonly includeTariff: boolean
+  /** Absent or null: the costs are those of a device or session. */
+  readonly deviceRecords?: {
+    readonly isIncluded: boolean
+    readonly isMixed: boolean
+    readonly excludedEnergy: Energy | null
+  } | null
+  readonly createdAt: number
+}
+
+/** Write an energy cost for the wire; `offsetOf` gives the offset (minutes) in which an instant is written. */
+export const energyCostToWire = (view: EnergyCostView, offsetOf: AnswerOffset = () => 0): z.output<typeof energyCostShape> => ({
+  id: view.id,
+  object: 'energy_cost',
+  object_id: view.objectId,
+  live_mode: view.liveMode,
+  energy_flow_direction: view.energyFlowDirection,
+  tariff_direction: view.tariffDirection,
+  location_timezone: view.timezone,
+  currency_code: view.currencyCode,
+  energy_units: 'WH',
+  ...deviceRecordsToWire(view.deviceRecords ?? null),
+  data: view.entries.map(entry => entryToWire(entry, view.includeTariff, offsetOf)),
+  time_created: writeInstant(view.createdAt),
+  account_id: view.accountId,
+})
+
+const deviceRecordsToWire = (of: NonNullable<EnergyCostView['deviceRecords']> | null) =>
+  of === null
+    ? {}
+    : {
+        includes_devices: of.isIncluded,
+        ...(of.excludedEnergy === null ? {} : { excluded_device_energy: { value: scaledNumber(of.excludedEnergy, energyScale) } }),
+        ...(of.isMixed ? { warning: 'own_and_device_records' as const } : {}),
+      }
+
+const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetOf: AnswerOffset) => ({
+  start_time: writeInstant(entry.start, offsetOf(entry.start)),
+  end_time: writeInstant(entry.end, offsetOf(entry.end)),
+  session_reference_id: entry.sessionReferenceId,
+  record_reference_id: entry.recordReferenceId,
+  records: entry.records,
+  energy: { value: scaledNumber(entry.energy, energyScale) },
+  ...(includeTariff ? { tariff: { cost: costToWire(entry) } } : {}),
+  ...(entry.unpricedRecords === 0
+    ? {}
+    : { unpriced_records: entry.unpricedRecords, unpriced_energy: { value: scaledNumber(entry.unpricedEnergy, energyScale) } }),
+})
+
+const csvNames = [
+  'start_time',
+  'end_time',
+  'session_reference_id',
+  'record_reference_id',
+  'energy_wh',
+  'cost',
+  'currency_code',
+  'confidence',
+  'unpriced_records',
+  'unpriced_energy_wh',
+  'records',
+]
+
+type EnergyCostWire = z.output<typeof energyCostShape>
+
+/** Write the elements of an energy cost as rows of a table, without its names. */
+export const energyCostRowsToCsv = (cost: EnergyCostWire): string =>
+  csvText(
+    null,
+    cost.data.map(element => [
+      element.start_time,
+      element.end_time,
+      element.session_reference_id,
+      element.record_reference_id,
+      element.energy.value,
+      element.tariff?.cost.value,
+      cost.currency_code,
+      element.tariff?.cost.confidence,
+      element.unpriced_records ?? 0,
+      element.unpriced_energy?.value ?? 0,
+      element.records,
+    ]),
+  )
+
+/** Write an energy cost as a table: one row an element. */
+export const energyCostToCsv = (cost: EnergyCostWire): string => csvText(csvNames, []) + energyCostRowsToCsv(cost)
+
+/** Give the flow of energy that a cost is about when none is named. Source: docs/rules/costs.md #directions. */
+export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>
+  defaultTariffDirection('OUTBOUND') === direction ? 'OUTBOUND' : 'INBOUND'
+
+const costParameters = {
+  tariff_direction: word('IMPORT', 'EXPORT', 'LOCAL').default('IMPORT'),
+  energy_flow_direction: word('INBOUND', 'OUTBOUND')
+    .optional()
+    .describe('INBOUND for IMPORT and LOCAL, OUTBOUND for EXPORT when absent; the two are never added together.'),
+  location_id: objectIdentifier('loc').optional().describe('Required where the object has records at several locations.'),
+  currency_code: currencyCode.optional().describe('Required where there are costs in several currencies.'),
+  include_tariff: flag.default(true).describe('False leaves the cost out.'),
+  include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
+}
+
+const renames = {
+  query: [
+    { current: 'tariff_direction', earlier: 'direction' },
+    { earlier: 'include_tariff', inRequest: true },
+  ] satisfies readonly VersionRename[],
+  answer: [
+    { current: 'tariff_direction', earlier: 'direction' },
+    { earlier: 'carbon_units', constant: 'gCO2eq' },
+    { alwaysInCurrent: 'data.tariff' },
+  ] satisfies readonly VersionRename[],
+}
+
+const example = energyCostToWire({
+  id: 'ecs_0198c0ffee00112233445566',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  objectId: 'dev_0198c0ffee00112233445566',
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  timezone: 'Europe/Berlin',
+  currencyCode: 'EUR',
+  entries: [
+    {
+      start: 1_757_844_000_000,
+      end: 1_757_844_900_000,
+      records: 1,
+      energy: 1_250_000_000n,
+      cost: 375_000_000n,
+      confidence: 10_000,
+      unpricedRecords: 0,
+      unpricedEnergy: 0n,
+      sessionReferenceId: null,
+      recordReferenceId: null,
+    },
+  ],
+  includeTariff: true,
+  createdAt: 1_757_845_000_000,
+})
+
+const tag = 'Costs'
+const answer = { name: 'EnergyCost', shape: energyCostShape }
+const refusals = ['location_ambiguous', 'currency_ambiguous', 'location_not_found'] as const
+
+export const intervalCost = defineOperation({
+  id: 'interval_cost_calculate',
+  summary: 'Calculate the cost of a span',
+  description:
+    'Adds up what is stored of a location, device, customer or account in a span, as one element or in days, months or hours of the local calendar: every one is present, clipped to the span. A record that crosses an edge is shared out by time, so that the elements of any cut add up exactly.',
+  tag,
+  access: 'read',
+  routes: sameRoute('POST', '/costs/interval/{id}'),
+  references: { id: referenceKinds, query: { location_id: locationOnly } },
+  query: parameters({
+    ...costParameters,
+    aggregation: word('DAY', 'MONTH', 'HOUR').optional(),
+    include_devices: autoFlag
+      .default('auto')
+      .describe(
+        "auto: a location with records of its own answers with those, one without answers with its devices' records. true adds the devices' records to the location's own, false leaves them out.",
+      ),
+  }),
+  body: fields({ start_time: instant, end_time: instant.describe('At most 10 years after start_time.') }).superRefine(
+    ({ start_time, end_time }, context) => {
+      if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+      if (end_time.at > maxEndOf(start_time)) {
+        refuseField(context, 'interval_too_long', `must be at most ${costLimits.years} years after start_time`, ['end_time'])
+      }
+    },
+  ),
+  answer,
+  status: 200,
+  renames,
+  csv: true,
+  refusals: [...refusals, 'end_before_start', 'interval_too_long', 'too_many_elements'],
+  examples: { body: { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }, answer: example },
+})
+
+export const sessionCost = defineOperation({
+  id: 'session_cost_calculate',
+  summary: 'Calculate the cost of a session',
+  description:
+    'Adds up the records of a session, from the first start to the last end. {id} is the session_reference_id. A session that is known but has no records in the direction gives no element.',
+  tag,
+  access: 'read',
+  routes: sameRoute('POST', '/costs/session/{id}'),
+  references: { query: { location_id: locationOnly } },
+  query: parameters({ ...costParameters, include_records: flag.default(false).describe('One element for each record.') }),
+  body: fields({}),
+  bodyOptional: true,
+  answer,
+  status: 200,
+  renames,
+  csv: true,
+  refusals,
+  examples: {
+    answer: { ...example, data: example.data.map(element => ({ ...element, session_reference_id: 'session-17' })) },
+  },
+})

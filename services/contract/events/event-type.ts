@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { eventGroups, expandFilter } from '../../domain/webhook/event-filter.ts'
+import { idText, instantText, storedMembers } from '../answer-field.ts'
+import { connectTokenRetrieve } from '../connect/connect-session.ts'
+import { customerShape } from '../registry/customer.ts'
+import { deviceShape } from '../registry/device.ts'
+import type { VersionRename } from '../earlier-api-version.ts'
+import { locationShape } from '../registry/location.ts'
+import { nearestName, quote } from '../nearest-name.ts'
+import { scheduleAmount } from '../schedules/schedule-amount.ts'
+import { tariffDirections } from '../tariffs/tariff-draft.ts'
+
+/** What an event has as its data: the name of its schema, its shape, and its differences between the API versions. */
+type EventData = { readonly name: string; readonly shape: z.ZodType; readonly renames?: readonly VersionRename[] }
+
+/** One type of event: when it occurs, and its data. */
+export type EventType = { readonly type: string; readonly description: string; readonly data: EventData }
+
+const failedChange: EventData = {
+  name: 'FailedChange',
+  shape: z.object({
+    reference_id: z.string().optional().describe('The reference of the request.'),
+    id: z.string().optional().describe('The id of the object that the request named.'),
+    error: z.object({ code: z.string(), message: z.string() }),
+    request_id: z.string(),
+  }),
+}
+
+const tariffNotice: EventData = {
+  name: 'TariffNotice',
+  shape: z.object({
+    live_mode: storedMembers.live_mode,
+    tariff_id: idText('trf').nullable(),
+    location_id: idText('loc').nullable(),
+    account_id: storedMembers.account_id,
+  }),
+}
+
+const priceUpdate: EventData = {
+  name: 'PriceUpdate',
+  shape: z.object({
+    live_mode: storedMembers.live_mode,
+    location_id: idText('loc'),
+    tariff_direction: z.enum(tariffDirections),
+    start_time: instantText.nullable().describe('First instant with another price; null if there is no bound.'),
+    end_time: instantText.nullable().describe('First instant after the change; null if there is no bound.'),
+    account_id: storedMembers.account_id,
+  }),
+  renames: [{ current: 'tariff_direction', earlier: 'direction' }],
+}
+
+const session: EventData = {
+  name: 'CompletedConnectSession',
+  shape: connectTokenRetrieve.answer.shape,
+  renames: [...(connectTokenRetrieve.renames?.answer ?? []), { earlier: 'complete_action', constant: 'SAVE' }],
+}
+
+const objectKinds: readonly { readonly kind: string; readonly data: EventData }[] = [
+  { kind: 'customer', data: { name: 'Customer', shape: customerShape } },
+  { kind: 'location', data: { name: 'Location', shape: locationShape } },
+  { kind: 'device', data: { name: 'Device', shape: deviceShape } },
+]
+
+const changeEventsOf = ({ kind, data }: (typeof objectKinds)[number]): readonly EventType[] =>
+  ['create', 'update', 'delete'].flatMap(verb => [
+    { type: `${kind}.${verb}`, description: `A ${kind} is ${verb}d; data is the ${kind}, of a deletion its last state.`, data },
+    { type: `${kind}.${verb}.failed`, description: `A request to ${verb} a ${kind} is refused.`, data: failedChange },
+  ])
+
+/**
+ * Every type of event that an endpoint can get, by resource. The list is closed.
+ * Source: docs/rules/events-and-webhooks.md #event-types.
+ */
+export const eventTypes: readonly EventType[] = [
+  ...objectKinds.flatMap(changeEventsOf),
+  { type: 'price.update', description: 'Prices of a location change in an interval, beside location.update.', data: priceUpdate },
+  {
+    type: 'schedule.created',
+    description: 'A schedule by amount is made for a location.',
+    data: {
+      name: 'ScheduleAmount',
+      shape: scheduleAmount.answer.shape,
+      ...(scheduleAmount.renames?.answer === undefined ? {} : { renames: scheduleAmount.renames.answer }),
+    },
+  },
+  { type: 'tariff.expiring', description: 'The contract of a tariff ends in 10 days.', data: tariffNotice },
+  { type: 'tariff.expired', description: 'The contract of a tariff has ended.', data: tariffNotice },
+  { type: 'tariff.fetch.failed', description: 'Prices or a tariff cannot be fetched from their source.', data: tariffNotice },
+  { type: 'connect_session.complete', description: 'A Connect session is complete and has prices.', data: session },
+]
+
+const names = eventTypes.map(({ type }) => type)
+const filters = ['*', ...eventGroups(names), ...names]
+
+/** List the event types that a filter takes: `*`, a group such as `customer.*`, or one type. Empty for an unknown filter. */
+export const typesOfFilter = (filter: string): readonly string[] => expandFilter(filter, names)
+
+/** Say what is wrong with a filter of an endpoint that takes no type; null for one that takes any. */
+export const explainUnknownFilter = (filter: string): string | null => {
+  if (expandFilter(filter, names).length > 0) return null
+  const nearest = nearestName(filter, filters)
+  return `${quote(filter)} is no event type; ${nearest === undefined ? 'use *, a group such as customer.*, or a type such as customer.create' : `did you mean ${nearest}?`}`
+}
+
+const byName = new Map(eventTypes.map(one => [one.type, one]))
+
+/** The shape and renames of the data of an event; undefined for types of its own, such as the test of an endpoint. */
+export const eventDataOf = (type: string): EventData | undefined => byName.get(type)?.data

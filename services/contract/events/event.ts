@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { runToEnd } from '../../domain/run-to-end.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { maxReferenceTextLength, referenceKinds } from '../../domain/reference.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { idText, instantText } from '../answer-field.ts'
+import { answerToEarlier } from '../earlier-api-version.ts'
+import { eventDataOf } from './event-type.ts'
+import { readExactJson } from '../json/exact-json.ts'
+import { text } from '../field.ts'
+import type { ApiVersion } from '../api-version.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { isJsonObject } from '../json/json-path.ts'
+import { withoutNullTexts } from '../json/null-text.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+import { instantParameter } from '../parameter.ts'
+
+const eventShape = z.object({
+  id: idText('evt'),
+  object: z.literal('event'),
+  type: z.string().describe('resource.event; more types may be added at any time.'),
+  live_mode: z.boolean(),
+  data: z.record(z.string(), z.unknown()).describe('The object after the change; of a deletion, its last state.'),
+  time_created: instantText,
+  account_id: idText('acc'),
+})
+
+export type EventWire = z.output<typeof eventShape>
+
+/** An event as it is kept; `data` is JSON text in the names of the current layout; `createdAt` in ms. */
+export type Event = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly type: string
+  readonly data: string
+  readonly createdAt: number
+}
+
+/** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
+function* dataOf({ id, data }: Event): Generator<void, EventWire['data']> {
+  const parsed = yield* readExactJson(data)
+  if (!parsed.ok || !isJsonObject(parsed.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
+  return parsed.value
+}
+
+const dataToEarlier = (type: string, data: EventWire['data']): EventWire['data'] => {
+  const known = eventDataOf(type)
+  if (known === undefined) return data
+  return answerToEarlier(withoutNullTexts(data, known.shape), known.renames ?? []) as EventWire['data']
+}
+
+/** Write an event for the wire, in steps; what it is about is in the names of the layout. */
+export function* eventToWireInSteps(event: Event, apiVersion: ApiVersion = 'current'): Generator<void, EventWire> {
+  const data = yield* dataOf(event)
+  yield
+  return {
+    id: event.id,
+    object: 'event',
+    type: event.type,
+    live_mode: event.liveMode,
+    data: apiVersion === 'current' ? data : dataToEarlier(event.type, data),
+    time_created: writeInstant(event.createdAt),
+    account_id: event.accountId,
+  }
+}
+
+/** Write an event for the wire at once. */
+export const eventToWire = (event: Event, apiVersion?: ApiVersion): EventWire => runToEnd(eventToWireInSteps(event, apiVersion))
+
+/**
+ * The data of a `*.failed` event: what was asked for, and why it was refused.
+ * Source: docs/rules/events-and-webhooks.md #failed-requests.
+ */
+export const failedEventData = (
+  requested: { readonly referenceId: string | null; readonly id: string | null },
+  refusal: Refusal,
+  requestId: string,
+): Readonly<Record<string, unknown>> => ({
+  ...(requested.referenceId === null ? {} : { reference_id: requested.referenceId }),
+  ...(requested.id === null ? {} : { id: requested.id }),
+  error: { code: refusal.code, message: refusal.message },
+  request_id: requestId,
+})
+
+/** The data of a `tariff.*` event. Source: docs/rules/events-and-webhooks.md #events. */
+export const tariffEventData = (tariff: {
+  readonly liveMode: boolean
+  readonly tariffId: string
+  readonly locationId: string
+  readonly accountId: string
+}): Readonly<Record<string, unknown>> => ({
+  live_mode: tariff.liveMode,
+  tariff_id: tariff.tariffId,
+  location_id: tariff.locationId,
+  account_id: tariff.accountId,
+})
+
+const example: EventWire = {
+  id: 'evt_0198c0ffee00112233445566',
+  object: 'event',
+  type: 'device.create',
+  live_mode: false,
+  data: {
+    id: 'dev_0198c0ffee00112233445566',
+    object: 'device',
+    live_mode: false,
+    reference_id: 'charger-4711',
+    last_seen: null,
+    metadata: {},
+    time_created: '2025-09-14T10:00:00Z',
+    account_id: 'acc_0198c0ffee00112233445566',
+  },
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+export const eventList = defineOperation({
+  id: 'event_list',
+  summary: 'List events',
+  description: 'Newest first. Events are kept for 90 days.',
+  tag: 'Events',
+  access: 'read',
+  routes: sameRoute('GET', '/events'),
+  references: { query: { object_id: referenceKinds } },
+  query: listParameters({
+    event_type: text().optional().describe('Only events of this type, such as device.create, or of a group such as device.*.'),
+    object_id: text({ max: maxReferenceTextLength })
+      .optional()
+      .describe('Only events about the object with this id, or with this own reference if it exists.'),
+    start_time: instantParameter.optional().describe('Only events from this instant on.'),
+    end_time: instantParameter.optional().describe('Only events before this instant.'),
+  }),
+  answer: { name: 'EventList', shape: listEnvelope(eventShape) },
+  status: 200,
+  refusals: ['cursor_not_found'],
+  examples: { answer: { object: 'list', url: '/events', has_more: false, data: [example] } },
+})
+
+export const eventRetrieve = defineOperation({
+  id: 'event_retrieve',
+  summary: 'Retrieve an event',
+  description: 'Gives one event with its data as they were then. Events are kept for 90 days.',
+  tag: 'Events',
+  access: 'read',
+  routes: sameRoute('GET', '/events/{id}'),
+  answer: { name: 'Event', shape: eventShape },
+  status: 200,
+  examples: { answer: example },
+})

@@ -1,0 +1,225 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { count, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { fields, identifier, word } from '../field.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+
+const statuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
+
+const deliveryShape = z.object({
+  id: idText('whd'),
+  object: z.literal('webhook_delivery'),
+  live_mode: storedMembers.live_mode,
+  endpoint_id: idText('whe'),
+  event_id: idText('evt'),
+  event_type: z.string(),
+  status: z.enum(statuses),
+  attempts: count.describe('Made since it was last sent again.'),
+  next_attempt: orNull(instantText).describe('When it is tried next; null once it is delivered or given up.'),
+  last_attempt: orNull(instantText),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type WebhookDeliveryWire = z.output<typeof deliveryShape>
+
+/** One event on its way to one endpoint, as it is kept; times in ms. */
+export type WebhookDelivery = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly endpointId: string
+  readonly eventId: string
+  readonly eventType: string
+  readonly status: (typeof statuses)[number]
+  readonly attempts: number
+  readonly dueAt: number | null
+  readonly lastAttemptAt: number | null
+  readonly createdAt: number
+}
+
+const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
+
+/** Write a delivery for the wire. */
+export const webhookDeliveryToWire = (delivery: WebhookDelivery): WebhookDeliveryWire => ({
+  id: delivery.id,
+  object: 'webhook_delivery',
+  live_mode: delivery.liveMode,
+  endpoint_id: delivery.endpointId,
+  event_id: delivery.eventId,
+  event_type: delivery.eventType,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  next_attempt: instantOrNull(delivery.dueAt),
+  last_attempt: instantOrNull(delivery.lastAttemptAt),
+  time_created: writeInstant(delivery.createdAt),
+  account_id: delivery.accountId,
+})
+
+const attemptShape = z.object({
+  id: idText('wha'),
+  object: z.literal('webhook_attempt'),
+  live_mode: storedMembers.live_mode,
+  endpoint_id: idText('whe'),
+  delivery_id: idText('whd'),
+  succeeded: z.boolean(),
+  status_code: orNull(count).describe('Null where no answer came.'),
+  error: orNull(z.string()).describe(
+    'Why no answer came: address_forbidden, host_unknown, connection_failed, tls_failed, timed_out, answer_invalid, event_expired.',
+  ),
+  duration_ms: count,
+  response_body: z.string().describe('The first 16 KiB of the answer.'),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type WebhookAttemptWire = z.output<typeof attemptShape>
+
+/** One attempt as it is kept; times in ms. */
+export type WebhookAttempt = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly endpointId: string
+  readonly deliveryId: string
+  readonly statusCode: number | null
+  readonly error: string | null
+  readonly durationMs: number
+  readonly responseBody: string
+  readonly createdAt: number
+}
+
+/** Write an attempt for the wire. */
+export const webhookAttemptToWire = (attempt: WebhookAttempt): WebhookAttemptWire => ({
+  id: attempt.id,
+  object: 'webhook_attempt',
+  live_mode: attempt.liveMode,
+  endpoint_id: attempt.endpointId,
+  delivery_id: attempt.deliveryId,
+  succeeded: attempt.statusCode !== null && attempt.statusCode >= 200 && attempt.statusCode < 300,
+  status_code: attempt.statusCode,
+  error: attempt.error,
+  duration_ms: attempt.durationMs,
+  response_body: attempt.responseBody,
+  time_created: writeInstant(attempt.createdAt),
+  account_id: attempt.accountId,
+})
+
+const exampleIds = { live_mode: false, endpoint_id: 'whe_0198c0ffee00112233445566' } as const
+const exampleOwner = { time_created: '2025-09-14T10:00:00Z', account_id: 'acc_0198c0ffee00112233445566' } as const
+
+const example: WebhookDeliveryWire = {
+  id: 'whd_0198c0ffee00112233445566',
+  object: 'webhook_delivery',
+  ...exampleIds,
+  event_id: 'evt_0198c0ffee00112233445566',
+  event_type: 'customer.create',
+  status: 'DELIVERED',
+  attempts: 1,
+  next_attempt: null,
+  last_attempt: '2025-09-14T10:00:00.120Z',
+  ...exampleOwner,
+}
+
+const attemptExample: WebhookAttemptWire = {
+  id: 'wha_0198c0ffee00112233445566',
+  object: 'webhook_attempt',
+  ...exampleIds,
+  delivery_id: example.id,
+  succeeded: true,
+  status_code: 204,
+  error: null,
+  duration_ms: 48,
+  response_body: '',
+  ...exampleOwner,
+}
+
+const tag = 'Webhooks'
+const answer = { name: 'WebhookDelivery', shape: deliveryShape }
+const pendingExample = { ...example, status: 'PENDING', attempts: 0, next_attempt: '2025-09-14T10:00:00Z', last_attempt: null } as const
+
+export const webhookTest = defineOperation({
+  id: 'webhook_test',
+  summary: 'Send a test event',
+  description: 'Sends a webhook_endpoint.test event to this endpoint alone, whatever types it takes. Its data is the endpoint.',
+  tag,
+  access: 'all',
+  routes: sameRoute('POST', '/webhooks/{id}/test'),
+  body: fields({}),
+  bodyOptional: true,
+  answer,
+  status: 201,
+  idempotent: true,
+  refusals: ['webhook_endpoint_disabled'],
+  examples: { body: {}, answer: { ...pendingExample, event_type: 'webhook_endpoint.test' } },
+})
+
+export const webhookDeliveryList = defineOperation({
+  id: 'webhook_delivery_list',
+  summary: 'List deliveries',
+  description: 'Newest first: what was sent to an endpoint, or is on its way.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/webhooks/{id}/deliveries'),
+  query: listParameters({
+    status: word(...statuses)
+      .optional()
+      .describe('Only deliveries of this status.'),
+    event_id: identifier('evt').optional().describe('Only the delivery of this event.'),
+  }),
+  answer: { name: 'WebhookDeliveryList', shape: listEnvelope(deliveryShape) },
+  status: 200,
+  refusals: ['cursor_not_found'],
+  examples: { answer: { object: 'list', url: `/webhooks/${exampleIds.endpoint_id}/deliveries`, has_more: false, data: [example] } },
+})
+
+export const webhookDeliveryRetrieve = defineOperation({
+  id: 'webhook_delivery_retrieve',
+  summary: 'Retrieve a delivery',
+  description: 'How the delivery of one event to one endpoint stands.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/webhooks/{id}/deliveries/{delivery_id}'),
+  answer,
+  status: 200,
+  refusals: [],
+  examples: { answer: example },
+})
+
+export const webhookAttemptList = defineOperation({
+  id: 'webhook_attempt_list',
+  summary: 'List attempts',
+  description: 'Newest first, with what the endpoint answered. Attempts are kept for 30 days.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/webhooks/{id}/deliveries/{delivery_id}/attempts'),
+  query: listParameters({}),
+  answer: { name: 'WebhookAttemptList', shape: listEnvelope(attemptShape) },
+  status: 200,
+  refusals: ['cursor_not_found'],
+  examples: {
+    answer: {
+      object: 'list',
+      url: `/webhooks/${exampleIds.endpoint_id}/deliveries/${example.id}/attempts`,
+      has_more: false,
+      data: [attemptExample],
+    },
+  },
+})
+
+export const webhookDeliveryResend = defineOperation({
+  id: 'webhook_delivery_resend',
+  summary: 'Send a delivery again',
+  description: 'Whatever became of it: it is sent at once, and its schedule begins anew.',
+  tag,
+  access: 'all',
+  routes: sameRoute('POST', '/webhooks/{id}/deliveries/{delivery_id}/resend'),
+  body: fields({}),
+  bodyOptional: true,
+  answer,
+  status: 200,
+  idempotent: true,
+  refusals: ['webhook_endpoint_disabled'],
+  examples: { body: {}, answer: pendingExample },
+})

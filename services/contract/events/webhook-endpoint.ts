@@ -1,0 +1,208 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { type Refusal, refused } from '../../domain/refusal.ts'
+import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { explainUnknownFilter } from './event-type.ts'
+import { clearable, fields, listOf, optional, text, word } from '../field.ts'
+import { fixedMembers } from '../fixed-member.ts'
+import { type ApiVersion, apiVersionDates } from '../api-version.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+
+const endpointMembers = {
+  id: idText('whe'),
+  object: z.literal('webhook_endpoint'),
+  live_mode: storedMembers.live_mode,
+  url: z.string(),
+  event_types: z.array(z.string()),
+  description: orNull(z.string()),
+  api_version: z.string().describe('Of the events that are sent to it: that of the request which created it.'),
+  status: z.enum(['ENABLED', 'DISABLED']),
+  disabled_reason: orNull(z.enum(['CALLER', 'GONE', 'FAILING'])).describe(
+    'CALLER: by an update; GONE: it answered 410; FAILING: 5 days of nothing but failures.',
+  ),
+  failing_since: orNull(instantText).describe('First failure after which nothing succeeded.'),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+}
+
+const endpointShape = z.object(endpointMembers)
+const endpointWithSecretShape = z.object({
+  ...endpointMembers,
+  secret: z.string().describe('Signs what is sent, by Standard Webhooks 1.0. Shown in this answer alone.'),
+})
+
+export type WebhookEndpointWire = z.output<typeof endpointShape>
+
+/** A webhook endpoint as it is kept; times in ms. */
+export type WebhookEndpoint = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly url: string
+  readonly eventTypes: readonly string[]
+  readonly description: string | null
+  readonly apiVersion: ApiVersion
+  readonly failingSince: number | null
+  readonly disabledReason: 'CALLER' | 'GONE' | 'FAILING' | null
+  readonly createdAt: number
+}
+
+/** Write a webhook endpoint for the wire. */
+export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpointWire => ({
+  id: endpoint.id,
+  object: 'webhook_endpoint',
+  live_mode: endpoint.liveMode,
+  url: endpoint.url,
+  event_types: [...endpoint.eventTypes],
+  description: endpoint.description,
+  api_version: apiVersionDates[endpoint.apiVersion],
+  status: endpoint.disabledReason === null ? 'ENABLED' : 'DISABLED',
+  disabled_reason: endpoint.disabledReason,
+  failing_since: endpoint.failingSince === null ? null : writeInstant(endpoint.failingSince),
+  time_created: writeInstant(endpoint.createdAt),
+  account_id: endpoint.accountId,
+})
+
+const eventTypes = listOf(text().meta({ examples: ['customer.*'] }), { min: 1, max: 50 }).describe(
+  'Which events it gets: *, a group such as customer.*, or types of the list of events.',
+)
+
+/**
+ * Refuse filters that take no event type, with the nearest name; null if each takes any. Filters that `stored` has stay.
+ * Source: docs/rules/events-and-webhooks.md #event-types.
+ */
+export const refuseFilters = (filters: readonly string[], stored: readonly string[] = []): Refusal | null => {
+  for (const [index, filter] of filters.entries()) {
+    const message = stored.includes(filter) ? null : explainUnknownFilter(filter)
+    if (message !== null) return refused('field_invalid', message, `event_types[${index}]`).refusal
+  }
+  return null
+}
+
+const url = text({ max: 2_048 })
+  .describe('https only in live mode; a host with public addresses, without credentials.')
+  .meta({ format: 'uri', examples: ['https://example.com/webhooks'] })
+
+const describeVersion = 'May be given if it equals Api-Version: the endpoint gets events of the version of this request.'
+
+const example: WebhookEndpointWire = {
+  id: 'whe_0198c0ffee00112233445566',
+  object: 'webhook_endpoint',
+  live_mode: false,
+  url: 'https://example.com/webhooks',
+  event_types: ['customer.*', 'location.update'],
+  description: 'Billing',
+  api_version: apiVersionDates.current,
+  status: 'ENABLED',
+  disabled_reason: null,
+  failing_since: null,
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+const exampleWithSecret = { ...example, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }
+
+const tag = 'Webhooks'
+const answer = { name: 'WebhookEndpoint', shape: endpointShape }
+const answerWithSecret = { name: 'WebhookEndpointWithSecret', shape: endpointWithSecretShape }
+
+export const webhookCreate = defineOperation({
+  id: 'webhook_create',
+  summary: 'Create a webhook endpoint',
+  description:
+    'Events of the types it names are sent to it as POST, signed by Standard Webhooks 1.0 with the secret of this answer. Anything but 2xx within 15 s is tried again: after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. An event may come more than once and in another order: webhook-id is the id of the event.',
+  tag,
+  access: 'all',
+  routes: sameRoute('POST', '/webhooks'),
+  body: fields({
+    url,
+    event_types: optional(eventTypes),
+    description: optional(text()),
+    api_version: optional(text()).describe(describeVersion),
+  }),
+  answer: answerWithSecret,
+  status: 201,
+  idempotent: true,
+  refusals: ['webhook_url_refused', 'too_many_webhook_endpoints'],
+  examples: {
+    body: { url: 'https://example.com/webhooks', event_types: ['customer.*', 'location.update'], description: 'Billing' },
+    answer: exampleWithSecret,
+  },
+})
+
+export const webhookList = defineOperation({
+  id: 'webhook_list',
+  summary: 'List webhook endpoints',
+  description: 'Newest first.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/webhooks'),
+  query: listParameters({}),
+  answer: { name: 'WebhookEndpointList', shape: listEnvelope(endpointShape) },
+  status: 200,
+  refusals: ['cursor_not_found'],
+  examples: { answer: { object: 'list', url: '/webhooks', has_more: false, data: [example] } },
+})
+
+export const webhookRetrieve = defineOperation({
+  id: 'webhook_retrieve',
+  summary: 'Retrieve a webhook endpoint',
+  description: 'Gives the endpoint without its secret.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/webhooks/{id}'),
+  answer,
+  status: 200,
+  examples: { answer: example },
+})
+
+/** The members that a PATCH of a webhook endpoint changes. */
+export const webhookPatch = {
+  url: url.optional(),
+  event_types: eventTypes.optional(),
+  description: clearable(text()),
+  status: word('ENABLED', 'DISABLED').optional(),
+}
+
+export const webhookUpdate = defineOperation({
+  id: 'webhook_update',
+  summary: 'Update a webhook endpoint',
+  description:
+    'Members that are absent stay as they are; null clears. DISABLED gives up what waits; ENABLED takes events from then on, and a resend brings what was missed.',
+  tag,
+  access: 'all',
+  routes: sameRoute('PATCH', '/webhooks/{id}'),
+  body: fields({ ...fixedMembers(endpointShape), ...webhookPatch }),
+  answer,
+  status: 200,
+  refusals: ['webhook_url_refused', 'field_immutable'],
+  examples: { body: { event_types: ['*'] }, answer: { ...example, event_types: ['*'] } },
+})
+
+export const webhookDelete = defineOperation({
+  id: 'webhook_delete',
+  summary: 'Delete a webhook endpoint',
+  description: 'What waits for it is given up.',
+  tag,
+  access: 'all',
+  routes: sameRoute('DELETE', '/webhooks/{id}'),
+  answer: { name: 'Accepted', shape: acceptedMessage },
+  status: 202,
+  examples: { answer: { message: 'Accepted' } },
+})
+
+export const webhookSecretRotate = defineOperation({
+  id: 'webhook_secret_rotate',
+  summary: 'Rotate the secret of a webhook endpoint',
+  description: 'Gives a new secret. For 24 h everything is signed with both, so that receivers can change over without a gap.',
+  tag,
+  access: 'all',
+  routes: sameRoute('POST', '/webhooks/{id}/secret'),
+  body: fields({}),
+  bodyOptional: true,
+  answer: answerWithSecret,
+  status: 200,
+  idempotent: true,
+  examples: { body: {}, answer: exampleWithSecret },
+})

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { count, idText, instantText, storedMembers } from '../answer-field.ts'
+import { fields, instant, optional, refuseField } from '../field.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+
+const resendShape = z.object({
+  id: idText('whr'),
+  object: z.literal('webhook_resend'),
+  live_mode: storedMembers.live_mode,
+  endpoint_id: idText('whe'),
+  start_time: instantText,
+  end_time: instantText,
+  include_delivered: z.boolean(),
+  status: z.enum(['RUNNING', 'DONE', 'STOPPED']).describe('STOPPED: the endpoint was disabled or deleted.'),
+  events_total: count.describe('Events of the account in this span.'),
+  events_done: count.describe('Of these, looked at so far.'),
+  deliveries_queued: count.describe('Of these, to be sent again.'),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type WebhookResendWire = z.output<typeof resendShape>
+
+/** Events of a span that are sent again, as it is kept; times in ms. */
+export type WebhookResend = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly endpointId: string
+  readonly from: number
+  readonly to: number
+  readonly includeDelivered: boolean
+  readonly status: 'RUNNING' | 'DONE' | 'STOPPED'
+  readonly eventsTotal: number
+  readonly eventsDone: number
+  readonly deliveriesQueued: number
+  readonly createdAt: number
+}
+
+/** Write a resend for the wire. */
+export const webhookResendToWire = (resend: WebhookResend): WebhookResendWire => ({
+  id: resend.id,
+  object: 'webhook_resend',
+  live_mode: resend.liveMode,
+  endpoint_id: resend.endpointId,
+  start_time: writeInstant(resend.from),
+  end_time: writeInstant(resend.to),
+  include_delivered: resend.includeDelivered,
+  status: resend.status,
+  events_total: resend.eventsTotal,
+  events_done: resend.eventsDone,
+  deliveries_queued: resend.deliveriesQueued,
+  time_created: writeInstant(resend.createdAt),
+  account_id: resend.accountId,
+})
+
+const example: WebhookResendWire = {
+  id: 'whr_0198c0ffee00112233445566',
+  object: 'webhook_resend',
+  live_mode: false,
+  endpoint_id: 'whe_0198c0ffee00112233445566',
+  start_time: '2025-09-14T00:00:00Z',
+  end_time: '2025-09-15T00:00:00Z',
+  include_delivered: false,
+  status: 'RUNNING',
+  events_total: 1_200,
+  events_done: 500,
+  deliveries_queued: 37,
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+const answer = { name: 'WebhookResend', shape: resendShape }
+
+export const webhookResendCreate = defineOperation({
+  id: 'webhook_resend_create',
+  summary: 'Send the events of a span again',
+  description:
+    'Brings the endpoint the events of its types from a span of time that it has not got; with include_delivered all of them. Works page by page beside what is new: its progress is at /webhooks/{id}/resends/{resend_id}.',
+  tag: 'Webhooks',
+  access: 'all',
+  routes: sameRoute('POST', '/webhooks/{id}/resends'),
+  body: fields({
+    start_time: instant.describe('From when on; events are kept for 90 days.'),
+    end_time: instant,
+    include_delivered: optional(z.boolean()),
+  }).superRefine(({ start_time: start, end_time: end }, context) => {
+    if (end.at <= start.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+  }),
+  answer,
+  status: 202,
+  idempotent: true,
+  refusals: ['webhook_endpoint_disabled', 'end_before_start'],
+  examples: {
+    body: { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' },
+    answer: { ...example, events_done: 0, deliveries_queued: 0 },
+  },
+})
+
+export const webhookResendRetrieve = defineOperation({
+  id: 'webhook_resend_retrieve',
+  summary: 'Retrieve the progress of a resend',
+  description: 'Tells how many events of the span it has looked at, and how many of them it sends again.',
+  tag: 'Webhooks',
+  access: 'read',
+  routes: sameRoute('GET', '/webhooks/{id}/resends/{resend_id}'),
+  answer,
+  status: 200,
+  examples: { answer: example },
+})

@@ -1,0 +1,165 @@
+import { runToEnd } from '../../domain/run-to-end.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { maxDepth, readExactJson } from './exact-json.ts'
+import { type JsonLimitName, type JsonLimits, measureJson } from './measure-json.ts'
+import { countMembers, scanJson } from './scan-json.ts'
+import { type ElementRanges, type SubmissionLimits, splitSubmission } from '../metering/split-submission.ts'
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return utf8.decode(bytes)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
+}
+
+const quickParse = (text: string): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** Escapes that may stand for NUL or half a surrogate pair. */
+const suspectEscape = /\\u(?:0000|[dD][89a-fA-F])/
+
+const notUtf8 = refused('body_invalid', 'The body is not valid UTF-8; send JSON encoded in UTF-8')
+const emptyBody = refused('body_invalid', 'The body is empty; send a JSON value')
+
+/**
+ * Parse a text with `JSON.parse` where a look over it proves that nothing was lost, else member by member.
+ * As many members written as parsed means that none was written twice, however its name was spelled. `level` is the number of levels
+ * that the text stands in.
+ */
+const parseText = (bytes: Uint8Array, level: number): Result<unknown> => {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return notUtf8
+  if (text.trim() === '') return emptyBody
+  const hasEscapes = text.includes('\\')
+  if (!hasEscapes || !suspectEscape.test(text)) {
+    const quick = quickParse(text)
+    if (quick !== undefined) {
+      const scan = scanJson(bytes, hasEscapes)
+      if (scan.isPlain && scan.depth + level <= maxDepth && scan.members === countMembers(quick.value)) return accepted(quick.value)
+    }
+  }
+  return runToEnd(readExactJson(text, level))
+}
+
+/** Far more than the largest body of any operation needs. */
+const limits: JsonLimits = { values: 150_000, elements: 20_000, members: 100, levels: maxDepth }
+
+const excessRefusals: Readonly<Record<JsonLimitName, Result<never>>> = {
+  values: refused('body_invalid', 'The body has too many values; send fewer members and entries'),
+  elements: refused('body_invalid', 'The body has a list of more than 20,000 entries; send fewer entries'),
+  members: refused('body_invalid', 'The body has an object of more than 100 members; send the known ones alone'),
+  levels: refused('body_invalid', `The body is nested deeper than ${maxDepth} levels; send it with fewer`),
+}
+
+/**
+ * Parse a body as `parseJson` does, in steps between which others can have a turn. The body is measured before it is parsed, so that
+ * nothing works on more than an operation can need.
+ */
+export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
+  const measure = yield* measureJson(bytes, limits)
+  if (measure.excess !== null) return excessRefusals[measure.excess]
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return notUtf8
+  if (text.trim() === '') return emptyBody
+  yield
+  const quick = measure.isPlain && !suspectEscape.test(text) ? quickParse(text) : undefined
+  yield
+  if (quick !== undefined && measure.members === countMembers(quick.value)) return accepted(quick.value)
+  return yield* readExactJson(text)
+}
+
+/**
+ * Parse a body, judging its text: numbers are doubles where these carry them exactly, else `ExactNumber`.
+ * Refuses the whole body for duplicate members, half surrogates, NUL, more than 32 levels, bytes that are not UTF-8, what is not JSON,
+ * more than 150,000 values, 20,000 elements in a list or 100 members in an object. Number ranges are the fields' to judge.
+ * Source: docs/rules/versions-and-transport.md #json-text.
+ */
+export const parseJson = (bytes: Uint8Array): Result<unknown> => runToEnd(readJson(bytes))
+
+/** The elements of a submission, and the indexes of those longer than the limit. */
+export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
+
+/** Elements of more bytes are parsed in steps. */
+const longElementBytes = 2 ** 16
+/** Elements that are parsed between two points where the work can be interrupted. */
+const elementsPerPause = 64
+
+const isContainer = (bytes: Uint8Array, start: number): boolean => bytes[start] === 123 || bytes[start] === 91
+
+/** The end of an element without the white space behind it. */
+const trimmedEnd = (bytes: Uint8Array, start: number, end: number): number => {
+  let at = end
+  while (at > start && (bytes[at - 1] as number) <= 32) at -= 1
+  return at
+}
+
+function* readElement(bytes: Uint8Array, level: number): Generator<void, Result<unknown>> {
+  if (bytes.length <= longElementBytes) return parseText(bytes, level)
+  const text = decodeUtf8(bytes)
+  yield
+  return text === undefined ? notUtf8 : yield* readExactJson(text, level)
+}
+
+/** Number of the line that a byte stands in, from 1. */
+const lineOf = (bytes: Uint8Array, at: number): number => {
+  let line = 1
+  for (let index = 0; index < at; index += 1) if (bytes[index] === 10) line += 1
+  return line
+}
+
+/** Say what is wrong with a list, at its place in the whole. */
+function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return notUtf8
+  if (text.trim() === '') return emptyBody
+  yield
+  const parsed = yield* readExactJson(text)
+  return parsed.ok ? refused('body_invalid', 'The body must be a list') : parsed
+}
+
+/** What a submission holds too much of, or its elements. */
+export type SubmissionResult = Result<Submission> | { readonly ok: false; readonly excess: Exclude<ElementRanges['excess'], null> }
+
+/**
+ * Parse a submission in steps: a JSON list, or one JSON value a line with blank lines left out. Elements longer than `elementLimit` bytes
+ * are named, not refused, for they spoil themselves alone. Refuses the body as `parseJson` does, and when it is no list; in lines with the
+ * number of the first that is no JSON; and for more than it may hold, before any of it is parsed.
+ * Source: docs/rules/metering.md #submissions; docs/rules/versions-and-transport.md #json-text.
+ */
+export function* readSubmission(
+  bytes: Uint8Array,
+  isNdjson: boolean,
+  submissionLimits: SubmissionLimits,
+  maxElementBytes: number,
+): Generator<void, SubmissionResult> {
+  const { excess, isBroken, starts, ends } = yield* splitSubmission(withoutByteOrderMark(bytes), isNdjson, submissionLimits)
+  if (excess !== null) return { ok: false, excess }
+  if (isBroken) return yield* refuseList(bytes)
+  const elements: unknown[] = []
+  const oversized = new Set<number>()
+  const content = withoutByteOrderMark(bytes)
+  for (const [index, start] of starts.entries()) {
+    const end = isNdjson ? (ends[index] ?? start) : trimmedEnd(content, start, ends[index] ?? start)
+    const parsed = yield* readElement(content.subarray(start, end), isNdjson ? 0 : 1)
+    if (!parsed.ok && isNdjson) return refused('body_invalid', `Line ${lineOf(content, start)}: ${parsed.refusal.message}`)
+    if (!parsed.ok) return yield* refuseList(bytes)
+    if (end - start > maxElementBytes && (isNdjson || isContainer(content, start))) oversized.add(index)
+    elements.push(parsed.value)
+    if (index % elementsPerPause === 0) yield
+  }
+  return accepted({ elements, oversized })
+}
+
+/** Bytes without a byte order mark, which is passed over. */
+const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { acceptedMessage, count, idText, orNull, storedMembers } from '../answer-field.ts'
+import { currencyCode } from '../tariffs/currency-code.ts'
+import { fields, optional, text } from '../field.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+
+const marketShape = z.object({
+  id: idText('mrs'),
+  object: z.literal('market_source'),
+  live_mode: storedMembers.live_mode,
+  display_name: z.string(),
+  currency_code: z.string(),
+  area: orNull(z.string()).describe('The market area that it prices, such as DE-LU.'),
+  resolution_minutes: orNull(count).describe('Length of the intervals that the market publishes; null where they vary.'),
+  price_revision: count.describe('Goes up with every change of its prices.'),
+  time_created: storedMembers.time_created,
+  account_id: orNull(idText('acc')).describe('Null on sources that the operator keeps for all accounts.'),
+})
+
+export type MarketWire = z.output<typeof marketShape>
+
+/** A series of market prices as it is kept, seen in one mode; `accountId` null where the operator keeps it for all; `createdAt` in ms. */
+export type Market = {
+  readonly id: string
+  readonly accountId: string | null
+  readonly liveMode: boolean
+  readonly displayName: string
+  readonly currencyCode: string
+  readonly area: string | null
+  readonly resolutionMinutes: number | null
+  readonly priceRevision: number
+  readonly createdAt: number
+}
+
+/** Write a market source for the wire. */
+export const marketToWire = (market: Market): MarketWire => ({
+  id: market.id,
+  object: 'market_source',
+  live_mode: market.liveMode,
+  display_name: market.displayName,
+  currency_code: market.currencyCode,
+  area: market.area,
+  resolution_minutes: market.resolutionMinutes,
+  price_revision: market.priceRevision,
+  time_created: writeInstant(market.createdAt),
+  account_id: market.accountId,
+})
+
+const example: MarketWire = {
+  id: 'mrs_0198c0ffee00112233445566',
+  object: 'market_source',
+  live_mode: false,
+  display_name: 'Own day-ahead prices',
+  currency_code: 'EUR',
+  area: null,
+  resolution_minutes: null,
+  price_revision: 3,
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+const tag = 'Markets'
+const answer = { name: 'MarketSource', shape: marketShape }
+
+export const marketCreate = defineOperation({
+  id: 'market_create',
+  summary: 'Create a market source',
+  description:
+    'A price series of your own. Fill it with PUT /markets/{id}/prices and name it as a market source of locations whose tariffs follow it.',
+  tag,
+  access: 'all',
+  operator: true,
+  routes: sameRoute('POST', '/markets'),
+  body: fields({ display_name: text(), currency_code: currencyCode, area: optional(text()) }),
+  answer,
+  status: 201,
+  idempotent: true,
+  examples: { body: { display_name: 'Own day-ahead prices', currency_code: 'EUR' }, answer: { ...example, price_revision: 0 } },
+})
+
+export const marketList = defineOperation({
+  id: 'market_list',
+  summary: 'List market sources',
+  description: 'Newest first: your own and those that the operator keeps for all accounts.',
+  tag,
+  access: 'read',
+  operator: true,
+  routes: sameRoute('GET', '/markets'),
+  query: listParameters({ area: text().optional().describe('Only sources of this market area, such as DE-LU.') }),
+  answer: { name: 'MarketSourceList', shape: listEnvelope(marketShape) },
+  status: 200,
+  refusals: ['cursor_not_found'],
+  examples: { answer: { object: 'list', url: '/markets', has_more: false, data: [example] } },
+})
+
+export const marketRetrieve = defineOperation({
+  id: 'market_retrieve',
+  summary: 'Retrieve a market source',
+  description: 'Gives the source; its prices are at /markets/{id}/prices.',
+  tag,
+  access: 'read',
+  operator: true,
+  routes: sameRoute('GET', '/markets/{id}'),
+  answer,
+  status: 200,
+  examples: { answer: example },
+})
+
+export const marketDelete = defineOperation({
+  id: 'market_delete',
+  summary: 'Delete a market source',
+  description: 'Only a source of your own that no location uses. Costs that were priced from it stay.',
+  tag,
+  access: 'all',
+  operator: true,
+  routes: sameRoute('DELETE', '/markets/{id}'),
+  answer: { name: 'Accepted', shape: acceptedMessage },
+  status: 202,
+  refusals: ['market_in_use'],
+  examples: { answer: { message: 'Accepted' } },
+})

@@ -1,0 +1,233 @@
+import { type EnergyUnits, readEnergy } from '../../../domain/quantity.ts'
+import { defaultTariffDirection, fullConfidence, readConfidence, refuseDirections, refuseInterval } from '../../../domain/record/validate-record.ts'
+import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
+import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
+import { submissionLimits } from '../../registry/account.ts'
+import {
+  asciiTextBefore,
+  type JsonCursor,
+  type ParsedDecimal,
+  peekByte,
+  readDecimalBytes,
+  skipNull,
+  skipText,
+  takeByte,
+} from './json-cursor.ts'
+import type { ApiVersion } from '../../api-version.ts'
+import { type RecordMember, type RecordMemberName, readMemberName, recordMembers } from './record-members.ts'
+import { type CachedDay, createCachedDay, readInstantBytes } from './plain-instant.ts'
+import {
+  type ParsedId,
+  readEnergyFlowBytes,
+  readIdBytes,
+  readMeasurandBytes,
+  readTariffDirectionBytes,
+  readUnitsBytes,
+} from './plain-values.ts'
+
+/** A text of a body, in place: it has no escapes. */
+export type ByteRange = { at: number; length: number }
+
+/** A record as it stands in a body. One is used for all records of a body, one after the other. `energy` is a whole number of 1e-6 Wh. */
+export type PlainRecord = {
+  readonly location: ParsedId
+  /** At -1: none. */
+  readonly device: ParsedId
+  energyFlowDirection: EnergyFlowDirection
+  tariffDirection: TariffDirection
+  start: number
+  end: number
+  energy: number
+  confidence: number
+  /** Of length 0: none. */
+  readonly sessionReference: ByteRange
+  readonly recordReference: ByteRange
+}
+
+/** Reads record after record of a body that arrived at `at` (ms). */
+export type PlainReader = {
+  readonly cursor: JsonCursor
+  readonly record: PlainRecord
+  readonly knownMembers: readonly RecordMember[]
+  readonly isCurrent: boolean
+  readonly at: number
+  /** What was said of the present record and is not made out yet. */
+  readonly members: MemberValues
+}
+
+type MemberValues = {
+  seenBits: number
+  energyFlowDirection: EnergyFlowDirection | null
+  tariffDirection: TariffDirection | null
+  units: EnergyUnits | null
+  readonly value: ParsedDecimal
+  valueIndex: number
+  readonly startDay: CachedDay
+  readonly endDay: CachedDay
+}
+
+export const plainReader = (cursor: JsonCursor, apiVersion: ApiVersion, at: number): PlainReader => ({
+  cursor,
+  record: {
+    location: { at: -1, bits: new Int32Array(3) },
+    device: { at: -1, bits: new Int32Array(3) },
+    energyFlowDirection: 'INBOUND',
+    tariffDirection: 'IMPORT',
+    start: Number.NaN,
+    end: Number.NaN,
+    energy: Number.NaN,
+    confidence: fullConfidence,
+    sessionReference: { at: -1, length: 0 },
+    recordReference: { at: -1, length: 0 },
+  },
+  knownMembers: recordMembers[apiVersion],
+  isCurrent: apiVersion === 'current',
+  at,
+  members: {
+    seenBits: 0,
+    energyFlowDirection: null,
+    tariffDirection: null,
+    units: null,
+    value: { mantissa: 0, decimals: 0 },
+    valueIndex: -1,
+    startDay: createCachedDay(),
+    endDay: createCachedDay(),
+  },
+})
+
+const resetRecord = ({ record, members }: PlainReader): void => {
+  record.location.at = -1
+  record.device.at = -1
+  record.start = Number.NaN
+  record.end = Number.NaN
+  record.confidence = fullConfidence
+  record.sessionReference.length = 0
+  record.recordReference.length = 0
+  members.seenBits = 0
+  members.energyFlowDirection = null
+  members.tariffDirection = null
+  members.units = null
+  members.valueIndex = -1
+}
+
+const comma = 44
+const letterN = 110
+const leftBrace = 123
+const rightBrace = 125
+
+/**
+ * Read the object at the cursor into `reader.record`. True: it is a record, and `readMeterRecord` reads the same from it.
+ * False: this reader cannot tell, and nothing is said about the record.
+ */
+export const readPlainRecord = (reader: PlainReader): boolean => {
+  const { cursor, members, knownMembers } = reader
+  const start = cursor.index
+  if (!takeByte(cursor, leftBrace)) return false
+  resetRecord(reader)
+  let previous: RecordMember | null = null
+  for (;;) {
+    peekByte(cursor)
+    const member: RecordMember | null = readMemberName(cursor, knownMembers, previous)
+    if (member === null || (members.seenBits & member.bit) !== 0) return false
+    members.seenBits |= member.bit
+    const isRead = peekByte(cursor) === letterN ? skipNull(cursor) : readMember(reader, member.name)
+    if (!isRead) return false
+    previous = member
+    const mark = peekByte(cursor)
+    cursor.index += 1
+    if (mark === rightBrace) break
+    if (mark !== comma) return false
+  }
+  return cursor.index - start <= submissionLimits.recordBytes && completeRecord(reader)
+}
+
+const readMember = (reader: PlainReader, name: RecordMemberName): boolean => {
+  const { cursor, record, members, isCurrent } = reader
+  switch (name) {
+    case 'location_id':
+      return readIdBytes(cursor, 'loc_', record.location)
+    case 'device_id':
+      return readIdBytes(cursor, 'dev_', record.device)
+    case 'session_reference_id':
+      return readReferenceText(cursor, record.sessionReference)
+    case 'record_reference_id':
+      return readReferenceText(cursor, record.recordReference)
+    case 'energy_flow_direction':
+      members.energyFlowDirection = readEnergyFlowBytes(cursor, isCurrent)
+      return members.energyFlowDirection !== null
+    case 'tariff_direction':
+      members.tariffDirection = readTariffDirectionBytes(cursor)
+      return members.tariffDirection !== null
+    case 'measurand':
+      return readMeasurandBytes(cursor)
+    case 'units':
+      members.units = readUnitsBytes(cursor)
+      return members.units !== null
+    case 'value':
+      members.valueIndex = cursor.index
+      return readDecimalBytes(cursor, members.value)
+    case 'confidence':
+      return readConfidenceMember(cursor, record)
+    case 'start_time':
+      record.start = readInstantBytes(cursor, members.startDay)
+      return !Number.isNaN(record.start)
+    case 'end_time':
+      record.end = readInstantBytes(cursor, members.endDay)
+      return !Number.isNaN(record.end)
+  }
+}
+
+const maxReferenceBytes = 255
+
+/** Texts of more bytes than characters are allowed may still be short enough: the general reader counts them. */
+const readReferenceText = (cursor: JsonCursor, target: ByteRange): boolean => {
+  const length = skipText(cursor)
+  target.at = cursor.index - length - 1
+  target.length = length
+  return length > 0 && length <= maxReferenceBytes
+}
+
+const confidenceDecimal: ParsedDecimal = { mantissa: 0, decimals: 0 }
+
+const readConfidenceMember = (cursor: JsonCursor, record: PlainRecord): boolean => {
+  const start = cursor.index
+  if (!readDecimalBytes(cursor, confidenceDecimal)) return false
+  const read = readConfidence(asciiTextBefore(cursor, start))
+  if (read.ok) record.confidence = read.value
+  return read.ok
+}
+
+/** Make out what hangs on several members, and judge them together. */
+const completeRecord = (reader: PlainReader): boolean => {
+  const { record, members, at } = reader
+  if (record.location.at < 0 || members.units === null || members.valueIndex < 0) return false
+  record.energyFlowDirection = members.energyFlowDirection ?? 'INBOUND'
+  record.tariffDirection = members.tariffDirection ?? defaultTariffDirection(record.energyFlowDirection)
+  if (refuseDirections(record.energyFlowDirection, record.tariffDirection) !== null) return false
+  // Times that are missing are no numbers, which no bound holds.
+  if (!(record.end - record.start >= 0) || refuseInterval(record.start, record.end, at) !== null) return false
+  record.energy = plainEnergyOf(reader, members.units, record.end - record.start)
+  return !Number.isNaN(record.energy)
+}
+
+const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+
+/**
+ * Energy in 1e-6 Wh as a double; NaN where one does not hold it. A product of doubles up to 2^53 is exact: a larger one would not round
+ * to so little.
+ */
+const plainEnergyOf = ({ cursor, members }: PlainReader, units: EnergyUnits, elapsedMs: number): number => {
+  const { mantissa, decimals } = members.value
+  const shift = (units === 'WH' ? 6 : units === 'KWH' ? 9 : -1) - decimals
+  const energy = shift >= 0 ? mantissa * (powersOfTen[shift] as number) : readExactEnergy(cursor, members, units, elapsedMs)
+  return energy <= Number.MAX_SAFE_INTEGER ? energy : Number.NaN
+}
+
+const readExactEnergy = (cursor: JsonCursor, { valueIndex, value }: MemberValues, units: EnergyUnits, elapsedMs: number): number => {
+  const end = cursor.index
+  cursor.index = valueIndex
+  readDecimalBytes(cursor, value)
+  const read = readEnergy(asciiTextBefore(cursor, valueIndex), units, elapsedMs)
+  cursor.index = end
+  return read.ok ? Number(read.value) : Number.NaN
+}

@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import { runToEnd } from '../../domain/run-to-end.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { type Result, refused } from '../../domain/refusal.ts'
+import { submissionLimits } from '../registry/account.ts'
+import { count, idText, orNull, storedMembers } from '../answer-field.ts'
+import { toSentence } from '../error.ts'
+import { text } from '../field.ts'
+import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
+import { defineOperation, type RawBody, sameRoute } from '../operation.ts'
+import { parameters } from '../parameter.ts'
+import type { SubmissionLimits } from './split-submission.ts'
+import { readSubmission, type Submission } from '../json/strict-json.ts'
+
+export const meterBatchShape = z.object({
+  id: idText('bat'),
+  object: z.literal('meter_batch'),
+  live_mode: storedMembers.live_mode,
+  status: z.enum(['PENDING', 'COMPLETE']).describe('COMPLETE once every submitted record is processed or failed; it stays so.'),
+  records_submitted: count.describe('Accepted and failed ones together.'),
+  records_accepted: count.describe('Durably taken; they will be stored and priced.'),
+  records_processed: count.describe('Stored by now, with a price or without.'),
+  failed_records: z.array(
+    z.object({
+      record_num: count.describe('Place in the submission, from 1.'),
+      record_reference_id: orNull(z.string()),
+      error: z.string().describe('What to change.'),
+    }),
+  ),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type MeterBatchWire = z.output<typeof meterBatchShape>
+
+/** A submission's receipt; `createdAt` in ms. Failed records are in the order of their numbers. */
+export type MeterBatch = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly recordsSubmitted: number
+  readonly recordsAccepted: number
+  readonly recordsProcessed: number
+  readonly failed: readonly { readonly recordNumber: number; readonly recordReferenceId: string | null; readonly error: string }[]
+  readonly createdAt: number
+}
+
+/** Texts that the published description quotes; they stay as they are. */
+const isPublishedText = (error: string): boolean =>
+  error === 'end_time must not be before start_time' || /^duplicate of record \d+$/.test(error)
+
+/** Write why a record failed: a sentence, except for quoted texts. `erased` is what the store keeps of an erased failure. */
+const failureText = (error: string): string =>
+  error === 'erased' ? 'The record was erased.' : isPublishedText(error) ? error : toSentence(error)
+
+/** Write a receipt for the wire. */
+export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
+  id: batch.id,
+  object: 'meter_batch',
+  live_mode: batch.liveMode,
+  status: batch.recordsProcessed + batch.failed.length >= batch.recordsSubmitted ? 'COMPLETE' : 'PENDING',
+  records_submitted: batch.recordsSubmitted,
+  records_accepted: batch.recordsAccepted,
+  records_processed: batch.recordsProcessed,
+  failed_records: batch.failed.map(({ recordNumber, recordReferenceId, error }) => ({
+    record_num: recordNumber,
+    record_reference_id: recordReferenceId,
+    error: failureText(error),
+  })),
+  time_created: writeInstant(batch.createdAt),
+  account_id: batch.accountId,
+})
+
+const ndjsonMediaType = 'application/x-ndjson'
+
+/** Tell whether a body comes as one JSON value a line. */
+export const isNdjson = (body: RawBody): boolean => body.mediaType === ndjsonMediaType
+
+/**
+ * Read the body of a submission into its elements, in steps: JSON list or one JSON value a line; elements over 8 KiB are named, for they
+ * spoil themselves alone. Refuses the whole for what is no JSON, for no element, for more than 10,000, and for values that no record has, in
+ * great numbers; bodies are not parsed to find that.
+ * Source: docs/rules/metering.md #submissions; docs/rules/limits.md #requests.
+ */
+export function* readRecords(body: RawBody): Generator<void, Result<Submission>> {
+  const read = yield* readSubmission(body.bytes, isNdjson(body), capacity, submissionLimits.recordBytes)
+  if (!read.ok && 'excess' in read) return read.excess === 'elements' ? tooManyRecords : tooManyMembers
+  return read.ok && read.value.elements.length === 0 ? refused('body_invalid', 'The list must not be empty') : read
+}
+
+/** Read as `readRecords` does, at once. */
+export const parseSubmission = (body: RawBody): Result<Submission> => runToEnd(readRecords(body))
+
+/** A record has a dozen members; of twenty thousand more, which spoil their records, the body could still be parsed at once. */
+const capacity: SubmissionLimits = { elements: submissionLimits.records, valuesPerElement: 16, excessValues: 20_000 }
+
+const tooManyRecords = refused(
+  'too_many_records',
+  `A submission has at most ${submissionLimits.records} records; send the rest in another one`,
+)
+
+const tooManyMembers = refused('body_invalid', 'The records have far more members than a record may have; send the known ones alone')
+
+/** Say that an element of a submission is too long. */
+export const oversizedRecord = refused('body_too_large', `A record must have at most ${submissionLimits.recordBytes} bytes`).refusal
+
+/** Take a caller's own reference out of an element that was refused; null where it has none that can be told. */
+export const recordReferenceOf = (element: unknown): string | null => {
+  if (typeof element !== 'object' || element === null || !('record_reference_id' in element)) return null
+  const reference = element.record_reference_id
+  return typeof reference === 'string' && reference !== '' && [...reference.slice(0, 512)].length <= 255 ? reference : null
+}
+
+const sentId = (element: object, kind: 'location' | 'device'): string | null => {
+  const value: unknown = Reflect.get(element, `${kind}_id`)
+  return typeof value === 'string' ? value : null
+}
+
+/** Take the ids of location and device out of an element that was refused, as they were sent; null where it has no text for one. */
+export const sentObjectsOf = (element: unknown): { readonly locationId: string | null; readonly deviceId: string | null } =>
+  typeof element === 'object' && element !== null
+    ? { locationId: sentId(element, 'location'), deviceId: sentId(element, 'device') }
+    : { locationId: null, deviceId: null }
+
+const example: MeterBatchWire = meterBatchToWire({
+  id: 'bat_0198c0ffee00112233445566',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  recordsSubmitted: 2,
+  recordsAccepted: 1,
+  recordsProcessed: 0,
+  failed: [{ recordNumber: 2, recordReferenceId: null, error: 'end_time must not be before start_time' }],
+  createdAt: 1_757_844_000_000,
+})
+
+const recordExample = {
+  location_id: 'loc_0198c0ffee00112233445566',
+  device_id: 'dev_0198c0ffee00112233445566',
+  units: 'KWH',
+  value: 1.25,
+  start_time: '2025-09-14T10:00:00Z',
+}
+
+const tag = 'Metering'
+const answer = { name: 'MeterBatch', shape: meterBatchShape }
+
+export const meterIntervalSubmit = defineOperation({
+  id: 'meter_submit',
+  summary: 'Submit interval records',
+  description:
+    'Takes up to 10,000 records, as a JSON list or one JSON object a line. They are checked one by one: good ones are accepted, bad ones are listed in failed_records. The answer comes once every accepted record is durable. A record that is sent again counts once; with another value, unit or confidence it replaces the one before.',
+  tag,
+  access: 'metering',
+  routes: sameRoute('PUT', '/meters/interval'),
+  body: 'raw',
+  bodyLimit: submissionLimits.bytes,
+  mediaTypes: [ndjsonMediaType],
+  bodyDocument: z.array(meterRecordShape).min(1).max(submissionLimits.records),
+  answer,
+  status: 200,
+  renames: { body: meterRecordRenames },
+  refusals: ['too_many_records'],
+  examples: {
+    body: [
+      { ...recordExample, end_time: '2025-09-14T10:15:00Z' },
+      { ...recordExample, end_time: '2025-09-14T09:45:00Z' },
+    ],
+    answer: example,
+  },
+})
+
+export const meterBatchRetrieve = defineOperation({
+  id: 'meter_batch_retrieve',
+  summary: 'Retrieve a batch',
+  description:
+    'Gives the receipt of a submission. records_processed reaches records_accepted less the records that failed later. Right after the submission it waits up to 5 seconds until the batch can be seen.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/meters/batch'),
+  query: parameters({ batch_id: text().describe('The id that the submission answered with.') }),
+  answer,
+  status: 200,
+  refusals: ['batch_not_found', 'batch_pending'],
+  examples: { answer: { ...example, status: 'COMPLETE', records_processed: 1 } },
+})
+
+export const meterBatchRead = defineOperation({
+  id: 'meter_batch_read',
+  summary: 'Retrieve a batch by its path',
+  description: 'Gives the receipt of a submission, as GET /meters/batch does.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/meters/batch/{id}'),
+  answer,
+  status: 200,
+  refusals: ['batch_not_found', 'batch_pending'],
+  examples: { answer: { ...example, status: 'COMPLETE', records_processed: 1 } },
+})

@@ -1,0 +1,176 @@
+import { z } from 'zod'
+import { readDecimal } from '../../domain/quantity.ts'
+import { defaultTariffDirection, earliestRecordAt, maxAheadMs, refuseDirections } from '../../domain/record/validate-record.ts'
+import type { EnergyFlowDirection } from '../../domain/record/record.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import { submissionLimits } from '../registry/account.ts'
+import { refusalToEarlier, requestFromApiVersion } from '../earlier-api-version.ts'
+import { numberText } from '../json/exact-number.ts'
+import { fields, jsonNumber, objectIdentifier, optional, referenceId, word } from '../field.ts'
+import type { ApiVersion } from '../api-version.ts'
+import { isJsonObject } from '../json/json-path.ts'
+import { meterBatchShape } from './meter-batch.ts'
+import { meterRecordRenames } from './meter-record.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+import { readShape } from '../read-shape.ts'
+import { readJson } from '../json/strict-json.ts'
+
+const readingShape = fields({
+  time: jsonNumber.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
+  value: jsonNumber.describe('What the register shows: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
+  record_reference_id: optional(referenceId).describe("The caller's own reference; that of the interval which this reading ends."),
+}).meta({ component: 'RegisterReading' })
+
+/** What all readings of a submission share. */
+const sharedMembers = {
+  location_id: objectIdentifier('loc').describe('The location that the register is at.'),
+  device_id: optional(objectIdentifier('dev')).describe('The device whose register it is, at this location.'),
+  session_reference_id: optional(referenceId).describe("The caller's own reference of a group of records, such as a charging session."),
+  energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
+  tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe('IMPORT for INBOUND and EXPORT for OUTBOUND when absent.'),
+  units: word('WH', 'KWH').describe('Of every value in data.'),
+}
+
+const documentShape = fields({
+  ...sharedMembers,
+  data: z.array(readingShape).min(1).max(submissionLimits.records).describe('Readings in any order, each time once.'),
+})
+
+/** Readings are judged one by one, each for itself. */
+const submissionShape = fields({ ...sharedMembers, data: z.array(z.unknown()) })
+
+type RegisterUnits = 'WH' | 'KWH'
+
+/** Readings of one register as they were submitted; `elements` are not looked at yet. */
+export type CumulativeSubmission = {
+  readonly locationId: string
+  readonly deviceId: string | null
+  readonly sessionReferenceId: string | null
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+  readonly units: RegisterUnits
+  readonly elements: readonly unknown[]
+}
+
+/** A reading: `time` in ms, `value` in 1e-6 Wh. */
+export type SubmittedReading = { readonly time: number; readonly value: bigint; readonly recordReferenceId: string | null }
+
+/**
+ * Read the body of a submission of register readings in steps, in the names of either layout: null is the same as absent, directions resolved.
+ * That location and device exist is not looked at. Refuses the whole for what is wrong with anything but a reading, for no reading, and
+ * for more than 10,000. Source: docs/rules/metering.md #register-readings; docs/rules/limits.md #requests.
+ */
+export function* readCumulative(bytes: Uint8Array, apiVersion: ApiVersion): Generator<void, Result<CumulativeSubmission>> {
+  const parsed = yield* readJson(bytes)
+  yield
+  if (!parsed.ok) return parsed
+  const body = requestFromApiVersion(parsed.value, meterRecordRenames, apiVersion)
+  if (!body.ok) return body
+  const read = readSharedMembers(body.value)
+  return read.ok || apiVersion === 'current' ? read : { ok: false, refusal: refusalToEarlier(read.refusal, meterRecordRenames) }
+}
+
+const readSharedMembers = (body: unknown): Result<CumulativeSubmission> => {
+  const read = readShape(submissionShape, body, 'body')
+  if (!read.ok) return read
+  const { location_id, device_id, session_reference_id, energy_flow_direction, tariff_direction, units, data } = read.value
+  const energyFlowDirection = energy_flow_direction ?? 'INBOUND'
+  const tariffDirection = tariff_direction ?? defaultTariffDirection(energyFlowDirection)
+  const refusal = refuseDirections(energyFlowDirection, tariffDirection)
+  if (refusal !== null) return { ok: false, refusal }
+  if (data.length === 0) return refused('field_invalid', 'data must not be empty', 'data')
+  if (data.length > submissionLimits.records) {
+    const advice = `data must have at most ${submissionLimits.records} readings, this one has ${data.length}`
+    return refused('too_many_records', advice, 'data')
+  }
+  return accepted({
+    locationId: location_id,
+    deviceId: device_id ?? null,
+    sessionReferenceId: session_reference_id ?? null,
+    energyFlowDirection,
+    tariffDirection,
+    units,
+    elements: data,
+  })
+}
+
+/**
+ * Read one reading of a submission that arrives at `at` (ms); the value is exact from its decimal text, half to even to 1e-6 Wh.
+ * Refuses values below zero and above 1e12 Wh, times before 2000-01-01 and more than 7 days ahead, and unknown members, with one sentence.
+ * Source: docs/rules/metering.md #register-readings.
+ */
+export const readReading = (element: unknown, units: RegisterUnits, at: number): Result<SubmittedReading> => {
+  if (!isJsonObject(element)) return refused('field_invalid', 'A reading must be an object')
+  const read = readShape(readingShape, element, 'body')
+  if (!read.ok) return read
+  const time = readTime(numberText(read.value.time), at)
+  if (!time.ok) return time
+  const value = readDecimal(numberText(read.value.value), registerRuleOf[units], 'value')
+  if (!value.ok) return value
+  return accepted({ time: time.value, value: value.value, recordReferenceId: read.value.record_reference_id ?? null })
+}
+
+const maxRegisterValue = 10n ** 18n
+const registerRuleOf = {
+  WH: { scale: 6, min: 0n, max: maxRegisterValue, round: true },
+  KWH: { scale: 9, min: 0n, max: maxRegisterValue, round: true },
+} as const
+
+const secondMs = 1_000
+const secondsRule = { scale: 0, min: -(10n ** 15n), max: 10n ** 15n }
+
+const readTime = (text: string, at: number): Result<number> => {
+  const seconds = readDecimal(text, secondsRule, 'time')
+  if (!seconds.ok && seconds.refusal.code === 'field_invalid') {
+    return refused('field_invalid', 'time must be a whole number of seconds since 1970-01-01T00:00:00Z', 'time')
+  }
+  const time = seconds.ok ? Number(seconds.value) * secondMs : Number(text) * secondMs
+  if (time < earliestRecordAt)
+    return refused('time_out_of_range', 'time must not be before 946684800, which is 2000-01-01T00:00:00Z', 'time')
+  if (time <= at + maxAheadMs) return accepted(time)
+  return refused('time_out_of_range', 'time must be at most 7 days ahead, in seconds since 1970-01-01T00:00:00Z', 'time')
+}
+
+const bodyExample = {
+  location_id: 'loc_0198c0ffee00112233445566',
+  device_id: 'dev_0198c0ffee00112233445566',
+  session_reference_id: 'session-17',
+  energy_flow_direction: 'INBOUND',
+  tariff_direction: 'IMPORT',
+  units: 'KWH',
+  data: [
+    { time: 1_757_844_000, value: 4_821.5 },
+    { time: 1_757_844_900, value: 4_822.75, record_reference_id: 'quarter-1' },
+  ],
+}
+
+const answerExample = {
+  id: 'bat_0198c0ffee00112233445566',
+  object: 'meter_batch',
+  live_mode: false,
+  records_submitted: 2,
+  records_accepted: 2,
+  records_processed: 0,
+  failed_records: [],
+  time_created: '2025-09-14T10:15:02Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+} as const
+
+export const meterCumulativeSubmit = defineOperation({
+  id: 'meter_cumulative_submit',
+  summary: 'Submit register readings',
+  description:
+    'Takes up to 10,000 readings of one register that only counts up, in any order. Two readings that follow each other in time, stored ones included, are an interval that is costed like a record; the first reading of all only sets the base. Readings are checked one by one: good ones are accepted, bad ones are listed in failed_records. The answer comes once every accepted reading is durable. A reading that is sent again for the same time counts once; with another value it replaces the one before. A reading below the one before it, or more than 366 days after it, is added to failed_records later, and is still the base of the next.',
+  tag: 'Metering',
+  access: 'metering',
+  routes: sameRoute('PUT', '/meters/cumulative/epoch'),
+  body: 'raw',
+  bodyLimit: submissionLimits.bytes,
+  bodyDocument: documentShape,
+  answer: { name: 'MeterBatch', shape: meterBatchShape },
+  status: 200,
+  renames: { body: meterRecordRenames },
+  refusals: ['too_many_records', 'location_not_found', 'device_not_found', 'direction_pair_refused'],
+  examples: { body: bodyExample, answer: answerExample },
+})

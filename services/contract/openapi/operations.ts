@@ -1,0 +1,96 @@
+import * as account from '../registry/account.ts'
+import * as connect from '../connect/connect-session.ts'
+import * as connectBatch from '../connect/connect-batch.ts'
+import * as connectCall from '../connect/connect-call.ts'
+import * as customer from '../registry/customer.ts'
+import * as device from '../registry/device.ts'
+import * as energyCost from '../costs/energy-cost.ts'
+import * as event from '../events/event.ts'
+import * as instantCost from '../costs/instant-cost.ts'
+import * as location from '../registry/location.ts'
+import * as locationStatus from '../registry/location-status.ts'
+import * as market from '../markets/market.ts'
+import * as marketPrice from '../markets/market-price.ts'
+import * as meterBatch from '../metering/meter-batch.ts'
+import * as meterCumulative from '../metering/meter-cumulative.ts'
+import * as meterRecordRead from '../metering/meter-record-read.ts'
+import type { Operation } from '../operation.ts'
+import * as price from '../prices/price.ts'
+import * as priceAudit from '../prices/price-audit.ts'
+import * as provider from '../registry/provider.ts'
+import * as scheduleAmount from '../schedules/schedule-amount.ts'
+import * as scheduleDuration from '../schedules/schedule-duration.ts'
+import * as scheduleLimit from '../schedules/schedule-limit.ts'
+import * as tariff from '../tariffs/tariff.ts'
+import * as webhookDelivery from '../events/webhook-delivery.ts'
+import * as webhookEndpoint from '../events/webhook-endpoint.ts'
+import * as webhookResend from '../events/webhook-resend.ts'
+
+/** Every operation of the interface, in the order of the reference page. */
+export const operations: readonly Operation[] = [
+  account.accountLogin,
+  account.accountRetrieve,
+  meterBatch.meterIntervalSubmit,
+  meterCumulative.meterCumulativeSubmit,
+  meterBatch.meterBatchRetrieve,
+  meterBatch.meterBatchRead,
+  meterRecordRead.meterRecordList,
+  meterRecordRead.meterRecordRetrieve,
+  instantCost.instantCost,
+  energyCost.intervalCost,
+  energyCost.sessionCost,
+  customer.customerCreate,
+  customer.customerList,
+  customer.customerRetrieve,
+  customer.customerUpdate,
+  customer.customerDelete,
+  location.locationCreate,
+  location.locationList,
+  location.locationRetrieve,
+  location.locationUpdate,
+  location.locationDelete,
+  locationStatus.locationStatusRetrieve,
+  device.deviceCreate,
+  device.deviceList,
+  device.deviceRetrieve,
+  device.deviceUpdate,
+  device.deviceDelete,
+  tariff.tariffCreate,
+  tariff.tariffList,
+  tariff.tariffRetrieve,
+  tariff.tariffUpdate,
+  tariff.tariffDelete,
+  price.priceRetrieve,
+  priceAudit.priceAuditRetrieve,
+  scheduleDuration.scheduleDuration,
+  scheduleLimit.scheduleLimit,
+  scheduleAmount.scheduleAmount,
+  scheduleAmount.scheduleAmountRetrieve,
+  market.marketCreate,
+  market.marketList,
+  market.marketRetrieve,
+  market.marketDelete,
+  marketPrice.marketPricePut,
+  marketPrice.marketPriceList,
+  provider.providerList,
+  connect.connectTokenCreate,
+  connect.connectTokenRetrieve,
+  connect.connectSessionRetrieve,
+  connectBatch.connectBatchImport,
+  connectCall.connectStep,
+  event.eventList,
+  event.eventRetrieve,
+  webhookEndpoint.webhookCreate,
+  webhookEndpoint.webhookList,
+  webhookEndpoint.webhookRetrieve,
+  webhookEndpoint.webhookUpdate,
+  webhookEndpoint.webhookDelete,
+  webhookEndpoint.webhookSecretRotate,
+  webhookDelivery.webhookTest,
+  webhookDelivery.webhookDeliveryList,
+  webhookDelivery.webhookDeliveryRetrieve,
+  webhookDelivery.webhookAttemptList,
+  webhookDelivery.webhookDeliveryResend,
+  webhookResend.webhookResendCreate,
+  webhookResend.webhookResendRetrieve,
+]

@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import type { PriceAuditElement } from '../../domain/price/price-series.ts'
+import { idText, instantText, storedMembers } from '../answer-field.ts'
+import type { ApiVersion } from '../api-version.ts'
+import { defineOperation } from '../operation.ts'
+import {
+  directionVersionRenames,
+  type PriceView,
+  priceBody,
+  requestShape,
+  requestToWire,
+  sharedPriceShape,
+  sharedPriceToWire,
+} from './price-request.ts'
+import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
+import { locationOnly } from '../reference.ts'
+
+const breakdownShape = z.object({
+  commodity: z.object({
+    market: seriesNumber.describe('The market price; 0 on tariffs that do not follow the market.'),
+    fixed: seriesNumber.describe('The fixed price and the fixed surcharge together.'),
+    percentage: seriesNumber.describe('What the percentage adds: aggregate - market - fixed.'),
+    tier: seriesNumber.describe('Where the tier in force begins, in kWh of the local month.'),
+    aggregate: seriesNumber,
+  }),
+  non_commodity: z.object({
+    fixed: seriesNumber,
+    tier: seriesNumber.describe('Where the tier in force begins, in kWh of the local month.'),
+  }),
+  total: seriesNumber.describe('What a kWh costs: commodity.aggregate + non_commodity.fixed, to the last digit.'),
+  confidence: seriesNumber.describe('0 to 1; 1 is known.'),
+})
+
+const priceAuditShape = z.object({
+  id: idText('tra'),
+  object: z.literal('price_audit'),
+  ...sharedPriceShape,
+  request: z.object(requestShape),
+  market_sources: z.array(idText('mrs')).describe('Whose market prices are in it.'),
+  data: z.array(z.object({ valid_from: instantText, valid_to: instantText, price_breakdown: breakdownShape })),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+type PriceAuditView = PriceView<PriceAuditElement> & { readonly apiVersion: ApiVersion; readonly marketSourceIds: readonly string[] }
+
+const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, write: PriceWriter) => ({
+  commodity: {
+    market: write.price(breakdown.commodity.market),
+    fixed: write.price(breakdown.commodity.fixed),
+    percentage: write.price(breakdown.commodity.percentage),
+    tier: write.kwh(breakdown.commodity.tier),
+    aggregate: write.price(breakdown.commodity.aggregate),
+  },
+  non_commodity: { fixed: write.price(breakdown.nonCommodity.fixed), tier: write.kwh(breakdown.nonCommodity.tier) },
+  total: write.price(price),
+  confidence: write.confidence(confidence),
+})
+
+type Breakdown = ReturnType<typeof breakdownToWire>
+type Element = { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: Breakdown }
+
+/** An element in the names of each layout, written at once for the reason that `price.ts` gives. */
+const createElement: Readonly<Record<ApiVersion, (valid_from: string, valid_to: string, breakdown: Breakdown) => Element>> = {
+  current: (valid_from, valid_to, price_breakdown) => ({ valid_from, valid_to, price_breakdown }),
+  earlier: (valid_from, valid_to, tariff_rate) => ({ valid_from, valid_to, tariff_rate }) as unknown as Element,
+}
+
+/** Write the prices of a span with their parts, its elements in the names of their layout. */
+export const priceAuditToWire = (view: PriceAuditView): z.input<typeof priceAuditShape> => {
+  const write = priceWriter(view.offsetOf)
+  const element = createElement[view.apiVersion]
+  return {
+    id: view.id,
+    object: 'price_audit',
+    ...sharedPriceToWire(view),
+    request: requestToWire(view.interval),
+    market_sources: [...view.marketSourceIds],
+    data: view.elements.map(one => element(write.instant(one.start), write.instant(one.end), breakdownToWire(one, write))),
+    time_created: writeInstant(view.createdAt),
+    account_id: view.accountId,
+  }
+}
+
+const start = 1_757_844_000_000
+
+const example = priceAuditToWire({
+  id: 'tra_0198c0ffee00112233445566',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  apiVersion: 'current',
+  locationId: 'loc_0198c0ffee00112233445566',
+  timezone: 'Europe/Berlin',
+  currencyCode: 'EUR',
+  interval: { start, end: start + 3_600_000, startOffset: 0, endOffset: 0, direction: 'IMPORT' },
+  offsetOf: () => 0,
+  lastUpdated: 1_757_765_000_000,
+  marketSourceIds: ['mrs_0198c0ffee00112233445566'],
+  elements: [
+    {
+      ...{ start, end: start + 3_600_000, price: 224_163_700n, confidence: 10_000 },
+      // (0.08123 + 0.0125) × 1.19 = 0.1115387; with the grid fee 0.224163700
+      breakdown: {
+        commodity: { market: 81_230_000n, fixed: 12_500_000n, percentage: 17_808_700n, tier: 0n, aggregate: 111_538_700n },
+        nonCommodity: { fixed: 112_625_000n, tier: 0n },
+      },
+    },
+  ],
+  createdAt: 1_757_844_100_000,
+})
+
+export const priceAuditRetrieve = defineOperation({
+  id: 'price_audit_retrieve',
+  summary: 'Audit energy prices',
+  description:
+    'Gives the prices of a span with the parts that they are made of: one element for each stretch in which no part changes. The sums hold to the last digit. What may be asked, and which time is left out, is as for prices.',
+  tag: 'Prices',
+  access: 'read',
+  routes: {
+    current: [{ method: 'POST', path: '/audits/prices/{id}' }],
+    earlier: [
+      { method: 'GET', path: '/tariffs/audits/{id}', bodyInQuery: { numbers: [] } },
+      { id: 'price_audit_retrieve_singular', method: 'GET', path: '/tariffs/audit/{id}', bodyInQuery: { numbers: [] } },
+    ],
+  },
+  references: { id: locationOnly },
+  body: priceBody,
+  answer: { name: 'PriceAudit', shape: priceAuditShape },
+  status: 200,
+  renames: {
+    body: directionVersionRenames.body,
+    answer: [
+      { current: 'object', earlier: 'object', values: { price_audit: 'tariff_rate_audit' } },
+      ...directionVersionRenames.answer,
+      { current: 'data.price_breakdown', earlier: 'data.tariff_rate' },
+    ],
+  },
+  refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
+  examples: { body: { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z' }, answer: example },
+})

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { count, idText, orNull, storedMembers } from '../answer-field.ts'
+import { type ApiVersion, apiVersionDates } from '../api-version.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+
+const limitsShape = z.object({
+  requests_per_second: orNull(count).describe('For this account and mode; null when there is no limit.'),
+  records_per_submission: count,
+  submission_bytes: count,
+  body_bytes: count,
+})
+
+export const accountShape = z.object({
+  id: idText('acc'),
+  object: z.literal('account'),
+  live_mode: storedMembers.live_mode,
+  display_name: z.string(),
+  default_version: z.enum([apiVersionDates.current, apiVersionDates.earlier]).describe('The Api-Version of requests that name none.'),
+  limits: limitsShape,
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type AccountWire = z.output<typeof accountShape>
+
+/** An account as it is kept, seen in one mode; `createdAt` in ms, `requestsPerSecond` null when unlimited. */
+export type Account = {
+  readonly id: string
+  readonly liveMode: boolean
+  readonly displayName: string
+  readonly defaultApiVersion: ApiVersion
+  readonly requestsPerSecond: number | null
+  readonly createdAt: number
+}
+
+/** Largest bodies in bytes, and records in one submission. Source: docs/rules/limits.md #requests. */
+export const submissionLimits = { records: 10_000, bytes: 16 * 2 ** 20, recordBytes: 8 * 2 ** 10, otherBodyBytes: 2 ** 20 } as const
+
+/** Write an account for the wire. */
+export const accountToWire = (account: Account): AccountWire => ({
+  id: account.id,
+  object: 'account',
+  live_mode: account.liveMode,
+  display_name: account.displayName,
+  default_version: apiVersionDates[account.defaultApiVersion],
+  limits: {
+    requests_per_second: account.requestsPerSecond,
+    records_per_submission: submissionLimits.records,
+    submission_bytes: submissionLimits.bytes,
+    body_bytes: submissionLimits.otherBodyBytes,
+  },
+  time_created: writeInstant(account.createdAt),
+  account_id: account.id,
+})
+
+export const accountRetrieve = defineOperation({
+  id: 'account_retrieve',
+  summary: 'Retrieve the own account',
+  description: 'Tells which account and mode the token belongs to, its default version and its limits.',
+  tag: 'Account',
+  access: 'any',
+  routes: sameRoute('GET', '/account'),
+  answer: { name: 'Account', shape: accountShape },
+  status: 200,
+  examples: {
+    answer: accountToWire({
+      id: 'acc_0198c0ffee00112233445566',
+      liveMode: false,
+      displayName: 'Sandbox',
+      defaultApiVersion: 'current',
+      requestsPerSecond: null,
+      createdAt: 1_757_844_000_000,
+    }),
+  },
+})
+
+export const loginShape = z.object({
+  bearer_token: z.string(),
+  expires_in: count.describe('Seconds until the token ends.'),
+  live_mode: z.boolean(),
+})
+
+const login = [
+  { method: 'GET', path: '/login' },
+  { id: 'account_login_post', method: 'POST', path: '/login' },
+] as const
+
+export const accountLogin = defineOperation({
+  id: 'account_login',
+  summary: 'Get a bearer token',
+  description:
+    'Send the account id and an API key as Basic credentials. The key decides between live and test mode. A token lasts an hour. A key may also be sent directly, with every request: as Bearer, or as Basic with the account id.',
+  tag: 'Account',
+  access: 'login',
+  routes: { current: login, earlier: login },
+  answer: { name: 'BearerToken', shape: loginShape },
+  status: 200,
+  refusals: ['bad_credentials', 'account_disabled', 'rate_limited'],
+  examples: { answer: { bearer_token: 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl', expires_in: 3600, live_mode: false } },
+})

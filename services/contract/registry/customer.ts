@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { acceptedMessage, idText, orNull, storedMembers } from '../answer-field.ts'
+import { clearable, fields, metadata, optional, referenceId, text } from '../field.ts'
+import { fixedMembers } from '../fixed-member.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+import { cursorReferences, customerOnly } from '../reference.ts'
+
+export const customerShape = z.object({
+  id: idText('cus'),
+  object: z.literal('customer'),
+  live_mode: storedMembers.live_mode,
+  reference_id: orNull(z.string()).describe("The caller's own reference."),
+  locations: z.array(idText('loc')).describe('Ids of the locations of this customer.'),
+  metadata: z.record(z.string(), z.string()),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type CustomerWire = z.output<typeof customerShape>
+
+/** A customer as it is kept; `createdAt` in ms. */
+export type Customer = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly referenceId: string | null
+  readonly locationIds: readonly string[]
+  readonly metadata: Readonly<Record<string, string>>
+  readonly createdAt: number
+}
+
+/** Write a customer for the wire. */
+export const customerToWire = (customer: Customer): CustomerWire => ({
+  id: customer.id,
+  object: 'customer',
+  live_mode: customer.liveMode,
+  reference_id: customer.referenceId,
+  locations: [...customer.locationIds],
+  metadata: { ...customer.metadata },
+  time_created: writeInstant(customer.createdAt),
+  account_id: customer.accountId,
+})
+
+const example: CustomerWire = {
+  id: 'cus_0198c0ffee00112233445566',
+  object: 'customer',
+  live_mode: false,
+  reference_id: 'household-17',
+  locations: ['loc_0198c0ffee00112233445566'],
+  metadata: {},
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+const answer = { name: 'Customer', shape: customerShape }
+
+export const customerCreate = defineOperation({
+  id: 'customer_create',
+  summary: 'Create a customer',
+  description: 'A customer groups locations. The reference_id is unique in the account and mode.',
+  tag: 'Customers',
+  access: 'all',
+  routes: sameRoute('POST', '/customers'),
+  body: fields({ reference_id: optional(referenceId), metadata: optional(metadata) }),
+  answer,
+  status: 201,
+  idempotent: true,
+  refusals: ['reference_id_taken'],
+  examples: { body: { reference_id: 'household-17' }, answer: example },
+})
+
+export const customerList = defineOperation({
+  id: 'customer_list',
+  summary: 'List customers',
+  description: 'Newest first.',
+  tag: 'Customers',
+  access: 'read',
+  routes: sameRoute('GET', '/customers'),
+  references: { query: cursorReferences(customerOnly) },
+  query: listParameters({ reference_id: text().optional().describe('Only the customer with this reference.') }),
+  answer: { name: 'CustomerList', shape: listEnvelope(customerShape) },
+  status: 200,
+  refusals: ['cursor_not_found'],
+  examples: { answer: { object: 'list', url: '/customers', has_more: false, data: [example] } },
+})
+
+export const customerRetrieve = defineOperation({
+  id: 'customer_retrieve',
+  summary: 'Retrieve a customer',
+  description: 'Gives the customer with the ids of its locations.',
+  tag: 'Customers',
+  access: 'read',
+  routes: sameRoute('GET', '/customers/{id}'),
+  references: { id: customerOnly },
+  answer,
+  status: 200,
+  examples: { answer: example },
+})
+
+/** The members that a PATCH of a customer changes. */
+export const customerPatch = { reference_id: clearable(referenceId), metadata: clearable(metadata) }
+
+export const customerUpdate = defineOperation({
+  id: 'customer_update',
+  summary: 'Update a customer',
+  description: 'Members that are absent stay as they are; null clears. Other members may be sent back unchanged.',
+  tag: 'Customers',
+  access: 'all',
+  routes: sameRoute('PATCH', '/customers/{id}'),
+  references: { id: customerOnly },
+  body: fields({ ...fixedMembers(customerShape), ...customerPatch }),
+  answer,
+  status: 202,
+  refusals: ['reference_id_taken', 'field_immutable'],
+  examples: { body: { reference_id: 'household-18' }, answer: { ...example, reference_id: 'household-18' } },
+})
+
+export const customerDelete = defineOperation({
+  id: 'customer_delete',
+  summary: 'Delete a customer',
+  description: 'Its locations are deleted with it. Metering records stay for the costs of the account.',
+  tag: 'Customers',
+  access: 'all',
+  routes: sameRoute('DELETE', '/customers/{id}'),
+  references: { id: customerOnly },
+  answer: { name: 'Accepted', shape: acceptedMessage },
+  status: 202,
+  examples: { answer: { message: 'Accepted' } },
+})

@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
+import { fixedMembers } from '../fixed-member.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
+
+export const deviceShape = z.object({
+  id: idText('dev'),
+  object: z.literal('device'),
+  live_mode: storedMembers.live_mode,
+  reference_id: z.string().describe("The caller's own reference."),
+  last_seen: orNull(instantText).describe('When the newest record of the device was received.'),
+  metadata: z.record(z.string(), z.string()),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type DeviceWire = z.output<typeof deviceShape>
+
+/** A device as it is kept; instants in ms, `lastSeenAt` null when no record of it was received. */
+export type Device = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly referenceId: string
+  readonly lastSeenAt: number | null
+  readonly metadata: Readonly<Record<string, string>>
+  readonly createdAt: number
+}
+
+/** Write a device for the wire. */
+export const deviceToWire = (device: Device): DeviceWire => ({
+  id: device.id,
+  object: 'device',
+  live_mode: device.liveMode,
+  reference_id: device.referenceId,
+  last_seen: device.lastSeenAt === null ? null : writeInstant(device.lastSeenAt),
+  metadata: { ...device.metadata },
+  time_created: writeInstant(device.createdAt),
+  account_id: device.accountId,
+})
+
+const example: DeviceWire = {
+  id: 'dev_0198c0ffee00112233445566',
+  object: 'device',
+  live_mode: false,
+  reference_id: 'charger-4711',
+  last_seen: '2025-09-14T11:15:00Z',
+  metadata: {},
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+const tag = 'Devices'
+const answer = { name: 'Device', shape: deviceShape }
+
+export const deviceCreate = defineOperation({
+  id: 'device_create',
+  summary: 'Create a device',
+  description:
+    'A charger, battery or meter. Each of its records names the location that it was at. The reference_id is unique in the account and mode.',
+  tag,
+  access: 'all',
+  routes: sameRoute('POST', '/devices'),
+  body: fields({ reference_id: referenceId, metadata: optional(metadata) }),
+  answer,
+  status: 201,
+  idempotent: true,
+  refusals: ['reference_id_taken'],
+  examples: { body: { reference_id: 'charger-4711' }, answer: { ...example, last_seen: null } },
+})
+
+export const deviceList = defineOperation({
+  id: 'device_list',
+  summary: 'List devices',
+  description: 'Newest first. location_id narrows the list to devices of which records at that location are stored.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/devices'),
+  references: { query: { ...cursorReferences(deviceOnly), location_id: locationOnly } },
+  query: listParameters({
+    reference_id: text().optional().describe('Only the device with this reference.'),
+    location_id: objectIdentifier('loc').optional().describe('Only devices that were metered at this location.'),
+  }),
+  answer: { name: 'DeviceList', shape: listEnvelope(deviceShape) },
+  status: 200,
+  refusals: ['cursor_not_found', 'location_not_found'],
+  examples: { answer: { object: 'list', url: '/devices', has_more: false, data: [example] } },
+})
+
+export const deviceRetrieve = defineOperation({
+  id: 'device_retrieve',
+  summary: 'Retrieve a device',
+  description: 'Gives the device and when it was last heard of.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/devices/{id}'),
+  references: { id: deviceOnly },
+  answer,
+  status: 200,
+  examples: { answer: example },
+})
+
+/** The members that a PATCH of a device changes. */
+export const devicePatch = { reference_id: referenceId.optional(), metadata: clearable(metadata) }
+
+export const deviceUpdate = defineOperation({
+  id: 'device_update',
+  summary: 'Update a device',
+  description:
+    'Members that are absent stay as they are; null clears the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
+  tag,
+  access: 'all',
+  routes: sameRoute('PATCH', '/devices/{id}'),
+  references: { id: deviceOnly },
+  body: fields({ ...fixedMembers(deviceShape), ...devicePatch }),
+  answer,
+  status: 200,
+  refusals: ['reference_id_taken', 'field_immutable'],
+  examples: { body: { reference_id: 'charger-4712' }, answer: { ...example, reference_id: 'charger-4712' } },
+})
+
+export const deviceDelete = defineOperation({
+  id: 'device_delete',
+  summary: 'Delete a device',
+  description: 'Metering records stay for the costs of the account; new ones are refused within 60 seconds.',
+  tag,
+  access: 'all',
+  routes: sameRoute('DELETE', '/devices/{id}'),
+  references: { id: deviceOnly },
+  answer: { name: 'Accepted', shape: acceptedMessage },
+  status: 202,
+  examples: { answer: { message: 'Accepted' } },
+})

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+import { locationOnly } from '../reference.ts'
+
+const structureTypes = ['FIXED', 'TIME_OF_DAY', 'MARKET', 'DYNAMIC'] as const
+/** How a tariff's price moves: not at all, by hour and day, with the market, or with the market and by hour and day. */
+export type StructureType = (typeof structureTypes)[number]
+
+/** What a location has of one kind of tariff. */
+export type TariffKindStatus = {
+  readonly status: TariffStatus
+  readonly connectionType: string | null
+  readonly provider: { readonly id: string; readonly displayName: string; readonly logoUrl: string | null } | null
+  readonly tariff: {
+    readonly id: string
+    readonly displayName: string | null
+    readonly structureType: StructureType
+    readonly contractStart: number | null
+    readonly contractEnd: number | null
+  } | null
+}
+
+/** A location's tariffs by kind; `createdAt` (ms) is that of the location. */
+export type LocationStatusView = {
+  readonly id: string
+  readonly liveMode: boolean
+  readonly accountId: string
+  readonly createdAt: number
+  readonly kinds: Readonly<Record<TariffKind, TariffKindStatus>>
+}
+
+const kindShape = z
+  .object({
+    status: z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.'),
+    connection_type: z.string().optional(),
+    provider: z.object({ id: idText('prv'), display_name: z.string(), logo_url: orNull(z.string()) }).optional(),
+    tariff: z
+      .object({
+        id: idText('trf'),
+        display_name: orNull(z.string()),
+        structure_type: z.enum(structureTypes),
+        contract_start_date: orNull(instantText),
+        contract_end_date: orNull(instantText),
+      })
+      .optional()
+      .describe('The tariff in force; where none is, the next one, else the last one.'),
+  })
+  .meta({ component: 'TariffKindStatus' })
+
+const locationStatusShape = z.object({
+  id: idText('loc'),
+  object: z.literal('location_status'),
+  live_mode: storedMembers.live_mode,
+  tariff_status: z.object({
+    commodity_import: kindShape,
+    commodity_export: kindShape,
+    non_commodity_import: kindShape,
+    non_commodity_export: kindShape,
+    local: kindShape,
+  }),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStatus): z.input<typeof kindShape> => ({
+  status,
+  ...(connectionType === null ? {} : { connection_type: connectionType }),
+  ...(provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: provider.logoUrl } }),
+  ...(tariff === null
+    ? {}
+    : {
+        tariff: {
+          id: tariff.id,
+          display_name: tariff.displayName,
+          structure_type: tariff.structureType,
+          contract_start_date: tariff.contractStart === null ? null : writeInstant(tariff.contractStart),
+          contract_end_date: tariff.contractEnd === null ? null : writeInstant(tariff.contractEnd),
+        },
+      }),
+})
+
+/** Write the status of a location: every kind of tariff, those without one as their status alone. */
+export const locationStatusToWire = (view: LocationStatusView): z.input<typeof locationStatusShape> => ({
+  id: view.id,
+  object: 'location_status',
+  live_mode: view.liveMode,
+  tariff_status: Object.fromEntries(tariffKinds.map(kind => [kind, kindToWire(view.kinds[kind])])) as Record<
+    TariffKind,
+    z.input<typeof kindShape>
+  >,
+  time_created: writeInstant(view.createdAt),
+  account_id: view.accountId,
+})
+
+export const locationStatusRetrieve = defineOperation({
+  id: 'location_status_retrieve',
+  summary: 'Retrieve the status of a location',
+  description:
+    'Tells for each kind whether a tariff is in force at the time of the request, where it comes from, and when its contract starts and ends. Where none is in force the kind is NOT_CONNECTED and shows the next tariff, or else the last one. Tariffs for grid fees on export do not exist: that kind is NOT_SUPPORTED.',
+  tag: 'Locations',
+  access: 'read',
+  routes: sameRoute('GET', '/locations/{id}/status'),
+  references: { id: locationOnly },
+  answer: { name: 'LocationStatus', shape: locationStatusShape },
+  status: 200,
+})

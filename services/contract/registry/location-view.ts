@@ -1,0 +1,85 @@
+import { type LocationView, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
+import type { StructureType } from './location-status.ts'
+import type { PostalAddress } from './postal-address.ts'
+import { hasTimedOut } from '../../domain/tariff/pending-tariff.ts'
+import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+
+type DirectionAndType = { readonly direction: TariffDirection; readonly type: TariffType }
+type ContractedTariff = DirectionAndType & { readonly contractStart: number | null; readonly contractEnd: number | null }
+
+const kindOf = ({ direction, type }: DirectionAndType): TariffKind => {
+  if (direction === 'LOCAL') return 'local'
+  const flow = direction === 'IMPORT' ? 'import' : 'export'
+  return type === 'COMMODITY' ? `commodity_${flow}` : `non_commodity_${flow}`
+}
+
+const startOf = ({ contractStart }: ContractedTariff): number => contractStart ?? Number.NEGATIVE_INFINITY
+
+/** Tell whether the contract of a tariff runs at `at` (ms). */
+export const isInForce = (tariff: Pick<ContractedTariff, 'contractStart' | 'contractEnd'>, at: number): boolean =>
+  (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at && at < (tariff.contractEnd ?? Number.POSITIVE_INFINITY)
+
+/**
+ * Pick the tariff of a kind that a location shows at `at` (ms): the one in force, else the next one, else the last one.
+ * Source: docs/rules/registry.md #tariff-status.
+ */
+export const shownTariff = <T extends ContractedTariff>(tariffs: readonly T[], kind: TariffKind, at: number): T | undefined => {
+  const ofKind = tariffs.filter(tariff => kindOf(tariff) === kind).toSorted((a, b) => startOf(a) - startOf(b))
+  return ofKind.find(tariff => isInForce(tariff, at)) ?? ofKind.find(tariff => startOf(tariff) > at) ?? ofKind.at(-1)
+}
+
+/**
+ * Return the status of a kind of tariff at a location at `at` (ms): that of the tariff in force; without one, of a tariff that its provider
+ * has not delivered yet. Grid fees on export do not exist. Source: docs/rules/registry.md #tariff-status.
+ */
+export const tariffStatusAt = (
+  { tariffs, pendingTariffs = [] }: Pick<StoredLocation, 'tariffs' | 'pendingTariffs'>,
+  kind: TariffKind,
+  at: number,
+): TariffStatus => {
+  if (kind === 'non_commodity_export') return 'NOT_SUPPORTED'
+  const current = shownTariff(tariffs, kind, at)
+  if (current !== undefined && isInForce(current, at)) return current.status
+  const pending = pendingTariffs.find(one => kindOf(one) === kind)
+  if (pending === undefined) return 'NOT_CONNECTED'
+  return hasTimedOut(pending, at) ? 'ERROR' : 'PENDING'
+}
+
+/** Build a record with one member for each kind of tariff. */
+export const forEachKind = <T>(toValue: (kind: TariffKind) => T): Record<TariffKind, T> =>
+  Object.fromEntries(tariffKinds.map(kind => [kind, toValue(kind)])) as Record<TariffKind, T>
+
+/**
+ * Name how a tariff's price moves at `at` (ms): FIXED by one band all the time, TIME_OF_DAY by several; on market tariffs MARKET and DYNAMIC.
+ * Tiers do not count: they follow energy, not time.
+ */
+export const structureType = (
+  { marketRates, ...prices }: Pick<Tariff, 'contractStart' | 'marketRates' | 'schedule' | 'versions'>,
+  at: number,
+): StructureType => {
+  const timeBands = scheduleAt(prices, at).flatMap(entry => entry.daysAndHours.flatMap(({ hours }) => hours))
+  const hasOneBand = timeBands.length === 1
+  if (marketRates) return hasOneBand ? 'MARKET' : 'DYNAMIC'
+  return hasOneBand ? 'FIXED' : 'TIME_OF_DAY'
+}
+
+/** Show a stored location as it is at `at` (ms), the state of its tariffs worked out. */
+export const locationView = (location: StoredLocation, at: number): LocationView => ({
+  id: location.id,
+  liveMode: location.liveMode,
+  accountId: location.accountId,
+  referenceId: location.referenceId,
+  customerId: location.customerId,
+  timezone: location.timezone,
+  currencyCode: location.currencyCode,
+  postalAddress: location.postalAddress as PostalAddress | null,
+  geoLocation: location.geoLocation,
+  tariffStatus: forEachKind(kind => tariffStatusAt(location, kind, at)),
+  tariffIds: location.tariffs.map(({ id }) => id),
+  importSourceId: location.importSourceId,
+  exportSourceId: location.exportSourceId,
+  metadata: location.metadata,
+  createdAt: location.createdAt,
+})

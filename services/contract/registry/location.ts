@@ -1,0 +1,207 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { acceptedMessage, idText, orNull, storedMembers } from '../answer-field.ts'
+import { objectIdentifier, text } from '../field.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { locationCreation, locationPatch } from '../costs/location-choice.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
+import { type PostalAddress, postalAddressShape } from './postal-address.ts'
+import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
+
+export const tariffStatuses = ['CONNECTED', 'NOT_CONNECTED', 'PENDING', 'ERROR', 'NOT_SUPPORTED'] as const
+export type TariffStatus = (typeof tariffStatuses)[number]
+
+export const tariffKinds = ['commodity_import', 'commodity_export', 'non_commodity_import', 'non_commodity_export', 'local'] as const
+/** A kind of tariff that a location can have, by what it prices. */
+export type TariffKind = (typeof tariffKinds)[number]
+
+/** A location as it is shown: choices resolved, the state of its tariffs worked out; instants in ms. */
+export type LocationView = {
+  readonly id: string
+  readonly liveMode: boolean
+  readonly accountId: string
+  readonly referenceId: string | null
+  readonly customerId: string | null
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly postalAddress: PostalAddress | null
+  readonly geoLocation: { readonly lat: number; readonly lng: number } | null
+  readonly tariffStatus: Readonly<Record<TariffKind, TariffStatus>>
+  readonly tariffIds: readonly string[]
+  readonly importSourceId: string | null
+  readonly exportSourceId: string | null
+  readonly metadata: Readonly<Record<string, string>>
+  readonly createdAt: number
+}
+
+const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.')
+
+export const locationShape = z.object({
+  id: idText('loc'),
+  object: z.literal('location'),
+  live_mode: storedMembers.live_mode,
+  reference_id: orNull(z.string()),
+  customer_id: orNull(idText('cus')),
+  timezone: z.string(),
+  currency_code: z.string(),
+  postal_address: orNull(postalAddressShape),
+  geo_location: orNull(z.object({ lat: z.number(), lng: z.number() })),
+  tariff_status: z.object({
+    commodity_import: tariffStatus,
+    commodity_export: tariffStatus,
+    non_commodity_import: tariffStatus,
+    non_commodity_export: tariffStatus,
+    local: tariffStatus,
+  }),
+  tariff_elements: z.array(idText('trf')),
+  market_sources: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
+  metadata: z.record(z.string(), z.string()),
+  hint: z.string().optional().describe('Only in the answer to a create or update: what is still open, and what decides it.'),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type LocationWire = z.output<typeof locationShape>
+
+/** Write a location for the wire. */
+export const locationToWire = (location: LocationView): LocationWire => ({
+  id: location.id,
+  object: 'location',
+  live_mode: location.liveMode,
+  reference_id: location.referenceId,
+  customer_id: location.customerId,
+  timezone: location.timezone,
+  currency_code: location.currencyCode,
+  postal_address: location.postalAddress,
+  geo_location: location.geoLocation,
+  tariff_status: { ...location.tariffStatus },
+  tariff_elements: [...location.tariffIds],
+  market_sources: { import: location.importSourceId, export: location.exportSourceId },
+  metadata: { ...location.metadata },
+  time_created: writeInstant(location.createdAt),
+  account_id: location.accountId,
+})
+
+const example: LocationWire = {
+  id: 'loc_0198c0ffee00112233445566',
+  object: 'location',
+  live_mode: false,
+  reference_id: 'home-17',
+  customer_id: 'cus_0198c0ffee00112233445566',
+  timezone: 'Europe/Berlin',
+  currency_code: 'EUR',
+  postal_address: {
+    address_line1: 'Unter den Linden 1',
+    address_line2: null,
+    city: 'Berlin',
+    state: null,
+    post_code: '10117',
+    country_code: 'DE',
+  },
+  geo_location: { lat: 52.52437, lng: 13.41053 },
+  tariff_status: {
+    commodity_import: 'CONNECTED',
+    commodity_export: 'NOT_CONNECTED',
+    non_commodity_import: 'NOT_CONNECTED',
+    non_commodity_export: 'NOT_SUPPORTED',
+    local: 'NOT_CONNECTED',
+  },
+  tariff_elements: ['trf_0198c0ffee00112233445566'],
+  market_sources: { import: 'mrs_0198c0ffee00112233445566', export: 'mrs_0198c0ffee00112233445566' },
+  metadata: {},
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+const tag = 'Locations'
+const answer = { name: 'Location', shape: locationShape }
+const locationRefusals = [
+  'geo_location_not_found',
+  'customer_not_found',
+  'market_source_not_found',
+  'currency_mismatch',
+  'reference_id_taken',
+] as const
+
+export const locationCreate = defineOperation({
+  id: 'location_create',
+  summary: 'Create a location',
+  description:
+    'A place with a meter. Time zone, currency, coordinates and market area come from the postal address; each can be set instead, and with timezone and currency_code the address may be left out.',
+  tag,
+  access: 'all',
+  routes: sameRoute('POST', '/locations'),
+  references: { body: { customer_id: customerOnly } },
+  body: locationCreation,
+  answer,
+  status: 201,
+  idempotent: true,
+  refusals: locationRefusals,
+  examples: {
+    body: {
+      reference_id: 'home-17',
+      postal_address: { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' },
+    },
+    answer: example,
+  },
+})
+
+export const locationList = defineOperation({
+  id: 'location_list',
+  summary: 'List locations',
+  description: 'Newest first.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/locations'),
+  references: { query: { ...cursorReferences(locationOnly), customer_id: customerOnly } },
+  query: listParameters({
+    reference_id: text().optional().describe('Only the location with this reference.'),
+    customer_id: objectIdentifier('cus').optional().describe('Only the locations of this customer.'),
+  }),
+  answer: { name: 'LocationList', shape: listEnvelope(locationShape) },
+  status: 200,
+  refusals: ['cursor_not_found', 'customer_not_found'],
+  examples: { answer: { object: 'list', url: '/locations', has_more: false, data: [example] } },
+})
+
+export const locationRetrieve = defineOperation({
+  id: 'location_retrieve',
+  summary: 'Retrieve a location',
+  description: 'Gives the location with the state of its tariffs; tariff_elements are the ids of those that live.',
+  tag,
+  access: 'read',
+  routes: sameRoute('GET', '/locations/{id}'),
+  references: { id: locationOnly },
+  answer,
+  status: 200,
+  examples: { answer: example },
+})
+
+export const locationUpdate = defineOperation({
+  id: 'location_update',
+  summary: 'Update a location',
+  description:
+    'Members that are absent stay as they are; null clears; other members may be sent back unchanged. A new time zone or market source prices everything stored again; the currency cannot change once tariffs or records exist.',
+  tag,
+  access: 'all',
+  routes: sameRoute('PATCH', '/locations/{id}'),
+  references: { id: locationOnly, body: { customer_id: customerOnly } },
+  body: locationPatch(locationShape),
+  answer,
+  status: 200,
+  refusals: [...locationRefusals, 'currency_in_use', 'field_immutable'],
+  examples: { body: { timezone: 'Europe/Vienna' }, answer: { ...example, timezone: 'Europe/Vienna' } },
+})
+
+export const locationDelete = defineOperation({
+  id: 'location_delete',
+  summary: 'Delete a location',
+  description: 'Its tariffs end now. Metering records stay for the costs of the account; new ones are refused within 60 seconds.',
+  tag,
+  access: 'all',
+  routes: sameRoute('DELETE', '/locations/{id}'),
+  references: { id: locationOnly },
+  answer: { name: 'Accepted', shape: acceptedMessage },
+  status: 202,
+  examples: { answer: { message: 'Accepted' } },
+})

@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
+import type { ScheduleEntryInput } from '../../domain/tariff/validate-schedule.ts'
+import { orNull } from '../answer-field.ts'
+import { nanoNumber, numberText } from '../json/exact-number.ts'
+import { fields, jsonNumber, optional } from '../field.ts'
+import { seriesNumber } from '../prices/price-writer.ts'
+
+/** A number kept as the text that was sent; the tariff's rules judge its range. */
+const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
+
+const rate = fields({
+  fixed: optional(numberAsText).describe('Price per kWh in major units; on market tariffs left out.'),
+  to_kwh: optional(numberAsText).describe('Upper bound of the tier, cumulative in the local calendar month; left out on the last tier.'),
+  surcharge_fixed: optional(numberAsText).describe('Added to the fixed or market price, per kWh.'),
+  surcharge_percentage: optional(numberAsText).describe('A fraction of price and fixed surcharge: 0.19 is 19 percent.'),
+}).meta({ component: 'RateInput' })
+
+const hours = fields({
+  valid_from: z.string().meta({ examples: ['06:00:00'] }),
+  valid_to: z
+    .string()
+    .describe('00:00:00 is the end of the day; before valid_from it wraps over midnight.')
+    .meta({ examples: ['22:00:00'] }),
+  rate: z.array(rate).describe('Tiers, the lowest first.'),
+}).meta({ component: 'HoursInput' })
+
+const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
+
+/** A choice that may be left out, which means every one. */
+const optionalList = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
+
+/**
+ * Read the frame of a schedule: lists, texts, and numbers as the texts that were sent. Words, times and prices are the
+ * tariff's own rules to judge.
+ */
+export const scheduleFrame = z.array(
+  fields({
+    months: optionalList(z.array(z.string())).describe('Jan … Dec, or All; none: All.'),
+    dates: optionalList(z.array(dayOfMonth)).describe('Days of the month, 1 to 31; none: every day.'),
+    days_and_hours: z.array(
+      fields({
+        days: optionalList(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All; none: All.'),
+        hours: z.array(hours),
+      }).meta({ component: 'DaysAndHoursInput' }),
+    ),
+  }).meta({ component: 'ScheduleEntryInput' }),
+)
+
+/** The schedule of a market tariff that has none of its own: all day at the market price. Source: docs/rules/tariffs.md #market-tariffs. */
+export const marketSchedule: readonly ScheduleEntryInput[] = [
+  { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
+]
+
+const rateShape = z
+  .object({
+    fixed: seriesNumber,
+    to_kwh: orNull(seriesNumber),
+    surcharge_fixed: seriesNumber,
+    surcharge_percentage: seriesNumber,
+  })
+  .meta({ component: 'Rate' })
+
+export const scheduleShape = z.array(
+  z
+    .object({
+      months: z.array(z.string()),
+      dates: z.array(z.int()).optional().describe('Left out in lists.'),
+      days_and_hours: z.array(
+        z
+          .object({
+            days: z.array(z.string()),
+            hours: z.array(
+              z.object({ valid_from: z.string(), valid_to: z.string(), rate: z.array(rateShape) }).meta({ component: 'Hours' }),
+            ),
+          })
+          .meta({ component: 'DaysAndHours' }),
+      ),
+    })
+    .meta({ component: 'ScheduleEntry' }),
+)
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** Write a second of the day as HH:MM:SS; the end of the day is 00:00:00. */
+const clockText = (second: number): string => {
+  const ofDay = second % 86_400
+  return `${two(Math.floor(ofDay / 3_600))}:${two(Math.floor(ofDay / 60) % 60)}:${two(ofDay % 60)}`
+}
+
+/** Prices and fractions are integers of 1e-9; a bound in 1e-6 Wh is the same in 1e-9 kWh. */
+const timeBandToWire = ({ validFrom, validTo, rate: tiers }: TimeBand) => ({
+  valid_from: clockText(validFrom),
+  valid_to: clockText(validTo),
+  rate: tiers.map(tier => ({
+    fixed: nanoNumber(tier.fixed),
+    to_kwh: tier.to === null ? null : nanoNumber(tier.to),
+    surcharge_fixed: nanoNumber(tier.surchargeFixed),
+    surcharge_percentage: nanoNumber(tier.surchargePercentage),
+  })),
+})
+
+/** Bands that are written between two points where the work can be interrupted. */
+const timeBandsPerPause = 16
+
+function* timeBandsToWire(timeBands: readonly TimeBand[]): Generator<void, ReturnType<typeof timeBandToWire>[]> {
+  const written = []
+  for (const [index, timeBand] of timeBands.entries()) {
+    written.push(timeBandToWire(timeBand))
+    if (index % timeBandsPerPause === 0) yield
+  }
+  return written
+}
+
+/** Write a schedule in steps; numbers have exactly the value that was sent. `withDates` tells whether entries show their dates. */
+export function* scheduleToWire(schedule: readonly ScheduleEntry[], withDates: boolean): Generator<void, z.output<typeof scheduleShape>> {
+  const entries = []
+  for (const { months, dates, daysAndHours } of schedule) {
+    const blocks = []
+    for (const { days, hours } of daysAndHours) blocks.push({ days: [...days], hours: yield* timeBandsToWire(hours) })
+    entries.push({ months: [...months], ...(withDates ? { dates: [...dates] } : {}), days_and_hours: blocks })
+  }
+  return entries
+}

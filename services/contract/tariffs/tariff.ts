@@ -1,0 +1,281 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
+import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
+import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { clearable, fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from '../field.ts'
+import { fixedMembers } from '../fixed-member.ts'
+import type { ApiVersion } from '../api-version.ts'
+import { listEnvelope, listParameters } from '../list.ts'
+import { defineOperation, type Method, type Route } from '../operation.ts'
+import { flag, parameters } from '../parameter.ts'
+import { locationOnly } from '../reference.ts'
+import { tariffCreation, tariffDirections, tariffTypes } from './tariff-draft.ts'
+import { scheduleFrame, scheduleShape, scheduleToWire } from './tariff-schedule.ts'
+
+const connectionTypes = ['MANUAL', 'LIBRARY', 'DIRECT', 'MARKET'] as const
+
+const tariffShape = z.object({
+  id: idText('trf'),
+  object: z.literal('tariff'),
+  location_id: idText('loc'),
+  live_mode: storedMembers.live_mode,
+  is_linked: z.boolean().describe('Whether Connect keeps it, from a provider or its library.'),
+  connection_type: z.enum(connectionTypes),
+  direction: z.enum(tariffDirections),
+  type: z.enum(tariffTypes),
+  status: z.enum(['CONNECTED', 'ERROR']),
+  timezone: z.string(),
+  display_name: orNull(z.string()),
+  provider_id: orNull(idText('prv')),
+  market_rates: z.boolean(),
+  contract_start_date: orNull(instantText).describe('Inclusive; null is open.'),
+  contract_end_date: orNull(instantText).describe('Exclusive; null is open.'),
+  schedule: scheduleShape.describe('The prices that apply now; before the contract the first ones.'),
+  versions: z
+    .array(
+      z.object({
+        effective_from: orNull(instantText).describe('Inclusive; null is the open start of the contract.'),
+        schedule: scheduleShape,
+      }),
+    )
+    .describe('All prices of the tariff, ascending. Each applies until the next one.'),
+  time_created: storedMembers.time_created,
+  account_id: storedMembers.account_id,
+})
+
+export type TariffWire = z.output<typeof tariffShape>
+
+/** A tariff as it is kept, with the zone of its location; instants in ms. */
+export type TariffView = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly locationId: string
+  readonly timezone: string
+  readonly connectionType: (typeof connectionTypes)[number]
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly status: 'CONNECTED' | 'ERROR'
+  readonly displayName: string | null
+  readonly providerId: string | null
+  readonly marketRates: boolean
+  readonly contractStart: number | null
+  readonly contractEnd: number | null
+  readonly schedule: readonly ScheduleEntry[]
+  readonly versions?: readonly TariffVersion[]
+  readonly createdAt: number
+}
+
+const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
+
+/** Write a tariff for the wire as of `at` (ms), in steps; `inList` leaves out the dates of its schedules, as lists do. */
+export function* tariffToWire(
+  tariff: TariffView,
+  at: number,
+  { inList = false }: { readonly inList?: boolean } = {},
+): Generator<void, TariffWire> {
+  const versions: TariffWire['versions'] = []
+  let schedule: TariffWire['schedule'] = []
+  for (const version of schedulesOf(tariff)) {
+    const written = yield* scheduleToWire(version.schedule, !inList)
+    versions.push({ effective_from: instantOrNull(version.effectiveFrom), schedule: written })
+    if (version.schedule === scheduleAt(tariff, at)) schedule = written
+  }
+  return {
+    id: tariff.id,
+    object: 'tariff',
+    location_id: tariff.locationId,
+    live_mode: tariff.liveMode,
+    is_linked: tariff.connectionType !== 'MANUAL',
+    connection_type: tariff.connectionType,
+    direction: tariff.direction,
+    type: tariff.type,
+    status: tariff.status,
+    timezone: tariff.timezone,
+    display_name: tariff.displayName,
+    provider_id: tariff.providerId,
+    market_rates: tariff.marketRates,
+    contract_start_date: instantOrNull(tariff.contractStart),
+    contract_end_date: instantOrNull(tariff.contractEnd),
+    schedule,
+    versions,
+    time_created: writeInstant(tariff.createdAt),
+    account_id: tariff.accountId,
+  }
+}
+
+const collectionPaths = { current: '/tariffs', earlier: '/tariffs/elements' } as const satisfies Record<ApiVersion, string>
+
+/** The `url` of tariff lists. */
+export const tariffListUrl = (apiVersion: ApiVersion): string => collectionPaths[apiVersion]
+
+const routes = (method: Method, rest = ''): Readonly<Record<ApiVersion, readonly Route[]>> => ({
+  current: [{ method, path: `${collectionPaths.current}${rest}` }],
+  earlier: [{ method, path: `${collectionPaths.earlier}${rest}` }],
+})
+
+const exampleSchedule = {
+  months: ['All'],
+  days_and_hours: [
+    {
+      days: ['All'],
+      hours: [
+        { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.31 }] },
+        { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.24 }] },
+      ],
+    },
+  ],
+}
+
+const example = {
+  id: 'trf_0198c0ffee00112233445566',
+  object: 'tariff',
+  location_id: 'loc_0198c0ffee00112233445566',
+  live_mode: false,
+  is_linked: false,
+  connection_type: 'MANUAL',
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  status: 'CONNECTED',
+  timezone: 'Europe/Berlin',
+  display_name: 'Day and night',
+  provider_id: null,
+  market_rates: false,
+  contract_start_date: '2025-01-01T00:00:00Z',
+  contract_end_date: null,
+  schedule: [{ ...exampleSchedule, dates: [] }],
+  versions: [{ effective_from: '2025-01-01T00:00:00Z', schedule: [{ ...exampleSchedule, dates: [] }] }],
+  time_created: '2025-09-14T10:00:00Z',
+  account_id: 'acc_0198c0ffee00112233445566',
+}
+
+const tag = 'Tariffs'
+const answer = { name: 'Tariff', shape: tariffShape }
+
+export const tariffCreate = defineOperation({
+  id: 'tariff_create',
+  summary: 'Create a tariff',
+  description:
+    'Gives a location prices for energy (COMMODITY) or grid fees (NON_COMMODITY) in one direction. Tariffs of one kind must not share time. Costs that the tariff changes are computed again without being asked.',
+  tag,
+  access: 'all',
+  routes: routes('POST'),
+  references: { body: { location_id: locationOnly } },
+  body: tariffCreation,
+  answer,
+  status: 200,
+  idempotent: true,
+  refusals: [
+    'location_not_found',
+    'provider_not_found',
+    'tariff_overlap',
+    'schedule_overlap',
+    'schedule_gap',
+    'schedule_invalid',
+    'currency_mismatch',
+    'end_before_start',
+  ],
+  examples: {
+    body: {
+      location_id: 'loc_0198c0ffee00112233445566',
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      display_name: 'Day and night',
+      contract_start_date: '2025-01-01T00:00:00Z',
+      schedule: [exampleSchedule],
+    },
+    answer: example,
+  },
+})
+
+export const tariffList = defineOperation({
+  id: 'tariff_list',
+  summary: 'List tariffs',
+  description: 'Newest first, of one location or of all; tariffs that were deleted are left out.',
+  tag,
+  access: 'read',
+  routes: routes('GET'),
+  references: { query: { location_id: locationOnly } },
+  query: listParameters({
+    location_id: objectIdentifier('loc').optional().describe('Only the tariffs of this location.'),
+    direction: word(...tariffDirections).optional(),
+    type: word(...tariffTypes).optional(),
+  }),
+  answer: { name: 'TariffList', shape: listEnvelope(tariffShape) },
+  status: 200,
+  refusals: ['location_not_found', 'cursor_not_found'],
+  examples: {
+    answer: {
+      object: 'list',
+      url: '/tariffs',
+      has_more: false,
+      data: [
+        { ...example, schedule: [exampleSchedule], versions: [{ effective_from: '2025-01-01T00:00:00Z', schedule: [exampleSchedule] }] },
+      ],
+    },
+  },
+})
+
+export const tariffRetrieve = defineOperation({
+  id: 'tariff_retrieve',
+  summary: 'Retrieve a tariff',
+  description: 'Gives the tariff with its whole schedule.',
+  tag,
+  access: 'read',
+  routes: routes('GET', '/{id}'),
+  answer,
+  status: 200,
+  examples: { answer: example },
+})
+
+/** The members that a PATCH of a tariff changes. */
+export const tariffPatch = {
+  display_name: clearable(text()),
+  provider_id: clearable(identifier('prv')),
+  contract_end_date: clearable(instant),
+  schedule: scheduleFrame.optional().describe('Prices from effective_from on, checked like those of a new tariff.'),
+  effective_from: optional(instant).describe('Inclusive; left out: now. A past instant prices stored records again.'),
+}
+
+export const tariffUpdate = defineOperation({
+  id: 'tariff_update',
+  summary: 'Update a tariff',
+  description:
+    'Changes its names, its prices or the end of its contract; null reopens the contract. A schedule replaces the prices from effective_from on and drops later versions; prices before it stay, and tiers count on. Stored costs that the change touches are computed again without being asked. Everything else of a tariff is fixed, and may be sent back unchanged.',
+  tag,
+  access: 'all',
+  routes: routes('PATCH', '/{id}'),
+  references: { body: { location_id: locationOnly } },
+  body: fields({ ...fixedMembers(tariffShape), ...tariffPatch }).superRefine((patch, context) => {
+    if (patch.effective_from !== undefined && patch.schedule === undefined) {
+      refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])
+    }
+  }),
+  answer,
+  status: 200,
+  refusals: [
+    'field_immutable',
+    'provider_not_found',
+    'tariff_overlap',
+    'end_before_start',
+    'schedule_overlap',
+    'schedule_gap',
+    'schedule_invalid',
+  ],
+  examples: { body: { contract_end_date: '2026-01-01T00:00:00Z' }, answer: { ...example, contract_end_date: '2026-01-01T00:00:00Z' } },
+})
+
+export const tariffDelete = defineOperation({
+  id: 'tariff_delete',
+  summary: 'Delete a tariff',
+  description:
+    'The tariff ends now: its prices up to now stay in the history of the location. With void=true it never was, and all that it priced is priced again.',
+  tag,
+  access: 'all',
+  routes: routes('DELETE', '/{id}'),
+  query: parameters({ void: flag.default(false) }),
+  answer: { name: 'Accepted', shape: acceptedMessage },
+  status: 202,
+  examples: { answer: { message: 'Accepted' } },
+})

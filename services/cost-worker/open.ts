@@ -1,0 +1,32 @@
+import type { LostEnergy } from './erase.ts'
+import { startCostWorker } from './worker.ts'
+import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
+import { currentInstant } from '../platform/clock.ts'
+import { measureUnread } from '../platform/metrics.ts'
+import { pricingCache } from '../platform/pricing-cache.ts'
+import { timeZone } from '../platform/time-zone.ts'
+import { appendReprice } from '../platform/log/recost-appender.ts'
+
+const topic = 'meter.records.v1'
+
+/** Start the cost worker; it drains with the stack. */
+export const openCostWorker = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<RoleModule> => {
+  const { config, database, log, codec, generation, metrics } = shared
+  const appender = { log, codec, generation }
+  const requestRecosts = async (lost: readonly LostEnergy[]): Promise<void> => {
+    const noRevisions = { locationRevision: null, sourceId: null, priceRevision: null }
+    await Promise.all(
+      lost.map(({ locationId, ...lostInterval }) =>
+        appendReprice(appender, { ...noRevisions, ...lostInterval, locationIds: [locationId] }),
+      ),
+    )
+  }
+  const pricing = pricingCache(database, timeZone)
+  const failing = { share: config.failingShare, minLocations: config.failingLocations }
+  const worker = opening.use(await startCostWorker({ ...shared, pricing, at: currentInstant, requestRecosts, failing }))
+  measureUnread(metrics, log.partitions(topic), async partition => {
+    const { committed, end } = await log.lag(topic, partition, 'cost-worker')
+    return end - committed
+  })
+  return { ...emptyRoleModule, liveChecks: [{ name: 'cost-worker', isHealthy: worker.isLive }] }
+}

@@ -1,0 +1,151 @@
+import { clearBit, collectUnseen, firstCommonColumn, setBits } from './bit-rows.ts'
+import type { Flow, FlowProblem } from './flow-problem.ts'
+import { addFlow, createMarks, createResidualGraph, flowBetween, type NodeMarks, type ResidualGraph, residualCapacity } from './residual-graph.ts'
+
+/**
+ * A flow that is drawn from givers. `wanted` is what each taker still wants. The last search has reached all that is `seen`, step by step in
+ * `levels`. What more energy can never reach is `closed`.
+ */
+export type FlowSearch = ResidualGraph & {
+  readonly demand: Float64Array
+  readonly closed: NodeMarks
+  readonly seen: NodeMarks
+  readonly levels: NodeMarks[]
+}
+
+/** Begin with an empty flow. */
+export const createFlowSearch = (problem: FlowProblem, flow: Flow, demand: Float64Array, isByJob: boolean): FlowSearch => {
+  const graph = createResidualGraph(problem, flow, isByJob)
+  return { ...graph, demand, closed: createMarks(graph), seen: createMarks(graph), levels: [] }
+}
+
+/** The columns that a row can have up: the window of a job, or all jobs. */
+const firstColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): number => (isJobRow ? (problem.firstSlot[row] as number) : 0)
+const endColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): number =>
+  isJobRow ? (problem.endSlot[row] as number) : problem.demand.length
+
+/**
+ * Draw what is left in some givers by moving energy of others out of them or into them; `left`, for each giver, is what nobody can take
+ * when it ends. Fills all shortest ways before it searches again. Yields between searches.
+ * Source: Dinitz (1970), https://en.wikipedia.org/wiki/Dinic's_algorithm.
+ */
+export function* drawAvailable(flowSearch: FlowSearch, givers: readonly number[], available: Float64Array): Generator<undefined, void> {
+  for (;;) {
+    const sources = givers.filter(giver => (available[giver] as number) > 0)
+    if (sources.length === 0) return
+    yield undefined
+    const depth = findLevels(flowSearch, sources)
+    if (depth === 0) {
+      // What a search without result has reached can never take or give more: no later search needs to go there.
+      copyMarks(flowSearch.closed, flowSearch.seen)
+      return
+    }
+    for (const source of sources) pushAvailable(flowSearch, source, available, depth)
+  }
+}
+
+const copyMarks = (marks: NodeMarks, { givers, takers }: NodeMarks): void => {
+  marks.givers.set(givers)
+  marks.takers.set(takers)
+}
+
+/** Walk from givers over all that can make room in them to the nearest takers that want energy; gives the number of levels, 0 when none wants any. */
+const findLevels = (flowSearch: FlowSearch, sources: readonly number[]): number => {
+  const { demand, isByJob, openTakers, activeGivers, closed, seen, levels } = flowSearch
+  copyMarks(seen, closed)
+  setBits(seen.givers, sources)
+  let givers = sources
+  for (let depth = 0; givers.length > 0; depth += 1) {
+    const [takers, next]: [number[], number[]] = [[], []]
+    for (const giver of givers) {
+      collectUnseen(openTakers, giver, firstColumn(flowSearch, giver, isByJob), endColumn(flowSearch, giver, isByJob), seen.takers, takers)
+    }
+    levels[depth] ??= createMarks(flowSearch)
+    const level = levels[depth] as NodeMarks
+    setBits(level.givers.fill(0), givers)
+    setBits(level.takers.fill(0), takers)
+    if (takers.some(taker => (demand[taker] as number) > 0)) return depth + 1
+    for (const taker of takers) {
+      collectUnseen(
+        activeGivers,
+        taker,
+        firstColumn(flowSearch, taker, !isByJob),
+        endColumn(flowSearch, taker, !isByJob),
+        seen.givers,
+        next,
+      )
+    }
+    givers = next
+  }
+  return 0
+}
+
+/** A way from giver to giver: each taker moves from the giver behind it to that before it, and the last taker takes more. */
+type FlowPath = { readonly givers: number[]; readonly takers: number[] }
+
+/** Push what is left in a giver along all ways that the search found. */
+const pushAvailable = (flowSearch: FlowSearch, source: number, available: Float64Array, depth: number): void => {
+  const { demand, isByJob, openTakers, activeGivers, levels } = flowSearch
+  const path: FlowPath = { givers: [source], takers: [] }
+  while ((available[source] as number) > 0) {
+    const position = path.givers.length - 1
+    const giver = path.givers[position] as number
+    if (path.takers.length === position) {
+      const mask = (levels[position] as NodeMarks).takers
+      const taker = firstCommonColumn(
+        openTakers,
+        giver,
+        firstColumn(flowSearch, giver, isByJob),
+        endColumn(flowSearch, giver, isByJob),
+        mask,
+      )
+      if (taker !== -1) path.takers.push(taker)
+      else if (position === 0) return
+      else {
+        clearBit((levels[position] as NodeMarks).givers, giver)
+        path.givers.pop()
+      }
+      continue
+    }
+    const taker = path.takers[position] as number
+    if ((demand[taker] as number) > 0) {
+      available[source] = (available[source] as number) - pushAlong(flowSearch, path, available[source] as number)
+      continue
+    }
+    const mask = position + 1 < depth ? (levels[position + 1] as NodeMarks).givers : null
+    const next =
+      mask === null
+        ? -1
+        : firstCommonColumn(activeGivers, taker, firstColumn(flowSearch, taker, !isByJob), endColumn(flowSearch, taker, !isByJob), mask)
+    if (next !== -1) path.givers.push(next)
+    else {
+      clearBit((levels[position] as NodeMarks).takers, taker)
+      path.takers.pop()
+    }
+  }
+}
+
+/** Move as much energy along a way as it holds, at most `most`; gives how much, and cuts the way where it is used up. */
+const pushAlong = (flowSearch: FlowSearch, { givers, takers }: FlowPath, maxEnergy: number): number => {
+  const { demand } = flowSearch
+  const last = takers.length - 1
+  const capacityAt = (step: number): number => residualCapacity(flowSearch, givers[step] as number, takers[step] as number)
+  const energyAfter = (step: number): number =>
+    step === last ? Number.POSITIVE_INFINITY : flowBetween(flowSearch, givers[step + 1] as number, takers[step] as number)
+  const end = takers[last] as number
+  let energy = Math.min(maxEnergy, demand[end] as number)
+  for (let step = 0; step <= last; step += 1) energy = Math.min(energy, capacityAt(step), energyAfter(step))
+  for (let step = 0; step <= last; step += 1) {
+    addFlow(flowSearch, givers[step] as number, takers[step] as number, energy)
+    if (step < last) addFlow(flowSearch, givers[step + 1] as number, takers[step] as number, -energy)
+  }
+  demand[end] = (demand[end] as number) - energy
+  for (let step = 0; step <= last; step += 1) {
+    const isFull = capacityAt(step) <= 0
+    if (!isFull && energyAfter(step) > 0) continue
+    givers.length = step + 1
+    takers.length = isFull ? step : step + 1
+    break
+  }
+  return energy
+}

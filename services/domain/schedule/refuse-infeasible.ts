@@ -1,0 +1,79 @@
+import type { AnswerOffset } from '../answer-offset.ts'
+import { writeInstant } from '../instant.ts'
+import { formatDecimal } from '../quantity.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import { refuseMissingTariff } from '../tariff/missing-tariff.ts'
+import { refusePendingTariff } from '../tariff/pending-tariff.ts'
+import type { PricingSnapshot } from '../tariff/snapshot.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
+import type { PlannedDevice, UnpricedInterval } from './amount-request.ts'
+
+/** A half-open span of time. */
+type Interval = { readonly start: number; readonly end: number }
+
+/** The devices that bind, the hours in which the location's power is used up, and how much energy they can have in all (1e-6 Wh). */
+export type Shortage = { readonly devices: readonly PlannedDevice[]; readonly hours: readonly Interval[]; readonly possible: bigint }
+
+const maxListed = 10
+
+const joinWords = (words: readonly string[]): string => {
+  const shown = words.slice(0, maxListed)
+  const more = words.length - shown.length
+  if (more > 0) return `${shown.join(', ')} and ${more} more`
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+}
+
+const joinIntervals = (intervals: readonly Interval[]): Interval[] => {
+  const merged: Interval[] = []
+  for (const interval of intervals.toSorted((a, b) => a.start - b.start)) {
+    const last = merged.at(-1)
+    if (last === undefined || last.end < interval.start) merged.push(interval)
+    else merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, interval.end) }
+  }
+  return merged
+}
+
+/** Energy to a whole Wh: what is asked for rounded up, what is possible down, so that the two never look alike. */
+const kilowattHours = (energy: bigint, isRoundedUp: boolean): string => {
+  const wattHours = (energy + (isRoundedUp ? 999_999n : 0n)) / 1_000_000n
+  return `${formatDecimal(wattHours, 3)} kWh`
+}
+
+/**
+ * Put a plan that cannot be into words; instants are written in the offsets of the answer.
+ * Source: docs/rules/schedules.md #infeasible-plans.
+ */
+export const refuseInfeasible = ({ devices, hours, possible }: Shortage, offsetOf: AnswerOffset): Refusal => {
+  const timesText = (intervals: readonly Interval[]): string =>
+    joinWords(
+      joinIntervals(intervals).map(
+        ({ start, end }) => `from ${writeInstant(start, offsetOf(start))} to ${writeInstant(end, offsetOf(end))}`,
+      ),
+    )
+  const requested = devices.reduce((sum, { energy }) => sum + energy, 0n)
+  const deviceIds = [...new Set(devices.map(({ deviceId }) => deviceId))]
+  const requestText = `${joinWords(deviceIds)} ${deviceIds.length === 1 ? 'asks' : 'together ask'} for ${kilowattHours(requested, true)}`
+  const possibleText = `can have at most ${kilowattHours(possible, false)}`
+  const reason =
+    hours.length === 0 ? `at full power ${timesText(devices)}` : `because max_power of the location is used up ${timesText(hours)}`
+  return refused('schedule_infeasible', `${requestText}, but ${possibleText} ${reason}; ask for less energy, more power or a longer window`)
+    .refusal
+}
+
+/**
+ * Say that there is no price where one is needed, or not yet (`isPending`); a missing tariff is posted to `path`.
+ * Source: docs/rules/schedules.md #time-without-a-price.
+ */
+export const refuseMissingPrice = (
+  snapshot: PricingSnapshot,
+  { start, missing }: UnpricedInterval,
+  direction: TariffDirection,
+  { path, offsetOf }: { readonly path: string; readonly offsetOf: AnswerOffset },
+  isPending = false,
+): Refusal => {
+  if (isPending && missing === 'TARIFF') return refusePendingTariff(direction)
+  const at = writeInstant(start, offsetOf(start))
+  return missing === 'MARKET_PRICE'
+    ? refused('no_price_data', `There is no price for ${direction} from ${at}; choose other times, or wait until prices are known`).refusal
+    : refuseMissingTariff(snapshot, direction, start, { path, offsetOf })
+}

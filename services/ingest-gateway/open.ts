@@ -1,0 +1,26 @@
+import { partitionBacklog } from './partition-backlog.ts'
+import { ingestGatewayOperations } from './operations.ts'
+import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
+import { currentInstant } from '../platform/clock.ts'
+import { pricingCache } from '../platform/pricing-cache.ts'
+import { timeZone } from '../platform/time-zone.ts'
+
+const backlogPollMs = 2_000
+
+/** Open the gateway; it looks at its lanes until the stack is disposed of. */
+export const openIngestGateway = (shared: SharedDependencies, opening: AsyncDisposableStack): RoleModule => {
+  const { database, log, metrics, secrets, generation } = shared
+  const counts = {
+    accepted: (partition: number, records: number) => metrics.accepted.inc({ lane: String(partition) }, records),
+    refused: (records: number) => metrics.refused.inc(records),
+    bytes: (bytes: number) => metrics.submittedBytes.inc(bytes),
+  }
+  const pricing = pricingCache(database, timeZone)
+  const { accepts, refresh } = partitionBacklog(log, shared.slowBacklog)
+  const timer = setInterval(() => void refresh(currentInstant()), backlogPollMs)
+  opening.defer(() => clearInterval(timer))
+  return {
+    ...emptyRoleModule,
+    operations: ingestGatewayOperations({ ...shared, pricing, secret: secrets.secret, generation, accepts, counts }),
+  }
+}

@@ -1,0 +1,64 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Caller } from '../../contract/operation.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { BearerTokens } from './bearer-token.ts'
+import {
+  addToCache,
+  type CachedKeyState,
+  cacheKeyState,
+  callerOfKey,
+  queryKeyStore,
+  type ReadKeyState,
+  refreshIfStale,
+} from './key-state.ts'
+
+/** Find who sends a bearer token at `at` (ms); refuses with `bad_credentials`, `token_expired` or `account_disabled`. */
+export type Authenticate = (token: string, at: number) => Promise<Result<Caller>>
+
+type CachedToken = CachedKeyState & { readonly expiresAt: number }
+
+const revoked = refused('bad_credentials', 'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".')
+const expired = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
+
+/**
+ * Make the check of bearer tokens. A token's signature is verified once and its key's state is read every 30 s;
+ * a revoked key therefore ends its tokens within 60 s in every process. A store of keys that refuses, or has not answered after 5 s, is away:
+ * tokens that were accepted before go on until they expire, others throw its `Failure`.
+ * Source: docs/rules/authentication.md #revocation.
+ */
+export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState): Authenticate => {
+  const cache = new Map<string, CachedToken>()
+
+  const verify = async (token: string, at: number): Promise<Result<CachedToken>> => {
+    const claims = await tokens.verify(token, at)
+    if (!claims.ok) return claims
+    const { expiresAt, ...subject } = claims.value
+    const state = await queryKeyStore(() => readKeyState(subject))
+    const entry = { ...cacheKeyState(subject, state, at), expiresAt }
+    addToCache(cache, token, entry)
+    return accepted(entry)
+  }
+
+  return async (token, at) => {
+    let entry = cache.get(token)
+    if (entry === undefined) {
+      const verified = await verify(token, at)
+      if (!verified.ok) return verified
+      entry = verified.value
+    } else await refreshIfStale(entry, readKeyState, at)
+    if (at >= entry.expiresAt) return expired
+    return entry.state === null ? revoked : callerOfKey(entry.subject, entry.state)
+  }
+}
+
+const operator: Caller = { accountId: '', liveMode: true, keyId: 'operator', scope: 'operator', defaultApiVersion: 'current' }
+
+/**
+ * Make the check of the operator's own key; texts are compared in a time that tells nothing of them.
+ * Source: docs/rules/authentication.md #operator-key.
+ */
+export const operatorAuthenticator = (operatorKey: string): ((key: string) => Caller | null) => {
+  const digestOf = (key: string): Buffer => createHash('sha256').update(key).digest()
+  const expectedDigest = digestOf(operatorKey)
+  return key => (timingSafeEqual(digestOf(key), expectedDigest) ? operator : null)
+}

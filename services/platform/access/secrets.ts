@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Failure } from '../failure.ts'
+
+/**
+ * A secret that may have been changed. The first text is the present one: it signs, hashes and seals. What was made with one of the others
+ * holds still. A text alone was never changed.
+ */
+export type Secret = string | readonly [string, ...string[]]
+
+/** List the texts of a secret, the present one first. */
+export const secretTexts = (secret: Secret): readonly [string, ...string[]] => (typeof secret === 'string' ? [secret] : secret)
+
+/** What the system signs and hashes with, and what the operator proves itself with. */
+export type Secrets = { readonly secret: Secret; readonly operatorKey: string }
+
+/** What configuration gives; former secrets and keys are no longer used for anything new. */
+type ConfiguredSecrets = { readonly secret: string | null; readonly formerSecrets?: readonly string[]; readonly operatorKey: string | null }
+
+/** What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the one in use. */
+type StoredSecrets = { readonly secret?: string; readonly operator_key?: string; readonly credentials_key?: string }
+
+const fileOf = (dataFolder: string): string => join(dataFolder, 'secrets.json')
+
+/** Read the secrets that a data folder stores. Throws `Failure` `secrets_unreadable` if the file is damaged. */
+export const readStoredSecrets = (dataFolder: string): StoredSecrets => {
+  const file = fileOf(dataFolder)
+  if (!existsSync(file)) return {}
+  const value = readJsonFile(file)
+  const isText = (name: string): boolean => ['string', 'undefined'].includes(typeof Reflect.get(value as object, name))
+  if (typeof value === 'object' && value !== null && isText('secret') && isText('operator_key') && isText('credentials_key')) return value
+  throw new Failure('secrets_unreadable', `${file} is damaged. Restore it from a backup: without it every API key is invalid.`, {
+    retriable: false,
+  })
+}
+
+/** Parse a JSON file; undefined if its text is no JSON. Throws the system's error if the file cannot be read. */
+export const readJsonFile = (file: string): unknown => {
+  const text = readFileSync(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Something read or created. `isNew`: it was created now and is lost unless `save` writes it to the data folder. */
+export type LoadedSecret<T> = { readonly value: T; readonly isNew: boolean; readonly save: () => void }
+
+/**
+ * Take the secrets given by configuration, else those of the data folder; create those that are missing. Nothing is written before `save`.
+ * Throws `Failure` `secrets_unreadable` if the stored file is damaged: without its secret every API key is invalid.
+ */
+export function loadSecrets(dataFolder: string, given: ConfiguredSecrets): LoadedSecret<Secrets> {
+  const known = readStoredSecrets(dataFolder)
+  const secret = given.secret ?? known.secret ?? randomBytes(32).toString('hex')
+  const operatorKey = given.operatorKey ?? known.operator_key ?? `ok_${randomBytes(24).toString('hex')}`
+  const toStore: StoredSecrets = {
+    ...known,
+    ...(given.secret === null && { secret }),
+    ...(given.operatorKey === null && { operator_key: operatorKey }),
+  }
+  const save = (): void => {
+    if (toStore.secret === known.secret && toStore.operator_key === known.operator_key) return
+    mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+    writePrivateFile(fileOf(dataFolder), { ...readStoredSecrets(dataFolder), ...toStore })
+  }
+  const isNew = given.secret === null && known.secret === undefined
+  return { value: { secret: withFormer(secret, given.formerSecrets), operatorKey }, isNew, save }
+}
+
+const withFormer = (present: string, former: readonly string[] = []): Secret => (former.length === 0 ? present : [present, ...former])
+
+/**
+ * Take the key that encrypts credentials of providers: that of the configuration, else that of the data folder; create it if it is missing.
+ * Nothing is written before `save`. Throws as `loadSecrets` does.
+ */
+export function loadCredentialsKey(dataFolder: string, given: string | null, former: readonly string[] = []): LoadedSecret<Secret> {
+  if (given !== null) return { value: withFormer(given, former), isNew: false, save: () => undefined }
+  const known = readStoredSecrets(dataFolder).credentials_key
+  if (known !== undefined) return { value: withFormer(known, former), isNew: false, save: () => undefined }
+  const newKey = randomBytes(32).toString('hex')
+  const save = (): void => {
+    mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+    writePrivateFile(fileOf(dataFolder), { ...readStoredSecrets(dataFolder), credentials_key: newKey })
+  }
+  return { value: withFormer(newKey, former), isNew: true, save }
+}
+
+/** Write a JSON file that only its owner can read, whole or not at all, durable when this returns. */
+export function writePrivateFile(file: string, value: unknown): void {
+  const temporaryFile = `${file}.part`
+  const synced = (path: string, flags: string, work: (descriptor: number) => void): void => {
+    const descriptor = openSync(path, flags, 0o600)
+    try {
+      work(descriptor)
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+  synced(temporaryFile, 'w', descriptor => writeSync(descriptor, `${JSON.stringify(value, null, 2)}\n`))
+  renameSync(temporaryFile, file)
+  synced(dirname(file), 'r', () => undefined)
+}

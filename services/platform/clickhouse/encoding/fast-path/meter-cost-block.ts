@@ -1,0 +1,265 @@
+import { runToEnd } from '../../../../domain/run-to-end.ts'
+import { putDigits } from '../../../log/avro/fast-path/digits.ts'
+import type { NativeRows } from '../../clickhouse.ts'
+import type { CostPiece, MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
+import { noBatch, noDevice, onlyPiece, rowTypes } from '../../meter-cost/meter-cost-rows.ts'
+import { type BlockColumn, column, encodeBlockInSteps, type FixedColumn, type NativeType, type Run, writeBytes } from './native-block.ts'
+import { writeEnds } from './native-types.ts'
+import { type PieceColumn, pieceColumns } from '../packed-pieces.ts'
+
+/**
+ * Encode rows for an insert, in steps. Columns that hold the table's default in every row are left out, which is most of a plain row.
+ * Each column has a loop of its own: one loop for all kinds of values takes five times as long.
+ * Throws a RangeError for ids and currencies of another form.
+ */
+export function* meterCostBlockInSteps(rows: readonly MeterCostRow[]): Generator<void, NativeRows> {
+  const needed = neededColumns(rows)
+  yield
+  const columns = [...requiredColumns, ...optionalColumns.filter(({ need }) => needed[need]).map(one => one.column)]
+  return { table: 'meter_cost', columns, bytes: yield* encodeBlockInSteps(columns, rows) }
+}
+
+/** Encode rows for an insert at once. */
+export const meterCostBlock = (rows: readonly MeterCostRow[]): NativeRows => runToEnd(meterCostBlockInSteps(rows))
+
+type WriteLoop = Run<MeterCostRow>['write']
+
+/** A column of values that all take `size` bytes. */
+const fixedColumn = (
+  name: string,
+  { type }: Pick<NativeType<unknown>, 'type'>,
+  size: number,
+  write: WriteLoop,
+): FixedColumn<MeterCostRow> => ({
+  ...{ name, type },
+  runs: [{ size, write }],
+})
+
+const twoTo32 = 4_294_967_296
+
+/** Copy the id before: neighbours often have the same. */
+const copyPreviousId = (view: DataView, at: number): void => {
+  view.setUint32(at, view.getUint32(at - 12))
+  view.setUint32(at + 4, view.getUint32(at - 8))
+  view.setUint32(at + 8, view.getUint32(at - 4))
+}
+
+// A loop that up to four columns share is still laid out for each of them.
+const instantColumn = (name: string, of: (row: MeterCostRow) => number): FixedColumn<MeterCostRow> =>
+  fixedColumn(name, rowTypes.instant, 8, (rows, view, from) => {
+    let at = from
+    for (const row of rows) {
+      const value = of(row)
+      const high = Math.floor(value / twoTo32)
+      view.setUint32(at, value - high * twoTo32, true)
+      view.setUint32(at + 4, high, true)
+      at += 8
+    }
+  })
+
+const numberColumn = (name: string, of: (row: MeterCostRow) => number): FixedColumn<MeterCostRow> =>
+  fixedColumn(name, rowTypes.uint32, 4, (rows, view, from) => {
+    let at = from
+    for (const row of rows) {
+      view.setUint32(at, of(row), true)
+      at += 4
+    }
+  })
+
+const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCostRow>)[] = [
+  fixedColumn('account_id', rowTypes.account, 12, (rows, view, from, bytes) => {
+    let at = from
+    let last = ''
+    for (const { accountId } of rows) {
+      if (accountId === last) copyPreviousId(view, at)
+      else putDigits(bytes, at, accountId, 4)
+      last = accountId
+      at += 12
+    }
+  }),
+  fixedColumn('live_mode', rowTypes.bool, 1, (rows, view, from) => {
+    let at = from
+    for (const { liveMode } of rows) view.setUint8(at++, liveMode ? 1 : 0)
+  }),
+  fixedColumn('location_id', rowTypes.location, 12, (rows, view, from, bytes) => {
+    let at = from
+    let last = ''
+    for (const { locationId } of rows) {
+      if (locationId === last) copyPreviousId(view, at)
+      else putDigits(bytes, at, locationId, 4)
+      last = locationId
+      at += 12
+    }
+  }),
+  fixedColumn('device_id', rowTypes.device, 12, (rows, _, from, bytes) => {
+    let at = from
+    for (const { deviceId } of rows) {
+      putDigits(bytes, at, deviceId ?? noDevice, 4)
+      at += 12
+    }
+  }),
+  fixedColumn('energy_flow_direction', rowTypes.flow, 1, (rows, view, from) => {
+    let at = from
+    for (const { energyFlowDirection } of rows) view.setInt8(at++, energyFlowDirection === 'INBOUND' ? 0 : 1)
+  }),
+  fixedColumn('tariff_direction', rowTypes.direction, 1, (rows, view, from) => {
+    let at = from
+    for (const { tariffDirection } of rows) view.setInt8(at++, tariffDirection === 'IMPORT' ? 0 : tariffDirection === 'EXPORT' ? 1 : 2)
+  }),
+  instantColumn('start_time', row => row.start),
+  instantColumn('end_time', row => row.end),
+  fixedColumn('record_id', rowTypes.bareId, 12, (rows, _, from, bytes) => {
+    let at = from
+    for (const { recordId } of rows) {
+      putDigits(bytes, at, recordId, 0)
+      at += 12
+    }
+  }),
+  fixedColumn('energy', rowTypes.energy, 8, (rows, view, from) => {
+    let at = from
+    for (const { energy } of rows) {
+      view.setBigInt64(at, energy, true)
+      at += 8
+    }
+  }),
+  numberColumn('record_confidence', row => row.recordConfidence),
+  fixedColumn('status', rowTypes.status, 1, (rows, view, from) => {
+    let at = from
+    for (const { status } of rows) view.setInt8(at++, status === 'PRICED' ? 0 : status === 'PROVISIONAL' ? 1 : 2)
+  }),
+  {
+    ...{ name: 'cost', type: rowTypes.nullableMoney.type },
+    runs: [
+      {
+        size: 1,
+        write: (rows, view, from) => {
+          let at = from
+          for (const { cost } of rows) view.setUint8(at++, cost === null ? 1 : 0)
+        },
+      },
+      {
+        size: 16,
+        write: (rows, view, from) => {
+          let at = from
+          for (const { cost } of rows) {
+            const value = cost ?? 0n
+            const low = BigInt.asIntN(64, value)
+            view.setBigInt64(at, low, true)
+            view.setBigInt64(at + 8, low === value ? (low < 0n ? -1n : 0n) : value >> 64n, true)
+            at += 16
+          }
+        },
+      },
+    ],
+  },
+  fixedColumn('currency', rowTypes.currency, 3, (rows, _, from, bytes) => {
+    let at = from
+    let last = ''
+    for (const { currency } of rows) {
+      if (currency !== last && !/^[A-Z]{3}$/.test(currency)) throw new RangeError(`not a currency: ${currency}`)
+      last = currency
+      for (let i = 0; i < 3; i += 1) bytes[at + i] = currency.charCodeAt(i)
+      at += 3
+    }
+  }),
+  numberColumn('confidence', row => row.confidence),
+  fixedColumn('price', rowTypes.price, 8, (rows, view, from) => {
+    let at = from
+    for (const row of rows) {
+      view.setBigInt64(at, onlyPiece(row)?.price ?? 0n, true)
+      at += 8
+    }
+  }),
+  numberColumn('pricing_revision', row => row.pricingRevision),
+  fixedColumn('batch_id', rowTypes.batch, 12, (rows, view, from, bytes) => {
+    let at = from
+    let last: string | null = ''
+    for (const { batchId } of rows) {
+      if (batchId === last) copyPreviousId(view, at)
+      else putDigits(bytes, at, batchId ?? noBatch, 4)
+      last = batchId
+      at += 12
+    }
+  }),
+  fixedColumn('version', rowTypes.uint64, 8, (rows, view, from) => {
+    let at = from
+    for (const { version } of rows) {
+      view.setBigUint64(at, version, true)
+      at += 8
+    }
+  }),
+  instantColumn('received_at', row => row.receivedAt),
+  column('tariff_ids', rowTypes.tariffs, row => row.tariffIds),
+]
+
+/** Which columns that many blocks do without a block needs. */
+const neededColumns = (rows: readonly MeterCostRow[]) => {
+  const needed = {
+    ...{ session: false, reference: false, submitted: false, tier: false, pieces: false },
+    ...{ sources: false, priceRevision: false, lead: false, deleted: false },
+  }
+  for (const row of rows) {
+    needed.session ||= row.sessionReferenceId !== null
+    needed.reference ||= row.recordReferenceId !== null
+    needed.submitted ||= row.energySubmitted !== null
+    needed.tier ||= (onlyPiece(row)?.tier ?? 0n) !== 0n
+    needed.pieces ||= row.pieces.length > 1 || row.packed !== undefined
+    needed.sources ||= row.marketSourceIds.length > 0
+    needed.priceRevision ||= row.priceRevision !== 0n
+    needed.lead ||= row.version !== row.sourceVersion
+    needed.deleted ||= row.isDeleted
+  }
+  return needed
+}
+
+type OptionalColumn = { readonly need: keyof ReturnType<typeof neededColumns>; readonly column: BlockColumn<MeterCostRow> }
+
+const optionalColumn = <T>(
+  need: OptionalColumn['need'],
+  name: string,
+  nativeType: NativeType<T>,
+  of: (row: MeterCostRow) => T,
+): OptionalColumn => ({
+  need,
+  column: column(name, nativeType, of),
+})
+
+const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? (pieces.length > 1 ? pieces.length : 0)
+
+/** Pieces that are written between two points where the work can be interrupted. */
+const piecesPerStep = 8_192
+
+/** A column of pieces: of rows that have more than one. What is packed is copied. */
+const pieceListColumn = ({ name, listType: lists, write }: PieceColumn, index: number): OptionalColumn => ({
+  need: 'pieces',
+  column: {
+    name,
+    type: lists.type,
+    *write(to, rows) {
+      writeEnds(to, rows.map(countPieces))
+      yield
+      let unwritten: CostPiece[] = []
+      for (const { packed, pieces } of rows) {
+        if (packed === undefined && pieces.length > 1) for (const piece of pieces) unwritten.push(piece)
+        if (packed === undefined && unwritten.length < piecesPerStep) continue
+        write(to, unwritten)
+        unwritten = []
+        if (packed !== undefined) writeBytes(to, packed.columns[index] as Buffer)
+        yield
+      }
+      write(to, unwritten)
+    },
+  },
+})
+
+const optionalColumns: readonly OptionalColumn[] = [
+  optionalColumn('session', 'session_reference_id', rowTypes.text, row => row.sessionReferenceId ?? ''),
+  optionalColumn('reference', 'record_reference_id', rowTypes.text, row => row.recordReferenceId ?? ''),
+  optionalColumn('submitted', 'energy_submitted', rowTypes.nullableEnergy, row => row.energySubmitted),
+  optionalColumn('tier', 'tier', rowTypes.energy, row => onlyPiece(row)?.tier ?? 0n),
+  ...pieceColumns.map(pieceListColumn),
+  optionalColumn('sources', 'market_source_ids', rowTypes.sources, row => row.marketSourceIds),
+  optionalColumn('priceRevision', 'price_revision', rowTypes.uint64, row => row.priceRevision),
+  optionalColumn('lead', 'version_lead', rowTypes.uint64, row => row.version - row.sourceVersion),
+  optionalColumn('deleted', 'is_deleted', rowTypes.uint8, row => (row.isDeleted ? 1 : 0)),
+]

@@ -1,0 +1,171 @@
+import { runToEnd } from '../../../../domain/run-to-end.ts'
+
+/**
+ * ClickHouse's Native format: blocks of columns, each column's values in one run, little endian. It is what the engine
+ * itself works on, and costs it about half of what a row format does.
+ */
+export type BlockWriter = { bytes: Buffer; view: DataView; at: number }
+export type BlockReader = { readonly bytes: Buffer; readonly view: DataView; at: number }
+
+/** How a column's values are laid out. `read` throws a RangeError behind the end of the bytes. */
+export type NativeType<T> = {
+  readonly type: string
+  readonly write: (to: BlockWriter, values: readonly T[]) => void
+  readonly read: (from: BlockReader, count: number) => T[]
+}
+
+/** A column of a table and where its values are in a row. One that takes long is written in steps. */
+export type BlockColumn<Row> = {
+  readonly name: string
+  readonly type: string
+  readonly write: (to: BlockWriter, rows: readonly Row[]) => Generator<void, void> | void
+}
+
+/** Writes a value of `size` bytes for each of some rows, from `at` on. */
+export type Run<Row> = {
+  readonly size: number
+  readonly write: (rows: readonly Row[], view: DataView, at: number, bytes: Buffer) => void
+}
+
+/** A column whose place in the block is known from the number of rows alone: runs of values that all take as many bytes. */
+export type FixedColumn<Row> = Omit<BlockColumn<Row>, 'write'> & { readonly runs: readonly Run<Row>[] }
+
+export const column = <Row, T>(name: string, nativeType: NativeType<T>, of: (row: Row) => T): BlockColumn<Row> => ({
+  name,
+  type: nativeType.type,
+  write: (to, rows) => nativeType.write(to, rows.map(of)),
+})
+
+type RunOffset<Row> = { readonly run: Run<Row>; readonly from: number }
+
+/** So many rows stay near the processor while all their values are written; whole columns one by one fetch every row for each. */
+const rowsPerPass = 256
+
+function* writeRuns<Row>({ bytes, view }: BlockWriter, rows: readonly Row[], runOffsets: readonly RunOffset<Row>[]): Generator<void, void> {
+  for (let first = 0; first < rows.length; first += rowsPerPass) {
+    const some = rows.slice(first, first + rowsPerPass)
+    for (const { run, from } of runOffsets) run.write(some, view, from + first * run.size, bytes)
+    yield
+  }
+}
+
+const reserveRuns = <Row>(to: BlockWriter, rows: readonly Row[], { runs }: FixedColumn<Row>): readonly RunOffset<Row>[] =>
+  runs.map(run => {
+    const from = to.at
+    ensureCapacity(to, run.size * rows.length)
+    to.at += run.size * rows.length
+    return { run, from }
+  })
+
+type Columns<Row> = readonly (BlockColumn<Row> | FixedColumn<Row>)[]
+
+/** Encode rows as one block, in steps between which others can have a turn: the rows must not change meanwhile. */
+export function* encodeBlockInSteps<Row>(columns: Columns<Row>, rows: readonly Row[]): Generator<void, Buffer> {
+  const to = blockWriter(1_024 + rows.length * 256)
+  writeLength(to, columns.length)
+  writeLength(to, rows.length)
+  const runOffsets: RunOffset<Row>[] = []
+  for (const one of columns) {
+    writeText(to, one.name)
+    writeText(to, one.type)
+    if ('runs' in one) runOffsets.push(...reserveRuns(to, rows, one))
+    else {
+      const writing = one.write(to, rows)
+      if (writing !== undefined) yield* writing
+      yield
+    }
+  }
+  yield* writeRuns(to, rows, runOffsets)
+  return to.bytes.subarray(0, to.at)
+}
+
+/** Rows of a block where many blocks follow each other. */
+const rowsOfBlock = 512
+
+/** Encode rows as blocks that follow each other, in steps between which others can have a turn: also a single column takes long for many. */
+export function* encodeBlocksInSteps<Row>(columns: Columns<Row>, rows: readonly Row[]): Generator<void, Buffer> {
+  const blocks: Buffer[] = []
+  for (let first = 0; first < rows.length; first += rowsOfBlock) {
+    blocks.push(encodeBlock(columns, rows.slice(first, first + rowsOfBlock)))
+    yield
+  }
+  return Buffer.concat(blocks)
+}
+
+/** Encode rows as one block at once. */
+export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer => runToEnd(encodeBlockInSteps(columns, rows))
+
+/** Read blocks one after the other: `read` gets the number of rows and reads each column by `readColumn`, in order. */
+export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count: number) => readonly Row[]): Row[] => {
+  const from: BlockReader = { bytes, view: viewOf(bytes), at: 0 }
+  const rows: Row[] = []
+  while (from.at < bytes.length) {
+    readLength(from)
+    for (const row of read(from, readLength(from))) rows.push(row)
+  }
+  return rows
+}
+
+/** Read the next column of a block: its name and type as the engine calls them, then its values. */
+export const readColumn = <T>(from: BlockReader, nativeType: NativeType<T>, count: number): T[] => {
+  readText(from)
+  readText(from)
+  return nativeType.read(from, count)
+}
+
+const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** Begin to write into so many bytes; `room` makes more of them. */
+export const blockWriter = (size: number): BlockWriter => {
+  const bytes = Buffer.allocUnsafe(size)
+  return { bytes, view: viewOf(bytes), at: 0 }
+}
+
+/** Make sure that so many more bytes fit. */
+export const ensureCapacity = (to: BlockWriter, size: number): void => {
+  if (to.at + size <= to.bytes.length) return
+  const grown = Buffer.allocUnsafe((to.at + size) * 2)
+  to.bytes.copy(grown, 0, 0, to.at)
+  to.bytes = grown
+  to.view = viewOf(grown)
+}
+
+/** Write bytes as they are. */
+export const writeBytes = (to: BlockWriter, bytes: Buffer): void => {
+  ensureCapacity(to, bytes.length)
+  bytes.copy(to.bytes, to.at)
+  to.at += bytes.length
+}
+
+const writeLength = (to: BlockWriter, length: number): void => {
+  ensureCapacity(to, 5)
+  let rest = length
+  for (; rest > 127; rest >>>= 7) to.bytes[to.at++] = (rest & 127) | 128
+  to.bytes[to.at++] = rest
+}
+
+const readLength = (from: BlockReader): number => {
+  let length = 0
+  for (let shift = 0; ; shift += 7) {
+    const byte = from.view.getUint8(from.at++)
+    length |= (byte & 127) << shift
+    if (byte < 128) return length
+  }
+}
+
+export const writeText = (to: BlockWriter, text: string): void => {
+  if (text === '') {
+    ensureCapacity(to, 1)
+    to.bytes[to.at++] = 0
+    return
+  }
+  writeLength(to, Buffer.byteLength(text))
+  ensureCapacity(to, 3 * text.length)
+  to.at += to.bytes.write(text, to.at)
+}
+
+export const readText = (from: BlockReader): string => {
+  const length = readLength(from)
+  from.at += length
+  return length === 0 ? '' : from.bytes.toString('utf8', from.at - length, from.at)
+}

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '../../failure.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import { idLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
+import { meterCost, type Tenant, tenantIs } from './meter-cost-reads.ts'
+
+/** Objects of one account and mode of which no row may stay. `receiptsBefore` (ms): receipts of submissions before go too. */
+export type RowsToErase = Tenant & {
+  readonly locationIds: readonly string[]
+  readonly deviceIds: readonly string[]
+  readonly receiptsBefore: number | null
+}
+
+/** Ids in one statement, so that it stays below the 256 KiB that the engine parses. */
+const idsPerStatement = 1_000
+
+/** Where devices were metered. */
+const deviceLocationsTable = 'meter_device_locations'
+
+type Table = { readonly name: string; readonly columns: ReadonlySet<string> }
+
+/** The table whose rows stay, without their words: receipts count them. */
+const isFailuresTable = (columns: Table['columns']): boolean => columns.has('error') && columns.has('record_reference_id')
+
+const quoted = (name: string): string => `\`${name}\``
+
+/** The tables that hold rows of accounts, whichever the schemas have made. */
+const accountTables = async (db: ClickHouse): Promise<readonly Table[]> => {
+  const rows = await db.rows(`SELECT table, groupArray(name) FROM system.columns
+    WHERE database = currentDatabase() AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree')
+    GROUP BY table HAVING has(groupArray(name), 'account_id') AND has(groupArray(name), 'live_mode') ORDER BY table`)
+  return rows.map(([name, columns]) => ({ name: String(name), columns: new Set(columns as readonly string[]) }))
+}
+
+/** Begin to change rows; parts that have none are not rewritten, and tables that have none are left alone. */
+const mutate = async (db: ClickHouse, table: string, change: string, condition: string): Promise<void> => {
+  const [found] = await db.rows(`SELECT 1 FROM ${quoted(table)} WHERE ${condition} LIMIT 1`)
+  if (found !== undefined) await db.command(`ALTER TABLE ${quoted(table)} ${change} WHERE ${condition} SETTINGS mutations_sync = 0`)
+}
+
+const pollIntervalMs = 50
+const stallTimeoutMs = 300_000
+
+/**
+ * Wait until what was begun is done in every part. The engine begins a mutation after a second or so: begun together and waited for
+ * together they take as long as one, and inserts go on meanwhile. Throws `clickhouse_timeout` when nothing moves for five minutes.
+ */
+const waitForMutations = async (db: ClickHouse, tables: readonly Table[], onProgress: () => void): Promise<void> => {
+  const names = listLiteral(tables.map(({ name }) => textLiteral(name)))
+  const statement = `SELECT toUInt32(count()), toUInt32(sum(parts_to_do)), max(latest_fail_reason) FROM system.mutations
+    WHERE database = currentDatabase() AND table IN ${names} AND NOT is_done`
+  let before = ''
+  for (let progressAt = performance.now(); ; await sleep(pollIntervalMs)) {
+    const [[mutations, parts, reason] = []] = await db.rows(statement)
+    if (Number(mutations) === 0) return
+    const remaining = `${mutations} mutations, ${parts} parts`
+    if (remaining !== before) {
+      progressAt = performance.now()
+      onProgress()
+    } else if (performance.now() - progressAt > stallTimeoutMs) {
+      throw new Failure('clickhouse_timeout', `rows are not yet erased: ${remaining} left. ${reason}`, { retriable: true })
+    }
+    before = remaining
+  }
+}
+
+const groupsOf = <T>(ids: readonly T[]): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(ids.length / idsPerStatement) }, (_, group) =>
+    ids.slice(group * idsPerStatement, (group + 1) * idsPerStatement),
+  )
+
+const eraseObjectRows = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
+  const ids = [
+    ...rows.locationIds.map(id => ({ column: 'location_id', id })),
+    ...rows.deviceIds.map(id => ({ column: 'device_id', id })),
+  ].filter(({ column }) => columns.has(column))
+  for (const group of groupsOf(ids)) {
+    const conditions = [...Map.groupBy(group, ({ column }) => column)].map(
+      ([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`,
+    )
+    await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND (${conditions.join(' OR ')})`)
+  }
+}
+
+/** Batch ids begin with 40 bits of mint time in steps of 16 ms, so those before an instant are smaller than its first. */
+const createdBefore = (at: number): string => {
+  const lead = Math.floor(at / 16)
+    .toString(16)
+    .padStart(10, '0')
+  return `batch_id < ${idLiteral(lead.padEnd(24, '0'))}`
+}
+
+const noObject = `toFixedString(unhex('${'0'.repeat(24)}'), 12)`
+
+/** Batches that have stored records of these objects: a failure of theirs that names no object may be about them. */
+const batchesOf = async (db: ClickHouse, rows: RowsToErase, objects: string): Promise<readonly string[]> => {
+  const found = await db.rows(`SELECT DISTINCT lower(hex(batch_id)) FROM meter_batch_failures
+    WHERE ${tenantIs(rows)} AND location_id = ${noObject} AND error != 'erased'
+      AND batch_id IN (SELECT batch_id ${meterCost(rows, `(${objects})`)})`)
+  return found.map(([batch]) => String(batch))
+}
+
+/** Conditions that find rows by location or device, some ids at a time. */
+const objectConditions = (rows: RowsToErase): readonly string[] => {
+  const ids = [...rows.locationIds.map(id => ({ column: 'location_id', id })), ...rows.deviceIds.map(id => ({ column: 'device_id', id }))]
+  return groupsOf(ids).map(group =>
+    [...Map.groupBy(group, ({ column }) => column)]
+      .map(([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`)
+      .join(' OR '),
+  )
+}
+
+/**
+ * Blot out what failures say of some objects; how many records failed stays true. A failure names its objects; one of an earlier version,
+ * or of a record that named none, is found by the ids in its text, and by the stored records of its batch.
+ */
+const redactFailures = async (db: ClickHouse, name: string, rows: RowsToErase): Promise<void> => {
+  const redaction = `UPDATE error = 'erased', record_reference_id = '', location_id = ${noObject}, device_id = ${noObject}`
+  for (const objects of objectConditions(rows)) {
+    const batches = await batchesOf(db, rows, objects)
+    await mutate(db, name, redaction, `${tenantIs(rows)} AND (${objects})`)
+    for (const group of groupsOf(batches)) {
+      const isOfBatch = `batch_id IN ${listLiteral(group.map(idLiteral))} AND location_id = ${noObject}`
+      await mutate(db, name, redaction, `${tenantIs(rows)} AND ${isOfBatch}`)
+    }
+  }
+  for (const group of groupsOf([...rows.locationIds, ...rows.deviceIds])) {
+    const names = `arrayExists(id -> position(error, id) > 0, [${group.map(textLiteral).join(', ')}])`
+    await mutate(db, name, redaction, `${tenantIs(rows)} AND ${names}`)
+  }
+}
+
+/** What receipts say: all of before an instant goes, or the words about an object. */
+const eraseReceipts = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
+  if (rows.receiptsBefore !== null && columns.has('batch_id')) {
+    await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND ${createdBefore(rows.receiptsBefore)}`)
+  }
+  if (isFailuresTable(columns)) await redactFailures(db, name, rows)
+}
+
+export type EraseOptions = {
+  /** Leave the rows that tell where devices were metered; erase them with another call. */
+  readonly keepDeviceLocations: boolean
+  /** Called as it goes on. */
+  readonly onProgress?: (() => void) | undefined
+}
+
+/**
+ * Delete every row of some objects from all tables, and wait until no part on disk holds any. Repeats change nothing.
+ * Throws `Failure` where the engine does not do it.
+ */
+export const eraseRows = async (db: ClickHouse, rows: RowsToErase, options: EraseOptions): Promise<void> => {
+  const tables = (await accountTables(db)).filter(({ name }) => !(options.keepDeviceLocations && name === deviceLocationsTable))
+  // Failures first: the stored records tell which batches are about the objects.
+  for (const table of tables.toSorted((a, b) => Number(isFailuresTable(b.columns)) - Number(isFailuresTable(a.columns)))) {
+    if (table.columns.has('location_id') && !isFailuresTable(table.columns)) await eraseObjectRows(db, table, rows)
+    else await eraseReceipts(db, table, rows)
+  }
+  await waitForMutations(db, tables, options.onProgress ?? (() => undefined))
+}

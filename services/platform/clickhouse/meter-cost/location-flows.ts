@@ -1,0 +1,165 @@
+import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
+import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import { idLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
+import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+
+/** One flow of energy in one direction of tariffs. */
+export type FlowDirections = { readonly energyFlowDirection: EnergyFlowDirection; readonly tariffDirection: TariffDirection }
+
+/** Whether a location has uncancelled records of its own, and of its devices. */
+export type RecordKinds = { readonly hasOwnRecords: boolean; readonly hasDeviceRecords: boolean }
+
+const noDevice = `dev_${'0'.repeat(24)}`
+/** A statement names at most so many locations. */
+const locationsPerStatement = 1_500
+
+const flowIs = ({ energyFlowDirection, tariffDirection }: FlowDirections): string =>
+  `energy_flow_direction = ${textLiteral(energyFlowDirection)} AND tariff_direction = ${textLiteral(tariffDirection)}`
+
+const locationsAre = (ids: readonly string[]): string => `location_id IN ${listLiteral(ids.map(idLiteral))}`
+
+/** A record that was not cancelled: value 0 cancels it, an actual that covers an estimate does not. */
+const isUncancelled = '(energy > 0 OR energy_submitted > 0)'
+
+const isOf = (isDevice: boolean): string => `device_id ${isDevice ? '!=' : '='} ${idLiteral(noDevice)}`
+
+type Kind = { readonly locationId: string; readonly isDevice: boolean }
+
+const keyOf = ({ locationId, isDevice }: Kind): string => `${locationId} ${isDevice}`
+
+const kindsOf = (answer: readonly (readonly unknown[])[]): readonly Kind[] =>
+  answer.map(([location, isDevice]) => ({ locationId: `loc_${location}`, isDevice: isDevice === true || Number(isDevice) === 1 }))
+
+const fromLocationFlows = (tenant: Tenant, flow: FlowDirections, ids: readonly string[] | null): string =>
+  `FROM meter_location_flows WHERE ${tenantIs(tenant)} AND ${flowIs(flow)} AND ${ids === null ? 'true' : locationsAre(ids)}`
+
+/** Read which kinds of records locations have or had. */
+const readSeenKinds = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections, ids: readonly string[]): Promise<readonly Kind[]> =>
+  kindsOf(
+    await db.rows(
+      `SELECT lower(hex(location_id)), is_device ${fromLocationFlows(tenant, flow, ids)} GROUP BY location_id, is_device ${readSettings}`,
+      tenant,
+    ),
+  )
+
+/** Read of which kinds a record that was noted last is left: it lies on one of few days. */
+const readUncancelledKinds = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const lastDays = `SELECT toDate(max(last_start)) ${fromLocationFlows(tenant, flow, ids)} GROUP BY location_id, is_device`
+  const condition = `${locationsAre(ids)} AND toDate(start_time) IN (${lastDays}) AND ${flowIs(flow)} AND ${isUncancelled}`
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), ${isOf(true)} AS is_device ${meterCost(tenant, condition)}
+    GROUP BY location_id, is_device ${readSettings}`,
+    tenant,
+  )
+  return new Set(kindsOf(answer).map(keyOf))
+}
+
+/** Look for any record of a kind that is left, where the one that was noted last is cancelled. */
+const hasUncancelled = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections, { locationId, isDevice }: Kind): Promise<boolean> => {
+  const condition = `${locationsAre([locationId])} AND ${isOf(isDevice)} AND ${flowIs(flow)} AND ${isUncancelled}`
+  const rows = await db.rows(`SELECT 1 ${meterCost(tenant, condition)} LIMIT 1 ${readSettings}`, tenant)
+  return rows.length > 0
+}
+
+/**
+ * Tell which kinds of uncancelled records each of some locations has, over all time, in one flow. Locations without any are left out.
+ * Takes constant time for a location, unless the record of a kind that starts last was cancelled: then any other is looked for.
+ * Source: docs/rules/costs.md #records-of-devices.
+ */
+export const kindsOfLocations = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, RecordKinds>> => {
+  const kinds = new Map<string, RecordKinds>()
+  for (let from = 0; from < ids.length; from += locationsPerStatement) {
+    const group = ids.slice(from, from + locationsPerStatement)
+    const [seen, uncancelled] = await Promise.all([readSeenKinds(db, tenant, flow, group), readUncancelledKinds(db, tenant, flow, group)])
+    for (const kind of seen) {
+      if (!uncancelled.has(keyOf(kind)) && !(await hasUncancelled(db, tenant, flow, kind))) continue
+      const known = kinds.get(kind.locationId) ?? { hasOwnRecords: false, hasDeviceRecords: false }
+      kinds.set(kind.locationId, kind.isDevice ? { ...known, hasDeviceRecords: true } : { ...known, hasOwnRecords: true })
+    }
+  }
+  return kinds
+}
+
+/** Find the locations that have or had both kinds of records in one flow; `ids` null: of all locations. */
+export const locationsOfBothKinds = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[] | null,
+): Promise<readonly string[]> => {
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, ids)}
+    GROUP BY location_id HAVING min(is_device) != max(is_device) ORDER BY location_id ${readSettings}`,
+    tenant,
+  )
+  return answer.map(([location]) => `loc_${location}`)
+}
+
+/** Find all locations that have or had records in one flow, their own or those of devices. */
+const seenLocations = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections): Promise<ReadonlySet<string>> => {
+  const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, null)} ${readSettings}`, tenant)
+  return new Set(answer.map(([location]) => `loc_${location}`))
+}
+
+/** Find those of some locations that have a record that is left, whichever. */
+const findUncancelledLocations = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[],
+): Promise<readonly string[]> => {
+  const condition = `${locationsAre(ids)} AND ${flowIs(flow)} AND ${isUncancelled}`
+  const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${meterCost(tenant, condition)} ${readSettings}`, tenant)
+  return answer.map(([location]) => `loc_${location}`)
+}
+
+/**
+ * Find those of some locations that have uncancelled records in one flow, their own or those of devices, over all time. Takes two statements
+ * for 1,500 locations, the second one for those alone whose last record was cancelled.
+ */
+export const meteredLocations = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const seen = await seenLocations(db, tenant, flow)
+  const candidates = ids.filter(id => seen.has(id))
+  const metered = new Set<string>()
+  for (let from = 0; from < candidates.length; from += locationsPerStatement) {
+    const group = candidates.slice(from, from + locationsPerStatement)
+    const uncancelled = await readUncancelledKinds(db, tenant, flow, group)
+    const hasUncancelledRecord = (locationId: string): boolean =>
+      [true, false].some(isDevice => uncancelled.has(keyOf({ locationId, isDevice })))
+    const others = group.filter(id => !hasUncancelledRecord(id))
+    const found = others.length === 0 ? [] : await findUncancelledLocations(db, tenant, flow, others)
+    for (const id of [...group.filter(hasUncancelledRecord), ...found]) metered.add(id)
+  }
+  return metered
+}
+
+/** Tell whether some location has or had records of devices in one flow, and none of its own; `ids` null: of all locations. */
+export const hasOnlyDeviceRecords = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[] | null,
+): Promise<boolean> => {
+  const rows = await db.rows(
+    `SELECT location_id ${fromLocationFlows(tenant, flow, ids)}
+    GROUP BY location_id HAVING min(is_device) = true LIMIT 1 ${readSettings}`,
+    tenant,
+  )
+  return rows.length > 0
+}

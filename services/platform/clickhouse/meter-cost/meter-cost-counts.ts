@@ -1,0 +1,88 @@
+import type { ClickHouse } from '../clickhouse.ts'
+import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
+import { meterCost, type QueryInterval, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+
+/** So many rows of a location start in a month of UTC, which begins at `month` (ms); their lengths together in ms. */
+export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number; readonly lengthMs: number }
+
+/** Count the rows of locations by the months of UTC in which they start; a bound that is null is open. By location, then month. */
+export const rowsByMonth = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationIds: readonly string[],
+  from: number | null,
+  to: number | null,
+): Promise<readonly MonthCount[]> => {
+  if (locationIds.length === 0) return []
+  const bounds = [
+    from === null ? 'true' : `start_time >= ${instantLiteral(from)}`,
+    to === null ? 'true' : `start_time < ${instantLiteral(to)}`,
+  ].join(' AND ')
+  const condition = `location_id IN ${listLiteral(locationIds.map(idLiteral))} AND ${bounds}`
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count(),
+      sum(toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time))
+    ${meterCost(tenant, condition)} GROUP BY location_id, month ORDER BY location_id, month ${readSettings}`,
+    tenant,
+  )
+  return answer.map(([location, month, rows, lengthMs]) => ({
+    locationId: `loc_${location}`,
+    month: Number(month) * 1000,
+    rows: Number(rows),
+    lengthMs: Number(lengthMs),
+  }))
+}
+
+/** Rows of a location that are longer than two days: how many, and their lengths together in ms. */
+export type LongRows = { readonly locationId: string; readonly rows: number; readonly lengthMs: number }
+
+/** Tell which locations have rows of more than two days that share time with a span; a bound that is null is open. */
+export const longRowsWithin = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationIds: readonly string[],
+  from: number | null,
+  to: number | null,
+): Promise<readonly LongRows[]> => {
+  if (locationIds.length === 0) return []
+  const locationIs = `location_id IN ${listLiteral(locationIds.map(idLiteral))}`
+  const starts = to === null ? 'true' : `start_time < ${instantLiteral(to)}`
+  const endsAfter = (column: string): string => (from === null ? 'true' : `${column} > ${instantLiteral(from)}`)
+  const days = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationIs} AND ${endsAfter('last_end')}`
+  const isLong = `toDate(start_time) IN (${days}) AND end_time > start_time + INTERVAL 2 DAY AND ${endsAfter('end_time')} AND ${starts}`
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), count(), sum(toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time))
+    ${meterCost(tenant, `${locationIs} AND ${isLong}`)} GROUP BY location_id ${readSettings}`,
+    tenant,
+  )
+  return answer.map(([location, rows, lengthMs]) => ({ locationId: `loc_${location}`, rows: Number(rows), lengthMs: Number(lengthMs) }))
+}
+
+/** Tell when the row behind the first `count` ones of a location that start in a span does; null where there are not so many. */
+export const startOfRow = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationId: string,
+  { from, to }: QueryInterval,
+  count: number,
+): Promise<number | null> => {
+  const condition = `location_id = ${idLiteral(locationId)} AND start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)}`
+  const [row] = await db.rows(
+    `SELECT toUnixTimestamp64Milli(start_time) ${meterCost(tenant, condition)}
+    ORDER BY start_time LIMIT 1 OFFSET ${wholeLiteral(count)} ${readSettings}`,
+    tenant,
+  )
+  return row === undefined ? null : Number(row[0])
+}
+
+/** An object that has or had estimates. */
+export type EstimatedObject = { readonly locationId: string; readonly deviceId: string | null }
+
+/** Read which objects have or had estimates, over all accounts. */
+export const estimatedObjects = async (db: ClickHouse): Promise<readonly EstimatedObject[]> => {
+  const answer = await db.rows('SELECT lower(hex(location_id)), lower(hex(device_id)) FROM meter_estimates GROUP BY location_id, device_id')
+  return answer.map(([location, device]) => ({
+    locationId: `loc_${location}`,
+    deviceId: device === '0'.repeat(24) ? null : `dev_${device}`,
+  }))
+}

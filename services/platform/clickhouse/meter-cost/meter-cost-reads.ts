@@ -1,0 +1,183 @@
+import type { MeterRecord } from '../../../domain/record/record.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import { idLiteral, instantLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
+import type { CostStatus, MeterCostRow } from './meter-cost-row.ts'
+import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
+
+/** Whose rows: every read is bound to one account and mode. */
+export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
+
+/**
+ * Which rows; what is absent is not asked for. `locationIds` null: of all locations. Among `deviceIds` null stands for a location's own
+ * records. `isOfDevices`: of all devices. `ownOnly`: of these locations, at most some thousand, their own records alone.
+ */
+export type RowFilter = {
+  readonly locationIds: readonly string[] | null
+  readonly deviceIds?: readonly (string | null)[]
+  readonly isOfDevices?: boolean
+  readonly ownOnly?: readonly string[]
+  readonly energyFlowDirection?: MeterRecord['energyFlowDirection']
+  readonly tariffDirection?: MeterRecord['tariffDirection']
+  readonly status?: CostStatus
+}
+
+/** Half-open, in ms. */
+export type QueryInterval = { readonly from: number; readonly to: number }
+
+const day = 86_400_000
+// Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
+export const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
+/** Settings of reads that decode rows: a block of this many rows takes some milliseconds of the thread. */
+export const rowSettings = `${readSettings}, max_block_size=2048`
+export const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
+
+export const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
+
+/** The one way to a cost row: settled by FINAL, bound to a tenant. */
+export const meterCost = (tenant: Tenant, condition: string): string => `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
+
+const noDevice = '0'.repeat(24)
+/** Whether a column of ids is one of some; the engine plans an equation faster than a set. */
+export const isAmong = (column: string, all: readonly (string | null)[]): string => {
+  const literals = all.map(id => idLiteral(id ?? noDevice))
+  return literals.length === 1 ? `${column} = ${literals[0]}` : `${column} IN ${listLiteral(literals)}`
+}
+
+const isOwn = `(device_id = ${idLiteral(noDevice)})`
+
+const locationsAre = ({ locationIds }: RowFilter): string => (locationIds === null ? '' : isAmong('location_id', locationIds))
+
+export const isEmpty = ({ locationIds }: RowFilter): boolean => locationIds?.length === 0
+
+export const filterIs = (filter: RowFilter): string =>
+  [
+    locationsAre(filter),
+    filter.deviceIds === undefined ? '' : isAmong('device_id', filter.deviceIds),
+    filter.isOfDevices === true ? `NOT ${isOwn}` : '',
+    filter.ownOnly === undefined ? '' : `(${isOwn} OR NOT ${isAmong('location_id', filter.ownOnly)})`,
+    filter.energyFlowDirection === undefined ? '' : `energy_flow_direction = ${textLiteral(filter.energyFlowDirection)}`,
+    filter.tariffDirection === undefined ? '' : `tariff_direction = ${textLiteral(filter.tariffDirection)}`,
+    filter.status === undefined ? '' : `status = ${textLiteral(filter.status)}`,
+  ]
+    .filter(condition => condition !== '')
+    .join(' AND ') || 'true'
+
+/** Rows that may share time with a span: looks back a day, and further only to days that have longer rows. */
+export const mayShareTime = (tenant: Tenant, filter: RowFilter, { from, to }: QueryInterval): string => {
+  const earlier = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationsAre(filter) || 'true'} AND last_end > ${instantLiteral(from)}`
+  return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier})) AND start_time < ${instantLiteral(to)}`
+}
+
+/** Rows that share time with a span, impulses in it included. */
+const sharesTime = (tenant: Tenant, filter: RowFilter, interval: QueryInterval): string =>
+  `${mayShareTime(tenant, filter, interval)} AND (end_time > ${instantLiteral(interval.from)} OR start_time >= ${instantLiteral(interval.from)})`
+
+/** Read what a statement selects, block by block. */
+export async function* rowsOf(db: ClickHouse, tenant: Tenant, fromAndWhere: string): AsyncIterable<readonly MeterCostRow[]> {
+  for await (const block of blocksOf(db, tenant, fromAndWhere)) yield decodeMeterCostRows(block)
+}
+
+/** Read the rows of locations that share time with a span, ordered by start, end and record id. */
+export const rowsInInterval = (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  interval: QueryInterval,
+): AsyncIterable<readonly MeterCostRow[]> =>
+  isEmpty(filter)
+    ? noRows()
+    : rowsOf(
+        db,
+        tenant,
+        `${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`)} ORDER BY start_time, end_time, record_id`,
+      )
+
+/** Read what a statement selects as blocks for `decodeMeterCostRows`. */
+const blocksOf = (db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<Buffer> =>
+  db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${rowSettings}`, tenant)
+
+async function* noRows(): AsyncIterable<never> {
+  // Of no location there are no rows.
+}
+
+/** Read the rows that cross an edge of buckets, as blocks: those that `readBucketSums` leaves out because they are in none as a whole. */
+export const blocksAcrossBuckets = (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): AsyncIterable<Buffer> => {
+  const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, intervalOf(edges))} AND NOT ${isWhole(edges)}`
+  return isEmpty(filter)
+    ? noRows()
+    : blocksOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`, withEdges(edges))
+}
+
+export const intervalOf = (edges: readonly number[]): QueryInterval => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
+
+/** Name the edges once and briefly: thousands of them must leave room for a group of locations in the 256 KiB of a statement. */
+export const withEdges = (edges: readonly number[]): string => {
+  const unsafe = edges.find(edge => !Number.isSafeInteger(edge))
+  if (unsafe !== undefined) throw new RangeError(`not a whole number: ${unsafe}`)
+  return `WITH CAST([${edges.join(',')}], 'Array(Int64)') AS edges `
+}
+
+const bucketOf = (column: string): string => `roundDown(toUnixTimestamp64Milli(${column}), edges)`
+
+/** Whether a row begins and ends in one bucket; its end may be the bucket's end. */
+const isWhole = (edges: readonly number[]): string => {
+  const { from, to } = intervalOf(edges)
+  const last = `greatest(start_time, end_time - INTERVAL 1 MILLISECOND)`
+  return `(start_time >= ${instantLiteral(from)} AND end_time <= ${instantLiteral(to)} AND ${bucketOf('start_time')} = ${bucketOf(last)})`
+}
+
+/** Where a session was metered, and its outer bounds; they may be wider than what its rows are by now. */
+export type SessionLocation = { readonly locationId: string; readonly deviceId: string | null; readonly from: number; readonly to: number }
+
+export const locationsOfSession = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  sessionReferenceId: string,
+): Promise<readonly SessionLocation[]> => {
+  const answer = await db.rows(
+    `SELECT lower(hex(location_id)), lower(hex(device_id)), toUnixTimestamp64Milli(min(first_start)), toUnixTimestamp64Milli(max(last_end))
+    FROM meter_sessions WHERE ${tenantIs(tenant)} AND session_reference_id = ${textLiteral(sessionReferenceId)}
+    GROUP BY location_id, device_id ORDER BY location_id, device_id ${readSettings}`,
+    tenant,
+  )
+  return answer.map(([location, device, from, to]) => ({ ...objectIdsOf(location, device), from: Number(from), to: Number(to) }))
+}
+
+/** Read the rows of a session at the places found for it, as blocks ordered by start, end and record id. */
+export const blocksOfSession = (
+  db: ClickHouse,
+  tenant: Tenant,
+  sessionReferenceId: string,
+  sessionLocations: readonly SessionLocation[],
+): AsyncIterable<Buffer> => {
+  if (sessionLocations.length === 0) return noRows()
+  const from = Math.min(...sessionLocations.map(sessionLocation => sessionLocation.from))
+  const to = Math.max(...sessionLocations.map(sessionLocation => sessionLocation.to))
+  const locationIs = isAmong(
+    'location_id',
+    sessionLocations.map(sessionLocation => sessionLocation.locationId),
+  )
+  const deviceIs = isAmong(
+    'device_id',
+    sessionLocations.map(sessionLocation => sessionLocation.deviceId),
+  )
+  const condition = `${locationIs} AND ${deviceIs}
+    AND start_time >= ${instantLiteral(from)} AND start_time <= ${instantLiteral(to)} AND session_reference_id = ${textLiteral(sessionReferenceId)}`
+  return blocksOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
+}
+
+// A record's id is part of the key, so all versions of its row carry it, and what the index leaves out holds none of them: the engine
+// need not look for more of them in the other parts.
+export const byRecordId = `${readSettings}, use_skip_indexes_if_final_exact_mode=0`
+
+/** Read the row of a record by its digits, from the parts that its id is in; null where there is none. */
+export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<MeterCostRow | null> => {
+  const statement = `SELECT ${allColumns} ${meterCost(tenant, `record_id = ${idLiteral(recordId)}`)} ${byRecordId}`
+  for await (const block of db.stream(statement, tenant)) for (const row of decodeMeterCostRows(block)) return row
+  return null
+}
+
+const objectIdsOf = (location: unknown, device: unknown): { readonly locationId: string; readonly deviceId: string | null } => ({
+  locationId: `loc_${location}`,
+  deviceId: device === noDevice ? null : `dev_${device}`,
+})

@@ -1,0 +1,125 @@
+import { type ClickHouse, linesOf } from '../clickhouse.ts'
+import {
+  filterIs,
+  intervalOf,
+  isEmpty,
+  mayShareTime,
+  meterCost,
+  type RowFilter,
+  readSettings,
+  type Tenant,
+  withEdges,
+} from './meter-cost-reads.ts'
+
+/**
+ * Sums over whole rows. `weighted…` are sums of energy (1e-6 Wh), time (ms) and rows, each times record and price confidence in 1e-6.
+ * `time` is of all rows; `energy` leaves out what is unpriced.
+ */
+export type CostSum = {
+  /** Index of the bucket among those that the edges bound. */
+  readonly bucket: number
+  readonly currency: string
+  /** Rows, priced or not. */
+  readonly records: number
+  readonly energy: bigint
+  readonly cost: bigint
+  readonly weightedEnergy: bigint
+  readonly time: bigint
+  readonly weightedTime: bigint
+  readonly weightedRecords: bigint
+  readonly unpricedRecords: number
+  readonly unpricedEnergy: bigint
+}
+
+/** How many rows cross edges, and the sum of their versions, modulo 2^64: rows that are read later are the same if both are. */
+export type CrossingRows = { readonly records: number; readonly versions: bigint }
+
+/** Sums of buckets as the engine wrote them, and the rows that cross their edges, which `blocksAcrossBuckets` then reads; null: none do. */
+type BucketSums = { readonly lines: string; readonly crossingRows: CrossingRows | null }
+
+/** Stand for rows that are in no bucket: those that cross an edge, and those that end before the first. Both lie before the first edge. */
+const crossingOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 2
+const beforeOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 1
+
+/**
+ * Read the sums of the rows that lie in one bucket as a whole, for `costSumsOf`; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
+ * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
+ */
+export const readBucketSums = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
+  if (isEmpty(filter)) return { lines: '', crossingRows: null }
+  const interval = intervalOf(edges)
+  const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
+  const condition = `${filterIs(filter)} AND ${mayShareTime(tenant, filter, interval)}`
+  // The engine takes longer to plan this than to add up a day of it, so that every function counts: what is constant in a group is a key
+  // of it, and what ended before the span is a group that is left out. Integers of the smallest units, wide enough to add up: decimals
+  // would be checked for overflow row by row.
+  const lines = await db.lines(
+    `${withEdges([before, ...edges])}SELECT if(
+      (roundDown(toUnixTimestamp64Milli(start_time) AS s, edges) AS bucket_of_start) = roundDown(greatest(s, (toUnixTimestamp64Milli(end_time) AS t) - 1), edges),
+      bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
+    sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w), sum(version)
+    ${meterCost(tenant, condition)} GROUP BY bucket, currency, is_unpriced
+    ${readSettings}, output_format_json_quote_64bit_integers=1`,
+    tenant,
+  )
+  return { lines, crossingRows: hasBucket(lines, crossing) ? crossingRowsOf(lines, crossing) : null }
+}
+
+/** Tell whether a line begins with a bucket. */
+const hasBucket = (lines: string, bucket: number): boolean => {
+  const start = `["${bucket}",`
+  return lines.startsWith(start) || lines.includes(`\n${start}`)
+}
+
+const crossingRowsOf = (lines: string, crossing: number): CrossingRows => {
+  let [records, versions] = [0, 0n]
+  for (const line of linesOf(lines)) {
+    if (!hasBucket(line, crossing)) continue
+    const group = JSON.parse(line) as readonly unknown[]
+    records += Number(group[3])
+    versions += BigInt(String(group.at(-1)))
+  }
+  return { records, versions: BigInt.asUintN(64, versions) }
+}
+
+/** So many lines are parsed without a pause. */
+const linesPerSlice = 256
+
+/** Parse what `readBucketSums` read, with pauses: ordered by bucket and currency, each once. */
+export function* costSumsOf(lines: string, edges: readonly number[]): Generator<undefined, readonly CostSum[]> {
+  const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
+  const bucketAt = new Map(edges.map((edge, index) => [edge, index]))
+  const found = new Map<string, CostSum>()
+  for (const [index, line] of linesOf(lines).entries()) {
+    if (index % linesPerSlice === 0) yield undefined
+    const [start, ...group] = JSON.parse(line) as readonly unknown[]
+    if (Number(start) === before || Number(start) === crossing) continue
+    const sum = costSumOf(bucketAt.get(Number(start)) ?? -1, group)
+    const key = `${sum.bucket} ${sum.currency}`
+    const other = found.get(key)
+    found.set(key, other === undefined ? sum : addSums(other, sum))
+  }
+  return [...found.values()].sort(byBucketAndCurrency)
+}
+
+const byBucketAndCurrency = (a: CostSum, b: CostSum): number => a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
+
+const unweighted = { energy: 0n, cost: 0n, weightedEnergy: 0n, weightedTime: 0n, weightedRecords: 0n }
+
+const costSumOf = (bucket: number, [currency, isUnpriced, records, ...sums]: readonly unknown[]): CostSum => {
+  const [energy = 0n, cost = 0n, weightedEnergy = 0n, time = 0n, weightedTime = 0n, weightedRecords = 0n] = sums.map(sum =>
+    BigInt(String(sum)),
+  )
+  const of = { bucket, currency: String(currency), records: Number(records), time }
+  return Number(isUnpriced) === 1
+    ? { ...of, ...unweighted, unpricedRecords: Number(records), unpricedEnergy: energy }
+    : { ...of, energy, cost, weightedEnergy, weightedTime, weightedRecords, unpricedRecords: 0, unpricedEnergy: 0n }
+}
+
+const addSums = (a: CostSum, b: CostSum): CostSum => ({
+  ...{ bucket: a.bucket, currency: a.currency },
+  ...{ records: a.records + b.records, energy: a.energy + b.energy, cost: a.cost + b.cost },
+  ...{ weightedEnergy: a.weightedEnergy + b.weightedEnergy, time: a.time + b.time, weightedTime: a.weightedTime + b.weightedTime },
+  ...{ weightedRecords: a.weightedRecords + b.weightedRecords },
+  ...{ unpricedRecords: a.unpricedRecords + b.unpricedRecords, unpricedEnergy: a.unpricedEnergy + b.unpricedEnergy },
+})

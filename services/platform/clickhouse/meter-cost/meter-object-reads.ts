@@ -1,0 +1,125 @@
+import type { ClickHouse } from '../clickhouse.ts'
+import { idLiteral, listLiteral } from '../encoding/literals.ts'
+import { type Tenant, tenantIs } from './meter-cost-reads.ts'
+
+const settings = 'SETTINGS max_execution_time=25, max_threads=2'
+
+const deviceOf = (digits: unknown): string | null => (digits === '0'.repeat(24) ? null : `dev_${digits}`)
+
+/** A device at a location, or (`deviceId` null) the location itself. Bounds are outer ones. */
+export type MeteredObject = {
+  readonly deviceId: string | null
+  readonly locationId: string
+  readonly firstStart: number
+  readonly lastEnd: number
+  readonly lastReceived: number
+}
+
+/** Find where devices were metered, by device, then location. */
+export const locationsOfDevices = (db: ClickHouse, tenant: Tenant, deviceIds: readonly string[]): Promise<readonly MeteredObject[]> =>
+  deviceIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, `device_id IN ${listLiteral(deviceIds.map(idLiteral))}`)
+
+/** Find what was metered at locations: the locations themselves first, then by device. */
+export const objectsOfLocations = (db: ClickHouse, tenant: Tenant, locationIds: readonly string[]): Promise<readonly MeteredObject[]> =>
+  locationIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, `location_id IN ${listLiteral(locationIds.map(idLiteral))}`)
+
+/** Where a page of devices begins, and how many it has at most. */
+export type DevicePage = { readonly cursor: string | null; readonly isBack: boolean; readonly limit: number }
+
+/** Find devices that were metered at a location: the next ones after the cursor by descending id, or before it (`isBack`) by ascending id. */
+export const devicesOfLocation = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationId: string,
+  { cursor, isBack, limit }: DevicePage,
+): Promise<readonly string[]> => {
+  const cursorCondition = cursor === null ? '' : `AND device_id ${isBack ? '>' : '<'} ${idLiteral(cursor)}`
+  const rows = await db.rows(
+    `SELECT DISTINCT lower(hex(device_id)) AS id FROM meter_device_locations
+    WHERE ${tenantIs(tenant)} AND location_id = ${idLiteral(locationId)} AND device_id != ${idLiteral('0'.repeat(24))} ${cursorCondition}
+    ORDER BY id ${isBack ? 'ASC' : 'DESC'} LIMIT ${limit} ${settings}`,
+    tenant,
+  )
+  return rows.map(([digits]) => `dev_${digits}`)
+}
+
+/** Tell when the newest record of each device came in, in ms; devices without records are left out. */
+export const lastSeenOfDevices = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  deviceIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  const seen = new Map<string, number>()
+  for (const { deviceId, lastReceived } of await locationsOfDevices(db, tenant, deviceIds))
+    if (deviceId !== null) seen.set(deviceId, Math.max(lastReceived, seen.get(deviceId) ?? 0))
+  return seen
+}
+
+/** Tell the outer bounds of all that a location has; null where it has nothing. */
+export const intervalOfLocation = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationId: string,
+): Promise<{ readonly from: number; readonly to: number } | null> => {
+  const objects = await objectsOfLocations(db, tenant, [locationId])
+  if (objects.length === 0) return null
+  return { from: Math.min(...objects.map(object => object.firstStart)), to: Math.max(...objects.map(object => object.lastEnd)) }
+}
+
+const meteredObjects = async (db: ClickHouse, tenant: Tenant, condition: string): Promise<readonly MeteredObject[]> => {
+  const answer = await db.rows(
+    `SELECT lower(hex(device_id)), lower(hex(location_id)), toUnixTimestamp64Milli(min(first_start)),
+    toUnixTimestamp64Milli(max(last_end)), toUnixTimestamp64Milli(max(last_received))
+    FROM meter_device_locations WHERE ${tenantIs(tenant)} AND ${condition}
+    GROUP BY device_id, location_id ORDER BY device_id, location_id ${settings}`,
+    tenant,
+  )
+  return answer.map(([device, location, firstStart, lastEnd, lastReceived]) => ({
+    deviceId: deviceOf(device),
+    locationId: `loc_${location}`,
+    firstStart: Number(firstStart),
+    lastEnd: Number(lastEnd),
+    lastReceived: Number(lastReceived),
+  }))
+}
+
+/** A batch's receipt. `recordsProcessed` counts stored records: handled ones less those found to fail later. */
+export type Receipt = {
+  readonly recordsSubmitted: number
+  readonly recordsAccepted: number
+  readonly recordsProcessed: number
+  readonly receivedAt: number
+  readonly failures: readonly ReceiptFailure[]
+}
+export type ReceiptFailure = { readonly recordNumber: number; readonly recordReferenceId: string | null; readonly error: string }
+
+/** Read the receipt of a batch; null while its header is not stored. Failures are by record number. */
+export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: string): Promise<Receipt | null> => {
+  const batchIs = `${tenantIs(tenant)} AND batch_id = ${idLiteral(batchId)}`
+  const [headers, parts, failures] = await Promise.all([
+    db.rows(
+      `SELECT records_submitted, records_accepted, toUnixTimestamp64Milli(received_at) FROM meter_batches FINAL WHERE ${batchIs} ${settings}`,
+      tenant,
+    ),
+    db.rows(`SELECT toUInt32(sum(records_handled)) FROM meter_batch_parts FINAL WHERE ${batchIs} ${settings}`, tenant),
+    db.rows(
+      `SELECT record_number, found_later, record_reference_id, error FROM meter_batch_failures FINAL WHERE ${batchIs} ORDER BY record_number ${settings}`,
+      tenant,
+    ),
+  ])
+  const header = headers[0]
+  if (header === undefined) return null
+  const later = failures.filter(([, foundLater]) => foundLater === true).length
+  return {
+    recordsSubmitted: Number(header[0]),
+    recordsAccepted: Number(header[1]),
+    // A failure found later is told before its chunk counts as handled.
+    recordsProcessed: Math.max(0, Number(parts[0]?.[0] ?? 0) - later),
+    receivedAt: Number(header[2]),
+    failures: failures.map(([number, , reference, error]) => ({
+      recordNumber: Number(number),
+      recordReferenceId: reference === '' ? null : String(reference),
+      error: String(error),
+    })),
+  }
+}

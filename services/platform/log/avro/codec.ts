@@ -1,0 +1,158 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import avro from 'avsc'
+import { Failure } from '../../failure.ts'
+import { type TopicName, topicNames } from '../log.ts'
+import type { DeadLetter, EventEnvelope, MeterMessage } from '../messages.ts'
+import { decodeRecordChunk, encodeRecordChunk, joinParts } from './fast-path/record-chunk.ts'
+import type { EncodedPart } from './fast-path/record-part.ts'
+import type { SchemaIds } from './schema-ids.ts'
+
+/** Values of the topics as bytes: a zero byte, the schema's number (4 bytes), then Avro. */
+export type Codec = {
+  readonly encodeMeterMessage: (message: MeterMessage) => Buffer
+  /** Encode a chunk whose parts are encoded already. */
+  readonly encodeParts: (parts: readonly EncodedPart[]) => Buffer
+  /** Throws `undecodable` for bytes that are no message, `schema_unknown` for a schema that nobody knows: both are poison. */
+  readonly decodeMeterMessage: (value: Buffer) => Promise<MeterMessage>
+  readonly encodeDeadLetter: (letter: DeadLetter) => Buffer
+  readonly decodeDeadLetter: (value: Buffer) => Promise<DeadLetter>
+  readonly encodeEvent: (event: EventEnvelope) => Buffer
+  readonly decodeEvent: (value: Buffer) => Promise<EventEnvelope>
+}
+
+export type PublishedSchema = { readonly topic: TopicName; readonly version: number; readonly schema: string }
+
+const headerLength = 5
+const published = new URL('../../../../schemas/log/published/', import.meta.url)
+
+/** All schemas ever written to the topics, oldest first; the last one of a topic is the current one. */
+export const publishedSchemas = (): readonly PublishedSchema[] =>
+  readdirSync(published)
+    .map(file => {
+      const [name = '', version = ''] = file.split('.')
+      const topic = topicNames.find(candidate => candidate === `${name.replace('-', '.')}.v1`)
+      if (topic === undefined) throw new Error(`schemas/log/published/${file} belongs to no topic`)
+      return { topic, version: Number(version), schema: readFileSync(new URL(file, published), 'utf8') }
+    })
+    .sort((a, b) => (a.topic === b.topic ? a.version - b.version : a.topic < b.topic ? -1 : 1))
+
+/** Energy passes 2^53: longs in 1e-6 Wh are bigints, all others are numbers and refuse what would not be exact. */
+const energyLong = avro.types.LongType.__with({
+  fromBuffer: (buffer: Buffer) => buffer.readBigInt64LE(),
+  toBuffer: (value: bigint) => {
+    const buffer = Buffer.alloc(8)
+    buffer.writeBigInt64LE(value)
+    return buffer
+  },
+  fromJSON: BigInt,
+  toJSON: String,
+  isValid: (value: unknown) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
+  compare: (a: bigint, b: bigint) => (a === b ? 0 : a < b ? -1 : 1),
+})
+
+/** The Avro type of a schema, with its energies as bigints. */
+export const avroType = (schema: string): avro.Type =>
+  avro.Type.forSchema(JSON.parse(schema), {
+    typeHook: part => (typeof part === 'object' && 'unit' in part && part.unit === '1e-6 Wh' ? energyLong : undefined),
+  })
+
+/**
+ * Open the codec: register the published schemas, oldest first, and pin their numbers. A value written with a newer schema is
+ * looked up once by its number. Rejects where the registry is away.
+ */
+export const openCodec = async (schemaIds: SchemaIds): Promise<Codec> => {
+  const [records, letters, events] = await Promise.all(
+    (['meter.records.v1', 'meter.dead-letters.v1', 'webhook.events.v1'] as const).map(topic => openTopic(topic, schemaIds)),
+  )
+  if (records === undefined || letters === undefined || events === undefined) throw new Error('a topic has no schema')
+  return {
+    encodeMeterMessage: message =>
+      message.kind === 'records' ? writeHeader(encodeRecordChunk(message, headerLength), records.id) : records.encode(wrapUnion(message)),
+    encodeParts: parts => writeHeader(joinParts(parts, headerLength), records.id),
+    decodeMeterMessage: async value => {
+      if (value[0] === 0 && value.length > headerLength && value.readUInt32BE(1) === records.id && value[headerLength] === 0)
+        return decodeOrThrow(() => decodeRecordChunk(value, headerLength))
+      const message = await records.decode(value)
+      return decodeOrThrow(() => unwrapUnion(records.type, message))
+    },
+    encodeDeadLetter: letters.encode,
+    decodeDeadLetter: async value => (await letters.decode(value)) as DeadLetter,
+    encodeEvent: events.encode,
+    decodeEvent: async value => (await events.decode(value)) as EventEnvelope,
+  }
+}
+
+type TopicCodec = {
+  readonly id: number
+  readonly type: avro.Type
+  readonly encode: (value: unknown) => Buffer
+  readonly decode: (value: Buffer) => Promise<unknown>
+}
+
+const openTopic = async (topic: TopicName, schemaIds: SchemaIds): Promise<TopicCodec> => {
+  const schemas = publishedSchemas().filter(entry => entry.topic === topic)
+  const current = schemas.at(-1)
+  if (current === undefined) throw new Error(`${topic} has no schema`)
+  const type = avroType(current.schema)
+  const readers = new Map<number, (bytes: Buffer) => unknown>()
+  const addReader = (id: number, schema: string): void => {
+    const schemaId = avroType(schema)
+    const resolver = type.createResolver(schemaId)
+    readers.set(id, bytes => type.fromBuffer(bytes, resolver))
+  }
+  let id = 0
+  for (const { schema } of schemas) {
+    id = await schemaIds.register(`${topic}-value`, schema)
+    addReader(id, schema)
+  }
+  return {
+    id,
+    type,
+    encode: value => writeHeader(Buffer.concat([Buffer.alloc(headerLength), type.toBuffer(value)]), id),
+    decode: async value => {
+      if (value[0] !== 0 || value.length <= headerLength) throw undecodable(new RangeError('the message has no schema number'))
+      const schemaId = value.readUInt32BE(1)
+      if (!readers.has(schemaId)) {
+        const schema = await schemaIds.schemaOf(schemaId)
+        if (schema === null) throw new Failure('schema_unknown', `no schema has number ${schemaId}`, { retriable: false })
+        decodeOrThrow(() => addReader(schemaId, schema))
+      }
+      return decodeOrThrow(() => readers.get(schemaId)?.(value.subarray(headerLength)))
+    },
+  }
+}
+
+const branchOf = {
+  records: 'wattledger.meter.RecordChunk',
+  submission: 'wattledger.meter.Submission',
+  order: 'wattledger.meter.Order',
+  readings: 'wattledger.meter.ReadingChunk',
+} as const satisfies Record<MeterMessage['kind'], string>
+
+const wrapUnion = (message: MeterMessage): unknown => ({ [branchOf[message.kind]]: message })
+
+const unwrapUnion = (type: avro.Type, value: unknown): MeterMessage => {
+  const [branch, message] = Object.entries(value as object)[0] ?? []
+  // A chunk of an older schema is laid out as of today, so that one reader gives its records their form.
+  if (branch === branchOf.records) return decodeRecordChunk(type.toBuffer(value), 0)
+  const kind = (Object.keys(branchOf) as MeterMessage['kind'][]).find(candidate => branchOf[candidate] === branch)
+  if (kind === undefined) throw new RangeError('the message is of an unknown kind')
+  return { kind, ...message }
+}
+
+const writeHeader = (value: Buffer, id: number): Buffer => {
+  value[0] = 0
+  value.writeUInt32BE(id, 1)
+  return value
+}
+
+const decodeOrThrow = <T>(decode: () => T): T => {
+  try {
+    return decode()
+  } catch (cause) {
+    throw undecodable(cause)
+  }
+}
+
+const undecodable = (cause: unknown): Failure =>
+  new Failure('undecodable', 'the bytes are no message of this topic', { retriable: false, cause })

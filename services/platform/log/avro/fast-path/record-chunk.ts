@@ -1,0 +1,165 @@
+import type { MeterRecord } from '../../../../domain/record/record.ts'
+import {
+  type AvroReader,
+  type AvroWriter,
+  readArray,
+  readBigLong,
+  readDigits,
+  readInt,
+  readLong,
+  readOptionalText,
+  writeArray,
+  writeBigLong,
+  writeDigits,
+  writeInt,
+  writeLong,
+  writeOptionalText,
+} from './avro-bytes.ts'
+import { idTexts } from './id-texts.ts'
+import type { AcceptedRecord, RecordChunk, RecordPart } from '../../messages.ts'
+import { type EncodedPart, maxPartBytes, maxPartRecords, writePartHeader } from './record-part.ts'
+
+const prefixLength = 4
+const flows: readonly MeterRecord['energyFlowDirection'][] = ['INBOUND', 'OUTBOUND']
+const directions: readonly MeterRecord['tariffDirection'][] = ['IMPORT', 'EXPORT', 'LOCAL']
+
+/**
+ * Encode a chunk of records after `reserved` bytes left for a header: the very bytes that Avro gives for the current schema,
+ * several times faster than a general codec. Locations and devices of a part are written once and referred to by index.
+ * Throws a RangeError for an id that is not a prefix and 24 hexadecimal digits.
+ */
+export const encodeRecordChunk = (chunk: RecordChunk, reserved: number): Buffer => {
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(reserved + 16 + capacityFor(chunk)), at: reserved }
+  to.bytes[to.at++] = 0
+  writeArray(to, chunk.parts, writePart)
+  return to.bytes.subarray(0, to.at)
+}
+
+const capacityFor = (chunk: RecordChunk): number => {
+  let byteCount = 0
+  for (const part of chunk.parts) {
+    byteCount += 64
+    for (const record of part.records) byteCount += sizeOf(record)
+  }
+  return byteCount
+}
+
+const writePart = (to: AvroWriter, part: RecordPart): void => {
+  const locations = new Map<string, number>()
+  const devices = new Map<string, number>()
+  for (const { locationId, deviceId } of part.records) {
+    if (!locations.has(locationId)) locations.set(locationId, locations.size)
+    if (deviceId !== null && !devices.has(deviceId)) devices.set(deviceId, devices.size)
+  }
+  writePartHeader(to, part)
+  writeArray(to, [...locations.keys()], writeId)
+  writeArray(to, [...devices.keys()], writeId)
+  writeArray(to, part.records, (_, record) => {
+    writeInt(to, locations.get(record.locationId) ?? 0)
+    writeInt(to, record.deviceId === null ? -1 : (devices.get(record.deviceId) ?? 0))
+    writeRecord(to, record)
+  })
+}
+
+const writeId = (to: AvroWriter, id: string): void => writeDigits(to, id, prefixLength)
+
+const writeRecord = (to: AvroWriter, record: AcceptedRecord): void => {
+  to.bytes[to.at++] = record.energyFlowDirection === 'INBOUND' ? 0 : 2
+  to.bytes[to.at++] = directions.indexOf(record.tariffDirection) * 2
+  writeLong(to, record.start)
+  writeLong(to, record.end - record.start)
+  writeBigLong(to, record.energy)
+  writeInt(to, record.confidence)
+  writeOptionalText(to, record.sessionReferenceId)
+  writeOptionalText(to, record.recordReferenceId)
+  writeInt(to, record.recordNumber)
+  writeDigits(to, record.recordId, 0)
+}
+
+/** An upper bound of what a record takes, in the chunk and in its headers. */
+const sizeOf = (record: AcceptedRecord): number =>
+  96 + 3 * ((record.sessionReferenceId?.length ?? 0) + (record.recordReferenceId?.length ?? 0))
+
+/** Encode a part in as many pieces as fit in a chunk each; its records keep their order. */
+export const encodeParts = (part: RecordPart): readonly EncodedPart[] => {
+  const encodedParts: EncodedPart[] = []
+  for (let from = 0, to = 0, bytes = 0; from < part.records.length; from = to, bytes = 0) {
+    for (; to < part.records.length && to - from < maxPartRecords; to += 1) {
+      bytes += sizeOf(part.records[to] as AcceptedRecord)
+      if (bytes > maxPartBytes && to > from) break
+    }
+    encodedParts.push(encodePart(part, part.records.slice(from, to), bytes))
+  }
+  return encodedParts
+}
+
+const encodePart = (part: RecordPart, records: readonly AcceptedRecord[], byteCount: number): EncodedPart => {
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(64 + byteCount), at: 0 }
+  writePart(to, { ...part, records })
+  const { accountId, liveMode, batchId, receivedAt } = part
+  const recordNumbers = records.map(record => record.recordNumber)
+  const locationId = records[0]?.locationId ?? ''
+  return { accountId, liveMode, batchId, receivedAt, locationId, recordNumbers, bytes: to.bytes.subarray(0, to.at) }
+}
+
+/** Lay encoded parts out as a chunk, after `reserved` bytes left for a header: the bytes that `encodeRecordChunk` gives. */
+export const joinParts = (parts: readonly EncodedPart[], reserved: number): Buffer => {
+  let byteCount = reserved + 16
+  for (const part of parts) byteCount += part.bytes.length
+  const to: AvroWriter = { bytes: Buffer.allocUnsafe(byteCount), at: reserved }
+  to.bytes[to.at++] = 0
+  writeArray(to, parts, (_, { bytes }) => {
+    to.at += bytes.copy(to.bytes, to.at)
+  })
+  return to.bytes.subarray(0, to.at)
+}
+
+/**
+ * Decode a chunk of records that was written with the current schema, from `at` to the end of the buffer.
+ * Throws a RangeError for bytes that are not such a chunk.
+ */
+export const decodeRecordChunk = (bytes: Buffer, at: number): RecordChunk => {
+  const from: AvroReader = { bytes, at }
+  if (readInt(from) !== 0) throw new RangeError('the message is no chunk of records')
+  const parts = readArray(from, readPart)
+  if (from.at !== bytes.length) throw new RangeError('the message goes on after its end')
+  return { kind: 'records', parts }
+}
+
+const readLocation = idTexts('loc_')
+const readDevice = idTexts('dev_')
+
+const readPart = (from: AvroReader): RecordPart => {
+  const accountId = `acc_${readDigits(from)}`
+  const liveMode = from.bytes[from.at++] === 1
+  const batchId = readInt(from) === 0 ? null : `bat_${readDigits(from)}`
+  const receivedAt = readLong(from)
+  const locations = readArray(from, readLocation)
+  const devices = readArray(from, readDevice)
+  return { accountId, liveMode, batchId, receivedAt, records: readArray(from, () => readRecord(from, locations, devices)) }
+}
+
+const readRecord = (from: AvroReader, locations: readonly string[], devices: readonly string[]): AcceptedRecord => {
+  const locationId = locations[readInt(from)]
+  const device = readInt(from)
+  const deviceId = device === -1 ? null : devices[device]
+  const energyFlowDirection = flows[readInt(from)]
+  const tariffDirection = directions[readInt(from)]
+  if (locationId === undefined || deviceId === undefined || energyFlowDirection === undefined || tariffDirection === undefined)
+    throw new RangeError('a record of the message refers to nothing')
+  const start = readLong(from)
+  return {
+    locationId,
+    deviceId,
+    energyFlowDirection,
+    tariffDirection,
+    start,
+    end: start + readLong(from),
+    energy: readBigLong(from),
+    confidence: readInt(from),
+    sessionReferenceId: readOptionalText(from),
+    recordReferenceId: readOptionalText(from),
+    recordNumber: readInt(from),
+    recordId: readDigits(from),
+  }
+}

@@ -1,0 +1,164 @@
+import type { EnergyFlowDirection } from '../../../../domain/record/record.ts'
+import type { TariffDirection } from '../../../../domain/tariff/tariff.ts'
+import { type AvroWriter, type IdBits, writeBits, writeDigits, writeInt, writeLong } from './avro-bytes.ts'
+import { copyBytes } from './copy-bytes.ts'
+import type { RecordPart } from '../../messages.ts'
+
+/** A part of a chunk as it stands in the message, and what its headers tell. It holds one record at least. */
+export type EncodedPart = Omit<RecordPart, 'records'> & {
+  /** The location of its first record. */
+  readonly locationId: string
+  /** Ascending. */
+  readonly recordNumbers: readonly number[]
+  readonly bytes: Buffer
+}
+
+/** The most that a chunk may hold, and so a part of it. */
+export const maxPartRecords = 500
+export const maxPartBytes = 262_144
+
+/** A location or device, and its index in the part of that mark. */
+export type PartObject = IdBits & { readonly id: string; mark: number; index: number }
+
+/** A record whose texts stand in the bytes of a body; a text of length 0 is none. `energy` is a whole number of 1e-6 Wh. */
+export type RecordInBody = {
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+  readonly start: number
+  readonly end: number
+  readonly energy: number
+  readonly confidence: number
+  readonly sessionReference: TextInBody
+  readonly recordReference: TextInBody
+}
+type TextInBody = { readonly at: number; readonly length: number }
+
+/** Writes one part after the other, record by record. No two parts have the same mark. */
+export type PartWriter = {
+  mark: number
+  locationId: string
+  recordNumbers: number[]
+  locations: AvroWriter
+  devices: AvroWriter
+  records: AvroWriter
+  /** Over the bytes of `records`. */
+  view: DataView
+}
+
+const idBytes = 12
+/** Room for all of a record but its texts. */
+const maxFixedBytes = 80
+let marks = 0
+
+export const partWriter = (): PartWriter => ({
+  mark: 0,
+  locationId: '',
+  recordNumbers: [],
+  locations: { bytes: Buffer.allocUnsafeSlow(maxPartRecords * idBytes), at: 0 },
+  devices: { bytes: Buffer.allocUnsafeSlow(maxPartRecords * idBytes), at: 0 },
+  ...recordBuffer(16_384),
+})
+
+const recordBuffer = (length: number): { records: AvroWriter; view: DataView } => {
+  const bytes = Buffer.allocUnsafeSlow(length)
+  return { records: { bytes, at: 0 }, view: new DataView(bytes.buffer, bytes.byteOffset, length) }
+}
+
+/** Begin a part, whatever was written before. */
+export const beginPart = (to: PartWriter): void => {
+  marks += 1
+  to.mark = marks
+  to.recordNumbers = []
+  to.locations.at = 0
+  to.devices.at = 0
+  to.records.at = 0
+}
+
+/** Tell whether a part has no room for one more record. */
+export const isPartFull = (to: PartWriter): boolean =>
+  to.recordNumbers.length === maxPartRecords || to.locations.at + to.devices.at + to.records.at > maxPartBytes - 1_024
+
+/** Add a record whose id is `id`, in the very bytes that `encodeRecordChunk` writes. The part must not be full. */
+export const addRecord = (
+  to: PartWriter,
+  location: PartObject,
+  device: PartObject | null,
+  record: RecordInBody,
+  body: DataView,
+  recordNumber: number,
+  id: IdBits,
+): void => {
+  const { sessionReference, recordReference } = record
+  ensureCapacity(to, maxFixedBytes + sessionReference.length + recordReference.length)
+  if (to.recordNumbers.length === 0) to.locationId = location.id
+  to.recordNumbers.push(recordNumber)
+  const { records } = to
+  writeInt(records, indexOf(to.mark, to.locations, location))
+  writeInt(records, device === null ? -1 : indexOf(to.mark, to.devices, device))
+  records.bytes[records.at++] = record.energyFlowDirection === 'INBOUND' ? 0 : 2
+  records.bytes[records.at++] = record.tariffDirection === 'IMPORT' ? 0 : record.tariffDirection === 'EXPORT' ? 2 : 4
+  writeLong(records, record.start)
+  writeLong(records, record.end - record.start)
+  writeLong(records, record.energy)
+  writeInt(records, record.confidence)
+  writeReference(to, body, sessionReference)
+  writeReference(to, body, recordReference)
+  writeInt(records, recordNumber)
+  writeBits(records, id)
+}
+
+const ensureCapacity = (to: PartWriter, bytes: number): void => {
+  const { records } = to
+  if (records.at + bytes <= records.bytes.length) return
+  const larger = recordBuffer(records.bytes.length * 2)
+  larger.records.at = records.bytes.copy(larger.records.bytes, 0, 0, records.at)
+  to.records = larger.records
+  to.view = larger.view
+}
+
+const indexOf = (mark: number, to: AvroWriter, object: PartObject): number => {
+  if (object.mark !== mark) {
+    object.mark = mark
+    object.index = to.at / idBytes
+    writeBits(to, object)
+  }
+  return object.index
+}
+
+const writeReference = ({ records, view }: PartWriter, body: DataView, { at, length }: TextInBody): void => {
+  records.bytes[records.at++] = length === 0 ? 0 : 2
+  if (length === 0) return
+  writeInt(records, length)
+  copyBytes(view, records.at, body, at, length)
+  records.at += length
+}
+
+/** End the part: all that its records share, and the records. */
+export const endPart = (to: PartWriter, part: Omit<RecordPart, 'records'>): EncodedPart => {
+  const { locations, devices, records, locationId, recordNumbers } = to
+  const whole: AvroWriter = { bytes: Buffer.allocUnsafe(64 + locations.at + devices.at + records.at), at: 0 }
+  writePartHeader(whole, part)
+  writeItems(whole, locations, locations.at / idBytes)
+  writeItems(whole, devices, devices.at / idBytes)
+  writeItems(whole, records, recordNumbers.length)
+  const { accountId, liveMode, batchId, receivedAt } = part
+  return { accountId, liveMode, batchId, receivedAt, locationId, recordNumbers, bytes: whole.bytes.subarray(0, whole.at) }
+}
+
+const prefixLength = 4
+
+/** Write what stands before the locations of a part. */
+export const writePartHeader = (to: AvroWriter, { accountId, liveMode, batchId, receivedAt }: Omit<RecordPart, 'records'>): void => {
+  writeDigits(to, accountId, prefixLength)
+  to.bytes[to.at++] = liveMode ? 1 : 0
+  to.bytes[to.at++] = batchId === null ? 0 : 2
+  if (batchId !== null) writeDigits(to, batchId, prefixLength)
+  writeLong(to, receivedAt)
+}
+
+/** Write an array whose items are encoded already. */
+const writeItems = (to: AvroWriter, items: AvroWriter, count: number): void => {
+  if (count > 0) writeInt(to, count)
+  to.at += items.bytes.copy(to.bytes, to.at, 0, items.at)
+  to.bytes[to.at++] = 0
+}

@@ -1,0 +1,265 @@
+import { statfsSync } from 'node:fs'
+import { constants as os } from 'node:os'
+import { join } from 'node:path'
+import { open, type RootDatabase } from 'lmdb'
+import { Failure } from '../../failure.ts'
+import { lockFolder } from './folder-lock.ts'
+import { groupCommit } from './group-commit.ts'
+import { openAssignments } from './lmdb-assignments.ts'
+import {
+  type ByteStore,
+  beginAfterTrim,
+  beginKey,
+  encodeDoubles,
+  groupKey,
+  lagOf,
+  messageKey,
+  type OffsetRange,
+  openPartition,
+  type Partition,
+  readMessages,
+} from './lmdb-partition.ts'
+import { type Log, type Message, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
+import { frameSize, writeFrame } from './message-frame.ts'
+
+export type LmdbLogOptions = {
+  readonly folder: string
+  /** The clock of append times, in ms. */
+  readonly now: () => number
+  /** Settings that differ from those of `topics`. */
+  readonly topics?: Partial<Record<TopicName, Partial<TopicSettings>>>
+}
+
+type Append = { readonly kind: 'append'; readonly partition: Partition; readonly message: Message; readonly size: number }
+type Commit = { readonly kind: 'commit'; readonly partition: Partition; readonly group: string; readonly next: number }
+type Trim = { readonly kind: 'trim'; readonly partition: Partition }
+type Write = Append | Commit | Trim
+
+type Store = {
+  readonly folder: string
+  readonly env: RootDatabase<Buffer, Buffer>
+  readonly metadata: ByteStore
+  readonly now: () => number
+  isClosed: boolean
+}
+
+/** One commit: extents and effects are taken over once it is on disk; `free`: bytes that the disk has left for more of it. */
+type PendingCommit = {
+  readonly offsetRanges: Map<Partition, OffsetRange>
+  readonly effects: (() => void)[]
+  readonly done: Promise<unknown>[]
+  free: number
+}
+
+const maxWaitingBytes = 128 * 1_048_576
+const trimIntervalMs = 60_000
+const maxTrimmedMessages = 10_000
+const writesPerCommit = 4_096
+/** What the disk must have left: the rest of it lets the other stores end what they have begun. */
+const reserveBytes = { append: 16 * 1_048_576, commit: 1_048_576 }
+
+/**
+ * Open the embedded log: one LMDB environment in `folder`, made if missing. One value per message under (partition, offset);
+ * concurrent appends share a commit, and a commit is on disk before any of them is answered or read.
+ * Throws `folder_taken` for a second process, `partitions_changed` where the folder was made with other numbers of partitions.
+ */
+export const openLmdbLog = async (options: LmdbLogOptions): Promise<Log> => {
+  const unlock = lockFolder(options.folder)
+  try {
+    const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
+    // A commit is synced before it is reported, so that a failing disk rejects it. Without batches of our own (`eventTurnBatching`)
+    // a rejected commit would also reject a promise that nobody can reach, which ends the process.
+    const durable = { overlappingSync: false, eventTurnBatching: false }
+    const env = open<Buffer, Buffer>({ path: join(options.folder, 'log.mdb'), maxDbs: 8, ...durable, ...binary })
+    const store: Store = {
+      folder: options.folder,
+      env,
+      metadata: env.openDB({ name: 'places', ...binary }),
+      now: options.now,
+      isClosed: false,
+    }
+    const partitions = new Map<TopicName, readonly Partition[]>()
+    for (const topic of topicNames) {
+      const settings = { ...topics[topic], ...options.topics?.[topic] }
+      await fixPartitionCount(store, topic, settings.partitions)
+      const messages = env.openDB<Buffer, Buffer>({ name: topic, ...binary })
+      const indexes = Array.from({ length: settings.partitions }, (_, index) => index)
+      partitions.set(
+        topic,
+        indexes.map(index => openPartition(store.metadata, { topic, index, settings, messages })),
+      )
+    }
+    return createLog(store, partitions, unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+const fixPartitionCount = async (store: Store, topic: TopicName, requestedCount: number): Promise<void> => {
+  const key = Buffer.from(`partitions ${topic}`)
+  const storedCount = store.metadata.get(key)?.readDoubleBE(0)
+  if (storedCount === undefined) await store.metadata.put(key, encodeDoubles(requestedCount))
+  else if (storedCount !== requestedCount)
+    throw new Failure('partitions_changed', `${topic} was made with ${storedCount} partitions, asked for are ${requestedCount}`, {
+      retriable: false,
+    })
+}
+
+const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partition[]>, unlock: () => void): Log => {
+  const partitionsOf = (topic: TopicName): readonly Partition[] => partitions.get(topic) ?? []
+  const partitionAt = (topic: TopicName, index: number): Partition => {
+    const partition = partitionsOf(topic)[index]
+    if (partition === undefined) throw new RangeError(`${topic} has no partition ${index}`)
+    return partition
+  }
+  const writes = groupCommit((items: readonly Write[]) => writeAll(store, items), writesPerCommit)
+  const assignments = openAssignments(partitionsOf, async (partition, group, next) => {
+    await writes.submit({ kind: 'commit', partition, group, next })
+  })
+  const trimTimer = setInterval(() => {
+    for (const partition of [...partitions.values()].flat()) void writes.submit({ kind: 'trim', partition }).catch(() => undefined)
+  }, trimIntervalMs).unref()
+  let waitingBytes = 0
+  return {
+    partitions: topic => partitionsOf(topic).length,
+    append: async (topic, index, message) => {
+      const partition = partitionAt(topic, index)
+      const size = frameSize(message)
+      refuseAppend(store, partition, message, waitingBytes + size)
+      waitingBytes += size
+      try {
+        return await writes.submit({ kind: 'append', partition, message, size })
+      } finally {
+        waitingBytes -= size
+      }
+    },
+    // What comes while a commit is under way goes with the next one, whatever its partition.
+    lingerMs: 0,
+    subscribe: assignments.subscribe,
+    peek: async (topic, index, from, bounds) => {
+      const partition = partitionAt(topic, index)
+      const { begin, end } = partition.offsetRange
+      return { messages: readMessages(partition, from, bounds), begin, end }
+    },
+    lag: async (topic, index, group) => lagOf(partitionAt(topic, index), group, store.now()),
+    close: async () => {
+      if (store.isClosed) return
+      store.isClosed = true
+      clearInterval(trimTimer)
+      await assignments.close()
+      await writes.drained()
+      await store.env.close()
+      unlock()
+    },
+  }
+}
+
+const refuseAppend = (store: Store, partition: Partition, message: Message, waitingBytes: number): void => {
+  if (store.isClosed) throw new Failure('log_away', 'the log is closed', { retriable: true })
+  if (message.value.length > partition.settings.maxMessageBytes)
+    throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${partition.topic}`, {
+      retriable: false,
+    })
+  if (waitingBytes > maxWaitingBytes) throw new Failure('log_full', 'too many appends wait for the disk', { retriable: true })
+}
+
+/** Stage all writes into one transaction, wait for the disk, then let readers see them. */
+const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly (number | Error)[]> => {
+  const now = store.now()
+  const pending: PendingCommit = { offsetRanges: new Map(), effects: [], done: [], free: 0 }
+  let results: readonly (number | Error)[] = []
+  try {
+    pending.free = freeBytes(store)
+    const batch = store.env.batch(() => {
+      results = items.map(item => stage(store, pending, item, now))
+    })
+    await Promise.all([batch, ...pending.done])
+    await store.env.flushed
+  } catch (error) {
+    throw await classifyError(error)
+  }
+  for (const takeEffect of pending.effects) takeEffect()
+  for (const [partition, offsetRange] of pending.offsetRanges) {
+    partition.offsetRange = offsetRange
+    for (const wake of [...partition.waiting]) wake()
+  }
+  return results
+}
+
+/**
+ * A write for which the disk has no room must not reach the store: it tells of it in a buffer that is too short, which ends the
+ * process now and then. So the room is looked at before each commit, with a reserve for what others write meanwhile.
+ */
+const freeBytes = ({ folder }: Store): number => {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+const diskFull = (cause?: unknown): Failure => new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
+
+const stage = (store: Store, pending: PendingCommit, item: Write, now: number): number | Error => {
+  const { partition } = item
+  if (pending.free < reserveBytes.commit) return diskFull()
+  if (item.kind === 'commit') {
+    pending.effects.push(() => partition.committed.set(item.group, item.next))
+    pending.done.push(store.metadata.put(groupKey(partition, item.group), encodeDoubles(item.next)))
+    return item.next
+  }
+  if (item.kind === 'trim') {
+    trim(store, pending, partition, now, partition.settings.capacityBytes)
+    return 0
+  }
+  if (pending.free - 2 * item.size < reserveBytes.append) return diskFull()
+  const capacityBytes = partition.settings.capacityBytes - item.size
+  if (usedBytes(pending, partition) > capacityBytes) trim(store, pending, partition, now, capacityBytes)
+  const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
+  if (offsetRange.bytesBeforeEnd - offsetRange.bytesBeforeBegin > capacityBytes)
+    return new Failure('log_full', `unread messages fill partition ${partition.index} of ${partition.topic}`, { retriable: true })
+  pending.free -= 2 * item.size
+  const timestamp = Math.max(now, offsetRange.lastTimestamp)
+  const frame = writeFrame(item.message, item.size, { timestamp, bytesBefore: offsetRange.bytesBeforeEnd })
+  pending.done.push(partition.messages.put(messageKey(partition.index, offsetRange.end), frame))
+  pending.effects.push(() => partition.tail.put(offsetRange.end, frame))
+  pending.offsetRanges.set(partition, {
+    ...offsetRange,
+    end: offsetRange.end + 1,
+    bytesBeforeEnd: offsetRange.bytesBeforeEnd + item.size,
+    lastTimestamp: timestamp,
+  })
+  return offsetRange.end
+}
+
+const usedBytes = (pending: PendingCommit, partition: Partition): number => {
+  const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
+  return offsetRange.bytesBeforeEnd - offsetRange.bytesBeforeBegin
+}
+
+/** Remove what retention allows, once per commit and partition. */
+const trim = (store: Store, pending: PendingCommit, partition: Partition, now: number, bytes: number): void => {
+  const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
+  if (offsetRange.begin !== partition.offsetRange.begin) return
+  // A tenth more than needed, so that a full partition is not trimmed again for each append.
+  const target = usedBytes(pending, partition) > bytes ? bytes * 0.9 : bytes
+  const trimmed = beginAfterTrim(partition, now, target, maxTrimmedMessages, offsetRange.bytesBeforeEnd)
+  if (trimmed.begin === offsetRange.begin) return
+  for (let offset = offsetRange.begin; offset < trimmed.begin; offset += 1)
+    pending.done.push(partition.messages.remove(messageKey(partition.index, offset)))
+  pending.done.push(store.metadata.put(beginKey(partition), encodeDoubles(trimmed.begin, trimmed.bytesBeforeBegin)))
+  pending.offsetRanges.set(partition, { ...offsetRange, ...trimmed })
+}
+
+const fullCodes: ReadonlySet<unknown> = new Set([os.errno.EFBIG, os.errno.ENOSPC, os.errno.EDQUOT, -30_792])
+
+/** Tell a full disk (file size, disk, quota, map) from a log that is away, by the store's code. */
+const classifyError = async (error: unknown): Promise<Failure> => {
+  const cause = error instanceof Error && 'commitError' in error ? await rejectionReason(error.commitError) : error
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return fullCodes.has(code) ? diskFull(cause) : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
+}
+
+/** The store rejects each write with a promise of the commit's own error. */
+const rejectionReason = async (commitError: unknown): Promise<unknown> => {
+  const [result] = await Promise.allSettled([commitError])
+  return result.status === 'rejected' ? result.reason : result.value
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import type { Database } from '../database.ts'
+import { createMarket, type StoredMarket } from '../pricing/markets.ts'
+import { withOperator } from '../transaction.ts'
+
+/** The shared sources of an area in a currency, those that have prices first. */
+const selectAreaSources = (area: string, currencyCode: string) => sql<{ id: string }>`
+  select id from market_sources
+  where account_id is null and area = ${area} and currency_code = ${currencyCode} and deleted_at is null
+  order by price_revision = 0, id limit 1`
+
+/** Find the shared source of a market area in a currency, one with prices before an empty one; null when the operator keeps none. */
+export const findAreaSource = async ({ operator }: Database, area: string, currencyCode: string): Promise<string | null> => {
+  const { rows } = await selectAreaSources(area, currencyCode).execute(operator)
+  return rows[0]?.id ?? null
+}
+
+/**
+ * Find the shared source of a market area in a currency, or make an empty one, which prices come into as soon as the operator has any.
+ * Market tariffs need one to belong to. Two that come at once get the same.
+ */
+export const findOrCreateAreaSource = async (
+  database: Database,
+  area: string,
+  currencyCode: string,
+  at: number,
+): Promise<StoredMarket['id']> => {
+  const known = await findAreaSource(database, area, currencyCode)
+  if (known !== null) return known
+  return withOperator(database, async transaction => {
+    await sql`select pg_advisory_xact_lock(hashtext(${`market area ${area} ${currencyCode}`}))`.execute(transaction.query)
+    const { rows } = await selectAreaSources(area, currencyCode).execute(transaction.query)
+    if (rows[0] !== undefined) return rows[0].id
+    const draft = { displayName: area, currencyCode, area, resolutionMinutes: null, importer: null }
+    return (await createMarket(transaction, draft, at)).id
+  })
+}
+
+/** Tell whether one of some areas has a shared source with prices in a currency. */
+export const hasPricedArea = async ({ operator }: Database, areas: readonly string[], currencyCode: string): Promise<boolean> => {
+  const { rows } = await sql`
+    select 1 from market_sources
+    where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null and price_revision > 0
+    limit 1`.execute(operator)
+  return rows.length > 0
+}
+
+/** A location whose shared source is empty while another one of the same area has prices. */
+export type MisplacedLocation = {
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly locationId: string
+  readonly emptyId: string
+  readonly filledId: string
+}
+
+/** List locations that wait for prices at an empty source of an area that has another one with prices. Operator. */
+export const misplacedLocations = async ({ operator }: Database, limit: number): Promise<readonly MisplacedLocation[]> => {
+  const { rows } = await sql<MisplacedLocation>`
+    select l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", empty.id as "emptyId", min(filled.id) as "filledId"
+    from market_sources empty
+    join market_sources filled on filled.account_id is null and filled.area = empty.area and filled.currency_code = empty.currency_code
+      and filled.deleted_at is null and filled.price_revision > 0
+    join locations l on (l.import_market_source_id = empty.id or l.export_market_source_id = empty.id) and l.deleted_at is null
+    where empty.account_id is null and empty.area is not null and empty.price_revision = 0
+    group by l.account_id, l.live_mode, l.id, empty.id limit ${limit}`.execute(operator)
+  return rows
+}

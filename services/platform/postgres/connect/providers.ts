@@ -1,0 +1,96 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Result } from '../../../domain/refusal.ts'
+import { toTimestamp } from '../column.ts'
+import { type Page, type Paging, readPage } from '../page.ts'
+import type { Tables } from '../tables.ts'
+
+export type AddressType = 'RESIDENTIAL' | 'COMMERCIAL'
+
+/** How a person logs in at a provider: the page, and the address of the app that gives tariffs. */
+export type DirectConnection = { readonly loginUrl: string; readonly appUrl: string; readonly accentColor: string | null }
+
+/** A supplier of energy, the same for all accounts. Without address types it serves all. */
+export type StoredProvider = {
+  readonly id: string
+  readonly displayName: string
+  readonly logoUrl: string | null
+  readonly countries: readonly string[]
+  readonly addressTypes: readonly AddressType[]
+  readonly direct: DirectConnection | null
+}
+
+const columns = sql`id, display_name as "displayName", logo_url as "logoUrl", countries, address_types as "addressTypes", direct`
+
+/** Tell whether a provider serves addresses of a country and type; null is any type. */
+export const serves = ({ countries, addressTypes }: StoredProvider, country: string, type: AddressType | null): boolean =>
+  countries.includes(country) && (type === null || addressTypes.length === 0 || addressTypes.includes(type))
+
+const isServing = (country: string | null, addressType: AddressType | null): RawBuilder<unknown> =>
+  sql`(${country}::text is null or ${country} = any(countries))
+    and (${addressType}::text is null or address_types = '{}' or ${addressType} = any(address_types))`
+
+/** List the providers of a country that serve a type of address (null: any), by name. */
+export const listProviders = async (
+  query: Kysely<Tables>,
+  { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
+): Promise<readonly StoredProvider[]> => {
+  const { rows } = await sql<StoredProvider>`
+    select ${columns} from providers
+    where ${isServing(country, addressType)}
+    order by lower(display_name), id`.execute(query)
+  return rows
+}
+
+/** List the addresses of logos, one for each host, at most 200. */
+export const listLogos = async (query: Kysely<Tables>): Promise<readonly string[]> => {
+  const { rows } = await sql<{ logo: string }>`
+    select min(logo_url) as logo from providers where logo_url is not null
+    group by substring(logo_url from '^[^/]*//[^/?#]*') order by 1 limit 200`.execute(query)
+  return rows.map(({ logo }) => logo)
+}
+
+/** List providers in descending order of their ids, of a country and a type of address (null: any). Refuses `cursor_not_found`. */
+export const pageOfProviders = (
+  query: Kysely<Tables>,
+  { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
+  paging: Paging,
+): Promise<Result<Page<StoredProvider & { readonly createdAt: number }>>> =>
+  readPage<StoredProvider & { readonly createdAt: number }, StoredProvider & { readonly createdAt: number }>(
+    query,
+    {
+      table: 'providers',
+      columns: sql`${columns}, time_created as "createdAt"`,
+      scope: sql`true`,
+      filter: isServing(country, addressType),
+      fromRow: row => row,
+    },
+    paging,
+  )
+
+/** Find providers by their ids; unknown ones are left out. */
+export const findProviders = async (query: Kysely<Tables>, ids: readonly string[]): Promise<readonly StoredProvider[]> => {
+  const { rows } = await sql<StoredProvider>`select ${columns} from providers where id = any(${ids}) order by id`.execute(query)
+  return rows
+}
+
+/** Write providers; those that are there are written anew, or stay as they are where `keep` says so. Gives how many were written. Operator. */
+export const putProviders = async (
+  operator: Kysely<Tables>,
+  providers: readonly StoredProvider[],
+  at: number,
+  { skipExisting = false }: { readonly skipExisting?: boolean } = {},
+): Promise<number> => {
+  if (providers.length === 0) return 0
+  const written = await sql`
+    insert into providers (id, display_name, logo_url, countries, address_types, direct, time_created)
+    select p ->> 'id', p ->> 'displayName', p ->> 'logoUrl', array(select jsonb_array_elements_text(p -> 'countries')),
+      array(select jsonb_array_elements_text(p -> 'addressTypes')), nullif(p -> 'direct', 'null'), ${toTimestamp(at)}
+    from jsonb_array_elements(${JSON.stringify(providers)}::jsonb) as p
+    on conflict (id) do ${
+      skipExisting
+        ? sql`nothing`
+        : sql`update set display_name = excluded.display_name, logo_url = excluded.logo_url, countries = excluded.countries,
+            address_types = excluded.address_types, direct = excluded.direct`
+    }`.execute(operator)
+  return Number(written.numAffectedRows ?? 0)
+}

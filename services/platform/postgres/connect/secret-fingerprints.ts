@@ -1,0 +1,94 @@
+import { createHash, hkdfSync } from 'node:crypto'
+import { sql } from 'kysely'
+import { Failure } from '../../failure.ts'
+import { type Seal, sealWith } from '../../access/seal.ts'
+import { type Secret, secretTexts } from '../../access/secrets.ts'
+import { toTimestamp } from '../column.ts'
+import type { Database } from '../database.ts'
+import { credentialsPurpose } from './tariff-credentials.ts'
+import { type OperatorTransaction, withOperator } from '../transaction.ts'
+import { webhookPurpose } from '../webhooks/webhook-secret.ts'
+
+/** A secret whose loss makes stored data useless: `secret` hashes API keys, `credentials_key` encrypts the credentials of providers. */
+export type GuardedSecret = 'secret' | 'credentials_key'
+
+type Query = OperatorTransaction['query']
+type Sealed = { readonly owner: string; readonly text: string }
+
+/** A few stored values that were sealed under the secret, newest first. */
+const sampleOf: Readonly<Record<GuardedSecret, (query: Query) => Promise<readonly Sealed[]>>> = {
+  secret: async query => {
+    const { rows } = await sql<Sealed>`
+      select id as owner, secrets -> 0 ->> 'secret' as text from webhook_endpoints order by time_created desc limit 20`.execute(query)
+    return rows
+  },
+  credentials_key: async query => {
+    const { rows } = await sql<Sealed>`
+      select id as owner, sealed as text from tariff_credentials order by time_created desc limit 20`.execute(query)
+    return rows
+  },
+}
+
+const purposeOf: Readonly<Record<GuardedSecret, string>> = { secret: webhookPurpose, credentials_key: credentialsPurpose }
+const variableOf: Readonly<Record<GuardedSecret, string>> = {
+  secret: 'WATTLEDGER_SECRET',
+  credentials_key: 'WATTLEDGER_CREDENTIALS_KEY',
+}
+
+const fingerprintOf = (text: string): string => {
+  const derived = Buffer.from(hkdfSync('sha256', text, '', 'wattledger secret fingerprint', 32))
+  return createHash('sha256').update(derived).digest('hex')
+}
+
+const canOpen = ({ open }: Seal, { owner, text }: Sealed): boolean => {
+  try {
+    open(text, owner)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Decide whether a database without a fingerprint was used with this secret: a stored value opens, or nothing depends on it yet. */
+const fitsStored = async (query: Query, name: GuardedSecret, secret: Secret, isNew: boolean): Promise<boolean> => {
+  const sample = await sampleOf[name](query)
+  const seal = sealWith(secret, purposeOf[name])
+  if (sample.length > 0) return sample.some(one => canOpen(seal, one))
+  if (name !== 'secret' || !isNew) return true
+  const { rows } = await sql`select 1 from api_keys limit 1`.execute(query)
+  return rows.length === 0
+}
+
+/**
+ * Confirm that the database was used with a secret before, and call `save` if so. A database without a fingerprint takes over the present
+ * secret once: if a stored value opens with it, or if nothing depends on a secret yet. A changed secret is accepted while a former one is
+ * named beside it. `isNew`: the secret was created by this start and is not saved yet; `save` writes it to disk before the database
+ * records it, so that a crash between the two leaves a secret that the next start accepts.
+ * Throws `Failure` `secret_changed`, and writes nothing, if the database was used with another secret.
+ */
+export const confirmSecret = (
+  database: Database,
+  name: GuardedSecret,
+  options: { readonly secret: Secret; readonly isNew: boolean; readonly save: () => void; readonly at: number },
+): Promise<void> =>
+  withOperator(database, async ({ query }) => {
+    const { secret, isNew, save, at } = options
+    await sql`select pg_advisory_xact_lock(hashtextextended('wattledger secret fingerprints', 0))`.execute(query)
+    const { rows } = await sql<{ fingerprint: string }>`select fingerprint from secret_fingerprints where name = ${name}`.execute(query)
+    const known = rows.map(({ fingerprint }) => fingerprint)
+    const fingerprints = secretTexts(secret).map(fingerprintOf)
+    const isKnown = known.length > 0 ? fingerprints.some(one => known.includes(one)) : await fitsStored(query, name, secret, isNew)
+    if (!isKnown) throw secretChanged(name)
+    save()
+    if (known.includes(fingerprints[0] as string)) return
+    await sql`
+      insert into secret_fingerprints (name, fingerprint, time_created) values (${name}, ${fingerprints[0]}, ${toTimestamp(at)})`.execute(
+      query,
+    )
+  })
+
+const secretChanged = (name: GuardedSecret): Failure => {
+  const variable = variableOf[name]
+  const advice = `Restore secrets.json in the data folder, or set ${variable} to the value that the database was used with`
+  return new Failure('secret_changed', `This ${name.replace('_', ' ')} is not the one of the database. ${advice}.`, { retriable: false })
+}

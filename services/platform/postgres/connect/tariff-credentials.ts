@@ -1,0 +1,161 @@
+import { type Kysely, sql } from 'kysely'
+import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
+import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import { ownedBy } from '../page.ts'
+import type { Tables } from '../tables.ts'
+import type { Tenant, TenantTransaction } from '../transaction.ts'
+
+/** Key derivation text of provider credentials. A change makes stored credentials unreadable. */
+export const credentialsPurpose = 'provider credentials'
+
+/** How the tariff of a location is fetched from its provider; `sealed` is what the person gave, encrypted. Instants in ms. */
+export type TariffCredentials = Tenant & {
+  readonly id: string
+  readonly sessionId: string
+  readonly providerId: string
+  readonly sealed: string
+  /** Which of several accounts at the provider is meant. */
+  readonly referenceId: string | null
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly consentedAt: number | null
+  readonly locationId: string | null
+  readonly tariffId: string | null
+  readonly fetchedAt: number | null
+  readonly failingSince: number | null
+  readonly failureReportedAt: number | null
+  readonly dueAt: number | null
+  readonly createdAt: number
+}
+
+const columns = sql`account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", provider_id as "providerId", sealed,
+  reference_id as "referenceId", direction, type, consented_at as "consentedAt", location_id as "locationId", tariff_id as "tariffId",
+  fetched_at as "fetchedAt", failing_since as "failingSince", failure_told_at as "failureReportedAt", due_at as "dueAt",
+  time_created as "createdAt"`
+
+/** Write credentials, new ones or what has changed of them. */
+export const putCredentials = async ({ query }: Pick<TenantTransaction, 'query'>, one: TariffCredentials): Promise<void> => {
+  await sql`
+    insert into tariff_credentials (account_id, live_mode, id, session_id, provider_id, sealed, reference_id, direction, type, consented_at,
+      location_id, tariff_id, fetched_at, failing_since, failure_told_at, due_at, time_created)
+    values (${one.accountId}, ${one.liveMode}, ${one.id}, ${one.sessionId}, ${one.providerId}, ${one.sealed}, ${one.referenceId},
+      ${one.direction}, ${one.type}, ${toTimestampOrNull(one.consentedAt)}, ${one.locationId}, ${one.tariffId},
+      ${toTimestampOrNull(one.fetchedAt)}, ${toTimestampOrNull(one.failingSince)}, ${toTimestampOrNull(one.failureReportedAt)},
+      ${toTimestampOrNull(one.dueAt)}, ${toTimestamp(one.createdAt)})
+    on conflict (account_id, live_mode, id) do update set sealed = excluded.sealed, reference_id = excluded.reference_id,
+      consented_at = excluded.consented_at, location_id = excluded.location_id, tariff_id = excluded.tariff_id,
+      fetched_at = excluded.fetched_at, failing_since = excluded.failing_since, failure_told_at = excluded.failure_told_at,
+      due_at = excluded.due_at`.execute(query)
+}
+
+/** Retrieve credentials by their id; null when there are none. `forUpdate` keeps others from them until the transaction ends. */
+export const retrieveCredentials = async (
+  transaction: TenantTransaction,
+  id: string,
+  { forUpdate = false }: { readonly forUpdate?: boolean } = {},
+): Promise<TariffCredentials | null> => {
+  const { rows } = await sql<TariffCredentials>`
+    select ${columns} from tariff_credentials where ${ownedBy(transaction)} and id = ${id} ${forUpdate ? sql`for update` : sql``}`.execute(
+    transaction.query,
+  )
+  return rows[0] ?? null
+}
+
+/** What names the tariff of a kind at a location. */
+export type LocationKind = { readonly locationId: string; readonly direction: TariffDirection; readonly type: TariffType }
+
+const isOfKind = (transaction: TenantTransaction, { locationId, direction, type }: LocationKind) =>
+  sql`${ownedBy(transaction)} and location_id = ${locationId} and direction = ${direction} and type = ${type} and consented_at is not null`
+
+/** Rows whose tariff was fetched, and whose provider does not count as failed since. */
+const isWorking = sql`fetched_at is not null and failure_told_at is null`
+
+/** Find what fetches the tariff of a kind at a location, what works before what was given last; null where nothing does. */
+export const findCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<TariffCredentials | null> => {
+  const { rows } = await sql<TariffCredentials>`
+    select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)} order by (${isWorking}) desc, time_created desc limit 1`.execute(
+    transaction.query,
+  )
+  return rows[0] ?? null
+}
+
+/**
+ * Tell whether the tariff of a kind is still on its way from its provider: a session waits for its first fetch, or nothing else works.
+ * Source: docs/rules/connect.md #fetching-tariffs.
+ */
+export const isTariffPending = async (transaction: TenantTransaction, kind: LocationKind, sessionId: string): Promise<boolean> => {
+  const { rows } = await sql`
+    select 1 from tariff_credentials where ${isOfKind(transaction, kind)} and fetched_at is null and (session_id = ${sessionId}
+      or not exists (select from tariff_credentials where ${isOfKind(transaction, kind)} and ${isWorking})) limit 1`.execute(
+    transaction.query,
+  )
+  return rows.length > 0
+}
+
+/** Forget what fetches the tariffs of a kind at a location. */
+export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<void> => {
+  await sql`delete from tariff_credentials where ${isOfKind(transaction, kind)}`.execute(transaction.query)
+}
+
+/** Forget what was given before these credentials for the same tariff; what was given after them is to be tried yet. */
+export const removeOlderCredentials = async (
+  transaction: TenantTransaction,
+  credentials: LocationKind & Pick<TariffCredentials, 'id' | 'createdAt'>,
+): Promise<void> => {
+  const { id, createdAt } = credentials
+  await sql`
+    delete from tariff_credentials
+    where ${isOfKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`.execute(transaction.query)
+}
+
+/** Remove what was given in a session without consent so far. */
+export const removeUnconsented = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and consented_at is null`.execute(
+    transaction.query,
+  )
+}
+
+/** Remove what was given in a session and has brought no tariff so far. */
+export const removeUnfetched = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and fetched_at is null`.execute(
+    transaction.query,
+  )
+}
+
+/** List credentials whose tariff is to be fetched by `at` (ms), those that wait longest first. Operator. */
+export const dueCredentials = async (
+  operator: Kysely<Tables>,
+  at: number,
+  limit: number,
+): Promise<readonly (Tenant & { id: string })[]> => {
+  const { rows } = await sql<Tenant & { id: string }>`
+    select account_id as "accountId", live_mode as "liveMode", id from tariff_credentials
+    where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`.execute(operator)
+  return rows
+}
+
+/** Fetch a tariff not before `at` (ms): others come first. Operator. */
+export const postponeFetch = async (
+  operator: Kysely<Tables>,
+  { accountId, liveMode, id }: Tenant & { id: string },
+  at: number,
+): Promise<void> => {
+  await sql`
+    update tariff_credentials set due_at = ${toTimestamp(at)}
+    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${id}`.execute(operator)
+}
+
+/** Remove credentials without consent from before an instant (ms). Operator. */
+export const removeUnused = async (operator: Kysely<Tables>, before: number): Promise<void> => {
+  await sql`delete from tariff_credentials where consented_at is null and time_created < ${toTimestamp(before)}`.execute(operator)
+}
+
+/** Show a fetched tariff as one whose fetching has failed for long, or as well again. */
+export const setTariffStatus = async (transaction: TenantTransaction, tariffId: string, status: 'CONNECTED' | 'ERROR'): Promise<void> => {
+  await sql`update tariffs set status = ${status} where ${ownedBy(transaction)} and id = ${tariffId}`.execute(transaction.query)
+}
+
+/** Remove credentials that lead to nothing. */
+export const removeCredentials = async (transaction: TenantTransaction, id: string): Promise<void> => {
+  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+}

@@ -1,0 +1,156 @@
+import { type Kysely, sql } from 'kysely'
+import type { Result } from '../../../domain/refusal.ts'
+import type { TopicName } from '../../log/log.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
+import type { Tables } from '../tables.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** An event as it is kept. `data` is JSON text, in the names of the current layout; `createdAt` in ms. */
+export type StoredEvent = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly type: string
+  readonly objectId: string | null
+  readonly data: string
+  readonly createdAt: number
+}
+
+/** What happened, with the object as `JSON.stringify` is to write it, or as its text. */
+export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> &
+  ({ readonly data: unknown; readonly text?: never } | { readonly text: string | Buffer; readonly data?: never })
+
+/** An event as it was written: `data` is text or its bytes in UTF-8. */
+type WrittenEvent = Omit<StoredEvent, 'data'> & { readonly data: string | Buffer }
+
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  type: string
+  object_id: string | null
+  data: string
+  time_created: number
+}
+
+const columns = sql`id, account_id, live_mode, type, object_id, data, time_created`
+
+const fromRow = (row: Row): StoredEvent => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  type: row.type,
+  objectId: row.object_id,
+  data: row.data,
+  createdAt: row.time_created,
+})
+
+const eventTopic: TopicName = 'webhook.events.v1'
+const retentionMs = 90 * 86_400_000
+
+/** The data of an event that travels in a message has at most so many bytes; of others only members of one word travel. */
+const maxDataBytes = 900_000
+
+/** What travels of an event: its data, or the members of one word each if the whole does not fit into a message. The whole is at `/events/{id}`. */
+const messageData = sql`case when octet_length(data::text) <= ${sql.lit(maxDataBytes)} then data else (
+  select json_object_agg(m.key, m.value) from (
+    select key, value from json_each(data)
+    where json_typeof(value) = 'boolean' or (json_typeof(value) = 'string' and length(value #>> '{}') <= 255)
+    union all select 'truncated', 'true'::json
+  ) as m) end`
+
+/**
+ * Each text stands alone: one within an array would have to be escaped, which takes long where a plan has megabytes. Bytes are sent as they are.
+ */
+const rowOf = ({ id, type, objectId, data }: WrittenEvent) => sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
+
+/**
+ * Write events into the transaction of the change that they tell of, with the message that the webhook topic is owed for each.
+ * The caller has changed the object and hands in its new state as `data`: so one transaction holds both, and no change knows how its
+ * object is shown. Events of one object keep the order of its changes because each change locks its row first.
+ */
+export const writeEvents = async (
+  transaction: TenantTransaction,
+  drafts: readonly EventDraft[],
+  at: number,
+): Promise<readonly WrittenEvent[]> => {
+  const { accountId, liveMode, query } = transaction
+  const events = drafts.map(({ type, objectId, data, text }) => ({
+    id: newId('event', at),
+    accountId,
+    liveMode,
+    type,
+    objectId,
+    data: text ?? JSON.stringify(data),
+    createdAt: at,
+  }))
+  if (events.length === 0) return []
+  await sql`
+    with written as (
+      insert into events (account_id, live_mode, id, type, object_id, data, time_created)
+      select ${accountId}, ${liveMode}, e.id, e.type, e.object_id, e.data::json, ${toTimestamp(at)}
+      from (values ${sql.join(events.map(rowOf))}) as e(id, type, object_id, data)
+      returning id, type, object_id, data
+    )
+    insert into outbox (topic, key, account_id, live_mode, payload, time_created)
+    select ${eventTopic}, ${`${accountId}:`}::text || coalesce(object_id, id), ${accountId}, ${liveMode},
+      json_build_object('id', id, 'type', type, 'account_id', ${accountId}::text, 'live_mode', ${liveMode}::boolean,
+        'object_id', object_id, 'time_created', ${at}::bigint, 'data', ${messageData}), ${toTimestamp(at)}
+    from written order by id`.execute(query)
+  return events
+}
+
+/** Retrieve an event; null when there is none. */
+export const retrieveEvent = async (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> => {
+  const { rows } = await sql<Row>`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** The data of a page, as it is stored, is at most so many bytes together; that of one event may be more. */
+const maxPageBytes = 4 * 2 ** 20
+
+/** Which events are listed; null for no such condition. [from, to) in ms. */
+export type EventFilter = {
+  readonly types: readonly string[] | null
+  readonly objectId: string | null
+  readonly from: number | null
+  readonly to: number | null
+}
+
+/**
+ * List events, newest first: of some types, about one object, in a span. A page ends sooner than asked for where its events have much
+ * data. Refuses `cursor_not_found`.
+ */
+export const listEvents = (transaction: TenantTransaction, filter: EventFilter, paging: Paging): Promise<Result<Page<StoredEvent>>> =>
+  readBoundedPage(
+    transaction.query,
+    {
+      table: 'events',
+      columns,
+      scope: ownedBy(transaction),
+      filter: allOf(
+        filter.types === null ? sql`true` : sql`type = any(${filter.types})`,
+        matching('object_id', filter.objectId),
+        filter.from === null ? sql`true` : sql`time_created >= ${toTimestamp(filter.from)}`,
+        filter.to === null ? sql`true` : sql`time_created < ${toTimestamp(filter.to)}`,
+      ),
+      fromRow,
+      size: sql`pg_column_size(data)`,
+      maxBytes: maxPageBytes,
+    },
+    paging,
+  )
+
+/**
+ * Delete events older than 90 days at `at` (ms), up to `limit` of them. Gives how many went.
+ * Source: docs/rules/events-and-webhooks.md #events.
+ */
+export const deleteExpiredEvents = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
+  const result = await sql`
+    delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - retentionMs)} limit ${limit}))`.execute(
+    operator,
+  )
+  return Number(result.numAffectedRows ?? 0)
+}

@@ -1,0 +1,32 @@
+import { sql } from 'kysely'
+import { toTimestamp } from '../column.ts'
+import type { OperatorTransaction, Tenant } from '../transaction.ts'
+
+/** What is due to be told of the end of a tariff's contract; `dueAt` in ms. */
+export type ContractTimer = Tenant & {
+  readonly tariffId: string
+  readonly locationId: string
+  readonly type: 'tariff.expiring' | 'tariff.expired'
+  readonly dueAt: number
+}
+
+/**
+ * Take the timers that are due by `at` (ms), the oldest first and up to `limit` of them. They are gone with the transaction, in which their
+ * events must be written; what another transaction is taking is left out, and the end of a tariff until it has been told that it is near.
+ */
+export const takeContractTimers = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<readonly ContractTimer[]> => {
+  const { rows } = await sql<ContractTimer>`
+    with due as (
+      select account_id, live_mode, tariff_id, type from contract_timers one
+      where due_at <= ${toTimestamp(at)} and (type = 'tariff.expiring' or not exists (
+        select from contract_timers earlier where type = 'tariff.expiring' and due_at <= one.due_at
+          and (account_id, live_mode, tariff_id) = (one.account_id, one.live_mode, one.tariff_id)
+      ))
+      order by due_at limit ${limit} for update skip locked
+    )
+    delete from contract_timers t using due
+    where t.account_id = due.account_id and t.live_mode = due.live_mode and t.tariff_id = due.tariff_id and t.type = due.type
+    returning t.account_id as "accountId", t.live_mode as "liveMode", t.tariff_id as "tariffId", t.location_id as "locationId", t.type,
+      t.due_at as "dueAt"`.execute(query)
+  return rows.toSorted((a, b) => a.dueAt - b.dueAt)
+}

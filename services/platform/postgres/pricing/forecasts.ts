@@ -1,0 +1,147 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { PriceHistory } from '../../../domain/forecast/hour-grid.ts'
+import { fromNano, toTimestamp } from '../column.ts'
+import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
+import type { PriceInterval } from './price-overlap.ts'
+import type { Tables } from '../tables.ts'
+import type { OperatorTransaction } from '../transaction.ts'
+
+/** A source whose published prices changed from `from` (ms) on, and the revision at which that was read. */
+export type DueForecast = { readonly sourceId: string; readonly revision: number; readonly area: string | null; readonly from: number }
+
+/** A span without published prices; `end` null behind the last one. Half-open (ms). */
+export type PriceGap = { readonly start: number; readonly end: number | null }
+
+/** A forecast price; confidence in 1e-4, above 0 and below 10,000. */
+export type ForecastInterval = PriceInterval & { readonly confidence: number }
+
+/**
+ * Find a source whose forecasts are behind its published prices: the next one after a source in the order of ids, then round again. Null
+ * when none is.
+ */
+export const nextDueForecast = async (operator: Kysely<Tables>, after: string): Promise<DueForecast | null> => {
+  const { rows } = await sql<DueForecast>`
+    select id as "sourceId", price_revision as revision, area, forecast_from as "from"
+    from market_sources where forecast_from is not null order by id <= ${after}, id limit 1`.execute(operator)
+  return rows[0] ?? null
+}
+
+/** Find the gaps of a source's published prices that begin at an instant or later, in the order of time, `limit` at most. */
+export const priceGaps = async (
+  operator: Kysely<Tables>,
+  { sourceId, from }: Pick<DueForecast, 'sourceId' | 'from'>,
+  limit: number,
+): Promise<readonly PriceGap[]> => {
+  const { rows } = await sql<PriceGap>`
+    select end_time as start, next as end from (
+      select end_time, lead(start_time) over (order by start_time) as next from market_prices
+      where source_id = ${sourceId} and published and start_time >= coalesce((select q.start_time from market_prices q
+        where q.source_id = ${sourceId} and q.published and q.start_time < ${toTimestamp(from)} order by q.start_time desc limit 1), '-infinity')
+    ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)} order by end_time limit ${limit}`.execute(operator)
+  return rows
+}
+
+/**
+ * Read the published prices of a source that begin in a span, in the order of time, in 1e-9 per kWh: they are below 2^53, so that numbers
+ * carry them exactly.
+ */
+export const readPublished = async (
+  operator: Kysely<Tables>,
+  sourceId: string,
+  interval: { readonly from: number; readonly to: number },
+): Promise<PriceHistory> => {
+  const { rows } = await sql<{ columns: string }>`
+    select json_build_array(coalesce(json_agg(extract(epoch from start_time) * 1000 order by start_time), '[]'),
+      coalesce(json_agg(extract(epoch from end_time) * 1000 order by start_time), '[]'),
+      coalesce(json_agg(trim_scale(value * 1000000000)::bigint order by start_time), '[]')) as columns
+    from market_prices where source_id = ${sourceId} and published
+      and start_time >= ${toTimestamp(interval.from)} and start_time < ${toTimestamp(interval.to)}`.execute(operator)
+  const [starts = [], ends = [], values = []] = JSON.parse(rows[0]?.columns ?? '[]') as number[][]
+  return { starts, ends, values }
+}
+
+type ForecastRow = { start_time: number; end_time: number; value: string; confidence: string }
+
+/** The condition for the forecasts that a run replaces. */
+const replacedBy = ({ due: { sourceId, from }, next }: Pick<ForecastRun, 'due' | 'next'>): RawBuilder<unknown> => sql`
+  source_id = ${sourceId} and not published and start_time >= ${toTimestamp(from)}
+  and start_time < ${next === null ? 'infinity' : toTimestamp(next)}`
+
+const readReplaced = async (query: Kysely<Tables>, run: ForecastRun): Promise<readonly ForecastInterval[]> => {
+  const { rows } = await sql<ForecastRow>`
+    select start_time, end_time, value, confidence from market_prices where ${replacedBy(run)} order by start_time`.execute(query)
+  return rows.map(row => ({
+    start: row.start_time,
+    end: row.end_time,
+    value: fromNano(row.value),
+    confidence: Math.round(Number(row.confidence) * 10_000),
+  }))
+}
+
+/** The span in which two lists of intervals differ; null where they are equal. */
+const differenceOf = (
+  oldForecasts: readonly ForecastInterval[],
+  newForecasts: readonly ForecastInterval[],
+): Pick<PriceChangeInterval, 'from' | 'to'> | null => {
+  const keyOf = ({ start, end, value, confidence }: ForecastInterval): string => `${start}/${end}/${value}/${confidence}`
+  const [oldKeys, newKeys] = [new Set(oldForecasts.map(keyOf)), new Set(newForecasts.map(keyOf))]
+  const changed = [...oldForecasts.filter(one => !newKeys.has(keyOf(one))), ...newForecasts.filter(one => !oldKeys.has(keyOf(one)))]
+  if (changed.length === 0) return null
+  return { from: Math.min(...changed.map(({ start }) => start)), to: Math.max(...changed.map(({ end }) => end)) }
+}
+
+/** Forecasts of a source that follow its published prices from `due.from` on: up to `next` where more gaps remain, else all. */
+export type ForecastRun = {
+  readonly due: DueForecast
+  readonly forecasts: readonly ForecastInterval[]
+  /** Where the first gap begins: before it published prices hold. */
+  readonly firstGap: number
+  readonly next: number | null
+}
+
+const insertForecasts = async (query: Kysely<Tables>, sourceId: string, forecasts: readonly ForecastInterval[]): Promise<void> => {
+  await sql`
+    insert into market_prices (source_id, published, start_time, end_time, value, confidence)
+    select ${sourceId}, false, a, b, value * 0.000000001, confidence * 0.0001
+    from unnest(${forecasts.map(({ start }) => toTimestamp(start))}::timestamptz[], ${forecasts.map(({ end }) => toTimestamp(end))}::timestamptz[],
+      ${forecasts.map(({ value }) => value.toString())}::numeric[], ${forecasts.map(({ confidence }) => confidence)}::numeric[])
+      as p(a, b, value, confidence)`.execute(query)
+}
+
+/** Where forecasts must not reach over the change that they follow: what stands before it was made from prices before it. */
+const truncateForecasts = async (query: Kysely<Tables>, { sourceId, from }: DueForecast): Promise<void> => {
+  await sql`update market_prices set end_time = ${toTimestamp(from)}
+    where source_id = ${sourceId} and not published and start_time < ${toTimestamp(from)} and end_time > ${toTimestamp(from)}`.execute(
+    query,
+  )
+}
+
+/**
+ * Store forecasts in place of those from `due.from` on. Where prices that hold differ, the source's price revision goes up and a fan-out is
+ * written over what differs, so that all that was priced from it is priced again; gives that change, null where nothing was to be told.
+ * Stores nothing where prices changed since `due` was read: it is still due then.
+ * Source: docs/rules/markets-and-forecasts.md #price-changes, #forecasts.
+ */
+export const storeForecasts = async ({ query }: OperatorTransaction, run: ForecastRun, at: number): Promise<PriceChangeInterval | null> => {
+  const { due, forecasts, firstGap, next } = run
+  const { sourceId } = due
+  const { rows } = await sql<{ revision: number }>`
+    select price_revision as revision from market_sources where id = ${sourceId} for update`.execute(query)
+  if (rows[0]?.revision !== due.revision) return null
+  await truncateForecasts(query, due)
+  const difference = differenceOf(await readReplaced(query, run), forecasts)
+  // Published prices hold up to the first gap.
+  const change =
+    difference === null || difference.to <= firstGap
+      ? null
+      : { sourceId, revision: due.revision + 1, from: Math.max(difference.from, firstGap), to: difference.to }
+  if (difference !== null) {
+    await sql`delete from market_prices where ${replacedBy(run)}`.execute(query)
+    await insertForecasts(query, sourceId, forecasts)
+  }
+  if (change !== null) await writePriceFanOut(query, change, at, false)
+  await sql`
+    update market_sources set price_revision = ${change?.revision ?? due.revision}, forecast_from = ${next === null ? null : toTimestamp(next)}
+    where id = ${sourceId}`.execute(query)
+  return change
+}

@@ -1,0 +1,83 @@
+import { type Kysely, sql } from 'kysely'
+import type { ScheduleEntry, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
+import { runInTimeSlices } from '../../time-slices.ts'
+import { integersAsTexts, writeJson } from '../../write-json.ts'
+import { toTimestamp } from '../column.ts'
+import type { AddressType } from '../connect/providers.ts'
+import type { Tables } from '../tables.ts'
+import { readTariffRows, scheduleFromText } from './tariff-row.ts'
+
+/** A tariff that a provider offers to anybody. Without countries or address types it is offered wherever the provider is. */
+export type LibraryTariff = {
+  readonly id: string
+  readonly providerId: string
+  readonly name: string
+  readonly description: string | null
+  readonly countries: readonly string[]
+  readonly addressTypes: readonly AddressType[]
+  readonly currencyCode: string
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly marketRates: boolean
+  readonly schedule: readonly ScheduleEntry[]
+}
+
+type Row = Omit<LibraryTariff, 'marketRates' | 'schedule'> & { readonly terms: string; readonly marketRates: boolean }
+
+const columns = sql`id, provider_id as "providerId", name, description, countries, address_types as "addressTypes", currency_code as "currencyCode", direction, type,
+  coalesce((terms ->> 'market_rates')::boolean, false) as "marketRates", terms::text as terms`
+
+function* fromRow({ terms, ...row }: Row): Generator<void, LibraryTariff> {
+  return { ...row, schedule: yield* scheduleFromText(terms) }
+}
+
+/** What a library is asked for: the tariffs of a provider that fit an address and a kind. */
+export type LibraryFilter = {
+  readonly providerIds: readonly string[]
+  readonly country: string
+  /** Null is any type. */
+  readonly addressType: AddressType | null
+  readonly currencyCode: string
+  readonly direction: TariffDirection
+  readonly type: TariffType
+}
+
+/** List the tariffs of providers that fit, by name. */
+export const listLibraryTariffs = async (query: Kysely<Tables>, filter: LibraryFilter): Promise<readonly LibraryTariff[]> => {
+  const { rows } = await sql<Row>`
+    select ${columns} from library_tariffs
+    where provider_id = any(${filter.providerIds}) and (countries = '{}' or ${filter.country} = any(countries))
+      and (${filter.addressType}::text is null or address_types = '{}' or ${filter.addressType} = any(address_types))
+      and currency_code = ${filter.currencyCode} and direction = ${filter.direction} and type = ${filter.type}
+    order by lower(name), id`.execute(query)
+  return readTariffRows(rows, fromRow)
+}
+
+/** Find a library tariff; null when there is none. */
+export const findLibraryTariff = async (query: Kysely<Tables>, id: string): Promise<LibraryTariff | null> => {
+  const { rows } = await sql<Row>`select ${columns} from library_tariffs where id = ${id}`.execute(query)
+  const [row] = rows
+  return row === undefined ? null : runInTimeSlices(fromRow(row))
+}
+
+/** Write library tariffs; those that are there are written anew. Tariffs that were made of one stay what they are. Operator. */
+export const putLibraryTariffs = async (operator: Kysely<Tables>, tariffs: readonly LibraryTariff[], at: number): Promise<void> => {
+  for (const one of tariffs) {
+    const terms = await runInTimeSlices(writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts))
+    await sql`
+      insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code, direction, type, terms,
+        time_created)
+      values (${one.id}, ${one.providerId}, ${one.name}, ${one.description}, ${one.countries}::text[], ${one.addressTypes}::text[], ${one.currencyCode}, ${one.direction},
+        ${one.type}, ${terms}, ${toTimestamp(at)})
+      on conflict (id) do update set provider_id = excluded.provider_id, name = excluded.name, description = excluded.description,
+        countries = excluded.countries, address_types = excluded.address_types, currency_code = excluded.currency_code, direction = excluded.direction, type = excluded.type,
+        terms = excluded.terms`.execute(operator)
+  }
+}
+
+/** Count the library tariffs of each provider that has any. Operator. */
+export const countLibraryTariffs = async (operator: Kysely<Tables>): Promise<ReadonlyMap<string, number>> => {
+  const { rows } = await sql<{ id: string; count: number }>`
+    select provider_id as id, count(*) as count from library_tariffs group by provider_id`.execute(operator)
+  return new Map(rows.map(({ id, count }) => [id, count]))
+}

@@ -1,0 +1,128 @@
+import { type Kysely, sql } from 'kysely'
+import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import { publicFeeds } from './market-sources.ts'
+import type { LocationKey } from './pricing-input.ts'
+import type { Tables } from '../tables.ts'
+
+/** How fetching goes, in ms; all null and zero before the first attempt. */
+export type FeedState = {
+  readonly nextAt: number | null
+  readonly attemptedAt: number | null
+  readonly succeededAt: number | null
+  readonly feed: string | null
+  readonly failures: number
+  readonly failingSince: number | null
+  readonly reportedAt: number | null
+  readonly error: string | null
+}
+
+/**
+ * A shared source that public feeds can fill, and how that goes. `knownUntil`: end of its last published price (ms, exclusive);
+ * `isUsed`: whether a living location takes its prices.
+ */
+export type FeedSource = FeedState & {
+  readonly id: string
+  readonly displayName: string
+  readonly area: string
+  readonly currencyCode: string
+  readonly knownUntil: number | null
+  readonly isUsed: boolean
+}
+
+const isUsed = sql`(exists (select 1 from locations l where l.import_market_source_id = s.id and l.deleted_at is null)
+  or exists (select 1 from locations l where l.export_market_source_id = s.id and l.deleted_at is null))`
+
+/**
+ * Read the shared sources that public feeds can fill, by area and currency: all of them, the one with an id, or those that are used and
+ * whose next fetch is due at `dueAt` (ms).
+ */
+export const listFeedSources = async (
+  operator: Kysely<Tables>,
+  filter: { readonly id?: string; readonly dueAt?: number } = {},
+): Promise<readonly FeedSource[]> => {
+  const { id = null, dueAt } = filter
+  const due = dueAt === undefined ? sql`true` : sql`${isUsed} and coalesce(f.next_at <= ${toTimestamp(dueAt)}, true)`
+  const { rows } = await sql<FeedSource>`
+    select s.id, s.display_name as "displayName", s.area, s.currency_code as "currencyCode", ${isUsed} as "isUsed",
+      (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
+      f.next_at as "nextAt", f.attempted_at as "attemptedAt", f.succeeded_at as "succeededAt", f.feed, coalesce(f.failures, 0) as failures,
+      f.failing_since as "failingSince", f.told_at as "reportedAt", f.error
+    from market_sources s left join market_feeds f on f.source_id = s.id
+    where s.account_id is null and s.deleted_at is null and s.area is not null and s.importer = ${publicFeeds}
+      and (${id}::text is null or s.id = ${id}) and ${due}
+    order by s.area, s.currency_code`.execute(operator)
+  return rows
+}
+
+/** Write down how a fetch went; whether accounts were told is kept while the outage lasts. */
+export const writeFeedState = async (
+  operator: Kysely<Tables>,
+  sourceId: string,
+  state: Omit<FeedState, 'reportedAt' | 'nextAt'> & { readonly nextAt: number },
+): Promise<void> => {
+  const values = sql`${toTimestamp(state.nextAt)}, ${toTimestampOrNull(state.attemptedAt)}, ${toTimestampOrNull(state.succeededAt)},
+    ${state.feed}, ${state.failures}, ${toTimestampOrNull(state.failingSince)}, ${state.error}`
+  await sql`
+    insert into market_feeds as f (source_id, next_at, attempted_at, succeeded_at, feed, failures, failing_since, error)
+    values (${sourceId}, ${values})
+    on conflict (source_id) do update set (next_at, attempted_at, succeeded_at, feed, failures, failing_since, error, told_at, told_cursor)
+      = (select excluded.next_at, excluded.attempted_at, excluded.succeeded_at, excluded.feed, excluded.failures, excluded.failing_since,
+        excluded.error, case when excluded.failing_since is null then null else f.told_at end,
+        case when excluded.failing_since is null then null else f.told_cursor end)`.execute(operator)
+}
+
+/** An outage of a source that accounts are still to be told of; `since` in ms, `cursor`: the last location that was ('' before the first). */
+export type UnreportedOutage = { readonly sourceId: string; readonly since: number; readonly cursor: string }
+
+/**
+ * Read the outages that began at `before` (ms) or earlier, of which accounts were not told, and that were looked at again since `since`:
+ * a source that is no longer fetched at all has none.
+ */
+export const unreportedOutages = async (
+  operator: Kysely<Tables>,
+  { before, since }: { readonly before: number; readonly since: number },
+): Promise<readonly UnreportedOutage[]> => {
+  const { rows } = await sql<UnreportedOutage>`
+    select source_id as "sourceId", failing_since as since, coalesce(told_cursor, '') as cursor from market_feeds
+    where failing_since <= ${toTimestamp(before)} and told_at is null and attempted_at >= ${toTimestamp(since)}
+    order by source_id`.execute(operator)
+  return rows
+}
+
+/**
+ * Note that the accounts of a page were told of an outage, and with the last page that all were; in the transaction of the page's events.
+ * False where the outage has ended meanwhile or another was faster: nothing may be told then.
+ */
+export const advanceOutage = async (
+  query: Kysely<Tables>,
+  { sourceId, since, cursor }: UnreportedOutage,
+  page: { readonly cursor: string; readonly isLast: boolean },
+  at: number,
+): Promise<boolean> => {
+  const moved = await sql`
+    update market_feeds set told_cursor = ${page.cursor}, told_at = ${page.isLast ? toTimestamp(at) : null}
+    where source_id = ${sourceId} and failing_since = ${toTimestamp(since)} and told_at is null
+      and coalesce(told_cursor, '') = ${cursor}`.execute(query)
+  return moved.numAffectedRows === 1n
+}
+
+/** A tariff anywhere: its account and mode are part of its name. */
+export type TariffKey = LocationKey & { readonly tariffId: string }
+
+/** Name the living tariffs of some locations that follow a market source, in the order of ids. */
+export const tariffsPricedBy = async (
+  operator: Kysely<Tables>,
+  sourceId: string,
+  locations: readonly LocationKey[],
+): Promise<readonly TariffKey[]> => {
+  const { rows } = await sql<TariffKey>`
+    select t.account_id as "accountId", t.live_mode as "liveMode", t.location_id as "locationId", t.id as "tariffId"
+    from unnest(${locations.map(({ accountId }) => accountId)}::text[], ${locations.map(({ liveMode }) => liveMode)}::boolean[],
+      ${locations.map(({ locationId }) => locationId)}::text[]) as k(account_id, live_mode, id)
+    join locations l on l.account_id = k.account_id and l.live_mode = k.live_mode and l.id = k.id
+    join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id
+    where t.market_rates and t.closed_at is null and t.voided_at is null
+      and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId} or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId})
+    order by t.id`.execute(operator)
+  return rows
+}

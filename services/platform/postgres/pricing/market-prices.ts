@@ -1,0 +1,133 @@
+import { type Kysely, sql } from 'kysely'
+import { accepted, type Result } from '../../../domain/refusal.ts'
+import { runInTimeSlices } from '../../time-slices.ts'
+import { toTimestamp } from '../column.ts'
+import {
+  type MarketRow,
+  type MarketWriter,
+  marketColumns,
+  marketFromRow,
+  noMarket,
+  ownedByWriter,
+  retrieveMarket,
+  type StoredMarket,
+} from './markets.ts'
+import { isActive } from '../page.ts'
+import { pricesFrom } from '../price-block.ts'
+import { inBlocks } from '../price-blocks.ts'
+import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
+import { type PriceInterval, replacePrices } from './price-overlap.ts'
+import type { Tables } from '../tables.ts'
+
+export type PriceChange = {
+  readonly market: StoredMarket
+  readonly stored: number
+  readonly replaced: number
+  readonly unchanged: number
+  /** What all locations of the source are to be told; null where no price changed. */
+  readonly fanOut: PriceChangeInterval | null
+}
+
+/**
+ * Store published prices of one source over those that are there: the later hold on shared time. A change raises the source's price
+ * revision, writes one fan-out over what is priced again, and leaves its forecasts to be made anew. `prices` must not overlap.
+ * Refuses `not_found`. Source: docs/rules/markets-and-forecasts.md #storing-prices, #price-changes.
+ */
+export const putMarketPrices = async (
+  writer: MarketWriter,
+  sourceId: string,
+  prices: readonly PriceInterval[],
+  at: number,
+): Promise<Result<PriceChange>> => {
+  const { query } = writer
+  const { rows } = await sql<MarketRow>`
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${sourceId} and ${isActive} for update`.execute(
+    query,
+  )
+  if (rows[0] === undefined) return noMarket
+  const market = marketFromRow(rows[0])
+  const sorted = prices.toSorted((a, b) => a.start - b.start)
+  const storedPrices = await runInTimeSlices(pricesFrom(await overlappingPrices(query, sourceId, sorted)))
+  const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)
+  if (changed === null) return accepted({ market, stored, replaced, unchanged, fanOut: null })
+  await removePrices(query, sourceId, removed)
+  await insertPrices(query, sourceId, added)
+  const revision = market.priceRevision + 1
+  // Forecasts follow from here on; where they are behind already, from the earlier of both.
+  await sql`update market_sources set price_revision = ${revision}, forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
+    where id = ${sourceId}`.execute(query)
+  const fanOut = { sourceId, revision, ...changed }
+  await writePriceFanOut(query, fanOut, at)
+  return accepted({ market: { ...market, priceRevision: revision }, stored, replaced, unchanged, fanOut })
+}
+
+/**
+ * Read the published prices of a source that share time with a span, in blocks in the order of time, whole.
+ * Null when there is no such source.
+ */
+export const readMarketPrices = async (
+  writer: MarketWriter,
+  sourceId: string,
+  interval: { readonly from: number; readonly to: number },
+): Promise<{ readonly market: StoredMarket; readonly blocks: readonly string[] } | null> => {
+  const market = await retrieveMarket(writer, sourceId)
+  if (market === null) return null
+  return { market, blocks: await overlappingPrices(writer.query, sourceId, [{ start: interval.from, end: interval.to }]) }
+}
+
+/** Stored prices that share time with any of some sorted intervals, in blocks in the order of time. */
+const overlappingPrices = async (
+  query: Kysely<Tables>,
+  sourceId: string,
+  intervals: readonly { readonly start: number; readonly end: number }[],
+): Promise<readonly string[]> => {
+  const runs = mergeTouching(intervals)
+  // The interval that begins before a run may reach into it; all others begin within.
+  const prices = sql`
+    select distinct p.start_time, p.end_time, p.value, p.confidence
+    from unnest(${runs.map(({ start }) => toTimestamp(start))}::timestamptz[], ${runs.map(({ end }) => toTimestamp(end))}::timestamptz[]) as run(a, b)
+    cross join lateral (
+      (select start_time, end_time, value, confidence from market_prices
+       where source_id = ${sourceId} and published and start_time < run.a order by start_time desc limit 1)
+      union all
+      select start_time, end_time, value, confidence from market_prices
+      where source_id = ${sourceId} and published and start_time >= run.a and start_time < run.b
+    ) as p
+    where p.end_time > run.a`
+  const { rows } = await sql<{ prices: string }>`${inBlocks(prices)} order by block`.execute(query)
+  return rows.map(row => row.prices)
+}
+
+const mergeTouching = (intervals: readonly { readonly start: number; readonly end: number }[]) => {
+  const runs: { start: number; end: number }[] = []
+  for (const { start, end } of intervals) {
+    const last = runs.at(-1)
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
+    else runs.push({ start, end })
+  }
+  return runs
+}
+
+/** So many prices are written in one statement: its parameters take some milliseconds. */
+const pricesPerStatement = 1_000
+
+function* groupsOf<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += pricesPerStatement) yield all.slice(at, at + pricesPerStatement)
+}
+
+const removePrices = async (query: Kysely<Tables>, sourceId: string, starts: readonly number[]): Promise<void> => {
+  for (const group of groupsOf(starts)) {
+    await sql`delete from market_prices
+      where source_id = ${sourceId} and published and start_time = any(${group.map(toTimestamp)}::timestamptz[])`.execute(query)
+  }
+}
+
+const insertPrices = async (query: Kysely<Tables>, sourceId: string, prices: readonly PriceInterval[]): Promise<void> => {
+  for (const group of groupsOf(prices)) {
+    await sql`
+      insert into market_prices (source_id, published, start_time, end_time, value)
+      select ${sourceId}, true, a, b, value * 0.000000001
+      from unnest(${group.map(({ start }) => toTimestamp(start))}::timestamptz[], ${group.map(({ end }) => toTimestamp(end))}::timestamptz[],
+        ${group.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
+  }
+}

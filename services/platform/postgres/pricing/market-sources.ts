@@ -1,0 +1,81 @@
+import { type Kysely, sql } from 'kysely'
+import { deterministicId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import type { Tables } from '../tables.ts'
+
+/** A shared source to be kept: one area's prices in one currency. */
+export type SharedSourceDraft = {
+  readonly area: string
+  readonly currencyCode: string
+  readonly displayName: string
+  readonly resolutionMinutes: number
+}
+
+/** The importer of sources that public feeds can fill. */
+export const publicFeeds = 'public-feeds'
+
+/** Ids of shared sources are the same in every installation: they are made from this instant, area and currency. */
+const sharedSourceInstant = Date.UTC(2025, 0, 1)
+
+/** Give the id of the shared source of an area in a currency. */
+export const sharedSourceId = (area: string, currencyCode: string): string =>
+  deterministicId('marketSource', sharedSourceInstant, [area, currencyCode])
+
+/**
+ * Make the shared sources that are not there yet; one that was ever there, deleted ones included, is left as it is, and so is an area
+ * that has a source of the operator's making in that currency. Gives how many were made. Repeats and concurrent calls do no harm.
+ */
+export const seedSharedSources = async (operator: Kysely<Tables>, drafts: readonly SharedSourceDraft[]): Promise<number> => {
+  const rows = drafts.map(draft => ({ ...draft, id: sharedSourceId(draft.area, draft.currencyCode) }))
+  const made = await sql`
+    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
+    select d.id, null, null, d.display_name, d.currency_code, d.area, d.resolution_minutes, ${publicFeeds}, ${toTimestamp(sharedSourceInstant)}
+    from unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ displayName }) => displayName)}::text[],
+      ${rows.map(({ currencyCode }) => currencyCode)}::text[], ${rows.map(({ area }) => area)}::text[],
+      ${rows.map(({ resolutionMinutes }) => resolutionMinutes)}::integer[]) as d(id, display_name, currency_code, area, resolution_minutes)
+    where not exists (select 1 from market_sources s
+      where s.account_id is null and s.deleted_at is null and s.area = d.area and s.currency_code = d.currency_code)
+    on conflict do nothing`.execute(operator)
+  return Number(made.numAffectedRows ?? 0)
+}
+
+/** A shared source of an area that locations from before it may still lack; `createdAt` in ms. */
+export type UnlinkedSource = { readonly id: string; readonly area: string; readonly currencyCode: string; readonly createdAt: number }
+
+/** Read the shared sources whose area's locations have not all been looked at since. In the order of ids, as `marketOfArea` prefers them. */
+export const unlinkedSources = async (operator: Kysely<Tables>): Promise<readonly UnlinkedSource[]> => {
+  const { rows } = await sql<UnlinkedSource>`
+    select id, area, currency_code as "currencyCode", time_created as "createdAt" from market_sources
+    where account_id is null and area is not null and deleted_at is null and linked_at is null order by id`.execute(operator)
+  return rows
+}
+
+/** Note that all locations have been looked at for some sources. */
+export const markLinked = async (operator: Kysely<Tables>, ids: readonly string[], at: number): Promise<void> => {
+  await sql`update market_sources set linked_at = ${toTimestamp(at)} where id = any(${ids})`.execute(operator)
+}
+
+/** A location that has an address and no source. `address` is JSON text. */
+export type SourcelessLocation = {
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly id: string
+  readonly currencyCode: string
+  readonly address: string
+}
+
+/** Page through the living locations with an address and without a source, over all accounts and both modes, after one of them. */
+export const sourcelessLocations = async (
+  operator: Kysely<Tables>,
+  after: Pick<SourcelessLocation, 'accountId' | 'liveMode' | 'id'> | null,
+  limit: number,
+): Promise<readonly SourcelessLocation[]> => {
+  const { accountId, liveMode, id } = after ?? { accountId: '', liveMode: false, id: '' }
+  const { rows } = await sql<SourcelessLocation>`
+    select account_id as "accountId", live_mode as "liveMode", id, currency_code as "currencyCode", postal_address::text as address
+    from locations
+    where (account_id, live_mode, id) > (${accountId}, ${liveMode}, ${id}) and import_market_source_id is null
+      and postal_address is not null and deleted_at is null
+    order by account_id, live_mode, id limit ${limit}`.execute(operator)
+  return rows
+}

@@ -1,0 +1,121 @@
+import { type RawBuilder, sql } from 'kysely'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { allOf, isActive, matching, type Page, type Paging, readPage } from '../page.ts'
+import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
+
+/** A market source as it is kept; without an account it is shared. `createdAt` in ms. */
+export type StoredMarket = {
+  readonly id: string
+  readonly accountId: string | null
+  readonly liveMode: boolean | null
+  readonly displayName: string
+  readonly currencyCode: string
+  readonly area: string | null
+  readonly resolutionMinutes: number | null
+  readonly importer: string | null
+  readonly priceRevision: number
+  readonly createdAt: number
+}
+
+export type MarketDraft = Pick<StoredMarket, 'displayName' | 'currencyCode' | 'area' | 'resolutionMinutes' | 'importer'>
+
+/** Who keeps sources: a tenant its own, the operator the shared ones. */
+export type MarketWriter = TenantTransaction | OperatorTransaction
+
+export type MarketRow = {
+  id: string
+  account_id: string | null
+  live_mode: boolean | null
+  display_name: string
+  currency_code: string
+  area: string | null
+  resolution_minutes: number | null
+  importer: string | null
+  price_revision: number
+  time_created: number
+}
+
+export const marketColumns = sql`id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, price_revision, time_created`
+
+export const marketFromRow = (row: MarketRow): StoredMarket => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  displayName: row.display_name,
+  currencyCode: row.currency_code,
+  area: row.area,
+  resolutionMinutes: row.resolution_minutes,
+  importer: row.importer,
+  priceRevision: row.price_revision,
+  createdAt: row.time_created,
+})
+
+export const noMarket = refused('not_found', 'No market source has this id.')
+
+/** The condition for the sources that a keeper may change. */
+export const ownedByWriter = (writer: MarketWriter): RawBuilder<unknown> =>
+  'accountId' in writer ? sql`account_id = ${writer.accountId} and live_mode = ${writer.liveMode}` : sql`account_id is null`
+
+/** The condition for the sources that a keeper may use: the shared ones are everybody's. */
+const usableBy = (writer: MarketWriter): RawBuilder<unknown> => sql`(account_id is null or ${ownedByWriter(writer)})`
+
+/** Create a market source at `at` (ms). */
+export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at: number): Promise<StoredMarket> => {
+  const { accountId, liveMode } = 'accountId' in writer ? writer : { accountId: null, liveMode: null }
+  const id = newId('marketSource', at)
+  await sql`
+    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
+    values (${id}, ${accountId}, ${liveMode}, ${draft.displayName}, ${draft.currencyCode}, ${draft.area}, ${draft.resolutionMinutes},
+      ${draft.importer}, ${toTimestamp(at)})`.execute(writer.query)
+  return { ...draft, id, accountId, liveMode, priceRevision: 0, createdAt: at }
+}
+
+/** Retrieve a source that the keeper may use; null when there is none, or it was deleted. */
+export const retrieveMarket = async (writer: MarketWriter, id: string): Promise<StoredMarket | null> => {
+  const { rows } = await sql<MarketRow>`
+    select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`.execute(writer.query)
+  return rows[0] === undefined ? null : marketFromRow(rows[0])
+}
+
+/** Find the shared source of a market area in a currency; null when the operator keeps none. */
+export const marketOfArea = async (writer: MarketWriter, area: string, currencyCode: string): Promise<StoredMarket | null> => {
+  const { rows } = await sql<MarketRow>`
+    select ${marketColumns} from market_sources
+    where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive} order by id limit 1`.execute(
+    writer.query,
+  )
+  return rows[0] === undefined ? null : marketFromRow(rows[0])
+}
+
+/** List the sources that the keeper may use, newest first. Refuses `cursor_not_found`. */
+export const listMarkets = (writer: MarketWriter, area: string | null, paging: Paging): Promise<Result<Page<StoredMarket>>> =>
+  readPage(
+    writer.query,
+    {
+      table: 'market_sources',
+      columns: marketColumns,
+      scope: usableBy(writer),
+      filter: allOf(isActive, matching('area', area)),
+      fromRow: marketFromRow,
+    },
+    paging,
+  )
+
+/** Delete a source of the keeper's own; its prices stay, because stored costs name them. Refuses `not_found`, `market_in_use`. */
+export const deleteMarket = async (writer: MarketWriter, id: string, at: number): Promise<Result<StoredMarket>> => {
+  // Locations that are just being written with this source hold its row; the question after the lock sees them.
+  const { rows } = await sql<MarketRow>`
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive} for update`.execute(
+    writer.query,
+  )
+  if (rows[0] === undefined) return noMarket
+  const used = await sql`
+    select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isActive} limit 1`.execute(
+    writer.query,
+  )
+  if (used.rows.length > 0) return refused('market_in_use', 'Locations use this market source: give them another one first.')
+  await sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`.execute(writer.query)
+  return accepted(marketFromRow(rows[0]))
+}

@@ -1,0 +1,175 @@
+import { sql } from 'kysely'
+import type { Rate, ScheduleEntry, Tariff, TariffVersion } from '../../../domain/tariff/tariff.ts'
+import { runInTimeSlices } from '../../time-slices.ts'
+import { integersAsTexts, writeJson } from '../../write-json.ts'
+
+export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
+
+/** A tariff as it is kept: what prices, and what is shown beside it. `timezone` is that of its location; instants in ms. */
+export type StoredTariff = Tariff & {
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly locationId: string
+  readonly timezone: string
+  readonly connectionType: ConnectionType
+  readonly status: 'CONNECTED' | 'ERROR'
+  readonly displayName: string | null
+  readonly providerId: string | null
+  readonly libraryTariffId: string | null
+  readonly createdAt: number
+}
+
+export type TariffDraft = Omit<StoredTariff, 'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt' | 'versions'>
+
+export type TariffRow = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  location_id: string
+  timezone: string
+  direction: StoredTariff['direction']
+  type: StoredTariff['type']
+  connection_type: ConnectionType
+  status: StoredTariff['status']
+  display_name: string | null
+  provider_id: string | null
+  library_tariff_id: string | null
+  market_rates: boolean
+  contract_start: number | null
+  contract_end: number | null
+  closed_at: number | null
+  terms: string
+  versions: string
+  time_created: number
+}
+
+export const tariffColumns = sql`id, account_id, live_mode, location_id, direction, type, connection_type, status, display_name, provider_id,
+  library_tariff_id, market_rates, contract_start, contract_end, closed_at, terms::text as terms, versions::text as versions, time_created,
+  (select l.timezone from locations l
+   where l.account_id = tariffs.account_id and l.live_mode = tariffs.live_mode and l.id = tariffs.location_id) as timezone`
+
+/** What prices of a tariff; `t` names the table. */
+export const termsColumns = sql`t.id as "tariffId", t.direction, t.type, t.market_rates as "marketRates", t.contract_start as "contractStart",
+  t.contract_end as "contractEnd", t.closed_at as "closedAt", t.terms::text as terms, t.versions::text as versions`
+
+export type TermsRow = Omit<Tariff, 'id' | 'schedule' | 'versions'> & {
+  readonly tariffId: string
+  readonly terms: string
+  readonly versions: string
+}
+
+export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
+  const { tariffId: id, direction, type, marketRates, contractStart, contractEnd, closedAt, terms, versions } = row
+  return { id, direction, type, marketRates, contractStart, contractEnd, closedAt, ...(yield* pricesFromText(terms, versions)) }
+}
+
+export function* tariffFromRow(row: TariffRow): Generator<void, StoredTariff> {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    liveMode: row.live_mode,
+    locationId: row.location_id,
+    timezone: row.timezone,
+    direction: row.direction,
+    type: row.type,
+    connectionType: row.connection_type,
+    status: row.status,
+    displayName: row.display_name,
+    providerId: row.provider_id,
+    libraryTariffId: row.library_tariff_id,
+    marketRates: row.market_rates,
+    contractStart: row.contract_start,
+    contractEnd: row.contract_end,
+    closedAt: row.closed_at,
+    ...(yield* pricesFromText(row.terms, row.versions)),
+    createdAt: row.time_created,
+  }
+}
+
+/** Read tariffs in slices of the turn of an account, or of the service. */
+export const readTariffRows = <Row, Item>(
+  rows: readonly Row[],
+  read: (row: Row) => Generator<void, Item>,
+  account?: string,
+): Promise<readonly Item[]> => runInTimeSlices(readAll(rows, read), account)
+
+function* readAll<Row, Item>(rows: readonly Row[], read: (row: Row) => Generator<void, Item>): Generator<void, readonly Item[]> {
+  const items: Item[] = []
+  for (const row of rows) {
+    items.push(yield* read(row))
+    yield
+  }
+  return items
+}
+
+const maxCachedTexts = 5_000
+
+/** Read texts of `terms` or `versions`. Fleets share few of them: equal ones are read once, and are one value. */
+const textReader = <T>(schedulesOf: (value: T) => readonly (readonly StoredEntry[])[]): ((text: string) => Generator<void, T>) => {
+  const read = new Map<string, T>()
+  return function* (text) {
+    const known = read.get(text)
+    if (known !== undefined) return known
+    const value: T = JSON.parse(text)
+    yield
+    for (const schedule of schedulesOf(value)) yield* readRates(schedule)
+    if (read.size >= maxCachedTexts) read.clear()
+    read.set(text, value)
+    return value
+  }
+}
+
+type RateJson = {
+  readonly fixed: string
+  readonly to: string | null
+  readonly surchargeFixed: string
+  readonly surchargePercentage: string
+}
+
+/** A band as it is parsed: its rates are texts until they are read. */
+type StoredTimeBand = { rate: readonly (RateJson | Rate)[] }
+type StoredEntry = { readonly daysAndHours: readonly { readonly hours: readonly StoredTimeBand[] }[] }
+
+/** Bands that are read or written between two points where the work can be interrupted. */
+const bandsPerStep = 16
+
+/** Read the rates of a schedule in their places. */
+function* readRates(schedule: readonly StoredEntry[]): Generator<void, void> {
+  let count = 0
+  for (const { daysAndHours } of schedule) {
+    for (const { hours } of daysAndHours) {
+      for (const timeBand of hours) {
+        timeBand.rate = (timeBand.rate as readonly RateJson[]).map(rateFromJson)
+        count += 1
+        if (count % bandsPerStep === 0) yield
+      }
+    }
+  }
+}
+
+const readTerms = textReader<{ readonly schedule: readonly ScheduleEntry[] }>(({ schedule }) => [schedule as readonly StoredEntry[]])
+const readVersions = textReader<readonly TariffVersion[]>(versions => versions.map(({ schedule }) => schedule as readonly StoredEntry[]))
+
+/** Read the column `terms`. */
+export function* scheduleFromText(text: string): Generator<void, readonly ScheduleEntry[]> {
+  return (yield* readTerms(text)).schedule
+}
+
+/** Read the columns `terms` and `versions`; the member `versions` is absent if there are none. */
+function* pricesFromText(terms: string, versions: string): Generator<void, Pick<Tariff, 'schedule' | 'versions'>> {
+  const schedule = yield* scheduleFromText(terms)
+  return versions === '[]' ? { schedule } : { schedule, versions: yield* readVersions(versions) }
+}
+
+const rateFromJson = (rate: RateJson): Rate => ({
+  fixed: BigInt(rate.fixed),
+  to: rate.to === null ? null : BigInt(rate.to),
+  surchargeFixed: BigInt(rate.surchargeFixed),
+  surchargePercentage: BigInt(rate.surchargePercentage),
+})
+
+/** Write a schedule as the column `terms`, in steps: amounts as decimal texts of their integers. */
+export const termsToText = (schedule: readonly ScheduleEntry[]): Generator<void, string> => writeJson({ schedule }, integersAsTexts)
+
+/** Write later versions as the column `versions`, in steps. */
+export const versionsToText = (versions: readonly TariffVersion[]): Generator<void, string> => writeJson(versions, integersAsTexts)

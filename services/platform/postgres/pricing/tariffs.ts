@@ -1,0 +1,265 @@
+import { sql } from 'kysely'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { TariffDirection, TariffType, TariffVersion } from '../../../domain/tariff/tariff.ts'
+import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
+import { withVersion } from '../../../domain/tariff/tariff-version.ts'
+import { newId } from '../../new-id.ts'
+import { runInTimeSlices } from '../../time-slices.ts'
+import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import { writeEvents } from '../events/events.ts'
+import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
+import { allOf, type Listing, matching, ownedBy, type Page, type Paging, readBoundedPage, readPage } from '../page.ts'
+import { priceEvent } from './price-events.ts'
+import {
+  readTariffRows,
+  type StoredTariff,
+  type TariffDraft,
+  type TariffRow,
+  tariffColumns,
+  tariffFromRow,
+  termsToText,
+  versionsToText,
+} from './tariff-row.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** A tariff after a change (after its end: its last state), and the order that the change owes the lanes; null where it alters no price. */
+export type TariffChange = { readonly tariff: StoredTariff; readonly recostRequest: OutboxMessage | null }
+
+/** What may change of a tariff; absent members stay. */
+export type TariffPatch = {
+  readonly displayName?: string | null
+  readonly providerId?: string | null
+  readonly contractEnd?: number | null
+  /** Prices that replace the present ones from an instant on. */
+  readonly version?: TariffVersion
+}
+
+/** Limits of the versions of one tariff: their number, and the characters of all of them together. */
+const maxVersions = 100
+const maxVersionsLength = 1024 * 1024
+
+const notFound = refused('not_found', 'No tariff has this id.')
+const isActiveTariff = sql`closed_at is null and voided_at is null`
+
+/**
+ * Create a tariff at `at` (ms), raise its location's pricing revision and owe the lanes the order that prices again.
+ * Refuses `location_not_found`, `tariff_overlap` naming the other, `currency_mismatch`; an unknown provider by its constraint.
+ */
+export const createTariff = async (transaction: TenantTransaction, draft: TariffDraft, at: number): Promise<Result<TariffChange>> => {
+  const { accountId, liveMode, query } = transaction
+  const location = await lockPricedLocation(transaction, draft.locationId)
+  if (location === null) return refused('location_not_found', 'No location has this id.', 'location_id')
+  if (draft.marketRates) {
+    const currency = draft.direction === 'EXPORT' ? location.export_currency : location.import_currency
+    if (currency !== location.currency_code) return marketCurrencyRefusal(location.currency_code, currency)
+  }
+  const tariff: StoredTariff = {
+    ...draft,
+    id: newId('tariff', at),
+    accountId,
+    liveMode,
+    timezone: location.timezone,
+    closedAt: null,
+    createdAt: at,
+  }
+  const others = await tariffsOf(transaction, draft.locationId)
+  const other = overlappingTariff(tariff, others)
+  if (other !== undefined) return overlapRefusal(other.id, 'contract_start_date')
+  const terms = await runInTimeSlices(termsToText(draft.schedule), accountId)
+  await sql`
+    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name, provider_id,
+      library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
+    values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type}, ${draft.connectionType},
+      ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
+      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
+  `.execute(query)
+  return accepted({ tariff, recostRequest: await requestRecost(transaction, tariff, changedInterval(null, tariff, others), at) })
+}
+
+const marketCurrencyRefusal = (wanted: string, currency: string | null) =>
+  refused(
+    'currency_mismatch',
+    currency === null
+      ? `The location has no market source in ${wanted}: set its market_sources first.`
+      : `The market source of the location is in ${currency}, the location in ${wanted}: choose a source in ${wanted}.`,
+    'market_rates',
+  )
+
+const overlapRefusal = (otherId: string, field: 'contract_start_date' | 'contract_end_date') =>
+  refused(
+    'tariff_overlap',
+    `Tariff ${otherId} of this location, direction and type covers part of this time: end that tariff first, or choose other contract dates.`,
+    field,
+  )
+
+/**
+ * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on; a new version
+ * owes one from its start on. Refuses `not_found`, `tariff_overlap`, `end_before_start` and, beyond the limits of versions,
+ * `schedule_invalid`; an unknown provider by its constraint.
+ * Source: docs/rules/tariffs.md #operations, #price-versions.
+ */
+export const updateTariff = async (
+  transaction: TenantTransaction,
+  id: string,
+  patch: TariffPatch,
+  at: number,
+): Promise<Result<TariffChange>> => {
+  const found = await lockTariff(transaction, id)
+  if (found === null) return notFound
+  const { before, others } = found
+  const { version, ...members } = patch
+  const patched = { ...before, ...members }
+  const tariff = version === undefined ? patched : withVersion(patched, version)
+  const versions = await runInTimeSlices(versionsToText(tariff.versions ?? []), transaction.accountId)
+  if ((tariff.versions ?? []).length >= maxVersions || versions.length > maxVersionsLength) return tooManyVersions
+  if (tariff.contractEnd === before.contractEnd && version === undefined) {
+    await writePatch(transaction, tariff, versions)
+    return accepted({ tariff, recostRequest: null })
+  }
+  const other = overlappingTariff(tariff, others)
+  if (other !== undefined) return overlapRefusal(other.id, 'contract_end_date')
+  if (tariff.contractStart !== null && tariff.contractEnd !== null && tariff.contractEnd <= tariff.contractStart) {
+    return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
+  }
+  await writePatch(transaction, tariff, versions)
+  return accepted({ tariff, recostRequest: await requestRecost(transaction, tariff, changedInterval(before, tariff, others), at) })
+}
+
+const tooManyVersions = refused(
+  'schedule_invalid',
+  `A tariff holds at most ${maxVersions} versions, ${maxVersionsLength / 1024} KiB together: end it by contract_end_date and create the next one.`,
+  'schedule',
+)
+
+const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, versions: string): Promise<void> => {
+  const terms = await runInTimeSlices(termsToText(tariff.schedule), transaction.accountId)
+  await sql`
+    update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
+      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions}
+    where ${ownedBy(transaction)} and id = ${tariff.id}`.execute(transaction.query)
+}
+
+/** End a tariff at `at` (ms): it is hidden, and what it has priced until now stays. Gives its last state. Refuses `not_found`. */
+export const endTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
+  const found = await lockTariff(transaction, id)
+  if (found === null) return notFound
+  const { before, others } = found
+  await sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  const interval = changedInterval(before, { ...before, closedAt: at }, others)
+  return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, interval, at) })
+}
+
+/** Void a tariff: it never was, and all that it priced is priced again. Gives its last state. Refuses `not_found`. */
+export const voidTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
+  const found = await lockTariff(transaction, id)
+  if (found === null) return notFound
+  const { before, others } = found
+  await sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, changedInterval(before, null, others), at) })
+}
+
+/** Retrieve a tariff; null when there is none, or it has ended. */
+export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {
+  const { rows } = await sql<TariffRow>`
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`.execute(transaction.query)
+  const [row] = rows
+  return row === undefined ? null : runInTimeSlices(tariffFromRow(row), transaction.accountId)
+}
+
+/** Which tariffs are listed; null for no such condition. */
+type TariffFilter = { readonly locationId: string | null; readonly direction: TariffDirection | null; readonly type: TariffType | null }
+
+const listing = (
+  transaction: TenantTransaction,
+  { locationId, direction, type }: TariffFilter,
+): Omit<Listing<TariffRow, StoredTariff>, 'fromRow'> => ({
+  table: 'tariffs',
+  columns: tariffColumns,
+  scope: ownedBy(transaction),
+  filter: allOf(isActiveTariff, matching('location_id', locationId), matching('direction', direction), matching('type', type)),
+})
+
+/** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
+export const listTariffs = (transaction: TenantTransaction, filter: TariffFilter, paging: Paging): Promise<Result<Page<StoredTariff>>> =>
+  readTariffs(transaction, readPage(transaction.query, { ...listing(transaction, filter), fromRow: identity }, paging))
+
+const identity = (row: TariffRow): TariffRow => row
+
+const readTariffs = async (
+  { accountId }: TenantTransaction,
+  page: Promise<Result<Page<TariffRow>>>,
+): Promise<Result<Page<StoredTariff>>> => {
+  const read = await page
+  return read.ok ? accepted({ ...read.value, items: await readTariffRows(read.value.items, tariffFromRow, accountId) }) : read
+}
+
+/** The prices of a page, as they are stored, are at most so many bytes together; those of one tariff may be more. They are compressed tenfold. */
+const maxPageBytes = 2 ** 18
+
+/**
+ * List the same tariffs, each to be read after the transaction, which takes long. A page ends sooner than asked for if its tariffs have many
+ * prices. Refuses `cursor_not_found`.
+ */
+export const listTariffPage = (
+  transaction: TenantTransaction,
+  filter: TariffFilter,
+  paging: Paging,
+): Promise<Result<Page<() => Generator<void, StoredTariff>>>> => {
+  const fromRow = (row: TariffRow) => () => tariffFromRow(row)
+  const size = sql<number>`pg_column_size(terms) + pg_column_size(versions)`
+  return readBoundedPage(transaction.query, { ...listing(transaction, filter), fromRow, size, maxBytes: maxPageBytes }, paging)
+}
+
+type PricedLocation = {
+  timezone: string
+  currency_code: string
+  import_currency: string | null
+  export_currency: string | null
+}
+
+/** Keep others from changing a location or its tariffs until the transaction ends. */
+const lockPricedLocation = async (transaction: TenantTransaction, locationId: string): Promise<PricedLocation | null> => {
+  const { rows } = await sql<PricedLocation>`
+    select timezone, currency_code,
+      (select currency_code from market_sources where id = import_market_source_id) as import_currency,
+      (select currency_code from market_sources where id = export_market_source_id) as export_currency
+    from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`.execute(transaction.query)
+  return rows[0] ?? null
+}
+
+/** The tariffs of a location that are not voided, ended ones included. */
+const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
+  const { rows } = await sql<TariffRow>`
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId} and voided_at is null`.execute(
+    transaction.query,
+  )
+  return readTariffRows(rows, tariffFromRow, transaction.accountId)
+}
+
+type LockedTariff = { readonly before: StoredTariff; readonly others: readonly StoredTariff[] }
+
+const lockTariff = async (transaction: TenantTransaction, id: string): Promise<LockedTariff | null> => {
+  const seen = await retrieveTariff(transaction, id)
+  if (seen === null || (await lockPricedLocation(transaction, seen.locationId)) === null) return null
+  const tariffs = await tariffsOf(transaction, seen.locationId)
+  const before = tariffs.find(tariff => tariff.id === id && tariff.closedAt === null)
+  return before === undefined ? null : { before, others: tariffs.filter(tariff => tariff.id !== id) }
+}
+
+/** Raise the pricing revision of a tariff's location, and owe its lane the order over a span; without a span no price changes. */
+const requestRecost = async (
+  transaction: TenantTransaction,
+  { locationId, direction }: StoredTariff,
+  interval: OpenInterval | null,
+  at: number,
+): Promise<OutboxMessage | null> => {
+  if (interval === null) return null
+  const { accountId, liveMode, query } = transaction
+  const { rows } = await sql<{ revision: number }>`
+    update locations set pricing_revision = pricing_revision + 1
+    where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`.execute(query)
+  if (rows[0] === undefined) throw new Error('a location that is locked is gone')
+  await writeEvents(transaction, [priceEvent(transaction, { locationId, direction, ...interval })], at)
+  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [locationId], revision: rows[0].revision, ...interval })
+  return (await writeRecostRequests(query, [recostRequest], at))[0] ?? null
+}

@@ -1,0 +1,104 @@
+import { type Kysely, sql } from 'kysely'
+import { type ApiVersion, apiVersionDates, apiVersions } from '../../../contract/api-version.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import type { Tables } from '../tables.ts'
+
+/** Addresses of an account that people see beside its name; null: none. */
+export type AccountPages = { readonly privacyUrl: string | null; readonly termsUrl: string | null; readonly logoUrl: string | null }
+
+/** An account as it is kept; both modes share it. Instants in ms; `requestsPerSecond` null: the installation's limit. */
+export type StoredAccount = AccountPages & {
+  readonly id: string
+  readonly displayName: string
+  readonly defaultApiVersion: ApiVersion
+  readonly requestsPerSecond: number | null
+  readonly disabledAt: number | null
+  readonly createdAt: number
+}
+
+export type AccountDraft = Pick<StoredAccount, 'displayName' | 'defaultApiVersion' | 'requestsPerSecond'>
+
+type Row = {
+  id: string
+  display_name: string
+  default_version: string
+  requests_per_second: number | null
+  disabled_at: number | null
+  privacy_url: string | null
+  terms_url: string | null
+  logo_url: string | null
+  time_created: number
+}
+
+const columns = sql`id, display_name, default_version, requests_per_second, disabled_at, privacy_url, terms_url, logo_url, time_created`
+
+const fromRow = (row: Row): StoredAccount => ({
+  id: row.id,
+  displayName: row.display_name,
+  defaultApiVersion: apiVersionOf(row.default_version),
+  requestsPerSecond: row.requests_per_second,
+  disabledAt: row.disabled_at,
+  privacyUrl: row.privacy_url,
+  termsUrl: row.terms_url,
+  logoUrl: row.logo_url,
+  createdAt: row.time_created,
+})
+
+/** Wait until no other transaction is about to make the first account, and keep others waiting until this one ends. */
+export const waitForFirstAccount = async (query: Kysely<Tables>): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtext('first account'))`.execute(query)
+}
+
+/** Read a stored version; one that this release does not know is a defect of the data. */
+export const apiVersionOf = (version: string): ApiVersion => {
+  const apiVersion = apiVersions.find(known => apiVersionDates[known] === version)
+  if (apiVersion === undefined) throw new RangeError(`account with unknown version ${version}`)
+  return apiVersion
+}
+
+/** Create an account at `at` (ms). Operator. */
+export const createAccount = async (operator: Kysely<Tables>, draft: AccountDraft, at: number): Promise<StoredAccount> => {
+  const id = newId('account', at)
+  await sql`
+    insert into accounts (id, display_name, default_version, requests_per_second, time_created)
+    values (${id}, ${draft.displayName}, ${apiVersionDates[draft.defaultApiVersion]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`.execute(
+    operator,
+  )
+  return { ...draft, id, disabledAt: null, privacyUrl: null, termsUrl: null, logoUrl: null, createdAt: at }
+}
+
+/** Retrieve an account; null when there is none. A tenant sees its own. */
+export const retrieveAccount = async (query: Kysely<Tables>, id: string): Promise<StoredAccount | null> => {
+  const { rows } = await sql<Row>`select ${columns} from accounts where id = ${id}`.execute(query)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** List all accounts, newest first. Operator. */
+export const listAccounts = async (operator: Kysely<Tables>): Promise<readonly StoredAccount[]> => {
+  const { rows } = await sql<Row>`select ${columns} from accounts order by id desc`.execute(operator)
+  return rows.map(fromRow)
+}
+
+/** Change the settings that are named; `disabledAt` (ms) shuts the account out, null lets it in again. Null when there is none. Operator. */
+export const updateAccount = async (
+  operator: Kysely<Tables>,
+  id: string,
+  change: Partial<AccountDraft & AccountPages & Pick<StoredAccount, 'disabledAt'>>,
+): Promise<StoredAccount | null> => {
+  const before = await retrieveAccount(operator, id)
+  if (before === null) return null
+  const after = { ...before, ...change }
+  await sql`
+    update accounts set display_name = ${after.displayName}, default_version = ${apiVersionDates[after.defaultApiVersion]},
+      requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
+      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`.execute(operator)
+  return after
+}
+
+/** Change the addresses that people see beside an account's name. A tenant changes its own. */
+export const updateAccountPages = async (query: Kysely<Tables>, id: string, pages: AccountPages): Promise<void> => {
+  await sql`
+    update accounts set privacy_url = ${pages.privacyUrl}, terms_url = ${pages.termsUrl}, logo_url = ${pages.logoUrl}
+    where id = ${id}`.execute(query)
+}

@@ -1,0 +1,149 @@
+import { type Kysely, sql } from 'kysely'
+import type { TokenSubject } from '../../access/bearer-token.ts'
+import type { KeyState } from '../../access/key-state.ts'
+import { hashSecret, newApiKey, newId } from '../../new-id.ts'
+import type { Secret } from '../../access/secrets.ts'
+import type { FoundKey, KeyStore } from '../../access/verify-key.ts'
+import { apiVersionOf } from './accounts.ts'
+import { toTimestamp } from '../column.ts'
+import { ownedBy } from '../page.ts'
+import type { Tables } from '../tables.ts'
+import type { Tenant } from '../transaction.ts'
+
+export type ApiKeyScope = 'read' | 'metering' | 'all'
+
+/** An API key as it is kept: never the key itself. `last4` tells keys apart for people; instants in ms. */
+export type StoredApiKey = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly scope: ApiKeyScope
+  readonly last4: string
+  readonly description: string | null
+  readonly createdAt: number
+  readonly revokedAt: number | null
+}
+
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  scope: ApiKeyScope
+  last4: string
+  description: string | null
+  time_created: number
+  revoked_at: number | null
+}
+
+const columns = sql`id, account_id, live_mode, scope, last4, description, time_created, revoked_at`
+
+const fromRow = (row: Row): StoredApiKey => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  scope: row.scope,
+  last4: row.last4,
+  description: row.description,
+  createdAt: row.time_created,
+  revokedAt: row.revoked_at,
+})
+
+/** Make an API key at `at` (ms). `secret` is the key's text, given here and never again: its hash alone is stored. */
+export const createApiKey = async (
+  query: Kysely<Tables>,
+  { accountId, liveMode }: Tenant,
+  draft: Pick<StoredApiKey, 'scope' | 'description'>,
+  serverSecret: Secret,
+  at: number,
+): Promise<{ readonly apiKey: StoredApiKey; readonly secret: string }> => {
+  const secret = newApiKey(liveMode)
+  const apiKey: StoredApiKey = {
+    ...draft,
+    id: newId('apiKey', at),
+    accountId,
+    liveMode,
+    last4: secret.slice(-4),
+    createdAt: at,
+    revokedAt: null,
+  }
+  await sql`
+    insert into api_keys (account_id, live_mode, id, hash, scope, last4, description, time_created)
+    values (${accountId}, ${liveMode}, ${apiKey.id}, ${hashSecret(serverSecret, secret)}, ${draft.scope}, ${apiKey.last4},
+      ${draft.description}, ${toTimestamp(at)})`.execute(query)
+  return { apiKey, secret }
+}
+
+/**
+ * Find a living key by the hash of its text, whatever its account; null when there is none. Of several hashes the first is that of now: a
+ * key that is found by another one is kept under the first from then on. Operator.
+ */
+export const findApiKey = async (
+  operator: Kysely<Tables>,
+  hashes: string | readonly [string, ...string[]],
+): Promise<StoredApiKey | null> => {
+  const [present, ...former] = typeof hashes === 'string' ? [hashes] : hashes
+  const { rows } = await sql<Row>`select ${columns} from api_keys where hash = ${present} and revoked_at is null`.execute(operator)
+  if (rows[0] !== undefined) return fromRow(rows[0])
+  if (former.length === 0) return null
+  const { rows: rehashed } = await sql<Row>`
+    update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`.execute(operator)
+  return rehashed[0] === undefined ? null : fromRow(rehashed[0])
+}
+
+type StateRow = {
+  readonly scope: ApiKeyScope
+  readonly default_version: string
+  readonly disabled: boolean
+  readonly requests_per_second: number | null
+}
+
+const stateColumns = sql`k.scope, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second`
+
+const stateFromRow = ({ scope, default_version, disabled, requests_per_second }: StateRow): KeyState => ({
+  scope,
+  defaultApiVersion: apiVersionOf(default_version),
+  isDisabled: disabled,
+  requestsPerSecond: requests_per_second,
+})
+
+/** Read what a living key may do; null when it was revoked or never existed. Operator. */
+export const readKeyState = async (operator: Kysely<Tables>, { accountId, liveMode, keyId }: TokenSubject): Promise<KeyState | null> => {
+  const { rows } = await sql<StateRow>`
+    select ${stateColumns} from api_keys k join accounts a on a.id = k.account_id
+    where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`.execute(operator)
+  return rows[0] === undefined ? null : stateFromRow(rows[0])
+}
+
+/** Give the keys to the check of keys. Operator. */
+export const keyStore = (operator: Kysely<Tables>): KeyStore => ({
+  find: hashes => findKeys(operator, hashes),
+  readState: subject => readKeyState(operator, subject),
+  rehash: async hashes => void (await findApiKey(operator, hashes)),
+})
+
+const findKeys = async (operator: Kysely<Tables>, hashes: readonly string[]): Promise<ReadonlyMap<string, FoundKey>> => {
+  const { rows } = await sql<StateRow & TokenSubject & { readonly hash: string }>`
+    select k.hash, k.account_id as "accountId", k.live_mode as "liveMode", k.id as "keyId", ${stateColumns}
+    from api_keys k join accounts a on a.id = k.account_id
+    where k.hash = any(${hashes}) and k.revoked_at is null`.execute(operator)
+  return new Map(
+    rows.map(row => {
+      const { hash, accountId, liveMode, keyId } = row
+      return [hash, { subject: { accountId, liveMode, keyId }, state: stateFromRow(row) }]
+    }),
+  )
+}
+
+/** Revoke a key; null when there is none that lives. Its tokens end as soon as its state is read again. */
+export const revokeApiKey = async (query: Kysely<Tables>, tenant: Tenant, id: string, at: number): Promise<StoredApiKey | null> => {
+  const { rows } = await sql<Row>`
+    update api_keys set revoked_at = ${toTimestamp(at)} where ${ownedBy(tenant)} and id = ${id} and revoked_at is null
+    returning ${columns}`.execute(query)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** List a tenant's keys, newest first, revoked ones included. */
+export const listApiKeys = async (query: Kysely<Tables>, tenant: Tenant): Promise<readonly StoredApiKey[]> => {
+  const { rows } = await sql<Row>`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`.execute(query)
+  return rows.map(fromRow)
+}

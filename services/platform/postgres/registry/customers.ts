@@ -1,0 +1,114 @@
+import { sql } from 'kysely'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { deleteLocationsOf } from './location-deletion.ts'
+import type { StoredLocation } from './location-row.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import type { Metadata } from '../tables.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** A customer as it is kept, with the ids of its locations, oldest first; `createdAt` in ms. */
+export type StoredCustomer = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly referenceId: string | null
+  readonly locationIds: readonly string[]
+  readonly metadata: Metadata
+  readonly createdAt: number
+}
+
+export type CustomerDraft = { readonly referenceId: string | null; readonly metadata: Metadata }
+
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  reference_id: string | null
+  location_ids: string
+  metadata: Metadata
+  time_created: number
+}
+
+const columns = sql`id, account_id, live_mode, reference_id, metadata, time_created,
+  (select coalesce(json_agg(l.id order by l.id), '[]') from locations l
+   where l.account_id = customers.account_id and l.live_mode = customers.live_mode and l.customer_id = customers.id
+     and l.deleted_at is null) as location_ids`
+
+const fromRow = (row: Row): StoredCustomer => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  referenceId: row.reference_id,
+  locationIds: JSON.parse(row.location_ids),
+  metadata: row.metadata,
+  createdAt: row.time_created,
+})
+
+const notFound = refused('not_found', 'No customer has this id.')
+
+/** Create a customer at `at` (ms). A taken reference_id is refused by its constraint. */
+export const createCustomer = async (transaction: TenantTransaction, draft: CustomerDraft, at: number): Promise<StoredCustomer> => {
+  const { accountId, liveMode, query } = transaction
+  const id = newId('customer', at)
+  await sql`insert into customers (account_id, live_mode, id, reference_id, metadata, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(query)
+  return { id, accountId, liveMode, ...draft, locationIds: [], createdAt: at }
+}
+
+/** Retrieve a customer; null when there is none, or it was deleted. */
+export const retrieveCustomer = async (transaction: TenantTransaction, id: string): Promise<StoredCustomer | null> => {
+  const { rows } = await sql<Row>`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
+    transaction.query,
+  )
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** Change the members that are named. Refuses `not_found`; a taken reference_id is refused by its constraint. */
+export const updateCustomer = async (
+  transaction: TenantTransaction,
+  id: string,
+  change: Partial<CustomerDraft>,
+): Promise<Result<StoredCustomer>> => {
+  const { rows } = await sql<Row>`
+    update customers set
+      reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null} else reference_id end,
+      metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+}
+
+/**
+ * Delete a customer with its locations, whose tariffs end at `at`. Gives the last state of all that went.
+ * Refuses `not_found`. Source: docs/rules/registry.md #deletion.
+ */
+export const deleteCustomer = async (
+  transaction: TenantTransaction,
+  id: string,
+  at: number,
+): Promise<Result<{ readonly customer: StoredCustomer; readonly locations: readonly StoredLocation[] }>> => {
+  const { rows } = await sql<Row>`
+    update customers set deleted_at = ${toTimestamp(at)}
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+  if (rows[0] === undefined) return notFound
+  return accepted({ customer: fromRow(rows[0]), locations: await deleteLocationsOf(transaction, sql`customer_id = ${id}`, at) })
+}
+
+/** List customers, newest first. Refuses `cursor_not_found`. */
+export const listCustomers = (
+  transaction: TenantTransaction,
+  filter: { readonly referenceId: string | null },
+  paging: Paging,
+): Promise<Result<Page<StoredCustomer>>> =>
+  readPage(
+    transaction.query,
+    {
+      table: 'customers',
+      columns,
+      scope: ownedBy(transaction),
+      filter: allOf(isActive, matching('reference_id', filter.referenceId)),
+      fromRow,
+    },
+    paging,
+  )

@@ -1,0 +1,102 @@
+import { sql } from 'kysely'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import type { Metadata } from '../tables.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** A device as it is kept; `createdAt` in ms. */
+export type StoredDevice = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly referenceId: string
+  readonly metadata: Metadata
+  readonly createdAt: number
+}
+
+export type DeviceDraft = { readonly referenceId: string; readonly metadata: Metadata }
+
+type Row = { id: string; account_id: string; live_mode: boolean; reference_id: string; metadata: Metadata; time_created: number }
+
+const columns = sql`id, account_id, live_mode, reference_id, metadata, time_created`
+
+const fromRow = (row: Row): StoredDevice => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  referenceId: row.reference_id,
+  metadata: row.metadata,
+  createdAt: row.time_created,
+})
+
+const notFound = refused('not_found', 'No device has this id.')
+
+/** Create a device at `at` (ms). A taken reference_id is refused by its constraint. */
+export const createDevice = async (transaction: TenantTransaction, draft: DeviceDraft, at: number): Promise<StoredDevice> => {
+  const { accountId, liveMode, query } = transaction
+  const id = newId('device', at)
+  await sql`insert into devices (account_id, live_mode, id, reference_id, metadata, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(query)
+  return { id, accountId, liveMode, ...draft, createdAt: at }
+}
+
+/** Retrieve a device; null when there is none, or it was deleted. */
+export const retrieveDevice = async (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> => {
+  const { rows } = await sql<Row>`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
+    transaction.query,
+  )
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** Change the members that are named. Refuses `not_found`; a taken reference_id is refused by its constraint. */
+export const updateDevice = async (
+  transaction: TenantTransaction,
+  id: string,
+  change: Partial<DeviceDraft>,
+): Promise<Result<StoredDevice>> => {
+  const { rows } = await sql<Row>`
+    update devices set
+      reference_id = coalesce(${change.referenceId ?? null}, reference_id),
+      metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+}
+
+/** Delete a device: it is hidden, and its reference_id is free again. Gives its last state. Refuses `not_found`. */
+export const deleteDevice = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredDevice>> => {
+  const { rows } = await sql<Row>`
+    update devices set deleted_at = ${toTimestamp(at)}
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+}
+
+/** List devices, newest first; of some ids, if `ids` names them. Refuses `cursor_not_found`. */
+export const listDevices = (
+  transaction: TenantTransaction,
+  filter: { readonly referenceId: string | null; readonly ids?: readonly string[] | null },
+  paging: Paging,
+): Promise<Result<Page<StoredDevice>>> =>
+  readPage(
+    transaction.query,
+    {
+      table: 'devices',
+      columns,
+      scope: ownedBy(transaction),
+      filter: allOf(
+        isActive,
+        matching('reference_id', filter.referenceId),
+        filter.ids === undefined || filter.ids === null ? sql`true` : sql`id = any(${filter.ids})`,
+      ),
+      fromRow,
+    },
+    paging,
+  )
+
+/** Tell which of some ids are devices that records may name. */
+export const findActiveDevices = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from devices where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(transaction.query)
+  return new Set(rows.map(({ id }) => id))
+}

@@ -1,0 +1,31 @@
+import { type RawBuilder, sql } from 'kysely'
+import { toTimestamp } from '../column.ts'
+import { type LocationRow, locationColumns, locationFromRow, type StoredLocation } from './location-row.ts'
+import { isActive, ownedBy } from '../page.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/**
+ * Delete the living locations that fit a condition: they are hidden, and their tariffs end at `at` (ms). Gives their last state, oldest first.
+ * Their rows are never priced again, also where they reach beyond `at`: no order is owed.
+ * Source: docs/rules/registry.md #deletion.
+ */
+export const deleteLocationsOf = async (
+  transaction: TenantTransaction,
+  condition: RawBuilder<unknown>,
+  at: number,
+): Promise<readonly StoredLocation[]> => {
+  const { query } = transaction
+  const owned = ownedBy(transaction)
+  // Locks are taken in the order of ids, as by all who take several; what is read after them is what a change that went before has left.
+  const deleted = await sql<{ id: string }>`
+    update locations set deleted_at = ${toTimestamp(at)}
+    where ${owned} and id = any(array(select id from locations where ${owned} and ${condition} and ${isActive} order by id for no key update))
+    returning id`.execute(query)
+  const ids = deleted.rows.map(({ id }) => id)
+  if (ids.length === 0) return []
+  const { rows } = await sql<LocationRow>`
+    select ${locationColumns} from locations where ${owned} and id = any(${ids}) order by id`.execute(query)
+  await sql`update tariffs set closed_at = ${toTimestamp(at)}
+    where ${owned} and location_id = any(${ids}) and closed_at is null and voided_at is null`.execute(query)
+  return rows.map(locationFromRow)
+}

@@ -1,0 +1,126 @@
+import { sql } from 'kysely'
+import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
+import type { Metadata } from '../tables.ts'
+
+export type Address = Readonly<Record<string, string | null>>
+
+/** What the caller has set; null members follow from the address. */
+export type LocationOverrides = {
+  readonly timezone: string | null
+  readonly currencyCode: string | null
+  readonly importSourceId: string | null
+  readonly exportSourceId: string | null
+}
+
+/** What a location is written as: the caller's choice, and what it resolves to. `timezone` is an IANA name, degrees are decimal. */
+export type LocationDraft = {
+  readonly referenceId: string | null
+  readonly customerId: string | null
+  readonly postalAddress: Address | null
+  readonly overrides: LocationOverrides
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly geoLocation: { readonly lat: number; readonly lng: number } | null
+  readonly importSourceId: string | null
+  readonly exportSourceId: string | null
+  readonly metadata: Metadata
+}
+
+/** A tariff that lives at a location, as far as the location shows it; ms. */
+export type LocationTariff = {
+  readonly id: string
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly status: 'CONNECTED' | 'ERROR'
+  /** Whether its prices follow the market source of the location. */
+  readonly marketRates: boolean
+  readonly contractStart: number | null
+  readonly contractEnd: number | null
+}
+
+/** A tariff that is on its way from its provider; `failingSince` (ms): first of nothing but failures, null while none came. */
+export type PendingTariff = { readonly direction: TariffDirection; readonly type: TariffType; readonly failingSince: number | null }
+
+/** A location as it is kept, with its living tariffs in the order of their ids; `createdAt` in ms. */
+export type StoredLocation = LocationDraft & {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly tariffs: readonly LocationTariff[]
+  /** Absent where nothing is. */
+  readonly pendingTariffs?: readonly PendingTariff[]
+  readonly pricingRevision: number
+  readonly createdAt: number
+}
+
+export type LocationRow = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  reference_id: string | null
+  customer_id: string | null
+  timezone: string
+  currency_code: string
+  postal_address: string | null
+  latitude: number | null
+  longitude: number | null
+  overrides: LocationOverrides
+  import_market_source_id: string | null
+  export_market_source_id: string | null
+  metadata: Metadata
+  pricing_revision: number
+  time_created: number
+  tariffs: string
+  on_their_way: string
+}
+
+/** An instant as JSON: integer ms. */
+export const epochMs = (column: string) => sql`(extract(epoch from ${sql.ref(column)}) * 1000)::bigint`
+
+export const locationColumns = sql`id, account_id, live_mode, reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude,
+  overrides, import_market_source_id, export_market_source_id, metadata, pricing_revision, time_created,
+  (select coalesce(json_agg(json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'status', t.status,
+      'marketRates', t.market_rates,
+      'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}) order by t.id), '[]')
+   from tariffs t
+   where t.account_id = locations.account_id and t.live_mode = locations.live_mode and t.location_id = locations.id
+     and t.closed_at is null and t.voided_at is null) as tariffs,
+  (select coalesce(json_agg(json_build_object('direction', c.direction, 'type', c.type, 'failingSince', ${epochMs('c.failing_since')})), '[]')
+   from tariff_credentials c
+   where c.account_id = locations.account_id and c.live_mode = locations.live_mode and c.location_id = locations.id
+     and c.consented_at is not null and c.fetched_at is null) as on_their_way`
+
+export const locationFromRow = (row: LocationRow): StoredLocation => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  referenceId: row.reference_id,
+  customerId: row.customer_id,
+  postalAddress: row.postal_address === null ? null : JSON.parse(row.postal_address),
+  overrides: row.overrides,
+  timezone: row.timezone,
+  currencyCode: row.currency_code,
+  geoLocation: row.latitude === null || row.longitude === null ? null : { lat: row.latitude, lng: row.longitude },
+  importSourceId: row.import_market_source_id,
+  exportSourceId: row.export_market_source_id,
+  metadata: row.metadata,
+  tariffs: JSON.parse(row.tariffs),
+  ...(row.on_their_way === '[]' ? {} : { pendingTariffs: JSON.parse(row.on_their_way) }),
+  pricingRevision: row.pricing_revision,
+  createdAt: row.time_created,
+})
+
+/** The columns that a draft fills. */
+export const locationToRow = (draft: LocationDraft) => ({
+  reference_id: draft.referenceId,
+  customer_id: draft.customerId,
+  timezone: draft.timezone,
+  currency_code: draft.currencyCode,
+  postal_address: draft.postalAddress === null ? null : JSON.stringify(draft.postalAddress),
+  latitude: draft.geoLocation?.lat ?? null,
+  longitude: draft.geoLocation?.lng ?? null,
+  overrides: JSON.stringify(draft.overrides),
+  import_market_source_id: draft.importSourceId,
+  export_market_source_id: draft.exportSourceId,
+  metadata: JSON.stringify(draft.metadata),
+})

@@ -1,0 +1,174 @@
+import { sql } from 'kysely'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { deleteLocationsOf } from './location-deletion.ts'
+import {
+  type LocationDraft,
+  type LocationRow,
+  locationColumns,
+  locationFromRow,
+  locationToRow,
+  type StoredLocation,
+} from './location-row.ts'
+import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import { writePriceUpdates } from '../pricing/price-events.ts'
+import type { LocationKey } from '../pricing/pricing-input.ts'
+import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
+
+/** A location after a change, and the order that the change owes the lanes; null where it alters no price. */
+export type LocationChange = { readonly location: StoredLocation; readonly recostRequest: OutboxMessage | null }
+
+const notFound = refused('not_found', 'No location has this id.')
+
+/**
+ * Create a location at `at` (ms). Refuses `customer_not_found`, `market_source_not_found` and `currency_mismatch`; a taken reference_id
+ * is refused by its constraint.
+ */
+export const createLocation = async (transaction: TenantTransaction, draft: LocationDraft, at: number): Promise<Result<StoredLocation>> => {
+  const { accountId, liveMode, query } = transaction
+  const id = newId('location', at)
+  await query
+    .insertInto('locations')
+    .values({ account_id: accountId, live_mode: liveMode, id, ...locationToRow(draft), time_created: toTimestamp(at) })
+    .execute()
+  const checked = await checkReferences(transaction, draft)
+  return checked.ok ? accepted({ ...draft, id, accountId, liveMode, tariffs: [], pricingRevision: 0, createdAt: at }) : checked
+}
+
+/** Retrieve a location; null when there is none, or it was deleted. */
+export const retrieveLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
+  const { rows } = await sql<LocationRow>`
+    select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(transaction.query)
+  return rows[0] === undefined ? null : locationFromRow(rows[0])
+}
+
+/** Retrieve a location and keep others from changing it or its tariffs until the transaction ends. */
+export const lockLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
+  // A statement of its own: what stands beside a lock in one statement is from before the wait for it.
+  await sql`select 1 from locations where ${ownedBy(transaction)} and id = ${id} for update`.execute(transaction.query)
+  return retrieveLocation(transaction, id)
+}
+
+/**
+ * Retrieve the living ones of some locations of any tenant, in the order of ids, and keep others from changing them or their tariffs until
+ * the operator's transaction ends.
+ */
+export const lockLocations = async ({ query }: OperatorTransaction, keys: readonly LocationKey[]): Promise<readonly StoredLocation[]> => {
+  const named = sql`(account_id, live_mode, id) in (
+    select * from unnest(${keys.map(({ accountId }) => accountId)}::text[], ${keys.map(({ liveMode }) => liveMode)}::boolean[],
+      ${keys.map(({ locationId }) => locationId)}::text[]))`
+  await sql`select 1 from locations where ${named} order by id for share`.execute(query)
+  const { rows } = await sql<LocationRow>`
+    select ${locationColumns} from locations where ${named} and ${isActive} order by id`.execute(query)
+  return rows.map(locationFromRow)
+}
+
+/**
+ * Write a location anew; `before` comes from `lockLocation` in the same transaction. A new zone, currency or market source raises the
+ * pricing revision and owes an order over all time.
+ * Refuses `currency_in_use` where tariffs exist or existed (records are the caller's to check), `customer_not_found`,
+ * `market_source_not_found`, `currency_mismatch`; a taken reference_id is refused by its constraint.
+ */
+export const updateLocation = async (
+  transaction: TenantTransaction,
+  before: StoredLocation,
+  draft: LocationDraft,
+  at: number,
+): Promise<Result<LocationChange>> => {
+  const { accountId, liveMode, query } = transaction
+  const { id } = before
+  if (draft.currencyCode !== before.currencyCode && (await hasTariffs(transaction, id))) return currencyInUse
+  const isRepriced = pricingMembers.some(member => draft[member] !== before[member])
+  const revision = before.pricingRevision + (isRepriced ? 1 : 0)
+  await query
+    .updateTable('locations')
+    .set({ ...locationToRow(draft), pricing_revision: revision })
+    .where('account_id', '=', accountId)
+    .where('live_mode', '=', liveMode)
+    .where('id', '=', id)
+    .execute()
+  const checked = await checkReferences(transaction, draft)
+  if (!checked.ok) return checked
+  if (isRepriced) await writePriceUpdates(transaction, before, draft, at)
+  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, from: null, to: null })
+  const [message = null] = isRepriced ? await writeRecostRequests(query, [recostRequest], at) : []
+  return accepted({ location: { ...before, ...draft, pricingRevision: revision }, recostRequest: message })
+}
+
+const pricingMembers = ['timezone', 'currencyCode', 'importSourceId', 'exportSourceId'] as const
+
+const currencyInUse = refused(
+  'currency_in_use',
+  'The currency cannot change once tariffs or records exist: create another location.',
+  'currency_code',
+)
+
+const hasTariffs = async (transaction: TenantTransaction, id: string): Promise<boolean> => {
+  const { rows } = await sql`
+    select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null limit 1`.execute(transaction.query)
+  return rows.length > 0
+}
+
+/** Judged after the write: its foreign keys have waited for whoever was deleting what they name. */
+const checkReferences = async (transaction: TenantTransaction, draft: LocationDraft): Promise<Result<null>> => {
+  const { customerId, importSourceId, exportSourceId } = draft
+  if (customerId === null && importSourceId === null && exportSourceId === null) return accepted(null)
+  const { rows } = await sql<{ customer: boolean; import: string | null; export: string | null }>`
+    select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive}) as customer,
+      (select currency_code from market_sources where id = ${importSourceId} and ${isActive}) as import,
+      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`.execute(transaction.query)
+  const found = rows[0]
+  if (customerId !== null && found?.customer !== true) return refused('customer_not_found', 'No customer has this id.', 'customer_id')
+  for (const [sourceId, currency, direction] of [
+    [importSourceId, found?.import, 'import'],
+    [exportSourceId, found?.export, 'export'],
+  ] as const) {
+    if (sourceId === null) continue
+    const field = `market_sources.${direction}`
+    if (currency === null || currency === undefined) return refused('market_source_not_found', 'No market source has this id.', field)
+    if (currency !== draft.currencyCode) {
+      return refused(
+        'currency_mismatch',
+        `This market source is in ${currency}, the location in ${draft.currencyCode}: choose a source in ${draft.currencyCode}.`,
+        field,
+      )
+    }
+  }
+  return accepted(null)
+}
+
+/**
+ * Delete a location: it is hidden, and its tariffs end at `at`. Gives its last state. Refuses `not_found`.
+ * Source: docs/rules/registry.md #deletion.
+ */
+export const deleteLocation = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredLocation>> => {
+  const [location] = await deleteLocationsOf(transaction, sql`id = ${id}`, at)
+  return location === undefined ? notFound : accepted(location)
+}
+
+/** List locations, newest first. Refuses `cursor_not_found`. */
+export const listLocations = (
+  transaction: TenantTransaction,
+  filter: { readonly referenceId: string | null; readonly customerId: string | null },
+  paging: Paging,
+): Promise<Result<Page<StoredLocation>>> =>
+  readPage(
+    transaction.query,
+    {
+      table: 'locations',
+      columns: locationColumns,
+      scope: ownedBy(transaction),
+      filter: allOf(isActive, matching('reference_id', filter.referenceId), matching('customer_id', filter.customerId)),
+      fromRow: locationFromRow,
+    },
+    paging,
+  )
+
+/** Tell which of some ids are locations that records may name. */
+export const findActiveLocations = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(transaction.query)
+  return new Set(rows.map(({ id }) => id))
+}

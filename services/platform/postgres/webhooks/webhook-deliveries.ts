@@ -1,0 +1,175 @@
+import { sql } from 'kysely'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { allOf, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
+
+/** One event on its way to one endpoint; `attempts` of the present round; times in ms, `dueAt` null once it is settled. */
+export type StoredDelivery = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly endpointId: string
+  readonly eventId: string
+  readonly eventType: string
+  readonly status: DeliveryStatus
+  readonly attempts: number
+  readonly dueAt: number | null
+  readonly lastAttemptAt: number | null
+  readonly createdAt: number
+}
+
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  endpoint_id: string
+  event_id: string
+  event_type: string
+  status: DeliveryStatus
+  attempts: number
+  due_at: number | null
+  last_attempt_at: number | null
+  time_created: number
+}
+
+const columns = sql`id, account_id, live_mode, endpoint_id, event_id, event_type, status, attempts, due_at, last_attempt_at, time_created`
+
+const fromRow = (row: Row): StoredDelivery => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  endpointId: row.endpoint_id,
+  eventId: row.event_id,
+  eventType: row.event_type,
+  status: row.status,
+  attempts: row.attempts,
+  dueAt: row.due_at,
+  lastAttemptAt: row.last_attempt_at,
+  createdAt: row.time_created,
+})
+
+/** One attempt; `statusCode` null where no answer came, `error` then says why; `responseBody`: its first 16 KiB. */
+export type StoredAttempt = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly deliveryId: string
+  readonly endpointId: string
+  readonly statusCode: number | null
+  readonly error: string | null
+  readonly durationMs: number
+  readonly responseBody: string
+  readonly createdAt: number
+}
+
+type AttemptRow = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  delivery_id: string
+  endpoint_id: string
+  status_code: number | null
+  error: string | null
+  duration_ms: number
+  response_body: string
+  time_created: number
+}
+
+const attemptColumns = sql`id, account_id, live_mode, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, time_created`
+
+const attemptFromRow = (row: AttemptRow): StoredAttempt => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  deliveryId: row.delivery_id,
+  endpointId: row.endpoint_id,
+  statusCode: row.status_code,
+  error: row.error,
+  durationMs: row.duration_ms,
+  responseBody: row.response_body,
+  createdAt: row.time_created,
+})
+
+const notFound = refused('not_found', 'No delivery of this webhook endpoint has this id')
+
+/** List the deliveries of an endpoint, newest first. Refuses `cursor_not_found`. */
+export const listDeliveries = (
+  transaction: TenantTransaction,
+  endpointId: string,
+  filter: { readonly status: string | null; readonly eventId: string | null },
+  paging: Paging,
+): Promise<Result<Page<StoredDelivery>>> =>
+  readPage(
+    transaction.query,
+    {
+      table: 'webhook_deliveries',
+      columns,
+      scope: allOf(ownedBy(transaction), matching('endpoint_id', endpointId)),
+      filter: allOf(matching('status', filter.status), matching('event_id', filter.eventId)),
+      fromRow,
+    },
+    paging,
+  )
+
+/** Retrieve a delivery of an endpoint; null when there is none. */
+export const retrieveDelivery = async (transaction: TenantTransaction, endpointId: string, id: string): Promise<StoredDelivery | null> => {
+  const { rows } = await sql<Row>`
+    select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`.execute(
+    transaction.query,
+  )
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** List the attempts of a delivery, newest first. Refuses `cursor_not_found`. */
+export const listAttempts = (transaction: TenantTransaction, deliveryId: string, paging: Paging): Promise<Result<Page<StoredAttempt>>> =>
+  readPage(
+    transaction.query,
+    {
+      table: 'webhook_attempts',
+      columns: attemptColumns,
+      scope: allOf(ownedBy(transaction), matching('delivery_id', deliveryId)),
+      filter: sql`true`,
+      fromRow: attemptFromRow,
+    },
+    paging,
+  )
+
+/** Begin the schedule of a delivery anew at `at` (ms), whatever became of it. Refuses `not_found`. */
+export const resendDelivery = async (
+  transaction: TenantTransaction,
+  endpointId: string,
+  id: string,
+  at: number,
+): Promise<Result<StoredDelivery>> => {
+  const { rows } = await sql<Row>`
+    update webhook_deliveries set status = 'PENDING', round = round + 1, attempts = 0, due_at = ${toTimestamp(at)}
+    where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id} returning ${columns}`.execute(transaction.query)
+  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+}
+
+/** Write an event that goes to one endpoint alone, with its delivery, due at once. `data` as `JSON.stringify` is to write it. */
+export const createTestDelivery = async (
+  transaction: TenantTransaction,
+  endpointId: string,
+  event: { readonly type: string; readonly data: unknown },
+  at: number,
+): Promise<StoredDelivery> => {
+  const { accountId, liveMode, query } = transaction
+  const data = JSON.stringify(event.data)
+  const { rows } = await sql<Row>`
+    with event as (
+      insert into events (account_id, live_mode, id, type, object_id, data, time_created)
+      values (${accountId}, ${liveMode}, ${newId('event', at)}, ${event.type}, ${endpointId}, ${data}::json, ${toTimestamp(at)}) returning id
+    )
+    insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
+    select ${accountId}, ${liveMode}, ${newId('webhookDelivery', at)}, ${endpointId}, event.id, ${event.type}, ${data.length}, 'PENDING',
+      ${toTimestamp(at)}, ${toTimestamp(at)} from event
+    returning ${columns}`.execute(query)
+  const [row] = rows
+  if (row === undefined) throw new Error('an inserted delivery came back as none')
+  return fromRow(row)
+}

@@ -1,0 +1,157 @@
+import { sql } from 'kysely'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { allOf, isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** Why an endpoint gets nothing: its owner said so, it answered 410, or it gave nothing but failures for days. */
+export type DisabledReason = 'CALLER' | 'GONE' | 'FAILING'
+
+/** A webhook endpoint as it is kept; `secrets` are sealed; times in ms. */
+export type StoredEndpoint = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly url: string
+  readonly eventTypes: readonly string[]
+  readonly description: string | null
+  readonly apiVersion: 'current' | 'earlier'
+  readonly secrets: readonly SigningSecret<string>[]
+  readonly failingSince: number | null
+  readonly disabledReason: DisabledReason | null
+  readonly createdAt: number
+}
+
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  url: string
+  event_types: string[]
+  description: string | null
+  layout: 'current' | 'earlier'
+  secrets: readonly SigningSecret<string>[]
+  failing_since: number | null
+  disabled_reason: DisabledReason | null
+  time_created: number
+}
+
+export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description' | 'apiVersion'> & {
+  /** Give the sealed first secret, which is bound to the endpoint's id. */
+  readonly sealedSecret: (id: string) => string
+}
+
+/** What a change of an endpoint sets; absent members stay. */
+export type EndpointPatch = {
+  readonly url?: string
+  readonly eventTypes?: readonly string[]
+  readonly description?: string | null
+  readonly isEnabled?: boolean
+}
+
+const columns = sql`id, account_id, live_mode, url, event_types, description, layout, secrets, failing_since, disabled_reason, time_created`
+
+const fromRow = (row: Row): StoredEndpoint => ({
+  id: row.id,
+  accountId: row.account_id,
+  liveMode: row.live_mode,
+  url: row.url,
+  eventTypes: row.event_types,
+  description: row.description,
+  apiVersion: row.layout,
+  secrets: row.secrets,
+  failingSince: row.failing_since,
+  disabledReason: row.disabled_reason,
+  createdAt: row.time_created,
+})
+
+/** Endpoints of an account in one mode. */
+export const maxEndpoints = 100
+
+const notFound = refused('not_found', 'No webhook endpoint has this id')
+
+const tooMany = refused(
+  'too_many_webhook_endpoints',
+  `An account has at most ${maxEndpoints} webhook endpoints in each mode; delete one, or let one take more event types`,
+)
+
+/** Create an endpoint at `at` (ms). Refuses `too_many_webhook_endpoints`. */
+export const createEndpoint = async (transaction: TenantTransaction, draft: EndpointDraft, at: number): Promise<Result<StoredEndpoint>> => {
+  const { accountId, liveMode, query } = transaction
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook endpoints of ${accountId} ${liveMode}`}, 0))`.execute(query)
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from webhook_endpoints where ${ownedBy(transaction)} and ${isActive}`.execute(query)
+  if ((rows[0]?.count ?? 0) >= maxEndpoints) return tooMany
+  const id = newId('webhookEndpoint', at)
+  const secrets = [{ secret: draft.sealedSecret(id), until: null }]
+  const made = await sql<Row>`
+    insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description}, ${draft.apiVersion},
+      ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`.execute(query)
+  const [row] = made.rows
+  if (row === undefined) throw new Error('an inserted endpoint came back as none')
+  return accepted(fromRow(row))
+}
+
+/** Retrieve an endpoint; null when there is none, or it was deleted. */
+export const retrieveEndpoint = async (
+  transaction: TenantTransaction,
+  id: string,
+  { forUpdate = false }: { readonly forUpdate?: boolean } = {},
+): Promise<StoredEndpoint | null> => {
+  const { rows } = await sql<Row>`
+    select ${columns} from webhook_endpoints where ${ownedBy(transaction)} and id = ${id} and ${isActive}
+    ${forUpdate ? sql`for update` : sql``}`.execute(transaction.query)
+  return rows[0] === undefined ? null : fromRow(rows[0])
+}
+
+/** Change the members that are named. Enabling and another address forget the failures before. Refuses `not_found`. */
+export const updateEndpoint = async (
+  transaction: TenantTransaction,
+  id: string,
+  patch: EndpointPatch,
+  at: number,
+): Promise<Result<StoredEndpoint>> => {
+  const { isEnabled = null } = patch
+  const { rows } = await sql<Row>`
+    update webhook_endpoints set
+      url = coalesce(${patch.url ?? null}, url),
+      event_types = coalesce(${patch.eventTypes ?? null}::text[], event_types),
+      description = case when ${patch.description !== undefined} then ${patch.description ?? null} else description end,
+      failing_since = case when ${isEnabled === true} or url <> ${patch.url ?? null} then null else failing_since end,
+      disabled_reason = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_reason, 'CALLER')
+        else disabled_reason end,
+      disabled_at = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)
+        else disabled_at end
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+}
+
+/** Put other secrets in the place of an endpoint's secrets. */
+export const replaceSecrets = async (
+  transaction: TenantTransaction,
+  id: string,
+  secrets: readonly SigningSecret<string>[],
+): Promise<void> => {
+  await sql`update webhook_endpoints set secrets = ${JSON.stringify(secrets)}::jsonb where ${ownedBy(transaction)} and id = ${id}`.execute(
+    transaction.query,
+  )
+}
+
+/** Delete an endpoint; what waits for it is never sent. Refuses `not_found`. */
+export const deleteEndpoint = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredEndpoint>> => {
+  const { rows } = await sql<Row>`
+    update webhook_endpoints set deleted_at = ${toTimestamp(at)}, secrets = '[]'
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+}
+
+/** List endpoints, newest first. Refuses `cursor_not_found`. */
+export const listEndpoints = (transaction: TenantTransaction, paging: Paging): Promise<Result<Page<StoredEndpoint>>> =>
+  readPage(
+    transaction.query,
+    { table: 'webhook_endpoints', columns, scope: ownedBy(transaction), filter: allOf(isActive), fromRow },
+    paging,
+  )

@@ -1,0 +1,129 @@
+import { sql } from 'kysely'
+import { idPrefixes } from '../../../domain/identifier.ts'
+import { matchesAnyFilter, testEventType } from '../../../domain/webhook/event-filter.ts'
+import { newId } from '../../new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { ownedBy } from '../page.ts'
+import type { OperatorTransaction, Tenant, TenantTransaction } from '../transaction.ts'
+
+/** Events of a span that are sent again to an endpoint, page by page; times in ms, `to` exclusive. */
+export type StoredResend = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly endpointId: string
+  readonly from: number
+  readonly to: number
+  readonly includeDelivered: boolean
+  readonly status: 'RUNNING' | 'DONE' | 'STOPPED'
+  readonly eventsTotal: number
+  readonly eventsDone: number
+  readonly deliveriesQueued: number
+  readonly createdAt: number
+}
+
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", endpoint_id as "endpointId", from_time as from, to_time as to,
+  include_delivered as "includeDelivered", status, events_total as "eventsTotal", events_done as "eventsDone",
+  deliveries_queued as "deliveriesQueued", time_created as "createdAt"`
+
+/** The least id that an event of this instant (ms) can have. */
+const firstIdAt = (at: number): string => `${idPrefixes.event}${Math.max(0, at).toString(16).padStart(12, '0')}`
+
+/** Begin to send the events of a span again; its ids bound it, for they ascend with time. */
+export const createResend = async (
+  transaction: TenantTransaction,
+  draft: Pick<StoredResend, 'endpointId' | 'from' | 'to' | 'includeDelivered'>,
+  at: number,
+): Promise<StoredResend> => {
+  const { accountId, liveMode, query } = transaction
+  const [first, end] = [firstIdAt(draft.from), firstIdAt(draft.to)]
+  const { rows } = await sql<StoredResend>`
+    insert into webhook_resends (account_id, live_mode, id, endpoint_id, from_time, to_time, include_delivered, status, cursor_id, end_id,
+      events_total, time_created)
+    select ${accountId}, ${liveMode}, ${newId('webhookResend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
+      ${toTimestamp(draft.to)}, ${draft.includeDelivered}, 'RUNNING', ${first}, ${end}, count(*), ${toTimestamp(at)}
+    from events where ${ownedBy(transaction)} and id >= ${first} and id < ${end}
+    returning ${columns}`.execute(query)
+  const [resend] = rows
+  if (resend === undefined) throw new Error('an inserted resend came back as none')
+  return resend
+}
+
+/** Retrieve a resend of an endpoint; null when there is none. */
+export const retrieveResend = async (transaction: TenantTransaction, endpointId: string, id: string): Promise<StoredResend | null> => {
+  const { rows } = await sql<StoredResend>`
+    select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`.execute(
+    transaction.query,
+  )
+  return rows[0] ?? null
+}
+
+type DueResend = Tenant & {
+  readonly id: string
+  readonly endpoint_id: string
+  readonly cursor_id: string
+  readonly end_id: string
+  readonly include_delivered: boolean
+  readonly event_types: readonly string[]
+  readonly closed: boolean
+}
+
+/** Take the resend that waited longest, of an endpoint with fewer than `limit` deliveries due: it shall not keep new events waiting. */
+const claimDueResend = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<DueResend | null> => {
+  const { rows } = await sql<DueResend>`
+    select r.account_id as "accountId", r.live_mode as "liveMode", r.id, r.endpoint_id, r.cursor_id, r.end_id, r.include_delivered,
+      e.event_types, (e.disabled_at is not null or e.deleted_at is not null) as closed
+    from webhook_resends r
+    join webhook_endpoints e on e.account_id = r.account_id and e.live_mode = r.live_mode and e.id = r.endpoint_id
+    where r.status = 'RUNNING' and (select count(*) from (
+      select 1 from webhook_deliveries d where d.endpoint_id = r.endpoint_id and d.due_at <= ${toTimestamp(at)} limit ${limit}) due) < ${limit}
+    order by r.id limit 1 for update of r skip locked`.execute(query)
+  return rows[0] ?? null
+}
+
+/** What is due within this time comes by itself, and some of it is under way: longer than a worker holds a delivery, in ms. */
+const dueSoonMs = 30_000
+
+type EventRow = { readonly id: string; readonly type: string; readonly bytes: number }
+
+const requeueEvents = async (
+  { query }: OperatorTransaction,
+  { accountId, liveMode, endpoint_id: endpointId, include_delivered: includeDelivered }: DueResend,
+  events: readonly EventRow[],
+  at: number,
+): Promise<number> => {
+  if (events.length === 0) return 0
+  const { rows } = await sql`
+    insert into webhook_deliveries as d (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
+    select ${accountId}, ${liveMode}, e.id, ${endpointId}, e.event_id, e.type, e.bytes, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)}
+    from unnest(${events.map(() => newId('webhookDelivery', at))}::text[], ${events.map(({ id }) => id)}::text[],
+      ${events.map(({ type }) => type)}::text[], ${events.map(({ bytes }) => bytes)}::integer[]) as e(id, event_id, type, bytes)
+    on conflict on constraint webhook_deliveries_once do update
+      set status = 'PENDING', round = d.round + 1, attempts = 0, due_at = excluded.due_at
+      where d.status = 'FAILED' or (d.status = 'PENDING' and d.due_at > ${toTimestamp(at + dueSoonMs)})
+        or (d.status = 'DELIVERED' and ${includeDelivered})
+    returning 1`.execute(query)
+  return rows.length
+}
+
+/**
+ * Send the next page of a resend again: events that the endpoint takes and has not got, those too that wait for a later attempt, or all of
+ * them where asked. Tells whether there was
+ * any page. A resend of an endpoint that was disabled or deleted stops.
+ */
+export const stepResend = async (transaction: OperatorTransaction, at: number, pageSize: number): Promise<boolean> => {
+  const dueResend = await claimDueResend(transaction, at, pageSize)
+  if (dueResend === null) return false
+  const { rows } = await sql<EventRow>`
+    select id, type, octet_length(data::text) as bytes from events
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursor_id} and id < ${dueResend.end_id}
+    order by id limit ${pageSize}`.execute(transaction.query)
+  const wanted = rows.filter(({ type }) => type !== testEventType && matchesAnyFilter(dueResend.event_types, type))
+  const queued = dueResend.closed ? 0 : await requeueEvents(transaction, dueResend, wanted, at)
+  const status = dueResend.closed ? 'STOPPED' : rows.length < pageSize ? 'DONE' : 'RUNNING'
+  await sql`
+    update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursor_id}, status = ${status},
+      events_done = events_done + ${dueResend.closed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`.execute(transaction.query)
+  return true
+}

@@ -1,0 +1,43 @@
+import type { Config } from './config.ts'
+import type { createApp } from './http/app.ts'
+import type { Binding, StaticRoute } from './http/binding.ts'
+import type { HealthCheck } from './http/static-routes.ts'
+import type { IdempotencyKeys } from './idempotency-store.ts'
+import type { ReferenceChanges } from './reference-changes.ts'
+import type { SlowBacklog } from './slow-backlog.ts'
+import type { Logger } from './telemetry.ts'
+import type { WebhookHttpClient } from './webhook-client/webhook-http-client.ts'
+import type { Stores } from '../stores.ts'
+
+/** What every role of a process is opened with. */
+export type SharedDependencies = Stores & {
+  readonly config: Config
+  readonly logger: Logger
+  readonly webhookClient: WebhookHttpClient
+  readonly idempotency: IdempotencyKeys
+  /** Between the roles of this process. */
+  readonly referenceChanges: ReferenceChanges
+  /** From the cost worker of this process to its gateway. */
+  readonly slowBacklog: SlowBacklog
+}
+
+/** What a role brings into its process. */
+export type RoleModule = {
+  /** Operations of callers, as the documents of the interface show them. */
+  readonly operations: readonly Binding[]
+  /** Operations of the operator, in no document. */
+  readonly operatorOperations: readonly Binding[]
+  readonly staticRoutes: readonly StaticRoute[]
+  /** Signs that its loops move. */
+  readonly liveChecks: readonly HealthCheck[]
+  /** Add what uses the whole interface as its callers do. */
+  readonly mount: (app: ReturnType<typeof createApp>) => void
+}
+
+export const emptyRoleModule: RoleModule = {
+  operations: [],
+  operatorOperations: [],
+  staticRoutes: [],
+  liveChecks: [],
+  mount: () => undefined,
+}

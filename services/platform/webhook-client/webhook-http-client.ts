@@ -1,0 +1,167 @@
+import { isIP, type LookupFunction } from 'node:net'
+import type { Agent, buildConnector } from 'undici'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import { Failure } from '../failure.ts'
+import { attemptError, readAnswer } from './answer.ts'
+import { type AddressRule, addressRule } from './address-rule.ts'
+import { forbiddenHost, hostOf, validateUrlText } from './validate-url.ts'
+import { type ResolveHost, systemResolver } from './resolve-host.ts'
+
+/** A POST to a subscriber. */
+export type Post = {
+  readonly url: string
+  readonly liveMode: boolean
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array
+}
+
+/** What came of a POST: a status, or an `error` and no status. `body`: the first 16 KiB of the answer, as text without NUL; `isCut`: it was longer. */
+export type PostOutcome = {
+  readonly status: number | null
+  readonly error: string | null
+  readonly retryAfter: string | null
+  readonly body: string
+  readonly isCut: boolean
+  readonly durationMs: number
+}
+
+export type WebhookHttpClient = AsyncDisposable & {
+  /** Load what a POST needs. The first POST does so if nobody did: then all requests wait for some 50 ms. */
+  readonly prepare: () => Promise<void>
+  /** Judge an address before it is kept, with all that its host resolves to now. A host that nobody resolves now is judged when it is dialled. */
+  readonly validateUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
+  /** Send a POST to an address that is judged again, and no further than its first answer. Never rejects. */
+  readonly post: (request: Post) => Promise<PostOutcome>
+}
+
+export type WebhookHttpClientOptions = {
+  /** Networks (CIDR) that may be dialled besides public addresses. */
+  readonly allowedNetworks: readonly string[]
+  readonly resolve?: ResolveHost
+  /** Called with the host of an endpoint that is refused because its addresses are not public. */
+  readonly onForbidden?: (host: string) => void
+  /** All of a POST: look-up, connection, request, answer. */
+  readonly timeoutMs?: number
+}
+
+const defaultTimeoutMs = 15_000
+const connectTimeoutMs = 10_000
+const resolveTimeoutMs = 2_000
+
+const forbidden = (host: string): Failure =>
+  new Failure('address_forbidden', `${host} has no address that may be dialled`, { retriable: false })
+
+/** Look a host up for a connection that is being made: what may not be dialled is left out. */
+const guardedLookup =
+  (resolve: ResolveHost, isAllowedAddress: AddressRule): LookupFunction =>
+  (hostname, options, callback) => {
+    resolve(hostname.replace(/\.$/, ''))
+      .then(found => {
+        const addresses = found.filter(isAllowedAddress).map(address => ({ address, family: isIP(address) }))
+        const [first] = addresses
+        if (first === undefined) throw forbidden(hostname)
+        if (options.all === true) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      })
+      .catch((error: Error) => callback(error, ''))
+  }
+
+const guardedConnector =
+  (connect: buildConnector.connector, isAllowedAddress: AddressRule): buildConnector.connector =>
+  (options, callback) => {
+    // An address as text is dialled without look-up.
+    if (isIP(options.hostname) !== 0 && !isAllowedAddress(options.hostname)) {
+      callback(forbidden(options.hostname), null)
+      return
+    }
+    connect(options, (...outcome) => {
+      const [error, socket] = outcome
+      if (error === null && !isAllowedAddress(socket.remoteAddress ?? '')) {
+        socket.destroy()
+        callback(forbidden(options.hostname), null)
+        return
+      }
+      callback(...outcome)
+    })
+  }
+
+/** Create the keeper of connections. Its package takes a twentieth of a start: processes that send no POST do not load it. */
+const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, timeoutMs: number): Promise<Agent> => {
+  const { Agent, buildConnector } = await import('undici')
+  const connect = buildConnector({
+    lookup: guardedLookup(resolve, isAllowedAddress),
+    timeout: connectTimeoutMs,
+    rejectUnauthorized: true,
+    allowH2: false,
+  } as buildConnector.BuildOptions)
+  return new Agent({
+    connect: guardedConnector(connect, isAllowedAddress),
+    connections: null,
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxHeaderSize: 16_384,
+  })
+}
+
+/**
+ * Open the one way out to subscribers. Connections are kept and are made to addresses that were judged as they were dialled; certificates are
+ * checked, redirects are answers like others, and no proxy of the environment is used.
+ * Source: docs/rules/events-and-webhooks.md #addresses.
+ */
+export const openWebhookHttpClient = (options: WebhookHttpClientOptions): WebhookHttpClient => {
+  const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs, onForbidden = () => undefined } = options
+  const isAllowedAddress = addressRule(options.allowedNetworks)
+  const rule = { isAllowedAddress, allowsNetworks: options.allowedNetworks.length > 0 }
+  let agent: Promise<Agent> | null = null
+  const openAgent = (): Promise<Agent> => {
+    agent ??= createAgent(resolve, isAllowedAddress, timeoutMs)
+    return agent
+  }
+  const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
+    const validated = validateUrlText(request.url, request.liveMode, rule)
+    if (!validated.ok) throw new Failure('address_forbidden', validated.refusal.message, { retriable: false })
+    const { origin, pathname, search } = validated.value
+    const open = await openAgent()
+    const signal = AbortSignal.timeout(timeoutMs)
+    const { headers, body } = request
+    const answer = await open.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
+    return readAnswer(answer)
+  }
+  return {
+    prepare: async () => void (await openAgent()),
+    validateUrl: async (text, liveMode) => {
+      const validated = validateUrlText(text, liveMode, rule)
+      if (validated === forbiddenHost) onForbidden(hostOf(new URL(text)))
+      if (!validated.ok) return validated
+      const host = hostOf(validated.value)
+      const known = isIP(host) === 0 ? await waitUpTo(resolve(host), resolveTimeoutMs) : null
+      if (known === null || known.every(isAllowedAddress)) return accepted(validated.value.href)
+      onForbidden(host)
+      return forbiddenHost
+    },
+    post: async request => {
+      const startedAt = performance.now()
+      const outcome = await send(request).catch(error => ({
+        status: null,
+        error: attemptError(error),
+        retryAfter: null,
+        body: '',
+        isCut: false,
+      }))
+      return { ...outcome, durationMs: Math.round(performance.now() - startedAt) }
+    },
+    [Symbol.asyncDispose]: async () => (await agent)?.destroy(),
+  }
+}
+
+/** What a promise gives within a time, else null; also where it rejects. */
+const waitUpTo = async <T>(promise: Promise<T>, ms: number): Promise<T | null> => {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(resolve, ms, null)
+  try {
+    return await Promise.race([promise.catch(() => null), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,237 @@
+import type { ConnectPage } from '../../contract/connect/connect-call.ts'
+import { withToken } from '../../contract/connect/connect-url.ts'
+import { exactNumber, isNumberText, scaledNumber } from '../../contract/json/exact-number.ts'
+import { logoUrlOf } from '../../contract/registry/provider-logo.ts'
+import { scheduleToWire } from '../../contract/tariffs/tariff-schedule.ts'
+import type { TimeZone } from '../../domain/civil-time.ts'
+import { isReadOnly } from '../../domain/connect/completed-session.ts'
+import { actionsOf, type ConnectAction, type ConnectPageName, routeOf } from '../../domain/connect/page.ts'
+import { type ChosenProvider, type ConnectState, structuresOf } from '../../domain/connect/session.ts'
+import { tariffTermsOf } from '../../domain/connect/connect-tariff.ts'
+import { moneyScale } from '../../domain/quantity.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
+import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import { findProviders, listProviders } from '../../platform/postgres/connect/providers.ts'
+import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
+import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
+import { structureType } from '../../contract/registry/location-view.ts'
+import type { ConnectDependencies } from './connect-dependencies.ts'
+import { desiredTariffOf } from './save-tariff.ts'
+import { currentTariff, libraryTariffsOf } from './open-session.ts'
+import { dateOrNull, ratesOfDesired, ratesOfStored, type SummaryTariff, summaryTariffToWire, zoneOfSession } from './summary.ts'
+
+/** What a page is drawn from. */
+export type PageContext = {
+  readonly dependencies: ConnectDependencies
+  readonly transaction: TenantTransaction
+  readonly session: StoredSession
+  readonly location: StoredLocation | null
+  readonly token: string
+  readonly at: number
+}
+
+type Data = Readonly<Record<string, unknown>>
+
+const headerOf = (provider: ChosenProvider | null): Data =>
+  provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) } }
+
+/** The country is shown in any case, for lists to stand on. */
+const addressOf = ({ address }: ConnectState): Data => ({ country_code: '', ...address })
+
+const numberOf = (text: string | null) => (text !== null && isNumberText(text) ? exactNumber(text) : 0)
+
+const providersData = async ({ transaction, session }: PageContext): Promise<Data> => {
+  const { state, request } = session
+  const providers = await listProviders(transaction.query, {
+    country: state.address.country_code ?? '',
+    addressType: request.addressType,
+  })
+  return {
+    providers: providers.map(provider => ({ id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) })),
+    postal_address: addressOf(state),
+  }
+}
+
+const libraryData = async ({ transaction, session }: PageContext): Promise<Data> => {
+  const tariffs = await libraryTariffsOf(transaction, session, session.state.provider?.id ?? null)
+  return { tariffs: tariffs.map(({ id, name, description }) => ({ id, name, description: description ?? '' })) }
+}
+
+const emptyPeriod = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
+
+const hoursData = ({ hours }: ConnectState): Data => ({
+  hours: hours === null ? [emptyPeriod, emptyPeriod] : hours.map(period => ({ ...period, cost: numberOf(period.cost) })),
+})
+
+const wholeDay = [
+  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [] }] }] },
+]
+
+const advancedData = async ({ accountId, config, state }: StoredSession, zone: TimeZone | null): Promise<Data> => {
+  const open = { start: null, end: null }
+  const terms =
+    state.advanced === null ? null : await runInTimeSlices(tariffTermsOf(config, { ...state, structure: 'ADVANCED' }, open), accountId)
+  return {
+    tariff: {
+      market_rates: state.advanced?.marketRates ?? false,
+      contract_start_date: dateOrNull(zone, state.term?.start),
+      contract_end_date: dateOrNull(zone, state.term?.end),
+      schedule: terms?.ok === true ? await runInTimeSlices(scheduleToWire(terms.value.schedule, true), accountId) : wholeDay,
+    },
+  }
+}
+
+const surchargeData = ({ config, state }: StoredSession): Data => {
+  const needsRegion = config.layout === 'earlier' && !state.hasMarketSource && state.regions.length > 1
+  return {
+    surcharge: { fixed: numberOf(state.surcharge?.fixed ?? null), percentage: numberOf(state.surcharge?.percentage ?? null) },
+    ...(needsRegion ? { regions: state.regions, region: state.region } : {}),
+  }
+}
+
+/** In the earlier layout an end that is open may be left out; here it is null in both. */
+const termData = ({ term }: ConnectState, zone: TimeZone | null): Data => ({
+  contract_start_date: dateOrNull(zone, term?.start),
+  contract_end_date: dateOrNull(zone, term?.end),
+  contract_term_type: term?.type ?? '',
+  ...(zone === null ? {} : { location_timezone: zone.name }),
+})
+
+/** The tariff of the summary: the kept one, or what would be kept. */
+const shownTariff = async ({ transaction, session, location, at }: PageContext): Promise<StoredTariff | SummaryTariff | null> => {
+  const stored = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+  const { source } = session.state
+  if (stored !== null && (session.config.layout === 'current' || source === 'direct' || session.completedAt !== null)) return stored
+  if (source === 'captured' || source === 'library') {
+    const desiredTariff = await desiredTariffOf(transaction, session)
+    return desiredTariff.ok ? desiredTariff.value : null
+  }
+  return location === null ? null : currentTariff(transaction, location.id, session.config, at)
+}
+
+const isStored = (tariff: StoredTariff | SummaryTariff): tariff is StoredTariff => 'locationId' in tariff
+
+/** The provider of a kept tariff, where the person has chosen none in this session. */
+const providerOf = async ({ transaction, session }: PageContext, tariff: StoredTariff | SummaryTariff): Promise<Data> => {
+  if (session.state.provider !== null) return headerOf(session.state.provider)
+  const [found] = isStored(tariff) && tariff.providerId !== null ? await findProviders(transaction.query, [tariff.providerId]) : []
+  const { id = null, displayName = tariff.displayName ?? '', logoUrl = null } = found ?? {}
+  return { provider: { id, display_name: displayName, logo_url: logoUrlOf({ displayName, logoUrl }) } }
+}
+
+const summaryData = async (context: PageContext): Promise<Data> => {
+  const { dependencies, transaction, session, location, at } = context
+  const tariff = await shownTariff(context)
+  if (tariff === null) return { ...headerOf(session.state.provider), rates: { yesterday: [], today: [], tomorrow: [] } }
+  const currency = location?.currencyCode ?? session.state.currencyCode
+  const provider = await providerOf(context, tariff)
+  const { term } = session.state
+  const zone = zoneOfSession(dependencies, session, location)
+  const summaryTariff = summaryTariffToWire(tariff, { termType: term === null || term.type === '' ? null : term.type, zone, at })
+  if (isFixedSummary(session, tariff, at)) {
+    const price = scheduleAt(tariff, at)[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
+    return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: summaryTariff }
+  }
+  const source = location === null ? null : tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId
+  const tariffPlace = location === null ? null : { timezone: location.timezone, currencyCode: location.currencyCode, sourceId: source }
+  return {
+    connection_type: tariff.connectionType,
+    currency_code: currency,
+    market_rates_source: tariff.marketRates,
+    ...provider,
+    tariff: summaryTariff,
+    rates: isStored(tariff)
+      ? await ratesOfStored(dependencies, transaction, tariff, at)
+      : await ratesOfDesired(dependencies, session, tariff, tariffPlace, at),
+  }
+}
+
+/** The earlier layout has a summary of its own for one price all day and all year. */
+const isFixedSummary = ({ config }: StoredSession, tariff: StoredTariff | SummaryTariff, at: number): boolean =>
+  config.layout === 'earlier' && structureType(tariff, at) === 'FIXED'
+
+const pageDataOf = async (page: ConnectPageName, context: PageContext): Promise<Data> => {
+  const { session, token } = context
+  const { state } = session
+  const zone = zoneOfSession(context.dependencies, session, context.location)
+  const currency = { currency_code: state.currencyCode }
+  switch (page) {
+    case 'address':
+      return { postal_address: addressOf(state) }
+    case 'provider':
+      return providersData(context)
+    case 'provider_name':
+      return { postal_address: addressOf(state), provider: { name: state.provider?.id === null ? state.provider.displayName : '' } }
+    case 'library':
+      return libraryData(context)
+    case 'structure':
+      return { options: structuresOf(session.config, state) }
+    case 'fixed':
+      return { ...currency, cost: numberOf(state.cost) }
+    case 'time_of_day':
+      return { ...currency, ...hoursData(state) }
+    case 'advanced':
+      return { ...currency, ...(await advancedData(session, zone)) }
+    case 'region':
+      return { regions: state.regions, region: state.region }
+    case 'surcharge':
+      return { ...currency, ...surchargeData(session) }
+    case 'name':
+      return { tariff: { name: state.name ?? '' } }
+    case 'term':
+      return termData(state, zone)
+    case 'pending':
+    case 'failed':
+      return { connection_type: 'DIRECT' }
+    case 'summary':
+      return summaryData(context)
+    case 'login':
+      return loginData(state.provider?.loginUrl ?? '', session, token)
+    case 'end':
+      return endData(session, token)
+  }
+}
+
+const loginData = (loginUrl: string, { config }: StoredSession, token: string): Data => {
+  const address = withToken(loginUrl, token)
+  return config.layout === 'earlier' ? { redirect_url: address, redirect_uri: address } : { redirect_url: address }
+}
+
+/** Where the browser goes at the end; clients follow the address as it is, so the token is in it. */
+const endData = ({ config, request }: StoredSession, token: string): Data => {
+  const address = withToken(request.callbackUrl, token)
+  return config.layout === 'earlier' ? { callback_uri: address, callback_url: address } : { redirect_url: address, callback_url: address }
+}
+
+/** Actions that change a tariff: a token that may only read is not offered them. */
+const changingActions: readonly ConnectAction[] = ['EDIT', 'DISCONNECT', 'SAVE']
+
+const shownActions = (page: ConnectPageName, session: StoredSession): readonly ConnectAction[] => {
+  const isTokenReadOnly = isReadOnly(session)
+  const isShown = (action: ConnectAction): boolean =>
+    action === 'WRONG_TARIFF_REPORT' ? !session.state.isReported : !(isTokenReadOnly && changingActions.includes(action))
+  return actionsOf(page, session.config.layout).filter(isShown)
+}
+
+/** Draw a page of a session: the one it is on, or its end where the visit ends here. */
+export const drawPage = async (context: PageContext, isEnding: boolean): Promise<ConnectPage> => {
+  const { session, token } = context
+  const { config, state, liveMode } = session
+  const page = isEnding ? 'end' : (state.page ?? 'address')
+  const data = await pageDataOf(page, context)
+  const isFixed = page === 'summary' && 'cost' in data
+  const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
+  const header = 'provider' in data || page === 'address' || page === 'end' ? {} : headerOf(state.provider)
+  return {
+    connect_token: token,
+    route: routeOf(page, { apiVersion: config.layout, summaryName: config.summaryName, isFixed }),
+    type: config.type,
+    ...(needsDirection ? { direction: config.direction } : {}),
+    live_mode: liveMode,
+    actions: [...shownActions(page, session)],
+    data: { ...header, ...data },
+  }
+}

@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto'
+import type { ConnectCall, ConnectPage } from '../../contract/connect/connect-call.ts'
+import { isJsonObject } from '../../contract/json/json-path.ts'
+import { parseJson } from '../../contract/json/strict-json.ts'
+import { advance } from '../../domain/connect/advance.ts'
+import type { LoginOutcome } from '../../domain/connect/page-submission.ts'
+import { isReadOnly, refusedComplete } from '../../domain/connect/completed-session.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { retrieveConnectSession, type StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import { findProviders } from '../../platform/postgres/connect/providers.ts'
+import {
+  putCredentials,
+  removeCredentials,
+  removeUnconsented,
+  removeUnfetched,
+  retrieveCredentials,
+  type TariffCredentials,
+} from '../../platform/postgres/connect/tariff-credentials.ts'
+import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { changeSession, type FoundSession } from './change-session.ts'
+import { type ConnectDependencies, mergeEffects } from './connect-dependencies.ts'
+import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
+import { readUsablePlan, saveFetchedTariff } from './save-fetched-tariff.ts'
+import { saveOwner } from './save-owner.ts'
+import { type ProviderLoginContext, providerAndAccount, providerPage, redirectPage } from './provider-page.ts'
+import { applyTransition, type SessionStep } from './take-step.ts'
+
+const providerRoutes: readonly string[] = [
+  'start_tariff_integration',
+  'auth_metadata_capture',
+  'consent_capture',
+  'mfa_capture',
+  'multiple_available_tariffs',
+  'no_available_tariffs',
+  'failed_login',
+]
+const exitActions: readonly (string | null)[] = ['DISMISS_DIRECT', 'DISCONNECT']
+
+/** How long the relay leaves a fetch to the call that has just begun it, in ms. */
+const relayDelayMs = 60_000
+
+/** Tell whether a call comes from the app of a provider: by its route, or because it leaves the login. */
+export const isProviderCall = ({ route, action }: ConnectCall, { state }: StoredSession): boolean =>
+  (route !== null && providerRoutes.includes(route)) || (state.page === 'login' && exitActions.includes(action))
+
+const noLogin = refused('route_invalid', 'The session has no provider with a login; send session_start for the page that is open', 'route')
+const noMetadata = refused('auth_metadata_invalid', 'Send the fields of the form as data', 'data')
+const unknownMetadata = refused('auth_metadata_invalid', 'Send the auth_metadata_id of this session', 'data.auth_metadata_id')
+const maxFieldsLength = 1_048_576
+const tooManyFields = refused('auth_metadata_invalid', `Send fields of at most ${maxFieldsLength} characters, all pages together`, 'data')
+const noConsent = refused('consent_missing', 'Send consent_given: true, or leave with the action DISMISS_DIRECT', 'data.consent_given')
+
+type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<SessionStep>>
+
+/** A login that goes on after its session was completed in another way changes nothing. */
+const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: Work): Promise<Result<SessionStep>> =>
+  changeSession(dependencies, found, async (transaction, session) => (isReadOnly(session) ? refusedComplete : work(transaction, session)))
+
+const unchanged = (session: StoredSession): Result<SessionStep> =>
+  accepted({ session, isEnding: false, effects: { events: [], audit: [], recostRequests: [] } })
+
+/** Move the session as its login ends. */
+const endLogin = (context: ProviderLoginContext, outcome: LoginOutcome): Work => {
+  const { dependencies, found } = context
+  return (transaction, session) => {
+    const transition = advance(session.config, session.state, { kind: 'submit', submission: { page: 'login', outcome } })
+    return transition.ok ? applyTransition(dependencies, transaction, session, transition.value, found.at) : Promise.resolve(transition)
+  }
+}
+
+/** Leave the login: what was given for it, and has brought no tariff yet, is forgotten. */
+const leaveProvider = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
+  const outcome = await changeOpenSession(context, async (transaction, session) => {
+    await removeUnfetched(transaction, session.id)
+    return endLogin(context, context.found.call.action === 'DISCONNECT' ? 'another' : 'skipped')(transaction, session)
+  })
+  return outcome.ok ? accepted(redirectPage(context)) : outcome
+}
+
+/** Keep what the person gave the app, sealed, until there is consent to use it. */
+const saveMetadata = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
+  const { dependencies, found, session, provider } = context
+  const { sentData: sent } = found.call
+  if (sent === null || Object.keys(sent).length === 0) return noMetadata
+  const id = `aut_${randomBytes(16).toString('hex')}`
+  const emptyCredentials = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
+  const saved = await changeOpenSession(context, async (transaction, locked) => {
+    if (locked.state.provider?.id !== provider.id) return noLogin
+    const { direction, type } = locked.config
+    const sealed = dependencies.credentialsSeal.seal(JSON.stringify(sent), id)
+    const owner = { ...found.tenant, id, sessionId: session.id, providerId: provider.id, direction, type }
+    await removeUnconsented(transaction, locked.id)
+    await putCredentials(transaction, { ...owner, ...emptyCredentials, sealed, failureReportedAt: null, dueAt: null, createdAt: found.at })
+    return unchanged(locked)
+  })
+  return saved.ok
+    ? accepted(providerPage(context, 'consent_capture', { ...(await providerAndAccount(context)), auth_metadata_id: id }))
+    : saved
+}
+
+/** Find what this session's app has given before, for the provider that the session has still: it is posted to no other. */
+const metadataOf = async (
+  transaction: TenantTransaction,
+  { found, provider }: ProviderLoginContext,
+  { state }: StoredSession,
+): Promise<TariffCredentials | null> => {
+  if (state.provider?.id !== provider.id) return null
+  const id = found.call.data?.['auth_metadata_id']
+  const credentials = typeof id === 'string' ? await retrieveCredentials(transaction, id, { forUpdate: true }) : null
+  return credentials?.sessionId === found.sessionId && credentials.providerId === provider.id ? credentials : null
+}
+
+/** What a further page adds: the account that is meant, or fields such as a one-time code. Refuses more than a body may hold. */
+const withMoreFields = ({ dependencies, found }: ProviderLoginContext, credentials: TariffCredentials): Result<TariffCredentials> => {
+  const { route, data, sentData: sent } = found.call
+  if (route === 'multiple_available_tariffs') {
+    const account = data?.['account']
+    const given = typeof account === 'object' && account !== null && 'id' in account ? account.id : (data?.['reference_id'] ?? data?.['id'])
+    return accepted({ ...credentials, referenceId: typeof given === 'string' ? given.slice(0, 255) : credentials.referenceId })
+  }
+  if (route !== 'mfa_capture') return accepted(credentials)
+  const { seal, open } = dependencies.credentialsSeal
+  const { auth_metadata_id: _, ...fields } = sent ?? {}
+  const before = parseJson(Buffer.from(open(credentials.sealed, credentials.id)))
+  if (!before.ok || !isJsonObject(before.value)) throw new RangeError(`credentials ${credentials.id} hold no fields`)
+  // A code that is asked for again takes the place of the one before it.
+  const merged = JSON.stringify({ ...before.value, ...fields })
+  return merged.length > maxFieldsLength ? tooManyFields : accepted({ ...credentials, sealed: seal(merged, credentials.id) })
+}
+
+/** Take the consent: the location is there from now on, its tariff is on its way, whatever becomes of this call. */
+const takeConsent = async (context: ProviderLoginContext): Promise<Result<TariffCredentials>> => {
+  const { dependencies, found } = context
+  const { at, call } = found
+  let saved: TariffCredentials | null = null
+  const step = await changeOpenSession(context, async (transaction, session) => {
+    const credentials = await metadataOf(transaction, context, session)
+    if (credentials === null) return unknownMetadata
+    if (call.route === 'consent_capture' && call.data?.['consent_given'] !== true) return noConsent
+    if (call.route !== 'consent_capture' && credentials.consentedAt === null) return noConsent
+    const extended = withMoreFields(context, credentials)
+    if (!extended.ok) return extended
+    const owner = await saveOwner(dependencies, transaction, session, { needsMarketSource: false, at })
+    if (!owner.ok) return owner
+    const { session: ownedSession, location } = owner.value.value
+    saved = { ...extended.value, consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + relayDelayMs }
+    await putCredentials(transaction, saved)
+    const ended = await endLogin(context, 'pending')(transaction, ownedSession)
+    return ended.ok ? accepted({ ...ended.value, effects: mergeEffects(owner.value.effects, ended.value.effects) }) : ended
+  })
+  if (!step.ok) return step
+  return saved === null ? unknownMetadata : accepted(saved)
+}
+
+/** Keep a tariff that came at once. What is no tariff for us counts as refused. */
+const savePlan = async (
+  context: ProviderLoginContext,
+  id: string,
+  fetchResult: Extract<PlanFetchResult, { kind: 'plan' }>,
+): Promise<Result<SessionStep>> => {
+  const { dependencies, found } = context
+  return changeOpenSession(context, async (transaction, session) => {
+    const credentials = await retrieveCredentials(transaction, id, { forUpdate: true })
+    if (credentials === null) return unknownMetadata
+    const usable = await readUsablePlan(credentials, fetchResult.plan)
+    if (!usable.ok) {
+      await removeCredentials(transaction, id)
+      return endLogin(context, 'skipped')(transaction, session)
+    }
+    const saved = await saveFetchedTariff(dependencies, transaction, credentials, usable.value, found.at)
+    if (!saved.ok) return saved
+    const savedSession = { ...session, tariffId: saved.value.value?.id ?? null, savedPrint: null, replaced: [] }
+    const ended = await endLogin(context, 'connected')(transaction, savedSession)
+    return ended.ok ? accepted({ ...ended.value, effects: mergeEffects(saved.value.effects, ended.value.effects) }) : ended
+  })
+}
+
+/** Give up what the provider does not take: the person tries again, or goes on by hand. */
+const rejectCredentials = (context: ProviderLoginContext, id: string, canRetry: boolean): Promise<Result<SessionStep>> =>
+  changeOpenSession(context, async (transaction, session) => {
+    await removeCredentials(transaction, id)
+    return endLogin(context, canRetry ? 'again' : 'skipped')(transaction, session)
+  })
+
+/** The person is in the app still: what it sends next is the login's. */
+const stayAtLogin = (context: ProviderLoginContext): Promise<Result<SessionStep>> =>
+  changeOpenSession(context, async (transaction, session) =>
+    session.state.page === 'pending' ? endLogin(context, 'again')(transaction, session) : unchanged(session),
+  )
+
+const fetchNow = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
+  const consentResult = await takeConsent(context)
+  if (!consentResult.ok) return consentResult
+  const credentials = consentResult.value
+  const fetchResult = await fetchPlan(context.dependencies, context.provider.direct?.appUrl ?? '', credentials)
+  if (fetchResult.kind === 'away') return accepted(redirectPage(context))
+  if (fetchResult.kind === 'accounts') {
+    const stayResult = await stayAtLogin(context)
+    if (!stayResult.ok) return stayResult
+    const data = { ...(await providerAndAccount(context)), auth_metadata_id: credentials.id, accounts: fetchResult.accounts }
+    return accepted(providerPage(context, fetchResult.accounts.length === 0 ? 'no_available_tariffs' : 'multiple_available_tariffs', data))
+  }
+  if (fetchResult.kind === 'plan') {
+    const saved = await savePlan(context, credentials.id, fetchResult)
+    return saved.ok ? accepted(redirectPage(context)) : saved
+  }
+  const given = await rejectCredentials(context, credentials.id, fetchResult.kind === 'credentials')
+  if (!given.ok) return given
+  if (fetchResult.kind === 'refused') return accepted(redirectPage(context))
+  return accepted(providerPage(context, 'failed_login', { ...(await providerAndAccount(context)), message: fetchResult.message }))
+}
+
+/**
+ * Answer the app of a provider, in which a person logs in while the session waits. Credentials are sealed before they are stored, are used
+ * only after consent, and stand in no answer. Source: docs/rules/connect.md #provider-login.
+ */
+export const answerProvider = async (dependencies: ConnectDependencies, found: FoundSession): Promise<Result<ConnectPage>> => {
+  const { session, provider } = await withTenant(dependencies.database, found.tenant, async transaction => {
+    const storedSession = await retrieveConnectSession(transaction, found.sessionId)
+    const id = storedSession?.state.provider?.id ?? null
+    return { session: storedSession, provider: id === null ? undefined : (await findProviders(transaction.query, [id]))[0] }
+  })
+  if (session === null || provider === undefined || provider.direct === null) return noLogin
+  const context = { dependencies, found, session, provider }
+  if (exitActions.includes(found.call.action)) return leaveProvider(context)
+  switch (found.call.route) {
+    case 'auth_metadata_capture':
+    case 'failed_login':
+      return saveMetadata(context)
+    case 'consent_capture':
+    case 'mfa_capture':
+    case 'multiple_available_tariffs':
+      return fetchNow(context)
+    default:
+      return accepted(providerPage(context, 'auth_metadata_capture', await providerAndAccount(context)))
+  }
+}

@@ -1,0 +1,123 @@
+import type { TariffPlan } from '../../contract/connect/provider-app.ts'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import { hasTimedOut, providerTimeoutMs } from '../../domain/tariff/pending-tariff.ts'
+import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
+import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
+import { readTariffTermsInSteps, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
+import {
+  putCredentials,
+  removeCredentials,
+  removeOlderCredentials,
+  setTariffStatus,
+  type TariffCredentials,
+} from '../../platform/postgres/connect/tariff-credentials.ts'
+import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
+import { retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
+import { type ConnectDependencies, type Effects, mergeEffects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'
+import { locationUpdateEffects, putTariff } from './put-tariff.ts'
+
+const dayMs = 86_400_000
+const hourMs = 3_600_000
+const minuteMs = 60_000
+
+/** Judge a fetched tariff as POST /tariffs does, in steps. */
+const planTerms = (
+  { direction, type }: Pick<TariffCredentials, 'direction' | 'type'>,
+  plan: TariffPlan,
+): Generator<void, Result<TariffTerms>> =>
+  readTariffTermsInSteps({
+    direction,
+    type,
+    marketRates: false,
+    contractStart: null,
+    contractEnd: plan.contractEnd,
+    schedule: plan.schedule,
+  })
+
+/** Bring a tariff up to what its provider says now: names and end change, other prices are another tariff from today on. */
+const updateFromPlan = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  credentials: TariffCredentials,
+  { plan, terms }: { readonly plan: TariffPlan; readonly terms: TariffTerms },
+  at: number,
+): Promise<Result<WithEffects<StoredTariff | null>>> => {
+  const before = credentials.tariffId === null ? null : await retrieveTariff(transaction, credentials.tariffId)
+  const displayName = plan.displayName ?? before?.displayName ?? null
+  if (before !== null && scheduleText(scheduleAt(before, at)) === scheduleText(terms.schedule)) {
+    if (before.status === 'ERROR') await setTariffStatus(transaction, before.id, 'CONNECTED')
+    const isUnchanged = before.displayName === displayName && before.contractEnd === plan.contractEnd
+    if (isUnchanged)
+      return withEffects(before, before.status === 'ERROR' ? await locationUpdateEffects(transaction, before.locationId, at) : noEffects)
+    const updated = await updateTariff(transaction, before.id, { displayName, contractEnd: plan.contractEnd }, at)
+    if (!updated.ok) return updated
+    const effects: Effects = { ...noEffects, recostRequests: [updated.value.recostRequest] }
+    return withEffects(updated.value.tariff, mergeEffects(effects, await locationUpdateEffects(transaction, before.locationId, at)))
+  }
+  const location = await retrieveLocation(transaction, credentials.locationId ?? '')
+  if (location === null) return withEffects(null)
+  const { providerId } = credentials
+  const desiredTariff = { ...terms, connectionType: 'DIRECT', libraryTariffId: null, providerId, displayName } as const
+  const created = await putTariff(dependencies, transaction, location, desiredTariff, at)
+  if (!created.ok) return created
+  return withEffects(created.value.tariff, mergeEffects(created.value.effects, await locationUpdateEffects(transaction, location.id, at)))
+}
+
+/** Keep what a provider has told of a tariff, and fetch it again in a day. Where its location is gone the credentials go too. */
+export const saveFetchedTariff = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  credentials: TariffCredentials,
+  usablePlan: { readonly plan: TariffPlan; readonly terms: TariffTerms },
+  at: number,
+): Promise<Result<WithEffects<StoredTariff | null>>> => {
+  const saved = await updateFromPlan(dependencies, transaction, credentials, usablePlan, at)
+  if (!saved.ok) return saved
+  const tariff = saved.value.value
+  if (tariff === null) {
+    await removeCredentials(transaction, credentials.id)
+    return saved
+  }
+  const success = { failingSince: null, failureReportedAt: null, fetchedAt: at, dueAt: at + dayMs }
+  await putCredentials(transaction, { ...credentials, ...success, tariffId: tariff.id })
+  await removeOlderCredentials(transaction, { ...credentials, locationId: tariff.locationId })
+  return saved
+}
+
+/** The sooner the longer it works: minutes at first, an hour later on, a day once it counts as failed. */
+const nextAttemptAt = (failingSince: number, at: number): number => {
+  const failingMs = at - failingSince
+  return at + (failingMs >= providerTimeoutMs ? dayMs : Math.min(hourMs, Math.max(minuteMs, failingMs / 2)))
+}
+
+/**
+ * Note that a tariff could not be fetched. After 48 h of nothing but failure it counts as failed: `tariff.fetch.failed`, once, and ERROR
+ * where a tariff was fetched before. Source: docs/rules/connect.md #fetching-tariffs.
+ */
+export const recordFetchFailure = async (transaction: TenantTransaction, credentials: TariffCredentials, at: number): Promise<Effects> => {
+  const { accountId, liveMode, locationId, tariffId, failureReportedAt } = credentials
+  const failingSince = credentials.failingSince ?? at
+  const hasFailedNow = hasTimedOut({ failingSince }, at) && failureReportedAt === null
+  const report = { failureReportedAt: hasFailedNow ? at : failureReportedAt }
+  await putCredentials(transaction, { ...credentials, failingSince, ...report, dueAt: nextAttemptAt(failingSince, at) })
+  if (!hasFailedNow) return noEffects
+  if (tariffId !== null) await setTariffStatus(transaction, tariffId, 'ERROR')
+  const data = { live_mode: liveMode, tariff_id: tariffId, location_id: locationId, account_id: accountId }
+  const event = { type: 'tariff.fetch.failed', objectId: tariffId ?? locationId, data }
+  return mergeEffects(
+    { ...noEffects, events: [event] },
+    locationId === null ? noEffects : await locationUpdateEffects(transaction, locationId, at),
+  )
+}
+
+/** What to do with a refusal of a fetched tariff: it counts as a failure of its provider. */
+export const readUsablePlan = async (
+  credentials: TariffCredentials,
+  plan: TariffPlan,
+): Promise<Result<{ plan: TariffPlan; terms: TariffTerms }>> => {
+  const terms = await runInTimeSlices(planTerms(credentials, plan), credentials.accountId)
+  return terms.ok ? accepted({ plan, terms: terms.value }) : terms
+}

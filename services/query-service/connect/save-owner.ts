@@ -1,0 +1,166 @@
+import { customerToWire } from '../../contract/registry/customer.ts'
+import { locationToWire } from '../../contract/registry/location.ts'
+import type { LocationInput } from '../../contract/costs/location-choice.ts'
+import type { ConnectState } from '../../domain/connect/session.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
+import { findOrCreateAreaSource } from '../../platform/postgres/connect/connect-session-markets.ts'
+import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import { createCustomer, listCustomers, retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
+import type { EventDraft } from '../../platform/postgres/events/events.ts'
+import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import { createLocation, lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
+import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
+import { changedChoice, locationDraft, resolveLocation } from '../registry/resolve-location.ts'
+import { type ConnectDependencies, type Effects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'
+import { locationOf } from './open-session.ts'
+import { postalOf } from './geocode-address.ts'
+
+/** The event that a new or changed location is. */
+export const locationEvent = (type: 'location.create' | 'location.update', location: StoredLocation, at: number): EventDraft => ({
+  type,
+  objectId: location.id,
+  data: locationToWire(locationView(location, at)),
+})
+
+/** Find the customer of a session, or create it; null where none was asked for. Refuses `customer_not_found` for one that is gone. */
+const saveCustomer = async (
+  transaction: TenantTransaction,
+  { customerId, request }: StoredSession,
+  at: number,
+): Promise<Result<WithEffects<string | null>>> => {
+  const id = customerId ?? request.customerId
+  if (id !== null) {
+    const customer = await retrieveCustomer(transaction, id)
+    return customer === null
+      ? refused('customer_not_found', 'The customer of this session was deleted; ask for a new link')
+      : withEffects(id)
+  }
+  const referenceId = request.customerReferenceId
+  if (referenceId === null) return withEffects(null)
+  const page = await listCustomers(transaction, { referenceId }, { limit: 1, startingAfter: null, endingBefore: null })
+  const found = page.ok ? page.value.items[0] : undefined
+  if (found !== undefined) return withEffects(found.id)
+  const customer = await createCustomer(transaction, { referenceId, metadata: {} }, at)
+  const event = { type: 'customer.create', objectId: customer.id, data: customerToWire(customer) }
+  return withEffects(customer.id, { ...noEffects, events: [event] })
+}
+
+const newChoice = ({ request, state }: StoredSession, customerId: string | null): LocationInput => ({
+  referenceId: request.locationReferenceId,
+  customerId,
+  postalAddress: postalOf(state.address) as LocationInput['postalAddress'],
+  timezone: null,
+  currencyCode: null,
+  importSourceId: null,
+  exportSourceId: null,
+  metadata: {},
+})
+
+/** The area whose prices a session's market tariff follows; null where the address leaves none, or several. */
+const areaOf = ({ region, regions }: ConnectState): string | null => region ?? unambiguousArea(regions)
+
+/** Work out what the location of a session is to be; `mustFollow` finds or makes the market source of its area. */
+const draftLocation = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  choice: LocationInput,
+  { state }: StoredSession,
+  { needsMarketSource, at }: { readonly needsMarketSource: boolean; readonly at: number },
+): Promise<Result<LocationDraft>> => {
+  const geoPlace = resolveLocation(choice, dependencies)
+  if (!geoPlace.ok) return geoPlace
+  const { currencyCode } = geoPlace.value
+  const area = areaOf(state) ?? geoPlace.value.marketArea
+  if (area === null) return accepted(locationDraft(choice, geoPlace.value, null))
+  const known = (await marketOfArea(transaction, area, currencyCode))?.id ?? null
+  const source =
+    needsMarketSource && choice.importSourceId === null
+      ? await findOrCreateAreaSource(dependencies.database, area, currencyCode, at)
+      : known
+  // What a person chose of several regions stays, whatever the address alone would say.
+  const chosen = state.region === null || choice.importSourceId !== null ? choice : { ...choice, importSourceId: source }
+  return accepted(locationDraft(chosen, geoPlace.value, source))
+}
+
+const comparedMembers = ['customerId', 'timezone', 'currencyCode', 'importSourceId', 'exportSourceId'] as const
+
+const isChanged = (before: StoredLocation, draft: LocationDraft): boolean =>
+  comparedMembers.some(member => before[member] !== draft[member]) ||
+  JSON.stringify(before.postalAddress) !== JSON.stringify(draft.postalAddress)
+
+const currencyInUse = refused(
+  'currency_in_use',
+  'The currency at this address differs from that of the location; give an address in the same currency area',
+)
+
+const noLocation = refused('location_not_found', 'The location of this session was deleted; ask for a new link')
+
+const changeLocation = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  session: StoredSession,
+  found: StoredLocation,
+  { customerId, needsMarketSource, at }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
+): Promise<Result<WithEffects<StoredLocation>>> => {
+  const before = await lockLocation(transaction, found.id)
+  if (before === null) return noLocation
+  const isCustomerNew = before.customerId === null && customerId !== null
+  const postalAddress = session.state.isPlaced ? (postalOf(session.state.address) as LocationInput['postalAddress']) : undefined
+  const choice = changedChoice(before, {
+    ...(isCustomerNew ? { customerId } : {}),
+    ...(postalAddress === undefined ? {} : { postalAddress }),
+  })
+  const draft = await draftLocation(dependencies, transaction, choice, session, { needsMarketSource, at })
+  if (!draft.ok) return draft
+  if (!isChanged(before, draft.value)) return withEffects(before)
+  if (draft.value.currencyCode !== before.currencyCode && (await dependencies.metering.hasRecords(transaction, before.id)))
+    return currencyInUse
+  const changed = await updateLocation(transaction, before, draft.value, at)
+  if (!changed.ok) return changed
+  const { location, recostRequest } = changed.value
+  return withEffects(location, { ...noEffects, events: [locationEvent('location.update', location, at)], recostRequests: [recostRequest] })
+}
+
+/**
+ * Find customer and location of a session, or create them as the API does, and give the location what the session has learned of it.
+ * `mustFollow`: a market tariff comes, which needs the source of its area. Gives the session with their ids.
+ * Refuses what creating them refuses.
+ * Source: docs/rules/connect.md #saving-the-tariff.
+ */
+export const saveOwner = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  session: StoredSession,
+  { needsMarketSource, at }: { readonly needsMarketSource: boolean; readonly at: number },
+): Promise<Result<WithEffects<{ readonly session: StoredSession; readonly location: StoredLocation }>>> => {
+  const customer = await saveCustomer(transaction, session, at)
+  if (!customer.ok) return customer
+  const customerId = customer.value.value
+  const found = await locationOf(transaction, session)
+  if (found === null && (session.locationId ?? session.request.locationId) !== null) return noLocation
+  const saved =
+    found === null
+      ? await createSessionLocation(dependencies, transaction, session, { customerId, needsMarketSource, at })
+      : await changeLocation(dependencies, transaction, session, found, { customerId, needsMarketSource, at })
+  if (!saved.ok) return saved
+  const location = saved.value.value
+  const effects: Effects = { ...saved.value.effects, events: [...customer.value.effects.events, ...saved.value.effects.events] }
+  return withEffects({ session: { ...session, customerId, locationId: location.id }, location }, effects)
+}
+
+const createSessionLocation = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  session: StoredSession,
+  { customerId, needsMarketSource, at }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
+): Promise<Result<WithEffects<StoredLocation>>> => {
+  const draft = await draftLocation(dependencies, transaction, newChoice(session, customerId), session, { needsMarketSource, at })
+  if (!draft.ok) return draft
+  const location = await createLocation(transaction, draft.value, at)
+  return location.ok
+    ? withEffects(location.value, { ...noEffects, events: [locationEvent('location.create', location.value, at)] })
+    : location
+}

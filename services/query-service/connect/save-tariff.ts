@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import { tariffTermsOf } from '../../domain/connect/connect-tariff.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import { forgetCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
+import { type ConnectionType, type StoredTariff, termsToText } from '../../platform/postgres/pricing/tariff-row.ts'
+import { endTariff, retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { runInTimeSlices } from '../../platform/time-slices.ts'
+import { type ConnectDependencies, type Effects, mergeEffects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'
+import { saveOwner } from './save-owner.ts'
+import { activeTariffs } from './open-session.ts'
+import { type DesiredTariff, locationUpdateEffects, putTariff, takeBackTariff, tariffEffects } from './put-tariff.ts'
+
+/** Where the terms of a session's tariff come from. */
+type TariffOrigin = { readonly terms: TariffTerms; readonly connectionType: ConnectionType; readonly libraryTariffId: string | null }
+
+const originOf = async (transaction: TenantTransaction, { accountId, config, state }: StoredSession): Promise<Result<TariffOrigin>> => {
+  const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
+  if (state.source !== 'library') {
+    const terms = await runInTimeSlices(tariffTermsOf(config, state, contract), accountId)
+    if (!terms.ok) return terms
+    const connectionType = terms.value.marketRates ? 'MARKET' : 'MANUAL'
+    return accepted({ terms: terms.value, connectionType, libraryTariffId: null })
+  }
+  const tariff = await findLibraryTariff(transaction.query, state.libraryTariffId ?? '')
+  if (tariff === null) return refused('tariff_not_found', 'The provider does not offer this tariff any more; choose another one')
+  const { direction, type, marketRates, schedule } = tariff
+  const terms = { direction, type, marketRates, schedule, contractStart: contract.start, contractEnd: contract.end }
+  return accepted({ terms, connectionType: 'LIBRARY', libraryTariffId: tariff.id })
+}
+
+/** Give a session's tariff as it is to be kept. Refuses what its terms refuse. */
+export const desiredTariffOf = async (transaction: TenantTransaction, session: StoredSession): Promise<Result<DesiredTariff>> => {
+  const origin = await originOf(transaction, session)
+  if (!origin.ok) return origin
+  const { terms, connectionType, libraryTariffId } = origin.value
+  const { provider, name } = session.state
+  const displayName = name ?? provider?.displayName ?? null
+  return accepted({ ...terms, connectionType, libraryTariffId, providerId: provider?.id ?? null, displayName })
+}
+
+/** What makes a tariff the one that was kept already: all of it but its name and its end, which can change. */
+const fingerprintOf = async (
+  { displayName: _, contractEnd: __, schedule, ...desiredTariff }: DesiredTariff,
+  location: StoredLocation,
+): Promise<string> => {
+  const terms = await runInTimeSlices(termsToText(schedule), location.accountId)
+  return createHash('sha256')
+    .update(JSON.stringify([location.id, terms, desiredTariff]))
+    .digest('hex')
+}
+
+/** Name and end of a tariff that the session has kept before; the rest is as it was. */
+const updateSavedTariff = async (
+  transaction: TenantTransaction,
+  savedTariff: StoredTariff,
+  { displayName, contractEnd }: DesiredTariff,
+  at: number,
+): Promise<Result<Effects>> => {
+  if (savedTariff.displayName === displayName && savedTariff.contractEnd === contractEnd) return accepted(noEffects)
+  const updated = await updateTariff(transaction, savedTariff.id, { displayName, contractEnd }, at)
+  if (!updated.ok) return updated
+  return accepted(
+    mergeEffects(
+      await tariffEffects('tariff.update', updated.value, at),
+      await locationUpdateEffects(transaction, savedTariff.locationId, at),
+    ),
+  )
+}
+
+/**
+ * Keep the tariff of a session, with its customer and location. The same again changes nothing; another one in the same session takes the
+ * place of the first, which never was: what the first had ended holds again. Gives the session with the ids of what was kept.
+ * Source: docs/rules/connect.md #saving-the-tariff.
+ */
+export const saveTariff = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  session: StoredSession,
+  at: number,
+): Promise<Result<WithEffects<StoredSession>>> => {
+  const desiredTariff = await desiredTariffOf(transaction, session)
+  if (!desiredTariff.ok) return desiredTariff
+  const savedOwner = await saveOwner(dependencies, transaction, session, { needsMarketSource: desiredTariff.value.marketRates, at })
+  if (!savedOwner.ok) return savedOwner
+  const { session: ownedSession, location } = savedOwner.value.value
+  const fingerprint = await fingerprintOf(desiredTariff.value, location)
+  const previous = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
+  if (previous !== null && session.savedPrint === fingerprint) {
+    const again = await updateSavedTariff(transaction, previous, desiredTariff.value, at)
+    return again.ok ? withEffects(ownedSession, mergeEffects(savedOwner.value.effects, again.value)) : again
+  }
+  let effects = savedOwner.value.effects
+  if (previous !== null && session.savedPrint !== null) {
+    const takenBack = await takeBackTariff(transaction, previous, session.replaced, at)
+    if (!takenBack.ok) return takenBack
+    effects = mergeEffects(effects, takenBack.value.effects)
+  }
+  const placed = await putTariff(dependencies, transaction, location, desiredTariff.value, at)
+  if (!placed.ok) return placed
+  const { tariff, replaced } = placed.value
+  const { direction, type } = session.config
+  await forgetCredentials(transaction, { locationId: location.id, direction, type })
+  effects = mergeEffects(mergeEffects(effects, placed.value.effects), await locationUpdateEffects(transaction, location.id, at))
+  return withEffects({ ...ownedSession, tariffId: tariff.id, savedPrint: fingerprint, replaced }, effects)
+}
+
+/**
+ * End the tariff of a session's kind at its location now; its history stays, and what fetches it is forgotten. A location without one stays
+ * as it is. Source: docs/rules/connect.md #saving-the-tariff.
+ */
+export const disconnectTariff = async (
+  transaction: TenantTransaction,
+  session: StoredSession,
+  location: StoredLocation | null,
+  at: number,
+): Promise<Result<WithEffects<StoredSession>>> => {
+  if (location === null) return withEffects(session)
+  const active = await activeTariffs(transaction, location.id, session.config)
+  const currentIndex = active.findLastIndex(({ contractStart }) => (contractStart ?? Number.NEGATIVE_INFINITY) <= at)
+  let effects = noEffects
+  for (const { id } of active.slice(Math.max(currentIndex, 0))) {
+    const ended = await endTariff(transaction, id, at)
+    if (!ended.ok) return ended
+    effects = mergeEffects(effects, await tariffEffects('tariff.delete', ended.value, at))
+  }
+  const { direction, type } = session.config
+  await forgetCredentials(transaction, { locationId: location.id, direction, type })
+  if (active.length > 0) effects = mergeEffects(effects, await locationUpdateEffects(transaction, location.id, at))
+  return withEffects({ ...session, locationId: location.id, tariffId: null, savedPrint: null, replaced: [] }, effects)
+}

@@ -1,0 +1,110 @@
+import { isFailure } from '../../platform/failure.ts'
+import type { Codec } from '../../platform/log/avro/codec.ts'
+import type { Log, StoredMessage } from '../../platform/log/log.ts'
+import type { DeadLetter } from '../../platform/log/messages.ts'
+
+const topic = 'meter.dead-letters.v1'
+
+/** A dead letter where it stands: `id` is partition and offset; `letter` is null where its own bytes cannot be read. */
+export type FoundDeadLetter = { readonly id: string; readonly at: number; readonly letter: DeadLetter | null }
+
+/** Which letters are asked for: `since` in ms; `before` is the `next` of the page before. */
+export type DeadLetterFilter = {
+  readonly limit: number
+  readonly code: string | null
+  readonly since: number | null
+  readonly before: string | null
+}
+
+export type DeadLetterPage = { readonly letters: readonly FoundDeadLetter[]; readonly next: string | null }
+
+type DeadLetterSource = { readonly log: Pick<Log, 'peek' | 'partitions'>; readonly codec: Pick<Codec, 'decodeDeadLetter'> }
+
+/** Messages that are read at once, so that large ones do not fill the memory, and letters that one page looks at. */
+const maxWindowMessages = 32
+const maxWindowBytes = 4 * 1_048_576
+const maxReadLetters = 5_000
+
+const readLetter = async (
+  { codec }: DeadLetterSource,
+  partition: number,
+  { offset, timestamp, value }: StoredMessage,
+): Promise<FoundDeadLetter> => {
+  const id = `${partition}-${offset}`
+  try {
+    return { id, at: timestamp, letter: await codec.decodeDeadLetter(value) }
+  } catch (error) {
+    if (isFailure(error) && error.retriable) throw error
+    return { id, at: timestamp, letter: null }
+  }
+}
+
+/** The messages of a partition before an offset, newest first. */
+async function* readBackwards({ log }: DeadLetterSource, partition: number, before: number): AsyncGenerator<StoredMessage, undefined> {
+  const { begin, end } = await log.peek(topic, partition, before, { maxMessages: 1, maxBytes: 1 })
+  for (let until = Math.min(before, end); until > begin; ) {
+    const from = Math.max(begin, until - maxWindowMessages)
+    const window: StoredMessage[] = []
+    for (let next = from; next < until; ) {
+      const { messages } = await log.peek(topic, partition, next, { maxMessages: until - next, maxBytes: maxWindowBytes })
+      const last = messages.at(-1)
+      if (last === undefined) break
+      window.push(...messages.filter(({ offset }) => offset < until))
+      next = last.offset + 1
+    }
+    yield* window.reverse()
+    until = from
+  }
+  return undefined
+}
+
+/** The newest message of each partition that has one, and what comes behind it. */
+const openNewestFirst = async (source: DeadLetterSource, offsets: readonly number[]) => {
+  const heads = new Map<number, StoredMessage>()
+  const readers = Array.from({ length: source.log.partitions(topic) }, (_, partition) =>
+    readBackwards(source, partition, offsets[partition] ?? Number.MAX_SAFE_INTEGER),
+  )
+  const advance = async (partition: number): Promise<void> => {
+    const head = (await readers[partition]?.next())?.value
+    if (head === undefined) heads.delete(partition)
+    else heads.set(partition, head)
+  }
+  await Promise.all(readers.map((_, partition) => advance(partition)))
+  const newest = (): { readonly partition: number; readonly head: StoredMessage } | null => {
+    let found: { readonly partition: number; readonly head: StoredMessage } | null = null
+    for (const [partition, head] of heads) if (head.timestamp > (found?.head.timestamp ?? -1)) found = { partition, head }
+    return found
+  }
+  return { newest, advance, offsets: () => readers.map((_, partition) => (heads.get(partition)?.offset ?? -1) + 1) }
+}
+
+/**
+ * Read a page of dead letters, newest first over all partitions. It may hold fewer letters than asked for while `next` goes on:
+ * one page looks at 5,000 letters at most. `next` names a place in each partition, so letters that come meanwhile do not shift pages.
+ */
+export const readDeadLetterPage = async (
+  source: DeadLetterSource,
+  { limit, code, since, before }: DeadLetterFilter,
+): Promise<DeadLetterPage> => {
+  const heads = await openNewestFirst(source, before?.split('.').map(Number) ?? [])
+  const letters: FoundDeadLetter[] = []
+  let readCount = 0
+  for (let newestHead = heads.newest(); newestHead !== null; newestHead = heads.newest()) {
+    if (since !== null && newestHead.head.timestamp < since) return { letters, next: null }
+    if (letters.length === limit || readCount === maxReadLetters) return { letters, next: heads.offsets().join('.') }
+    const found = await readLetter(source, newestHead.partition, newestHead.head)
+    await heads.advance(newestHead.partition)
+    readCount += 1
+    if (code === null || found.letter?.code === code) letters.push(found)
+  }
+  return { letters, next: null }
+}
+
+/** Find a letter by its id; null where there is none, or none any more. */
+export const findDeadLetter = async (source: DeadLetterSource, id: string): Promise<FoundDeadLetter | null> => {
+  const [, partition, offset] = /^(\d{1,4})-(\d{1,12})$/.exec(id)?.map(Number) ?? []
+  if (partition === undefined || offset === undefined || partition >= source.log.partitions(topic)) return null
+  const { messages } = await source.log.peek(topic, partition, offset, { maxMessages: 1, maxBytes: 1 })
+  const [message] = messages
+  return message?.offset === offset ? readLetter(source, partition, message) : null
+}

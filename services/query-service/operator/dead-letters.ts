@@ -1,0 +1,118 @@
+import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
+import {
+  type DeadLetterDetail,
+  type DeadLetterReplay,
+  type DeadLetterSummary,
+  deadLetterList,
+  deadLetterReplay,
+  deadLetterRetrieve,
+} from '../../contract/operator/dead-letter.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { accepted, refused } from '../../domain/refusal.ts'
+import { isFailure } from '../../platform/failure.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import type { Codec } from '../../platform/log/avro/codec.ts'
+import type { Log } from '../../platform/log/log.ts'
+import type { DeadLetter } from '../../platform/log/messages.ts'
+import type { Logger } from '../../platform/telemetry.ts'
+import { type FoundDeadLetter, findDeadLetter, readDeadLetterPage } from './dead-letter-pages.ts'
+import { replayOf } from './dead-letter-replay.ts'
+
+export type DeadLetterDependencies = {
+  readonly log: Pick<Log, 'append' | 'peek' | 'partitions'>
+  readonly codec: Pick<Codec, 'decodeDeadLetter' | 'decodeMeterMessage'>
+  /** The present generation of the lanes. */
+  readonly generation: () => number
+  readonly logger: Pick<Logger, 'info'>
+}
+
+const path = '/operator/dead-letters'
+const recordTopic = 'meter.records.v1'
+
+/** Letters are of all accounts: no account's own key opens them, whatever its scope. */
+const forOperator =
+  <Request extends RequestOf<Operation>, Answer>(run: (request: Request) => Promise<Outcome<Answer>>) =>
+  async (request: Request): Promise<Outcome<Answer>> =>
+    request.caller.scope === 'operator' ? run(request) : refused('insufficient_scope', 'Send the X-Operator-Key for this request')
+
+const summaryToWire = ({ id, at, letter }: FoundDeadLetter): DeadLetterSummary => ({
+  id,
+  object: 'dead_letter',
+  lane: letter?.partition ?? null,
+  offset: letter?.offset ?? null,
+  position: letter === null || letter.position < 0 ? null : letter.position,
+  code: letter?.code ?? 'letter_unreadable',
+  reason: letter?.reason ?? 'the letter itself cannot be read',
+  time_failed: writeInstant(letter?.failedAt ?? at),
+})
+
+/** Integers that JSON numbers would round are written as text. */
+const withTextIntegers = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member)))
+
+const decodeContent = async (
+  codec: DeadLetterDependencies['codec'],
+  { value }: DeadLetter,
+): Promise<Pick<DeadLetterDetail, 'content' | 'content_error'>> => {
+  try {
+    return { content: withTextIntegers(await codec.decodeMeterMessage(value)), content_error: null }
+  } catch (error) {
+    if (isFailure(error) && error.retriable) throw error
+    return { content: null, content_error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const deadLetterToWire = async ({ codec }: DeadLetterDependencies, deadLetter: FoundDeadLetter): Promise<DeadLetterDetail> => {
+  const { letter } = deadLetter
+  return {
+    ...summaryToWire(deadLetter),
+    topic: letter?.topic ?? '',
+    time_appended: letter === null ? null : writeInstant(letter.timestamp),
+    key: letter?.key ?? '',
+    headers: { ...letter?.headers },
+    size: letter?.value.length ?? 0,
+    value_base64: letter?.value.toString('base64') ?? '',
+    ...(letter === null ? { content: null, content_error: null } : await decodeContent(codec, letter)),
+  }
+}
+
+const replayLetter = async (dependencies: DeadLetterDependencies, id: string): Promise<DeadLetterReplay> => {
+  const { log, generation, logger } = dependencies
+  const deadLetter = await findDeadLetter(dependencies, id)
+  const letter = deadLetter?.letter ?? null
+  const notReplayed = (reason: string): DeadLetterReplay => ({ id, replayed: false, lane: null, offset: null, reason })
+  if (letter === null) return notReplayed(deadLetter === null ? 'there is no dead letter with this id' : 'the letter itself cannot be read')
+  const replay = replayOf(letter, { generation: generation(), partitions: log.partitions(recordTopic) })
+  if (!replay.ok) return notReplayed(replay.reason)
+  const offset = await log.append(replay.topic, replay.partition, replay.message)
+  logger.info({ letter: id, code: letter.code, lane: replay.partition, offset }, 'a dead letter was replayed')
+  return { id, replayed: true, lane: replay.partition, offset, reason: null }
+}
+
+/** Bind the operator's operations on dead letters. They belong into no document for callers. */
+export const deadLetterOperations = (dependencies: DeadLetterDependencies): readonly Binding[] => [
+  bind(
+    deadLetterList,
+    forOperator(async ({ query }) => {
+      const { limit, code = null, since, before = null } = query
+      const { letters, next } = await readDeadLetterPage(dependencies, { limit, code, since: since?.at ?? null, before })
+      return accepted({ object: 'list' as const, url: path, has_more: next !== null, next, data: letters.map(summaryToWire) })
+    }),
+  ),
+  bind(
+    deadLetterRetrieve,
+    forOperator(async ({ id }) => {
+      const deadLetter = await findDeadLetter(dependencies, id)
+      return deadLetter === null
+        ? refused('not_found', 'There is no dead letter with this id')
+        : accepted(await deadLetterToWire(dependencies, deadLetter))
+    }),
+  ),
+  bind(
+    deadLetterReplay,
+    forOperator(async ({ body }) => {
+      const data = await Promise.all([...new Set(body.ids)].map(id => replayLetter(dependencies, id)))
+      return accepted({ object: 'list' as const, data })
+    }),
+  ),
+]

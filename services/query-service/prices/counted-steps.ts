@@ -1,0 +1,157 @@
+import { coverageLookup } from '../../domain/cost/covered-intervals.ts'
+import { accumulatorChangesOf } from '../../domain/cost/accumulator-changes.ts'
+import type { Interval } from '../../domain/cost/record-segments.ts'
+import { type CountingInterval, countingIntervals, tierBounds } from '../../domain/price/counting-interval.ts'
+import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
+import type { MeterRecord } from '../../domain/record/record.ts'
+import type { CountedStep } from '../../domain/tariff/evaluate.ts'
+import { hasTieredPrices, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { type CountedLocation, energyByStart, rowsAcross } from '../../platform/clickhouse/meter-cost/meter-cost-energy.ts'
+import { type QueryInterval, rowsInInterval, type Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
+
+const hourMs = 3_600_000
+/** No record is from before or after. */
+const recordTimes: QueryInterval = { from: Date.UTC(1999, 0, 1), to: Date.UTC(2200, 0, 1) }
+/** A span is told in so many buckets at first; one in which a tier ends is cut into so many more, unless its records are few. */
+const initialBuckets = 600
+const refinedBuckets = 64
+const maxListedRecords = 20_000
+/** So many buckets are told more finely in one statement. */
+const maxRefinedPerStatement = 100
+
+/** The starts of equal parts of a span, none shorter than `shortest`. */
+const bucketStarts = ({ from, to }: QueryInterval, bucketCount: number, minLengthMs: number): readonly number[] => {
+  const length = Math.max(minLengthMs, Math.ceil((to - from) / bucketCount))
+  return Array.from({ length: Math.ceil((to - from) / length) }, (_, index) => from + index * length)
+}
+
+/** What is read from: the rows of one location and direction, whole within cells that these instants bound. */
+type RowSource = { readonly db: ClickHouse; readonly tenant: Tenant; readonly flow: CountedLocation; readonly edges: readonly number[] }
+
+const edgesOfCountingIntervals = (countedIntervals: readonly CountingInterval[]): readonly number[] => [
+  ...countedIntervals.map(({ start }) => start),
+  countedIntervals.at(-1)?.end ?? 0,
+]
+
+/** Read the buckets into which `startsOf` cuts each of some spans, which are in order and apart from each other. */
+const readBuckets = async (
+  { db, tenant, flow, edges }: RowSource,
+  intervals: readonly QueryInterval[],
+  startsOf: (interval: QueryInterval) => readonly number[],
+): Promise<readonly EnergyBucket[]> => {
+  const endOf = new Map<number, number>()
+  for (const interval of intervals) {
+    const starts = startsOf(interval)
+    for (const [index, start] of starts.entries()) endOf.set(start, starts[index + 1] ?? interval.to)
+  }
+  const found = await energyByStart(db, tenant, flow, edges, intervals, [...endOf.keys()])
+  return found.map(({ from, ...sum }) => ({ ...sum, start: from, end: endOf.get(from) ?? from + 1 }))
+}
+
+const readBucketsByStart = async (
+  { db, tenant, flow, edges }: RowSource,
+  intervals: readonly QueryInterval[],
+): Promise<readonly EnergyBucket[]> => {
+  const found = await energyByStart(db, tenant, flow, edges, intervals, null)
+  return found.map(({ from, ...sum }) => ({ ...sum, start: from, end: from + 1 }))
+}
+
+/** Tell buckets more finely: record by record where they hold few, else in parts. */
+const refineBuckets = (rows: RowSource, coarse: readonly EnergyBucket[]): Promise<readonly EnergyBucket[]> => {
+  const intervals = coarse.map(({ start, end }): QueryInterval => ({ from: start, to: end }))
+  const records = coarse.reduce((sum, bucket) => sum + bucket.records, 0)
+  if (records <= maxListedRecords) return readBucketsByStart(rows, intervals)
+  return readBuckets(rows, intervals, interval => bucketStarts(interval, refinedBuckets, 1))
+}
+
+/** Where actuals have taken the energy of an estimate: its pieces without any. */
+const coveredIntervals = ({ energySubmitted, end, pieces }: MeterCostRow): readonly Interval[] =>
+  energySubmitted === null
+    ? []
+    : pieces
+        .map(({ start, energy }, index) => ({ start, end: pieces[index + 1]?.start ?? end, energy }))
+        .filter(piece => piece.energy === 0n && piece.end > piece.start)
+
+const submittedOf = (row: MeterCostRow): MeterRecord => ({
+  ...row,
+  energy: row.energySubmitted ?? row.energy,
+  confidence: row.recordConfidence,
+})
+
+/** Read what covers estimates that have no pieces to tell it, because some of their time has no price. */
+const readCoverage = async (
+  { db, tenant, flow }: RowSource,
+  estimates: readonly MeterCostRow[],
+): Promise<ReturnType<typeof coverageLookup>> => {
+  const from = estimates.reduce((earliest, { start }) => Math.min(earliest, start), Number.POSITIVE_INFINITY)
+  const to = estimates.reduce((latest, { end }) => Math.max(latest, end), Number.NEGATIVE_INFINITY)
+  const stored: MeterRecord[] = []
+  if (from >= to) return coverageLookup(stored)
+  const filter = { locationIds: [flow.locationId], tariffDirection: flow.direction }
+  for await (const rows of rowsInInterval(db, tenant, filter, { from, to })) for (const row of rows) stored.push(submittedOf(row))
+  return coverageLookup(stored)
+}
+
+/** Read what the records that lie across cells bring to each accumulator. */
+const readCrossingEnergy = async (rows: RowSource, snapshot: PricingSnapshot): Promise<readonly CrossingEnergy[]> => {
+  const crossingRows: MeterCostRow[] = []
+  for await (const block of rowsAcross(rows.db, rows.tenant, rows.flow, rows.edges)) for (const row of block) crossingRows.push(row)
+  const hasUnknownCoverage = ({ energySubmitted, pieces }: MeterCostRow): boolean => energySubmitted !== null && pieces.length === 0
+  const coverage = await readCoverage(rows, crossingRows.filter(hasUnknownCoverage))
+  return crossingRows.flatMap(row => {
+    const record = submittedOf(row)
+    return accumulatorChangesOf(snapshot, record, hasUnknownCoverage(row) ? coverage(record) : coveredIntervals(row)).map(
+      ({ type, direction, countingStart, before, after }) => ({
+        key: accumulatorKey(type, direction, countingStart),
+        at: Math.max(row.start, countingStart),
+        energy: after - before,
+      }),
+    )
+  })
+}
+
+/** What accumulators have counted, by `tierKey`; what is absent has counted nothing. */
+export type CountedSteps = ReadonlyMap<number, readonly CountedStep[]>
+
+const noSteps: CountedSteps = new Map()
+
+/**
+ * Read from the stored rows of a location what its accumulators have counted at `from`, and when they meet the bounds of tiers in
+ * [from, to). The cost is that of adding up the rows of the months concerned in the store, however many they are.
+ * Source: docs/rules/prices-and-audits.md #tier-in-force.
+ */
+export const countedStepsOf = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  snapshot: PricingSnapshot,
+  direction: TariffDirection,
+  { from, to }: QueryInterval,
+): Promise<CountedSteps> => {
+  if (!hasTieredPrices(snapshot, direction) || from >= recordTimes.to || to <= recordTimes.from) return noSteps
+  const countedIntervals = countingIntervals(snapshot, direction, from, to)
+  const [first] = countedIntervals
+  if (first === undefined) return noSteps
+  const rows: RowSource = {
+    db,
+    tenant,
+    flow: { locationId: snapshot.locationId, direction },
+    edges: edgesOfCountingIntervals(countedIntervals),
+  }
+  const wholeInterval = { from: first.start, to }
+  const starts = new Set([...rows.edges, ...bucketStarts({ from: from + 1, to }, initialBuckets, hourMs)])
+  const edges = [...starts].filter(at => at >= wholeInterval.from && at < to).sort((a, b) => a - b)
+  const [crossing, firstBuckets] = await Promise.all([readCrossingEnergy(rows, snapshot), readBuckets(rows, [wholeInterval], () => edges)])
+  const bounds = tierBounds(snapshot, direction, from, to)
+  let buckets = firstBuckets
+  for (;;) {
+    const { steps, tooCoarse: coarse } = tierSteps({ intervals: countedIntervals, buckets, crossing }, bounds, from)
+    if (coarse.length === 0) return steps
+    const refinedNow = new Set(coarse.slice(0, maxRefinedPerStatement))
+    const refined = await refineBuckets(rows, [...refinedNow])
+    buckets = [...buckets.filter(bucket => !refinedNow.has(bucket)), ...refined].sort((a, b) => a.start - b.start)
+  }
+}

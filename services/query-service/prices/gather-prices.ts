@@ -1,0 +1,131 @@
+import type { ApiVersion } from '../../contract/api-version.ts'
+import type { RequestedInterval } from '../../contract/prices/price-request.ts'
+import { tariffListUrl } from '../../contract/tariffs/tariff.ts'
+import { answerOffset } from '../../domain/answer-offset.ts'
+import type { TimeZone } from '../../domain/civil-time.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { nextUpdate } from '../../domain/price/next-update.ts'
+import type { UnpricedInterval } from '../../domain/price/price-series.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { refuseMissingTariff } from '../../domain/tariff/missing-tariff.ts'
+import { isTariffPending, refusePendingTariff } from '../../domain/tariff/pending-tariff.ts'
+import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
+import { nextPublication, pricesChangedAt } from '../../platform/postgres/pricing/price-times.ts'
+import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
+import type { CachedPricing, PricingCache } from '../../platform/pricing-cache.ts'
+import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
+import { decidesRefusal } from '../work/price-work.ts'
+import { type CountedSteps, countedStepsOf } from './counted-steps.ts'
+
+/** What the readings of prices are made from; `pricing` is their own, so that a look into the past moves nothing that others hold. */
+export type PriceDependencies = {
+  readonly database: Database
+  readonly clickHouse: ClickHouse
+  readonly pricing: PricingCache
+  /** Does what takes long. */
+  readonly thread: Pick<WorkThread, 'begin'>
+}
+
+/** A location and what prices it by now; `changedAt` in ms. */
+type GatheredPricing = { readonly location: StoredLocation; readonly changedAt: number; readonly cachedPricing: CachedPricing }
+
+/** All that prices a span of a location by now. */
+export type GatheredPrices = GatheredPricing & {
+  readonly request: { readonly direction: TariffDirection; readonly start: number; readonly end: number }
+  readonly counted: CountedSteps
+}
+
+/** From when on (ms) prices are needed, and what speaks against the request once the clock of its location is known. */
+type PricingInput = { readonly start: number; readonly refuse: (zone: TimeZone) => Refusal | null }
+
+const noLocation = refused('not_found', 'No location has this id')
+
+/** The pricing book reads market prices from an instant on; there are none from before. */
+const earliestPrices = 0
+
+/**
+ * Gather what prices a location: the newest revisions of its tariffs and market prices. Refuses `not_found` and what `refuse` says.
+ * Throws `Failure` where a store is away.
+ */
+export const gatherPricing = async (
+  { database, pricing }: PriceDependencies,
+  tenant: Tenant,
+  locationId: string,
+  { start, refuse }: PricingInput,
+): Promise<Result<GatheredPricing>> => {
+  const found = await withTenant(database, tenant, async transaction => {
+    const location = await retrieveLocation(transaction, locationId)
+    return location === null ? null : { location, changedAt: (await pricesChangedAt(transaction, locationId)) ?? location.createdAt }
+  })
+  if (found === null) return noLocation
+  const pricingRequest = { ...tenant, locationId, from: Math.max(start, earliestPrices) }
+  const cachedPricing = (await pricing.gatherNewest([pricingRequest])).get(locationId)
+  if (cachedPricing === undefined) throw new Error(pricing.faultOf(locationId) ?? `location ${locationId} has no pricing`)
+  const refusal = refuse(cachedPricing.snapshot.timeZone)
+  return refusal === null ? accepted({ ...found, cachedPricing }) : { ok: false, refusal }
+}
+
+/**
+ * Gather what prices a span of a location: its pricing, and what its tiers have counted by the stored rows. Refuses what `gatherPricing`
+ * refuses. Throws `Failure` where a store is away.
+ */
+export const gatherPrices = async (
+  dependencies: PriceDependencies,
+  tenant: Tenant,
+  locationId: string,
+  { direction, start, end, refuse }: PricingInput & { readonly direction: TariffDirection; readonly end: number },
+): Promise<Result<GatheredPrices>> => {
+  const found = await gatherPricing(dependencies, tenant, locationId, { start, refuse })
+  if (!found.ok) return found
+  const counted = await countedStepsOf(dependencies.clickHouse, tenant, found.value.cachedPricing.snapshot, direction, {
+    from: start,
+    to: end,
+  })
+  return accepted({ ...found.value, request: { direction, start, end }, counted })
+}
+
+/** Tell when prices are worth asking for again, after `at` (ms). Source: docs/rules/earlier-version.md #prices. */
+export const nextUpdateOf = async (
+  { database }: Pick<PriceDependencies, 'database'>,
+  { cachedPricing, request }: GatheredPrices,
+  at: number,
+): Promise<number> => {
+  const sourceId = { IMPORT: cachedPricing.importSourceId, EXPORT: cachedPricing.exportSourceId, LOCAL: null }[request.direction]
+  return nextUpdate(cachedPricing.snapshot.timeZone, at, sourceId === null ? null : await nextPublication(database.operator, sourceId, at))
+}
+
+/** When the first contract of a direction begins (ms); null where there never was one. */
+export const firstContract = (snapshot: PricingSnapshot, direction: TariffDirection): number | null =>
+  snapshot.directions[direction].pricePeriods.find(era => era.commodityId !== null)?.start ?? null
+
+const noPrice = (direction: TariffDirection, at: string): Refusal =>
+  refused('no_price_data', `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`).refusal
+
+/** What is known of a series: how many elements it has, and the gaps that decide on it, in order. */
+type SeriesGaps = { readonly elements: number; readonly unpriced: readonly UnpricedInterval[] }
+
+/**
+ * Say why a series cannot be answered; null when it can. Time before the first contract may be left out of it, no other.
+ * Refuses the first instant that has no price otherwise, or all of the span where nothing is left: `no_tariff_connected`, while one is on
+ * its way `pending_connect`, or `no_price_data`. Source: docs/rules/prices-and-audits.md #time-without-a-price.
+ */
+export const refuseSeries = (
+  gathered: Pick<GatheredPrices, 'location' | 'cachedPricing'>,
+  { elements, unpriced }: SeriesGaps,
+  { interval, apiVersion, at }: { readonly interval: RequestedInterval; readonly apiVersion: ApiVersion; readonly at: number },
+): Refusal | null => {
+  const first = firstContract(gathered.cachedPricing.snapshot, interval.direction)
+  const gap = unpriced.find(decidesRefusal(first))
+  if (elements > 0 && gap === undefined) return null
+  const { missing, start } = gap ?? { missing: 'TARIFF', start: interval.start }
+  const { snapshot } = gathered.cachedPricing
+  const offsetOf = answerOffset(snapshot.timeZone, interval.endOffset)
+  if (missing === 'MARKET_PRICE') return noPrice(interval.direction, writeInstant(start, offsetOf(start)))
+  if (isTariffPending(gathered.location, interval.direction, at)) return refusePendingTariff(interval.direction)
+  return refuseMissingTariff(snapshot, interval.direction, start, { path: tariffListUrl(apiVersion), offsetOf })
+}

@@ -1,0 +1,82 @@
+import { html } from '../ui-kit/html.ts'
+import type { ListOf } from './api.ts'
+import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from './page-parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
+
+export type Event = {
+  readonly id: string
+  readonly type: string
+  readonly time_created: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** How many events the live tail shows at first, and asks for each time. */
+const tailSize = 50
+
+const objectOf = ({ data }: Event): string => {
+  for (const name of ['id', 'tariff_id', 'reference_id']) {
+    const value = data[name]
+    if (typeof value === 'string') return value
+  }
+  return ''
+}
+
+const columnNames = ['Time', 'Type', 'Object', 'Event']
+
+const eventRow =
+  (event: Event): Row =>
+  names =>
+    html`<tr data-id="${event.id}">${cells(names, [
+      instant(event.time_created),
+      html`<code>${event.type}</code>`,
+      objectOf(event),
+      html`<a href="/console/events/${event.id}">${event.id}</a>`,
+    ])}</tr>`
+
+const filters = ['event_type', 'object_id']
+
+const showEvents = async ({ api, query }: ConsoleRequest) => {
+  const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  const isTail = !query.has('starting_after') && !query.has('ending_before')
+  const tail = `/console/events/tail${listQuery(query, filters, tailSize).replace(/^\?limit=\d+&?/, '?')}`
+  return {
+    title: 'Events',
+    status: list.ok ? 200 : list.status,
+    body: html`<h1>Events</h1>
+<p class="lead">What changed in this mode, newest first. Events are kept for 90 days.</p>
+<form class="filter" method="get" action="/console/events">${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}${field('object_id', 'Object', { value: query.get('object_id') ?? '' })}<button type="submit">Show</button></form>
+${isTail ? html`<p class="tail"><button type="button" class="quiet" id="live" hidden aria-pressed="true">Live</button><span id="news" role="status"></span></p>` : null}
+<div id="tail" data-address="${isTail && list.ok ? tail : ''}">${showResult(list, ({ data }) =>
+      table('Events', columnNames, data.map(eventRow), 'There is no such event yet.'),
+    )}</div>
+${list.ok ? pageLinks('/console/events', query, filters, list.value) : null}`,
+  }
+}
+
+/** The newest rows again, for the live tail: it adds those that it does not have. */
+const tail = async ({ api, query }: ConsoleRequest) => {
+  const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  return { fragment: html`${list.ok ? list.value.data.map(event => eventRow(event)(columnNames)) : null}` }
+}
+
+const event = async ({ api, ids }: ConsoleRequest) => {
+  const found = await api<Event & { readonly live_mode: boolean }>('GET', `/events/${ids[0]}`)
+  return {
+    title: 'Event',
+    status: found.ok ? 200 : found.status,
+    body: html`<h1>Event</h1>
+${showResult(
+  found,
+  one =>
+    html`${facts(['Id', html`<code>${one.id}</code>`], ['Type', html`<code>${one.type}</code>`], ['Time', instant(one.time_created)], ['About', objectOf(one)])}
+<h2>Data</h2><pre class="block" tabindex="0">${JSON.stringify(one.data, null, 2)}</pre>`,
+)}
+<p><a href="/console/events">All events</a></p>`,
+  }
+}
+
+export const eventRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/events', showEvents),
+  getRoute('/console/events/tail', tail),
+  getRoute('/console/events/{}', event),
+]

@@ -1,0 +1,119 @@
+import { writeInstant } from '../../domain/instant.ts'
+import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../../platform/postgres/registry/api-keys.ts'
+import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import type { Secret } from '../../platform/access/secrets.ts'
+import { type Content, type Html, html } from '../ui-kit/html.ts'
+import type { Fault } from './api.ts'
+import { form, type PageView } from './page-frame.ts'
+import { choice, errorNotice, field, instant, type Row, row, successNotice, table } from './page-parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
+
+type KeyPageDependencies = { readonly database: Database; readonly secret: Secret }
+
+const scopes: readonly (readonly [ApiKeyScope, string])[] = [
+  ['all', 'Everything'],
+  ['metering', 'Send records'],
+  ['read', 'Read'],
+]
+
+const notAllowed: Fault = { code: 'insufficient_scope', message: 'Sign in with a key of scope all to see and change keys', field: null }
+const descriptionTooLong: Fault = { code: 'field_too_long', message: 'A description has at most 255 characters', field: 'description' }
+
+const revokeForm = ({ csrf }: ConsoleRequest, { id, last4 }: StoredApiKey): Html =>
+  form(
+    csrf,
+    `/console/keys/${id}/revoke`,
+    html`<button class="danger" type="submit" aria-label="Revoke the key that ends in ${last4}">Revoke</button>`,
+    'inline',
+  )
+
+const keyRow = (request: ConsoleRequest, key: StoredApiKey): Row =>
+  row(
+    html`<code>${key.id}</code>${key.id === request.session.keyId ? html` <span class="tag">this session</span>` : null}`,
+    html`<code>…${key.last4}</code>`,
+    key.scope,
+    key.description ?? '',
+    instant(writeInstant(key.createdAt)),
+    key.revokedAt === null ? revokeForm(request, key) : html`revoked ${instant(writeInstant(key.revokedAt))}`,
+  )
+
+const secretNotice = (secret: string): Html =>
+  html`<div class="notice good" role="status"><p>This is the new key. Keep it now: it is not stored and cannot be shown again.</p><p><code class="secret">${secret}</code></p></div>`
+
+const showKeys = async (
+  { database }: KeyPageDependencies,
+  request: ConsoleRequest,
+  notice: Content = null,
+  draft: { description?: string; fault?: Fault } = {},
+): Promise<PageView> => {
+  if (request.session.scope !== 'all') return { title: 'Keys', status: 403, body: html`<h1>Keys</h1>${errorNotice(notAllowed)}` }
+  const keys = await withTenant(database, request.session, ({ query }) => listApiKeys(query, request.session))
+  return {
+    title: 'Keys',
+    status: draft.fault === undefined ? 200 : 400,
+    body: html`<h1>Keys</h1>${notice}
+<p class="lead">Programs log in with a key of this account. Those of the ${request.session.liveMode ? 'live' : 'test'} mode are here.</p>
+${table(
+  'Keys',
+  ['Key', 'Ends in', 'May', 'For', 'Made', 'State'],
+  keys.map(key => keyRow(request, key)),
+  'This mode has no key.',
+)}
+<section aria-labelledby="new"><h2 id="new">New key</h2>
+${form(
+  request.csrf,
+  '/console/keys',
+  html`${choice('scope', 'What it may do', scopes, 'all')}${field('description', 'What it is for', { value: draft.description ?? '', fault: draft.fault ?? null })}<button type="submit">Make a key</button>`,
+)}</section>`,
+  }
+}
+
+/** Write who changed a key, and which, into the transaction of the change. */
+const auditKeyChange = async (
+  transaction: TenantTransaction,
+  { session, at }: ConsoleRequest,
+  action: string,
+  key: StoredApiKey,
+): Promise<void> => {
+  const { scope, last4, description, revokedAt } = key
+  const detail = { id: key.id, scope, last4, description, time_revoked: revokedAt === null ? null : writeInstant(revokedAt) }
+  await appendAudit(transaction.query, transaction, { actor: session.keyId, action, objectId: key.id, detail, at })
+}
+
+const createKey = async (dependencies: KeyPageDependencies, request: ConsoleRequest): Promise<PageView> => {
+  const description = request.form.get('description')?.trim() ?? ''
+  if (request.session.scope !== 'all') return showKeys(dependencies, request)
+  if ([...description].length > 255) return showKeys(dependencies, request, null, { description, fault: descriptionTooLong })
+  const scope = scopes.find(([knownScope]) => knownScope === request.form.get('scope'))?.[0] ?? 'read'
+  const created = await withTenant(dependencies.database, request.session, async transaction => {
+    const draft = { scope, description: description === '' ? null : description }
+    const created = await createApiKey(transaction.query, transaction, draft, dependencies.secret, request.at)
+    await auditKeyChange(transaction, request, 'api_key.create', created.apiKey)
+    return created
+  })
+  return showKeys(dependencies, request, secretNotice(created.secret))
+}
+
+const revokeKey = async (dependencies: KeyPageDependencies, request: ConsoleRequest): Promise<PageView> => {
+  if (request.session.scope !== 'all') return showKeys(dependencies, request)
+  const [id = ''] = request.ids
+  const revoked = await withTenant(dependencies.database, request.session, async transaction => {
+    const changed = await revokeApiKey(transaction.query, transaction, id, request.at)
+    if (changed !== null) await auditKeyChange(transaction, request, 'api_key.revoke', changed)
+    return changed
+  })
+  return showKeys(
+    dependencies,
+    request,
+    revoked === null ? null : successNotice(`The key that ends in ${revoked.last4} is revoked; its tokens end within a minute.`),
+  )
+}
+
+/** The pages of keys: a key of scope `all` sees, makes and revokes those of its own mode. Source: docs/rules/authentication.md #console. */
+export const keyRoutes = (dependencies: KeyPageDependencies): readonly ConsoleRoute[] => [
+  getRoute('/console/keys', request => showKeys(dependencies, request)),
+  postRoute('/console/keys', request => createKey(dependencies, request)),
+  postRoute('/console/keys/{}/revoke', request => revokeKey(dependencies, request)),
+]

@@ -1,0 +1,57 @@
+import { html } from '../ui-kit/html.ts'
+import type { ListOf } from './api.ts'
+import type { Event } from './events.ts'
+import { modeBadge } from './page-frame.ts'
+import { facts, instant, row, showResult, table } from './page-parts.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
+
+type Account = { readonly id: string; readonly default_version: string; readonly limits?: Readonly<Record<string, string | null>> }
+type Endpoint = { readonly id: string; readonly url: string; readonly status: string; readonly failing_since: string | null }
+
+const scopeLabels: Readonly<Record<string, string>> = { all: 'everything', read: 'reading', metering: 'sending records' }
+
+const showOverview = async ({ api, session }: ConsoleRequest) => {
+  const [account, events, endpoints] = await Promise.all([
+    api<Account>('GET', '/account'),
+    api<ListOf<Event>>('GET', '/events?limit=8'),
+    api<ListOf<Endpoint>>('GET', '/webhooks?limit=5'),
+  ])
+  return {
+    title: 'Overview',
+    body: html`<h1>Overview</h1>
+${showResult(account, accountRecord =>
+  facts(
+    ['Account', html`<code>${accountRecord.id}</code>`],
+    ['Mode', modeBadge(session)],
+    ['Key', html`<code>${session.keyId}</code>, good for ${scopeLabels[session.scope] ?? session.scope}`],
+    ['Version of the interface', html`${accountRecord.default_version}, where a request names none`],
+  ),
+)}
+<section aria-labelledby="latest"><h2 id="latest">Latest events</h2>
+${showResult(events, list =>
+  table(
+    'Latest events',
+    ['Time', 'Type', 'Event'],
+    list.data.map(({ id, type, time_created }) =>
+      row(instant(time_created), html`<code>${type}</code>`, html`<a href="/console/events/${id}">${id}</a>`),
+    ),
+    'Nothing has changed in this mode yet.',
+  ),
+)}
+<p><a href="/console/events">All events, live</a></p></section>
+<section aria-labelledby="endpoints"><h2 id="endpoints">Webhook endpoints</h2>
+${showResult(endpoints, list =>
+  table(
+    'Webhook endpoints',
+    ['Address', 'State', 'Failing since'],
+    list.data.map(({ id, url, status, failing_since }) =>
+      row(html`<a href="/console/webhooks/${id}">${url}</a>`, status.toLowerCase(), failing_since === null ? 'no' : instant(failing_since)),
+    ),
+    'Nobody is told of events yet.',
+  ),
+)}
+<p><a href="/console/webhooks">All endpoints</a></p></section>`,
+  }
+}
+
+export const overviewRoutes: readonly ConsoleRoute[] = [getRoute('/console', showOverview)]

@@ -1,0 +1,124 @@
+import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
+import type { ApiResult, Fault, ListOf } from './api.ts'
+import type { PageView } from './page-frame.ts'
+
+/** A page that says why there is no other. */
+export const problemPage = (title: string, text: string, status: number): PageView => ({
+  title,
+  status,
+  body: html`<h1>${title}</h1><p class="lead">${text}</p>`,
+})
+
+export const foreignFormPage = problemPage(
+  'Form refused',
+  'This form is not from this console, or is from before you signed in. Load the page again.',
+  403,
+)
+
+/** Say what went wrong, where it did. */
+export const errorNotice = (fault: Fault): Html =>
+  html`<p class="notice bad" role="alert">${fault.message}${/[.!?]$/.test(fault.message) ? '' : '.'}</p>`
+
+export const successNotice = (text: string): Html => html`<p class="notice good" role="status">${text}</p>`
+
+/** Show what was answered, or why there is nothing to show. */
+export const showResult = <T>(result: ApiResult<T>, show: (value: T) => Content): Content =>
+  result.ok ? show(result.value) : errorNotice(result.fault)
+
+/** How fine an instant is shown. */
+type Precision = 'second' | 'minute' | 'day'
+
+const formatCache = new Map<string, Intl.DateTimeFormat>()
+const twoDigits = '2-digit'
+const formatParts: Readonly<Record<Precision, Intl.DateTimeFormatOptions>> = {
+  second: { hour: twoDigits, minute: twoDigits, second: twoDigits },
+  minute: { hour: twoDigits, minute: twoDigits },
+  day: { weekday: 'short' },
+}
+
+const formatOf = (timeZone: string, precision: Precision): Intl.DateTimeFormat => {
+  const key = `${precision} ${timeZone}`
+  const known = formatCache.get(key)
+  if (known !== undefined) return known
+  const made = new Intl.DateTimeFormat('en-GB', { timeZone, day: twoDigits, month: 'short', year: 'numeric', ...formatParts[precision] })
+  formatCache.set(key, made)
+  return made
+}
+
+/** Show an instant in a zone; UTC where none is given. */
+export const instant = (iso: string | null, timeZone = 'UTC', precision: Precision = 'second'): Html =>
+  iso === null
+    ? html`<span class="none">never</span>`
+    : html`<time datetime="${iso}">${formatOf(timeZone, precision).format(Date.parse(iso))}${timeZone === 'UTC' ? ' UTC' : ''}</time>`
+
+/** A line of a table, once the names of its columns are known. */
+export type Row = (names: readonly string[]) => Html
+
+/** A table that scrolls by itself where it is wider than its place; on a phone each line stands as a list of names and values. */
+export const table = (label: string, head: readonly string[], rows: readonly Row[], emptyText: string): Html =>
+  rows.length === 0
+    ? html`<p class="empty">${emptyText}</p>`
+    : html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table class="lines"><thead><tr>${head.map(name => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${rows.map(tableRow => tableRow(head))}</tbody></table></div>`
+
+/** The cells of a line, each under the name of its column. */
+export const cells = (names: readonly string[], contents: readonly Content[]): readonly Html[] =>
+  contents.map((content, index) => html`<td data-name="${names[index] ?? ''}">${content}</td>`)
+
+export const row =
+  (...contents: readonly Content[]): Row =>
+  names =>
+    html`<tr>${cells(names, contents)}</tr>`
+
+/** Names and values. */
+export const facts = (...pairs: readonly (readonly [string, Content])[]): Html =>
+  html`<dl class="facts">${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+
+type FieldOptions = {
+  readonly value?: string
+  readonly hint?: string
+  readonly type?: string
+  readonly required?: boolean
+  readonly fault?: Fault | null
+}
+
+/** A field with its label, its hint, and what is wrong with it beside it. */
+export const field = (name: string, label: string, options: FieldOptions = {}): Html => {
+  const { value = '', hint, type = 'text', required = false, fault = null } = options
+  const isWrong = fault !== null && fault.field !== null && fault.field.split(/[.[]/)[0] === name
+  const descriptionIds = [...(hint === undefined ? [] : [`${name}-hint`]), ...(isWrong ? [`${name}-fault`] : [])]
+  return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="off" spellcheck="false"${required ? asMarkup(' required') : null}${isWrong ? asMarkup(' aria-invalid="true"') : null}${descriptionIds.length === 0 ? null : html` aria-describedby="${descriptionIds.join(' ')}"`}>${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}${isWrong ? html`<p class="fault" id="${name}-fault">${fault.message}</p>` : null}</div>`
+}
+
+/** A choice of a few words. */
+export const choice = (name: string, label: string, options: readonly (readonly [string, string])[], chosen: string): Html =>
+  html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${options.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen ? asMarkup(' selected') : null}>${text}</option>`,
+  )}</select></div>`
+
+/** The parameters of these names that are given and not empty. */
+const parametersOf = (query: URLSearchParams, names: readonly string[]): [string, string][] =>
+  names.flatMap(name => (query.get(name) ? [[name, query.get(name) ?? '']] : []))
+
+/** Lead to the newer and the older page of a list; `path` is that of the list, `keep` what of its query stays. */
+export const pageLinks = <T extends { readonly id: string }>(
+  path: string,
+  query: URLSearchParams,
+  retainedNames: readonly string[],
+  list: ListOf<T>,
+): Html | null => {
+  const retained = parametersOf(query, retainedNames)
+  const isBackwards = query.has('ending_before')
+  const isFirst = !query.has('starting_after') && !(isBackwards && list.has_more)
+  const [first, last] = [list.data[0]?.id, list.data.at(-1)?.id]
+  const linkTo = (name: string, id: string) => `${path}?${new URLSearchParams([...retained, [name, id]])}`
+  const newer = isFirst || first === undefined ? null : html`<a rel="prev" href="${linkTo('ending_before', first)}">Newer</a>`
+  const hasOlder = isBackwards || list.has_more
+  const older = !hasOlder || last === undefined ? null : html`<a rel="next" href="${linkTo('starting_after', last)}">Older</a>`
+  return newer === null && older === null ? null : html`<nav class="pager" aria-label="Pages">${newer}${older}</nav>`
+}
+
+/** The part of a list's address that the interface reads: filters and cursor. */
+export const listQuery = (query: URLSearchParams, names: readonly string[], limit = 30): string => {
+  const parameters = parametersOf(query, ['starting_after', 'ending_before', ...names])
+  return `?${new URLSearchParams([['limit', String(limit)], ...parameters])}`
+}

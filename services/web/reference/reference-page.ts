@@ -1,0 +1,90 @@
+import { type ApiVersion, apiVersionDates, apiVersions } from '../../contract/api-version.ts'
+import type { Operation } from '../../contract/operation.ts'
+import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
+import { lazyRoute } from '../../platform/http/static-routes.ts'
+import { type Group, type Reference, referenceOf } from './document.ts'
+import { brand, pageContent } from '../ui-kit/frame.ts'
+import { type Chapter, guide } from './guide.ts'
+import { type Html, html } from '../ui-kit/html.ts'
+import { landingPage } from './landing.ts'
+import { operationSection } from './operation-section.ts'
+
+const pathOf: Readonly<Record<ApiVersion, string>> = { current: '/docs', earlier: '/docs/earlier' }
+const labelOf: Readonly<Record<ApiVersion, string>> = { current: 'Current', earlier: 'Earlier' }
+
+const apiVersionSwitch = (current: ApiVersion): Html =>
+  html`<div class="layouts" role="group" aria-label="Layout of the interface">${apiVersions.map(
+    apiVersion =>
+      html`<a href="${pathOf[apiVersion]}"${apiVersion === current ? html` aria-current="page"` : null}>${labelOf[apiVersion]}<small>${apiVersionDates[apiVersion]}</small></a>`,
+  )}</div>`
+
+const navigationEntry = (id: string, searchText: string, content: Html): Html =>
+  html`<li><a href="#${id}" data-words="${searchText.toLowerCase()}">${content}</a></li>`
+
+const groupEntries = ({ name, operations }: Group): Html =>
+  html`<section><h2>${name}</h2><ul>${operations.map(({ id, method, path, summary }) =>
+    navigationEntry(
+      id,
+      `${name} ${summary} ${method} ${path} ${id}`,
+      html`<span>${summary}</span><span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span>`,
+    ),
+  )}</ul></section>`
+
+const sideNavigation = (reference: Reference, chapters: readonly Chapter[]): Html => html`<div id="side">
+${apiVersionSwitch(reference.apiVersion)}
+<div class="search"><input id="filter" type="search" placeholder="Filter" aria-label="Filter the contents" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div>
+<p id="found" role="status"></p>
+<nav class="contents" aria-label="Contents">
+<section><h2>Guide</h2><ul>${chapters.map(({ id, title }) => navigationEntry(id, `guide ${title}`, html`<span>${title === 'Wattledger API' ? 'Overview' : title}</span>`))}</ul></section>
+${reference.groups.map(groupEntries)}
+</nav>
+</div>`
+
+const chapterSection = (
+  { id, title, text, examples }: Chapter,
+  index: number,
+): Html => html`<section class="operation chapter" id="${id}" aria-labelledby="${id}-title">
+<div class="text">${index === 0 ? html`<h1 id="${id}-title">${title}</h1>` : html`<h2 id="${id}-title"><a class="anchor" href="#${id}">${title}</a></h2>`}${text}</div>
+<div class="examples">${examples}</div>
+</section>`
+
+function* groupSection(group: Group, reference: Reference): Generator<void, Html> {
+  const sections: Html[] = []
+  for (const operation of group.operations) {
+    sections.push(operationSection(operation, reference))
+    yield
+  }
+  return html`<header class="group"><h2>${group.name}</h2><p>${group.description}</p></header>
+${sections}`
+}
+
+function* render(operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, StaticContent> {
+  const reference = yield* referenceOf(operations, apiVersion)
+  const chapters = guide(reference)
+  yield
+  const groups: Html[] = []
+  for (const group of reference.groups) groups.push(yield* groupSection(group, reference))
+  return pageContent(
+    `Wattledger API ${reference.version}`,
+    html`<body class="reference">
+<a class="skip" href="#overview">Skip to the contents</a>
+<header class="bar">${brand}<span class="place">API reference</span><button id="menu" type="button" aria-expanded="false" aria-controls="side">Contents</button></header>
+${sideNavigation(reference, chapters)}
+<main>${chapters.map(chapterSection)}${groups}</main>
+</body>`,
+  )
+}
+
+function* landing(): Generator<void, StaticContent> {
+  yield
+  return landingPage()
+}
+
+/**
+ * Give the pages that people read: what runs here (`/`), and the reference of each layout, drawn from its OpenAPI document
+ * (`/docs` the current one, `/docs/earlier`).
+ */
+export const referencePages = (operations: readonly Operation[]): readonly StaticRoute[] => [
+  lazyRoute('/', landing),
+  ...apiVersions.map(apiVersion => lazyRoute(pathOf[apiVersion], () => render(operations, apiVersion))),
+]

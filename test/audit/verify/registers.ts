@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '../../support/system/client.ts'
+import { each } from '../../support/ledger/audit.ts'
+import { identityOf } from '../../support/ledger/summarize-journal.ts'
+import { decimal, parseExactly, units } from '../../support/ledger/exact-decimal.ts'
+import type { LedgerReceipt, LedgerRecord } from '../../support/ledger/journal.ts'
+import type { StoredReceipt } from '../../support/ledger/read-back.ts'
+import type { Reading, ReadingSubmission } from '../history/plan-readings.ts'
+import type { AuditEntry } from '../send/entries.ts'
+
+/** What the journal says of registers: the intervals that must be there, and the receipts that were given. */
+export type RegisterSummary = {
+  readonly intervals: ReadonlyMap<string, LedgerRecord>
+  readonly receipts: readonly { readonly given: LedgerReceipt; readonly submission: ReadingSubmission }[]
+  readonly contradictions: readonly string[]
+}
+
+type AcceptedReading = Reading & Pick<ReadingSubmission, 'sessionReferenceId' | 'units'>
+
+const maxIntervalMs = 366 * 86_400_000
+
+/** A register's value in 1e-6 Wh. */
+const energyOf = ({ value, units: unit }: AcceptedReading): bigint => units(value, unit === 'WH' ? 6 : 9)
+
+/**
+ * Each reading but a fallen one closes an interval that the one before it in time opens.
+ * Source: docs/rules/metering.md #register-readings.
+ */
+const intervalsOf = ({ register }: ReadingSubmission, acceptedReadings: ReadonlyMap<number, AcceptedReading>): readonly LedgerRecord[] => {
+  const readings = [...acceptedReadings.values()].sort((a, b) => a.time - b.time)
+  return readings.flatMap((closing, index) => {
+    const opening = readings[index - 1]
+    if (opening === undefined || closing.time - opening.time > maxIntervalMs) return []
+    const energy = energyOf(closing) - energyOf(opening)
+    if (energy < 0n) return []
+    const { locationId, deviceId, energyFlowDirection } = register
+    return {
+      ...{ locationId, deviceId, energyFlowDirection, tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT' },
+      ...{ start: opening.time, end: closing.time, units: 'WH', value: decimal(energy, 6), isGood: true },
+      ...{ sessionReferenceId: closing.sessionReferenceId, recordReferenceId: closing.recordReferenceId },
+    } as const
+  })
+}
+
+/** Make up the book of registers; every submission has a known fate by the end of the sending. */
+export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSummary => {
+  const submissions = new Map(journal.flatMap(entry => (entry.kind === 'readings' ? [[entry.operation, entry.submission] as const] : [])))
+  const acceptedOperations = new Set<number>()
+  const receipts: { given: LedgerReceipt; submission: ReadingSubmission }[] = []
+  const contradictions: string[] = []
+  for (const entry of journal) {
+    const submission = entry.kind === 'answered' ? submissions.get(entry.operation) : undefined
+    if (entry.kind !== 'answered' || entry.receipt === null || submission === undefined) continue
+    acceptedOperations.add(entry.operation)
+    receipts.push({ given: entry.receipt, submission })
+    const expected = submission.readings.flatMap(({ isGood }, index) => (isGood ? [] : [index + 1])).join()
+    if (entry.receipt.failedNumbers.join() !== expected)
+      contradictions.push(`operation ${entry.operation} refused ${entry.receipt.failedNumbers.join()}, not ${expected}`)
+  }
+  const registers = new Map<string, { readonly submission: ReadingSubmission; readonly acceptedReadings: Map<number, AcceptedReading> }>()
+  for (const [operation, submission] of submissions) {
+    if (!acceptedOperations.has(operation)) continue
+    const key = JSON.stringify(submission.register)
+    const register = registers.get(key) ?? { submission, acceptedReadings: new Map<number, AcceptedReading>() }
+    registers.set(key, register)
+    for (const reading of submission.readings)
+      if (reading.isGood) register.acceptedReadings.set(reading.time, { ...reading, ...submission })
+  }
+  const intervals = [...registers.values()].flatMap(({ submission, acceptedReadings }) => intervalsOf(submission, acceptedReadings))
+  return { intervals: new Map(intervals.map(record => [identityOf(record), record])), receipts, contradictions }
+}
+
+const timeoutMs = 60_000
+
+/** Whether a receipt says by now what it must: all handled, and of the readings found to have fallen none but those behind an exchange. */
+const isExpectedReceipt = (stored: StoredReceipt, { given, submission }: RegisterSummary['receipts'][number]): boolean => {
+  const failed = stored.failed_records.map(({ record_num }) => Number(record_num))
+  const later = failed.filter(number => !given.failedNumbers.includes(number))
+  const isFallAllowed = later.every(number => (submission.readings[number - 1]?.time ?? 0) >= submission.register.exchangedAt)
+  return (
+    isFallAllowed &&
+    given.failedNumbers.every(number => failed.includes(number)) &&
+    Number(stored.records_submitted) === given.recordsSubmitted &&
+    Number(stored.records_accepted) === given.recordsAccepted &&
+    Number(stored.records_processed) + later.length === given.recordsAccepted
+  )
+}
+
+/** List the receipts of registers that do not come true within a minute. */
+export const verifyRegisterReceipts = async (client: Client, { receipts }: RegisterSummary): Promise<readonly string[]> => {
+  const faults: string[] = []
+  await each(receipts, async receipt => {
+    for (const deadline = performance.now() + timeoutMs; ; await sleep(50)) {
+      const { status, text } = await client.send('GET', `/meters/batch?batch_id=${receipt.given.batchId}`)
+      if (status === 200 && isExpectedReceipt(parseExactly(text) as StoredReceipt, receipt)) return
+      if (performance.now() < deadline) continue
+      faults.push(`${receipt.given.batchId} said ${JSON.stringify(receipt.given)}, is ${status} ${text}`)
+      return
+    }
+  })
+  return faults
+}

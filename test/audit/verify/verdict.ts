@@ -1,0 +1,84 @@
+import type { Client } from '../../support/system/client.ts'
+import { auditReceipt, each } from '../../support/ledger/audit.ts'
+import type { CreatedLocation } from '../history/create-fixture.ts'
+import type { JournalSummaries } from './summarize-journals.ts'
+import { verifyLocation } from './verify-location.ts'
+import { verifyRegisterReceipts } from './registers.ts'
+
+/** The ways in which a service can differ from the books. */
+export const differenceKinds = [
+  'missing',
+  'duplicate',
+  'unexpected',
+  'energy',
+  'cost',
+  'sum',
+  'receipt',
+  'answer',
+  'aside',
+  'stop',
+] as const
+
+export type Difference = {
+  readonly kind: (typeof differenceKinds)[number]
+  /** Of which record, month, receipt or answer. */
+  readonly subject: string
+  readonly expected: string
+  readonly found: string
+}
+
+export type Verdict = {
+  readonly expected: number
+  readonly found: number
+  /** Records that must have no price, and the pieces of all others. */
+  readonly unpriced: number
+  readonly pieces: number
+  readonly months: number
+  readonly receipts: number
+  readonly differences: readonly Difference[]
+}
+
+/** Compare all receipts with what their answers said, each once all of its accepted records are processed. */
+export const verifyReceipts = async (
+  client: Client,
+  { recordSummary, registers }: JournalSummaries,
+  progress: (done: number) => void,
+): Promise<readonly Difference[]> => {
+  const faults: { receipts: string[] } = { receipts: [] }
+  let done = 0
+  await each(recordSummary.receipts, async receipt => {
+    await auditReceipt(client, receipt, faults)
+    progress(++done)
+  })
+  const ofRegisters = await verifyRegisterReceipts(client, registers)
+  return [
+    ...[...faults.receipts, ...ofRegisters].map(
+      fault => ({ kind: 'receipt', subject: fault, expected: 'all accepted records processed', found: 'another' }) as const,
+    ),
+    ...[...recordSummary.contradictions, ...registers.contradictions].map(
+      fault => ({ kind: 'answer', subject: fault, expected: 'good records accepted', found: 'another' }) as const,
+    ),
+  ]
+}
+
+/** Read all locations back and compare them with the books. */
+export const verifyLocations = async (
+  client: Client,
+  locations: readonly CreatedLocation[],
+  { byLocation }: JournalSummaries,
+  progress: (records: number) => void,
+): Promise<Omit<Verdict, 'receipts'>> => {
+  const differences: Difference[] = []
+  const counts = { expected: 0, found: 0, unpriced: 0, pieces: 0, months: 0 }
+  await each(locations, async location => {
+    const verdict = await verifyLocation(client, location, byLocation.get(location.locationId) ?? new Map())
+    for (const difference of verdict.differences) differences.push(difference)
+    counts.expected += verdict.expected
+    counts.found += verdict.found
+    counts.unpriced += verdict.unpriced
+    counts.pieces += verdict.pieces
+    counts.months += verdict.months
+    progress(counts.found)
+  })
+  return { ...counts, differences }
+}

@@ -1,0 +1,73 @@
+import type { Client } from '../../support/system/client.ts'
+import { costOfSpan } from '../../support/exact/exact-answers.ts'
+import { decimal } from '../../support/ledger/exact-decimal.ts'
+import { bucketOf } from '../../support/oracle/buckets.ts'
+import type { OracleCost } from '../../support/oracle/cost.ts'
+import { isConfidence, shownFraction } from '../../support/oracle/exact.ts'
+import { monthStart } from '../../support/oracle/local-clock.ts'
+import { maxLengthMs } from '../history/generate-records.ts'
+import { year } from '../history/plan-tariffs.ts'
+
+/** Sums of one flow that are not what the records come to; `months` is how many were compared. */
+export type SumsVerdict = {
+  readonly months: number
+  readonly deviations: readonly { readonly month: string; readonly expected: string; readonly found: string }[]
+}
+
+const dayMs = 86_400_000
+const span = { start: year.start - 2 * dayMs, end: year.end + maxLengthMs + 2 * dayMs }
+
+const edgesOf = (zone: string): readonly number[] => {
+  const months = Array.from({ length: 16 }, (_, index) => monthStart(zone, Date.UTC(2024, 11 + index, 15)))
+  return [span.start, ...months.filter(at => span.start < at && at < span.end), span.end]
+}
+
+const flows = [
+  ['INBOUND', 'IMPORT'],
+  ['OUTBOUND', 'EXPORT'],
+  ['INBOUND', 'LOCAL'],
+  ['OUTBOUND', 'IMPORT'],
+] as const
+
+const instant = (at: number): string => new Date(at).toISOString()
+
+const verifyFlow = async (
+  client: Client,
+  location: ZonedLocation,
+  costs: readonly OracleCost[],
+  [flow, direction]: (typeof flows)[number],
+) => {
+  const own = costs.filter(({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction)
+  const query = `tariff_direction=${direction}&energy_flow_direction=${flow}&aggregation=MONTH&include_devices=true`
+  const { data } = await costOfSpan(client, location.locationId, [instant(span.start), instant(span.end)], query)
+  const edges = edgesOf(location.zone)
+  const deviations = edges.slice(0, -1).flatMap((start, index) => {
+    const bucket = bucketOf(own, start, edges[index + 1] ?? span.end)
+    const element = data[index]
+    const given = element?.tariff.cost.confidence ?? ''
+    const confidence = isConfidence(Number(given), bucket.confidence) ? given : shownFraction(bucket.confidence)
+    const parts = [
+      ...[decimal(bucket.energy, 6), decimal(bucket.cost, 9), confidence],
+      ...[String(bucket.unpricedRecords), decimal(bucket.unpricedEnergy, 6), String(bucket.records)],
+    ]
+    const found = [
+      ...[element?.energy.value, element?.tariff.cost.value, given],
+      ...[element?.unpriced_records ?? '0', element?.unpriced_energy?.value ?? '0', element?.records],
+    ]
+    const month = `${flow} ${direction} from ${instant(start)}`
+    const isStart = element !== undefined && Date.parse(element.start_time) === start
+    const text = (values: readonly unknown[]) =>
+      `${values[0]} Wh, ${values[1]}, confidence ${values[2]}, unpriced ${values[3]} with ${values[4]} Wh, of ${values[5]} records`
+    return isStart && text(parts) === text(found) ? [] : [{ month, expected: text(parts), found: text(found) }]
+  })
+  return { months: edges.length - 1, deviations }
+}
+
+type ZonedLocation = { readonly locationId: string; readonly zone: string }
+
+/** Compare what a location costs month by month, each flow on its own, with its records' costs. */
+export const verifySums = async (client: Client, location: ZonedLocation, costs: readonly OracleCost[]): Promise<SumsVerdict> => {
+  const verdicts: SumsVerdict[] = []
+  for (const flow of flows) verdicts.push(await verifyFlow(client, location, costs, flow))
+  return { months: verdicts.reduce((sum, { months }) => sum + months, 0), deviations: verdicts.flatMap(({ deviations }) => deviations) }
+}

@@ -1,9 +1,0 @@
-import { readFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
-import { apiVersions } from '../../services/contract/layout.ts'
-import { openApiFile, openApiText } from '../support/write-openapi.ts'
-
-it.each(apiVersions)('the kept OpenAPI document of the %s layout says what the operations say', apiVersion => {
-  const isUnchanged = readFileSync(openApiFile(apiVersion), 'utf8') === openApiText(apiVersion)
-  expect(isUnchanged, 'run: node test/support/write-openapi.ts, and read the difference before you keep it').toBe(true)
-})

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { offsetCommitter } from '../../services/platform/log/kafka/kafka-commits.ts'
+import { type OffsetCommit, openKafkaAssignment } from '../../services/platform/log/kafka/kafka-assignment.ts'
+import type { StoredMessage } from '../../services/platform/log/log.ts'
+
+const bounds = { maxMessages: 100, maxBytes: 1_000_000 }
+
+/** What a fetch brings that asked for `from` on, up to before `next`. */
+const fetched = (from: number, next: number) => ({
+  messages: Array.from(
+    { length: next - from },
+    (_, index): StoredMessage => ({ offset: from + index, timestamp: 0, key: '', value: Buffer.from(`m ${from + index}`), headers: {} }),
+  ),
+  next,
+})
+
+const openAssignment = (commit: (position: OffsetCommit) => Promise<void> = async () => undefined) =>
+  openKafkaAssignment({ topic: 'meter.records.v1', partition: 3, group: 'readers', committed: 10, commit, requestMore: () => undefined })
+
+const offsetsOf = (messages: readonly StoredMessage[]): readonly number[] => messages.map(({ offset }) => offset)
+
+describe('a lane of the brokers', () => {
+  it('gives each message once and leaves none out where two fetches overlap, whichever comes first', async () => {
+    for (const [first, second] of [
+      [14, 12],
+      [12, 14],
+    ] as const) {
+      const { assignment: lane, nextFetchOffset: wanted, deliver: give } = openAssignment()
+      expect(wanted()).toBe(10)
+      give(fetched(10, first), 10)
+      give(fetched(10, second), 10)
+      expect(wanted()).toBe(first)
+      give(fetched(first, 15), first)
+      expect(offsetsOf(await lane.read(bounds))).toEqual([10, 11, 12, 13, 14])
+    }
+  })
+
+  it('drops what was asked for before it was rewound', async () => {
+    const { assignment: lane, nextFetchOffset: wanted, deliver: give, moveTo } = openAssignment()
+    give(fetched(10, 12), 10)
+    await lane.read(bounds)
+    await lane.rewind()
+    give(fetched(12, 14), 12)
+    moveTo(40, 12)
+    expect(wanted()).toBe(10)
+    give(fetched(10, 12), 10)
+    expect(offsetsOf(await lane.read(bounds))).toEqual([10, 11])
+  })
+
+  it('goes on where the brokers still have messages once those it asks for are gone', () => {
+    const { nextFetchOffset: wanted, moveTo } = openAssignment()
+    moveTo(40, 10)
+    expect(wanted()).toBe(40)
+  })
+})
+
+describe('commits of lanes', () => {
+  /** Commits whose requests are answered by `answer`. */
+  const delayedCommits = () => {
+    const sent: number[][] = []
+    const answers: PromiseWithResolvers<void>[] = []
+    const commit = offsetCommitter('a topic', async places => {
+      sent.push(places.map(({ next }) => next))
+      const answer = Promise.withResolvers<void>()
+      answers.push(answer)
+      await answer.promise
+    })
+    return { sent, answers, commit }
+  }
+
+  it('leave out a lane that is lost while its commit waits for another, and tell it', async () => {
+    const { sent, answers, commit } = delayedCommits()
+    const [lost, retained] = [openAssignment(commit), openAssignment(commit)]
+    const first = retained.assignment.commit(11)
+    const waiting = [lost.assignment.commit(12), retained.assignment.commit(13)]
+    lost.lose()
+    answers[0]?.resolve()
+    await first
+    await expect.poll(() => sent.length).toBe(2)
+    answers[1]?.resolve()
+    await expect(waiting[0]).rejects.toMatchObject({ code: 'lane_lost', retriable: false })
+    await waiting[1]
+    expect(sent).toEqual([[11], [13]])
+  })
+
+  it('are not sent for lost lanes alone', async () => {
+    const { sent, answers, commit } = delayedCommits()
+    const [lost, retained] = [openAssignment(commit), openAssignment(commit)]
+    const first = retained.assignment.commit(11)
+    const late = lost.assignment.commit(12)
+    lost.lose()
+    answers[0]?.resolve()
+    await first
+    await expect(late).rejects.toMatchObject({ code: 'lane_lost' })
+    expect(sent).toEqual([[11]])
+  })
+
+  it('tell every lane of a request that was refused', async () => {
+    const { answers, commit } = delayedCommits()
+    const committed = openAssignment(commit).assignment.commit(11)
+    answers[0]?.reject(new Error('fenced'))
+    await expect(committed).rejects.toMatchObject({ code: 'lane_lost' })
+  })
+})

@@ -1,4 +1,0 @@
-import { localSchemaIds } from '../../services/platform/log/schema-ids.ts'
-import { describeSchemaIds } from '../suites/describe-schema-ids.ts'
-
-describeSchemaIds('schema numbers without a registry', async () => ({ ids: localSchemaIds(), again: localSchemaIds }))

@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { addTariffs, type CaseRecord, type CaseTariff, prepareCase } from './cost-cases.ts'
+import type { ApiVersion, Client } from '../system/client.ts'
+import { makeOne } from '../system/home.ts'
+
+type Segment = { readonly valid_from: string; readonly valid_to: string; readonly price: number }
+type PriceInterval = { readonly start_time: string; readonly end_time: string; readonly tariff_direction?: string }
+
+/** A tariff with its prices over a span. */
+export type SeriesCase = {
+  readonly id: string
+  readonly tariffs: readonly CaseTariff[]
+  readonly request: PriceInterval
+  readonly expected: { readonly segments: readonly Segment[] }
+  readonly tolerance: { readonly abs: number }
+}
+
+/** A market price with surcharges, and what it comes to. */
+export type FormulaCase = {
+  readonly id: string
+  readonly market_price: number
+  readonly surcharge_fixed: number
+  readonly surcharge_percentage: number
+  readonly expected_price: number
+  readonly convention: string
+  readonly tolerance: number
+}
+
+type Market = { readonly unit: string; readonly start: string; readonly step_minutes: number; readonly values: readonly number[] }
+
+/** Records at a market price or over a clock change, and what they cost together. */
+export type MarketCase = {
+  readonly id: string
+  readonly tariffs: readonly CaseTariff[]
+  readonly market?: Market
+  readonly records: readonly CaseRecord[]
+  readonly expected: { readonly total_cost: number }
+  readonly tolerance: { readonly abs: number }
+}
+
+/** Minutes from a base, and a price over them. */
+type Step = readonly [number, number, number]
+export type HandlingCase = { readonly id: string; readonly input: readonly Step[]; readonly expected: readonly Step[] }
+
+type Cases = {
+  readonly price_series: readonly SeriesCase[]
+  readonly price_formula: readonly FormulaCase[]
+  readonly market_and_dst: readonly MarketCase[]
+  readonly series_handling: readonly HandlingCase[]
+}
+
+/** Read the published price cases. */
+export const priceCases = (): Cases => JSON.parse(readFileSync('test/acceptance/price_cases.json', 'utf8')) as Cases
+
+/** Why a case cannot be put to the interface; null when it can. */
+export const inexpressible = (one: { readonly id: string; readonly convention?: string; readonly input?: unknown }): string | null => {
+  if (one.id === 'agile-cap-formula') return 'tariffs have no price cap'
+  if (one.convention === 'market*(1+pct)+fixed') return 'the percentage is on all of the price'
+  return 'input' in one && !Array.isArray(one.input) ? 'prices are not averaged over hours' : null
+}
+
+type Element = {
+  readonly valid_from: string
+  readonly valid_to: string
+  readonly price?: { readonly value: number }
+  readonly tariff?: { readonly rate: number }
+}
+
+/** Ask for prices in either layout: instants (ms) and price of each element. */
+export const askPrices = async (
+  client: Client,
+  apiVersion: ApiVersion,
+  locationId: string,
+  { tariff_direction: direction = 'IMPORT', ...span }: PriceInterval,
+): Promise<readonly { readonly from: number; readonly to: number; readonly price: number }[]> => {
+  const query = new URLSearchParams({ ...span, direction })
+  const { data } = (await (apiVersion === 'current'
+    ? client.ask('POST', `/prices/${locationId}`, { ...span, tariff_direction: direction })
+    : client.ask('GET', `/tariffs/rates/${locationId}?${query}`))) as { data: readonly Element[] }
+  return data.map(({ valid_from, valid_to, price, tariff }) => ({
+    from: Date.parse(valid_from),
+    to: Date.parse(valid_to),
+    price: price?.value ?? tariff?.rate ?? Number.NaN,
+  }))
+}
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+const marketTariff = (surcharges: Pick<FormulaCase, 'surcharge_fixed' | 'surcharge_percentage'>): CaseTariff => ({
+  ...{ direction: 'IMPORT', type: 'COMMODITY', timezone: 'UTC', currency_code: 'EUR', market_rates: true },
+  schedule: [
+    {
+      months: ['All'],
+      days_and_hours: [
+        { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: null, to_kwh: null, ...surcharges }] }] },
+      ],
+    },
+  ],
+})
+
+const freeCommodity = ({ timezone, currency_code }: CaseTariff): CaseTariff => ({
+  ...{ direction: 'IMPORT', type: 'COMMODITY', timezone, currency_code, market_rates: false },
+  schedule: marketTariff({ surcharge_fixed: 0, surcharge_percentage: 0 }).schedule.map(entry => ({
+    ...entry,
+    days_and_hours: entry.days_and_hours.map(({ days, hours }) => ({
+      days,
+      hours: hours.map(band => ({ ...band, rate: band.rate.map(rate => ({ ...rate, fixed: 0 })) })),
+    })),
+  })),
+})
+
+/** Make the location of a series; where it has grid fees alone, energy is free. */
+export const createSeries = (client: Client, { tariffs }: SeriesCase, apiVersion: ApiVersion): Promise<string> => {
+  const [first] = tariffs as [CaseTariff]
+  return prepareCase(client, tariffs.some(({ type }) => type === 'COMMODITY') ? tariffs : [...tariffs, freeCommodity(first)], apiVersion)
+}
+
+/** Make a location at market prices of its own, from instant to instant (ms) in major units per kWh, with tariffs that follow them. */
+const createMarketTariff = async (
+  client: Client,
+  apiVersion: ApiVersion,
+  tariffs: readonly CaseTariff[],
+  prices: readonly Step[],
+): Promise<string> => {
+  const [{ currency_code, timezone }] = tariffs as [CaseTariff]
+  const source = await makeOne(client, '/markets', { display_name: 'published prices', currency_code })
+  const body = prices.map(([from, to, value]) => ({ start_time: iso(from), end_time: iso(to), value }))
+  await client.ask('PUT', `/markets/${source}/prices`, body)
+  const locationId = await makeOne(client, '/locations', { timezone, currency_code, market_sources: { import: source } })
+  await addTariffs(client, locationId, tariffs, apiVersion)
+  return locationId
+}
+
+/** Make a location whose market has steps of a price, in minutes from a base (ms), with surcharges or none. */
+export const createSteps = (
+  client: Client,
+  apiVersion: ApiVersion,
+  steps: readonly Step[],
+  base: number,
+  surcharges = { surcharge_fixed: 0, surcharge_percentage: 0 },
+): Promise<string> =>
+  createMarketTariff(
+    client,
+    apiVersion,
+    [marketTariff(surcharges)],
+    steps.map(([from, to, value]) => [base + from * 60_000, base + to * 60_000, value]),
+  )
+
+/** Make the location of a market case. Market prices are per MWh. */
+export const createMarketCase = (client: Client, apiVersion: ApiVersion, { tariffs, market }: MarketCase): Promise<string> => {
+  if (market === undefined) return prepareCase(client, tariffs, apiVersion)
+  const start = Date.parse(market.start)
+  const stepMs = market.step_minutes * 60_000
+  const prices = market.values.map((value, index): Step => [start + index * stepMs, start + (index + 1) * stepMs, Number(`${value}e-3`)])
+  return createMarketTariff(client, apiVersion, tariffs, prices)
+}

@@ -1,0 +1,149 @@
+import type { Hono } from 'hono'
+import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
+import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { createApp } from '../../../services/platform/http/app.ts'
+import { idempotencyKeys } from '../../../services/platform/idempotency-store.ts'
+import { isCurrency } from '../../../services/platform/geocoding/country.ts'
+import { marketAreasOf } from '../../../services/platform/geocoding/market-areas.ts'
+import { geocode } from '../../../services/platform/geocoding/geo-place.ts'
+import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
+import { createApiKey, keyStore, readKeyState } from '../../../services/platform/postgres/registry/api-keys.ts'
+import type { Database } from '../../../services/platform/postgres/database.ts'
+import { findProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
+import { pricingCache } from '../../../services/platform/pricing-cache.ts'
+import { timeZone } from '../../../services/platform/time-zone.ts'
+import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
+import { openWorkThread } from '../../../services/platform/work-thread/work-thread.ts'
+import { openConnect } from '../../../services/query-service/connect/open-connect.ts'
+import { queryServiceOperations } from '../../../services/query-service/operations.ts'
+import { workThreadOptions } from '../../../services/query-service/work/work-thread-options.ts'
+import { type Answer, type Call, caller } from '../registry/service.ts'
+
+const secret = 'a secret of at least thirty-two characters'
+
+export type ApiVersion = 'current' | 'earlier'
+
+/** The query service with Connect on a real database, called without a port; its clock is set by the test. */
+export type ConnectService = {
+  readonly app: Hono
+  readonly database: Database
+  readonly clock: { at: number }
+  readonly logged: unknown[]
+  readonly published: unknown[]
+  /** Do what is due at the clock's instant. */
+  readonly turn: () => Promise<boolean>
+}
+
+/** Build the interface over a database; `askProvider` stands for the way out to the apps of providers. */
+export const openConnectService = async (database: Database, askProvider: typeof fetch = fetch): Promise<ConnectService> => {
+  const clock = { at: currentInstant() }
+  const [logged, published]: [unknown[], unknown[]] = [[], []]
+  const tokens = bearerTokens(secret)
+  const idempotency = idempotencyKeys(database)
+  const logger = { warn: (fields: unknown) => logged.push(fields), error: (fields: unknown) => logged.push(fields) }
+  const dependencies = {
+    thread: openWorkThread(workThreadOptions),
+    database,
+    metering: {
+      lastSeen: async () => new Map<string, number>(),
+      devicesAt: async () => [],
+      wasMeteredAt: async () => false,
+      hasRecords: async () => false,
+    },
+    providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),
+    ...{ geocode, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
+    publishRecosts: async (orders: readonly unknown[]) => void published.push(...orders),
+    announcePrices: async () => undefined,
+    onReferencesChanged: () => undefined,
+    validateWebhookUrl: async (url: string) => ({ ok: true as const, value: url }),
+    requestsPerSecond: null,
+  }
+  const connect = await openConnect(dependencies, {
+    pricing: pricingCache(database, timeZone),
+    logger: logger as never,
+    fetch: askProvider,
+    path: '/flow/here',
+    credentialsKey: 'a key for credentials of more than thirty-two characters',
+    at: () => clock.at,
+  })
+  const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], connect.staticRoutes, {
+    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    verifyKey: keyVerifier(secret, keyStore(database.operator)),
+    authenticateOperator: operatorAuthenticator('ok_operator_key_of_the_tests'),
+    findReferences: referenceFinder(database),
+    idempotency,
+    now: () => clock.at,
+    elapsed: () => performance.now(),
+    newRequestId: () => `req_${crypto.randomUUID()}`,
+    log: logger,
+    observe: () => undefined,
+  })
+  return { app, database, clock, logged, published, turn: connect.work.turn }
+}
+
+/** Make an account with a key in test mode; its calls are in one layout. */
+export const connectAccount = async (
+  { app, database, clock }: ConnectService,
+  apiVersion: ApiVersion,
+): Promise<{ readonly accountId: string; readonly call: Call }> => {
+  const account = await createAccount(
+    database.operator,
+    { displayName: 'Volt Ltd', defaultApiVersion: apiVersion, requestsPerSecond: null },
+    clock.at,
+  )
+  const tenant = { accountId: account.id, liveMode: false }
+  const key = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, clock.at)
+  const logIn = caller(app, { authorization: `Basic ${btoa(`${account.id}:${key.secret}`)}` })
+  // The test's clock leaps over the life of a bearer token, so every call has one of its own.
+  const call: Call = async (...words) => {
+    const { body } = await logIn('GET', '/login')
+    return caller(app, { authorization: `Bearer ${body['bearer_token']}` })(...words)
+  }
+  return { accountId: account.id, call }
+}
+
+/** A page as a client of the flow sees it. */
+export type FlowPage = Answer & {
+  readonly route: string
+  readonly data: Readonly<Record<string, never>>
+  readonly actions: readonly string[]
+  readonly code: string
+}
+
+/** One visit of the flow: without a header of ours, as browsers call. */
+export type Flow = {
+  readonly token: string
+  readonly post: (body: object, headers?: Readonly<Record<string, string>>) => Promise<FlowPage>
+  readonly submit: (route: string, data?: object) => Promise<FlowPage>
+  readonly act: (action: string, route?: string) => Promise<FlowPage>
+}
+
+/** Visit a session by its token; every answer is judged to be JSON that any page may read. */
+export const visit = ({ app }: ConnectService, token: string, contentType = 'text/plain;charset=UTF-8'): Flow => {
+  const post: Flow['post'] = async (body, headers = {}) => {
+    const answer = await caller(app, { 'content-type': contentType, ...headers })('POST', '/connect', JSON.stringify(body))
+    if (answer.headers.get('access-control-allow-origin') !== '*') throw new Error('an answer without CORS')
+    return { ...answer, ...(answer.body as never as Pick<FlowPage, 'route' | 'data' | 'actions' | 'code'>) }
+  }
+  return {
+    token,
+    post,
+    submit: (route, data) => post({ connect_token: token, route, type: 'submit', ...(data === undefined ? {} : { data }) }),
+    act: (action, route) => post({ connect_token: token, action, ...(route === undefined ? {} : { route }) }),
+  }
+}
+
+export const londonAddress = { address_line1: '10 Downing Street', city: 'London', post_code: 'SW1A 2AA', country_code: 'GB' }
+
+/** Ask for a token in a layout, with addresses to come back to. */
+export const tokenFor = async (call: Call, apiVersion: ApiVersion, more: object = {}): Promise<string> => {
+  const [path, addresses] =
+    apiVersion === 'current'
+      ? ['/connect/token', { connect_url: 'https://app.example.com/back', callback_url: 'https://app.example.com/done?x=1#end' }]
+      : ['/connect/tariff/token', { connect_web_uri: 'https://app.example.com/back', callback_uri: 'myapp://done?x=1' }]
+  const answer = await call('POST', path, { ...addresses, ...more })
+  if (answer.status !== 200) throw new Error(answer.text)
+  return String(answer.body['connect_token'])
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { Client } from '../system/client.ts'
+import { type Random, seeded } from '../ledger/random.ts'
+import { until } from '../system/until.ts'
+import { listAll, verifyEvents, verifyReceived } from './verify-events.ts'
+import { openObjectHistories } from './object-histories.ts'
+import { openSubscriber } from './subscriber.ts'
+
+/** More kills of each part, more changes, other moments: EVENT_ROUNDS=20 EVENT_CHANGES=10000 EVENT_SEED=7. */
+export const rounds = Number(process.env['EVENT_ROUNDS'] ?? 2)
+export const wanted = Number(process.env['EVENT_CHANGES'] ?? rounds * 150)
+export const seed = Number(process.env['EVENT_SEED'] ?? 1)
+
+const workers = 6
+const relayTimeoutMs = 15_000
+const settleTimeoutMs = 240_000
+
+/** A part of the system that is killed; `kill` resolves once it is well again. */
+export type KillablePart = { readonly name: string; readonly kill: () => Promise<void> }
+
+export type FaultInjectionOptions = {
+  /** The system as it runs now; null while nothing answers. */
+  readonly target: () => Client | null
+  /** Parts of one group are killed in turn; groups know nothing of each other, so that their kills meet. */
+  readonly groups: readonly (readonly KillablePart[])[]
+}
+
+/** How long the test may take, in ms: a machine that has other work, too, starts a process in half a minute. */
+export const faultInjectionTimeoutMs = 120_000 + settleTimeoutMs + rounds * 60_000 + wanted * 150
+
+const listed = <T extends { readonly id: string }>(target: FaultInjectionOptions['target'], path: string): Promise<readonly T[]> =>
+  until(
+    async () => {
+      const client = target()
+      return client === null ? [] : listAll<T>(client, path).catch(() => [])
+    },
+    list => list.length > 0,
+    30_000,
+  )
+
+/**
+ * Wait for the moment of the next kill: some share of the changes up to it was made, and of half of them an event has arrived, so that a
+ * kill meets deliveries under way; the others come at any moment, also while a relay waits for the lease of one that was killed.
+ */
+const awaitMoment = async (
+  random: Random,
+  { changes, due }: { changes: () => number; due: number },
+  arrived: () => number,
+): Promise<void> => {
+  while (changes() < due) await sleep(5)
+  const before = arrived()
+  const end = performance.now() + (random.chance(0.5) ? relayTimeoutMs : 0)
+  while (arrived() === before && performance.now() < end) await sleep(5)
+  await sleep(random.whole(500))
+}
+
+type Delivery = { readonly id: string; readonly event_id: string; readonly status: string }
+
+/**
+ * Make changes while each part is killed some times, and hold what a subscriber got against the changes: each of them is an event, each event
+ * came, signed and as the interface shows it, and nothing else came. Gives the events, oldest first.
+ */
+export const runFaultInjection = async ({ target, groups }: FaultInjectionOptions) => {
+  await using subscriber = await openSubscriber()
+  const endpoint = (await target()?.ask('POST', '/webhooks', { url: subscriber.url })) as unknown as { id: string; secret: string }
+  subscriber.trust(endpoint.secret)
+  const shares = groups.map(() => 0)
+  const allowed = (): number => wanted * Math.min(...shares)
+  const histories = openObjectHistories({ target, random: seeded(seed + 1), allowed, wanted })
+  const startedAt = performance.now()
+  const killing = groups.map(async (parts, group) => {
+    const random = seeded(seed + 2 + group)
+    const kills = rounds * parts.length
+    for (let kill = 0; kill < kills; kill += 1) {
+      shares[group] = (kill + 1) / (kills + 1)
+      const due = (wanted * (kill + random.whole(90) / 100)) / (kills + 1)
+      await awaitMoment(random, { changes: histories.changes, due }, subscriber.ids)
+      await parts[kill % parts.length]?.kill()
+    }
+    shares[group] = 1
+  })
+  await Promise.all([histories.run(workers), ...killing])
+  const killedFor = Math.round((performance.now() - startedAt) / 1_000)
+  const events = (await listed<Event>(target, '/events')).toReversed()
+  await until(subscriber.ids, count => count >= events.length, settleTimeoutMs)
+  const deliveries = await until(
+    () => listed<Delivery>(target, `/webhooks/${endpoint.id}/deliveries`),
+    list => list.every(({ status }) => status === 'DELIVERED'),
+    settleTimeoutMs,
+  )
+  process.stdout.write(
+    `events: ${histories.changes()} changes, ${events.length} events, ${subscriber.received.length} POSTs of ${subscriber.ids()} ids, ` +
+      `${rounds} kills of each of ${groups
+        .flat()
+        .map(({ name }) => name)
+        .join(', ')} in ${killedFor} s\n`,
+  )
+  expect(histories.changes()).toBeGreaterThanOrEqual(wanted)
+  expect(verifyEvents(histories.histories, events)).toEqual({ missing: [], generated: [], doubled: [], disordered: [] })
+  expect(verifyReceived(events, subscriber.received)).toEqual({ missing: [], generated: [], altered: [] })
+  expect(deliveries.map(one => one.event_id).toSorted()).toEqual(events.map(({ id }) => id).toSorted())
+  expect(subscriber.unverified).toEqual([])
+  return events
+}
+
+type Event = Parameters<typeof verifyReceived>[0][number]

@@ -1,0 +1,56 @@
+import type { Client } from '../system/client.ts'
+import { askExactly } from './exact-json.ts'
+import { units } from '../ledger/exact-decimal.ts'
+
+/** Answers about costs with every number as the text that stands there. */
+export type ExactCost = { readonly value: string | null; readonly confidence: string }
+
+export type ExactElement = {
+  readonly start_time: string
+  readonly end_time: string
+  readonly session_reference_id: string | null
+  readonly record_reference_id: string | null
+  readonly energy: { readonly value: string }
+  readonly tariff: { readonly cost: ExactCost }
+  readonly records: string
+  readonly unpriced_records?: string
+  readonly unpriced_energy?: { readonly value: string }
+}
+
+export type ExactEnergyCost = {
+  readonly object_id: string
+  readonly location_timezone: string
+  readonly currency_code: string
+  readonly data: readonly ExactElement[]
+}
+
+export type ExactPiece = { readonly [Name in 'start_time' | 'end_time' | 'energy' | 'price' | 'tier' | 'cost' | 'confidence']: string }
+
+export type ExactRecord = {
+  readonly id: string
+  readonly status: string
+  readonly energy_submitted: string
+  readonly data: { readonly energy: { readonly value: string }; readonly tariff: { readonly cost: ExactCost } }
+  readonly tariff_ids: readonly string[]
+  readonly pieces: readonly ExactPiece[]
+}
+
+/** Half-open, as RFC 3339 texts. */
+export type TextSpan = readonly [start: string, end: string]
+
+/** Ask what an object costs in a span. */
+export const costOfSpan = (client: Client, id: string, [start, end]: TextSpan, query = ''): Promise<ExactEnergyCost> =>
+  askExactly(client, 'POST', `/costs/interval/${id}?${query}`, { start_time: start, end_time: end })
+
+/** Energy (WH) and cost of the only element, as texts. */
+export const onlyElement = ({ data }: ExactEnergyCost): readonly [energy: string, cost: string | null] => {
+  const [element, other] = data
+  if (element === undefined || other !== undefined) throw new Error(`there are ${data.length} elements`)
+  return [element.energy.value, element.tariff.cost.value]
+}
+
+/** Add up elements to the last digit: energy in 1e-6 Wh, cost in 1e-9. */
+export const sumOf = ({ data }: ExactEnergyCost): { readonly energy: bigint; readonly cost: bigint } => ({
+  energy: data.reduce((sum, { energy }) => sum + units(energy.value, 6), 0n),
+  cost: data.reduce((sum, { tariff }) => sum + units(tariff.cost.value ?? '0', 9), 0n),
+})

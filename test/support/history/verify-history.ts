@@ -1,0 +1,109 @@
+import type { MeterRecord } from '../../../services/domain/record/record.ts'
+import type { MarketSeries, PricingInput } from '../../../services/domain/tariff/tariff.ts'
+import { withCoveredIntervals } from '../../audit/verify/stored-records.ts'
+import { locationCosts } from '../../audit/verify/location-costs.ts'
+import { decimal } from '../ledger/exact-decimal.ts'
+import { readRecords } from '../ledger/read-back.ts'
+import type { IdentifiedRecord, OracleCost } from '../oracle/cost.ts'
+import { zoneOf } from '../oracle/zone.ts'
+import { usesMarket } from './arrivals.ts'
+import { certain, finalOf, flows, type History, instant, readingName, type SentRegister } from './history.ts'
+import type { PlayContext, PlayedLocation } from './play.ts'
+import { differences, rowName, type StoredState } from './stored-state.ts'
+
+/** A record that must be there in the end, by the name of its row. */
+type ExpectedRecord = { readonly name: string; readonly record: MeterRecord }
+
+const maxIntervalMs = 366 * 86_400_000
+
+const nameOf = (device: number | null, { energyFlowDirection, tariffDirection, ...record }: MeterRecord, reference: string): string =>
+  `${reference} device ${device} session ${record.sessionReferenceId} ${energyFlowDirection} ${tariffDirection} ${instant(record.start)} ${instant(record.end)}`
+
+/** The intervals between neighbouring readings in their last form; where the later one is lower there is none. */
+const intervalsOf = (register: SentRegister): readonly ExpectedRecord[] => {
+  const readings = register.readings.toSorted((a, b) => a.time - b.time)
+  return readings.flatMap((closing, index) => {
+    const opening = readings[index - 1]
+    if (opening === undefined || closing.time - opening.time > maxIntervalMs) return []
+    const energy = finalOf(closing.values) - finalOf(opening.values)
+    if (energy < 0n) return []
+    const flowAndInterval = { ...flows[register.flow], start: opening.time, end: closing.time }
+    return expectedOf(
+      register.device,
+      { ...flowAndInterval, energy, confidence: certain, sessionReferenceId: register.session },
+      readingName(register, closing),
+    )
+  })
+}
+
+const expectedOf = (
+  device: number | null,
+  of: Omit<MeterRecord, 'locationId' | 'deviceId' | 'recordReferenceId'>,
+  reference: string,
+): readonly [ExpectedRecord] => {
+  const record = { ...of, locationId: 'loc', deviceId: device === null ? null : String(device), recordReferenceId: reference }
+  return [{ name: nameOf(device, record, reference), record }]
+}
+
+const expectedRecords = ({ records, registers }: History): readonly ExpectedRecord[] => [
+  ...records.flatMap(({ name, device, flow, start, end, session, forms }) =>
+    expectedOf(device, { ...flows[flow], start, end, ...finalOf(forms), sessionReferenceId: session }, name),
+  ),
+  ...registers.flatMap(intervalsOf),
+]
+
+const seriesOf = ({ prices }: History): MarketSeries => {
+  const intervals = prices.flatMap(({ start, stepMs, forms }) =>
+    finalOf(forms).map((price, index) => ({ start: start + index * stepMs, end: start + (index + 1) * stepMs, price })),
+  )
+  return {
+    sourceId: 'market',
+    starts: intervals.map(({ start }) => start),
+    ends: intervals.map(({ end }) => end),
+    prices: intervals.map(({ price }) => price),
+    confidences: intervals.map(() => 1),
+  }
+}
+
+/** What prices a history's location in the end. */
+export const inputOf = (history: History): PricingInput => {
+  const market = usesMarket(history) ? seriesOf(history) : null
+  const { final: tariffs } = history.tariffs
+  return { locationId: 'loc', currencyCode: 'EUR', timeZone: zoneOf(history.zone), tariffs, importMarket: market, exportMarket: market }
+}
+
+const costText = ({ energy, record, priced }: OracleCost): string =>
+  JSON.stringify([
+    ...[decimal(energy, 6), decimal(record.energy, 6), priced === null ? null : decimal(priced.cost, 9)],
+    (priced?.pieces ?? []).map(piece => [
+      ...[instant(piece.start), instant(piece.end), decimal(piece.energy, 6), decimal(piece.price, 9)],
+      ...[decimal(piece.tiers[0], 9), decimal(piece.cost, 9), String(piece.confidence)],
+    ]),
+  ])
+
+/** Calculate exactly what must be stored in the end, by the names of rows. `idOf`: the ids of the rows, which decide the order of ties. */
+export const expectedState = (history: History, idOf: ReadonlyMap<string, string>): StoredState => {
+  const expected = expectedRecords(history).map(({ name, record }) => ({ name, of: { id: idOf.get(name) ?? name, record } }))
+  const covered: readonly IdentifiedRecord[] = withCoveredIntervals(expected.map(({ of }) => of))
+  const costs = locationCosts(inputOf(history), covered)
+  return new Map(expected.map(({ name }, index) => [name, costText(costs[index] as OracleCost)]))
+}
+
+/** Compare the stored rows of a location with an exact calculation from the history alone; gives the differences. */
+export const verifyHistory = async (stage: PlayContext, history: History, location: PlayedLocation): Promise<readonly string[]> => {
+  const rows = await readRecords(stage.client, location.locationId)
+  const wanted = expectedState(history, new Map(rows.map(row => [rowName(row, stage.deviceIds), row.id])))
+  const found: StoredState = new Map(
+    rows.map(row => [
+      rowName(row, stage.deviceIds),
+      JSON.stringify([
+        ...[row.data.energy.value, row.energy_submitted, row.data.tariff.cost.value],
+        row.pieces.map(piece => [
+          ...[piece.start_time, piece.end_time].map(text => instant(Date.parse(text))),
+          ...[piece.energy, piece.price, piece.tier, piece.cost, piece.confidence],
+        ]),
+      ]),
+    ]),
+  )
+  return differences(wanted, found, ['exact', 'stored'])
+}

@@ -1,0 +1,75 @@
+import { expect } from 'vitest'
+import { tokenOf } from '../registry/accounts.ts'
+import { type Client, login } from '../system/client.ts'
+import { errorFaults } from './error-object.ts'
+import { rawSender } from './raw-http.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
+import { createObjectFixture, type ObjectFixture } from '../registry/object-fixture.ts'
+
+type SubmissionAnswer = {
+  readonly code?: string
+  readonly records_accepted?: number
+  readonly failed_records?: readonly { readonly record_num: number; readonly error: string }[]
+}
+
+/** A running system with a small world in it, and short ways to ask what it takes and what it refuses. */
+export type Probe = AsyncDisposable & {
+  readonly system: RunningSystem
+  readonly client: Client
+  readonly fixture: ObjectFixture
+  /** Send a body: the status of success, or status and code of an error, which must follow the error object. */
+  readonly statusOf: (
+    method: string,
+    path: string,
+    body: string,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<number | readonly [number, string]>
+  /** A record that is taken, with some members changed. */
+  readonly record: (more?: object) => object
+  /** Submit records (texts stand for raw JSON): how many were accepted, and number and fault of each other one. */
+  readonly submitElements: (elements: readonly (object | string)[]) => Promise<readonly [number | undefined, readonly string[]]>
+}
+
+/** Start a system on a folder of its own, which goes with it. */
+export const openProbe = async (): Promise<Probe> => {
+  const folder = dataFolder()
+  const system = await startSystem(folder)
+  const client = await login(system.sandbox)
+  const fixture = await createObjectFixture(client, 'session-17')
+  const sender = rawSender(system.sandbox.base_url)
+  const token = await tokenOf(system.sandbox, system.sandbox.test_key)
+  const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  return {
+    system,
+    client,
+    fixture,
+    statusOf: async (method, path, body, headers = {}) => {
+      const reply = await sender.send({ method, path, body, headers: { ...own, ...headers } })
+      if (reply.status < 300) return reply.status
+      expect(errorFaults(reply)).toEqual([])
+      return [reply.status, String((JSON.parse(reply.text) as SubmissionAnswer).code)]
+    },
+    record: more => ({
+      location_id: fixture.location,
+      units: 'KWH',
+      value: 1,
+      start_time: '2025-09-15T10:00:00Z',
+      end_time: '2025-09-15T11:00:00Z',
+      ...more,
+    }),
+    submitElements: async elements => {
+      const body = `[${elements.map(one => (typeof one === 'string' ? one : JSON.stringify(one))).join(',')}]`
+      const { records_accepted: accepted, failed_records: failed = [] } = (await client.ask(
+        'PUT',
+        '/meters/interval',
+        body,
+      )) as SubmissionAnswer
+      return [accepted, failed.map(({ record_num, error }) => `${record_num} ${error}`)]
+    },
+    [Symbol.asyncDispose]: async () => {
+      sender.close()
+      await system[Symbol.asyncDispose]()
+      removeData(folder)
+    },
+  }
+}

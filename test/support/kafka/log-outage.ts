@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { Client } from '../system/client.ts'
+import { bought, makeHome } from '../system/home.ts'
+import { recordsOf } from '../system/stored-costs.ts'
+import { until } from '../system/until.ts'
+import type { RoleProcess } from './processes.ts'
+
+/** What the answer to an append that no broker takes may take, and some time for a busy machine. */
+const answerMs = 10_000 + 4_000
+/** What an answer to a request for health may take. */
+const healthMs = 4_000
+const homes = 6
+
+/** What a process says of its health. */
+export const healthOf = async ({ url }: Pick<RoleProcess, 'url'>, kind: 'live' | 'ready') => {
+  const requestedAt = performance.now()
+  const answer = await fetch(`${url}/health/${kind}`)
+  const { checks } = (await answer.json()) as { readonly checks: Readonly<Record<string, boolean>> }
+  const ms = performance.now() - requestedAt
+  expect(ms).toBeLessThan(healthMs)
+  return { status: answer.status, checks }
+}
+
+/**
+ * Take all brokers away and bring them back with what `takeAway` gives. Meanwhile each submission is answered with 503 in time, each process
+ * is live and none whose work is in the log is ready; afterwards the same processes take and store all records, each once. Tells figures.
+ */
+export const verifyLogOutage = async (
+  { client, processes }: { readonly client: Client; readonly processes: readonly RoleProcess[] },
+  takeAway: () => Promise<() => Promise<void>>,
+): Promise<string> => {
+  const homeIds = await Promise.all(Array.from({ length: homes }, () => makeHome(client, { import: 0.3 })))
+  const recordOf = (home: string, hour: number) => bought(home, 2, `2025-06-02T1${hour}:00:00Z`, `2025-06-02T1${hour + 1}:00:00Z`)
+  const submit = async (home: string, hour: number) => {
+    const requestedAt = performance.now()
+    const { status, headers } = await client.send('PUT', '/meters/interval', [recordOf(home, hour)])
+    return { status, ms: performance.now() - requestedAt, retryAfter: Number(headers.get('Retry-After')) }
+  }
+  for (const home of homeIds) await client.submit([recordOf(home, 0)])
+
+  const bringBack = await takeAway()
+  const first = Promise.all(homeIds.map(home => submit(home, 1)))
+  // These stand behind them in the same lanes.
+  await sleep(300)
+  const second = Promise.all(homeIds.map(home => submit(home, 2)))
+  for (const one of processes) expect((await healthOf(one, 'live')).status).toBe(200)
+  const readiness = await Promise.all(processes.map(one => healthOf(one, 'ready')))
+  for (const { status, checks } of readiness)
+    expect([status, checks['log'] ?? false]).toEqual([checks['log'] === undefined ? 200 : 503, false])
+  const refused = [...(await first), ...(await second)]
+  const back = bringBack()
+  for (const { status, ms, retryAfter } of refused) {
+    expect([status, retryAfter > 0]).toEqual([503, true])
+    expect(ms).toBeLessThan(answerMs)
+  }
+  await back
+
+  const backAt = performance.now()
+  const missing = homeIds.flatMap(home => [recordOf(home, 1), recordOf(home, 2)])
+  await until(
+    () => client.send('PUT', '/meters/interval', missing),
+    ({ status }) => status === 200,
+  )
+  const tookMs = performance.now() - backAt
+  for (const home of homeIds) {
+    const rows = await until(
+      () => recordsOf(client, home),
+      ({ length }) => length === 3,
+    )
+    expect(rows.map(({ data }) => [data.start_time, data.tariff.cost.value])).toEqual(
+      [2, 1, 0].map(hour => [`2025-06-02T1${hour}:00:00Z`, 0.6]),
+    )
+  }
+  for (const one of processes) {
+    expect(one.isGone()).toBe(false)
+    await until(
+      () => healthOf(one, 'ready'),
+      ({ status }) => status === 200,
+    )
+  }
+  const slowest = Math.max(...refused.map(({ ms }) => ms))
+  return `503 within ${Math.round(slowest)} ms, taken again after ${Math.round(tookMs)} ms`
+}

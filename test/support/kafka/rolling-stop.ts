@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { openReceiver } from '../webhooks/receiver.ts'
+import type { Client } from '../system/client.ts'
+import { faultsOf } from '../ledger/audit.ts'
+import { until } from '../system/until.ts'
+import type { ManyProcesses, SendResult } from './many-processes.ts'
+import type { StopResult } from './role-instance.ts'
+
+const drainMs = 15_000
+
+/** Make customers and read them until `stop` aborts; gives those that were made, and the answers that were none or no success. */
+const requestUntil = async (client: Client, name: string, stop: AbortSignal) => {
+  const made: string[] = []
+  const faults: string[] = []
+  const ask = async (method: string, body?: object): Promise<{ readonly id?: string }> => {
+    const reply = await client.send(method, '/customers', body).catch((error: Error) => String(error.cause ?? error))
+    if (typeof reply !== 'string' && reply.status < 300) return reply.json
+    faults.push(typeof reply === 'string' ? reply : `${reply.status} ${reply.text}`)
+    return {}
+  }
+  for (; !stop.aborted; await sleep(50)) {
+    const { id } = await ask('POST', { reference_id: `${name} ${made.length}` })
+    if (id !== undefined) made.push(id)
+    await ask('GET')
+  }
+  return { made, faults }
+}
+
+/**
+ * Submit, ask and listen for events while processes are asked to stop one after the other: each stops in time with code 0, each request has
+ * an answer and each to a query service success, all that was taken is there once, each event comes. Gives what was sent.
+ */
+export const verifyRollingStop = async (
+  { client, sendThrough }: ManyProcesses,
+  seed: number,
+  stopAll: (stopped: StopResult[]) => Promise<void>,
+): Promise<SendResult> => {
+  const receivedIds = new Set<string>()
+  await using receiver = await openReceiver(({ body }) => {
+    receivedIds.add((JSON.parse(body) as { data: { id: string } }).data.id)
+    return { status: 204 }
+  })
+  const { id: endpoint } = (await client.ask('POST', '/webhooks', { url: receiver.url, event_types: ['customer.create'] })) as {
+    id: string
+  }
+  const stopped: StopResult[] = []
+  const enough = new AbortController()
+  const requesting = requestUntil(client, `stops ${seed}`, enough.signal)
+  const sent = await sendThrough(seed, () => stopAll(stopped)).finally(() => enough.abort())
+  const { made, faults } = await requesting
+  process.stdout.write(`stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, beside ${made.length} changes\n`)
+  expect(stopped.map(({ code }) => code)).toEqual(stopped.map(() => 0))
+  expect(Math.max(...stopped.map(({ ms }) => ms))).toBeLessThan(drainMs)
+  expect(faults).toEqual([])
+  expect(faultsOf(sent.verdict)).toEqual([])
+  expect(sent.unanswered).toBe(0)
+  expect(made.length).toBeGreaterThan(20)
+  await until(
+    () => made.filter(id => !receivedIds.has(id)),
+    ({ length }) => length === 0,
+  )
+  await client.ask('DELETE', `/webhooks/${endpoint}`)
+  return sent
+}

@@ -1,0 +1,95 @@
+import { sql } from 'kysely'
+import { runToEnd } from '../../../services/domain/run-to-end.ts'
+import type { FeedConfig } from '../../../services/platform/market-feeds/feed-config.ts'
+import { sharedSources } from '../../../services/platform/market-feeds/shared-sources.ts'
+import { createMetrics } from '../../../services/platform/metrics.ts'
+import { type FeedSource, listFeedSources } from '../../../services/platform/postgres/pricing/market-feeds.ts'
+import { readMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
+import { seedSharedSources, sharedSourceId } from '../../../services/platform/postgres/pricing/market-sources.ts'
+import { pricesFrom } from '../../../services/platform/postgres/price-block.ts'
+import { termsToText } from '../../../services/platform/postgres/pricing/tariff-row.ts'
+import { withOperator } from '../../../services/platform/postgres/transaction.ts'
+import { timeZone } from '../../../services/platform/time-zone.ts'
+import { fetchSource, type MarketFetchOptions } from '../../../services/background/market-feeds/fetch-feed.ts'
+import { tieredSchedule } from '../registry/drafts.ts'
+import { makeTenants, openTestDatabase } from '../stores/postgres.ts'
+import { energyChartsUntil, startFeedServer } from './market-feed-server.ts'
+
+export const hourMs = 3_600_000
+export const dayMs = 24 * hourMs
+export const noon = Date.parse('2026-03-10T12:30:00Z')
+export const midnight = Date.parse('2026-03-10T23:00:00Z')
+export const stack = new AsyncDisposableStack()
+export const { database } = stack.use(await openTestDatabase())
+export const feed = stack.use(await startFeedServer())
+export const other = stack.use(await startFeedServer())
+await seedSharedSources(database.operator, sharedSources)
+export const { live } = await makeTenants(database)
+
+export const choiceOf = (...chosen: FeedConfig['enabled']): FeedConfig => ({
+  enabled: chosen,
+  entsoeToken: 'token-of-the-tests',
+  octopus: { product: 'AGILE-24-10-01', isVatIncluded: true, region: null },
+})
+
+/** The time of the world; tests move it. */
+export const clock = { now: noon }
+export const announced: { sourceId: string; revision: number }[] = []
+export const optionsOf = (...chosen: FeedConfig['enabled']): MarketFetchOptions => ({
+  database,
+  choice: choiceOf(...chosen),
+  fetch,
+  timeoutMs: 300,
+  maxBytes: 2 ** 20,
+  timeZone,
+  announcePrices: async change => {
+    announced.push(change)
+  },
+  at: () => clock.now,
+  random: () => 0.5,
+  metrics: createMetrics(),
+})
+export const energyCharts = optionsOf({ name: 'energy-charts', baseUrl: feed.baseUrl })
+
+export const sourceOf = async (area: string, currency = 'EUR'): Promise<FeedSource> => {
+  const [source] = await listFeedSources(database.operator, { id: sharedSourceId(area, currency) })
+  if (source === undefined) throw new Error(`no source of ${area}`)
+  return source
+}
+
+export const fetchArea = async (area: string, options = energyCharts, currency = 'EUR') =>
+  fetchSource(options, await sourceOf(area, currency), AbortSignal.timeout(10_000))
+
+export const pricesOf = async (area: string, from: number, to: number, currency = 'EUR') => {
+  const read = await withOperator(database, keeper => readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }))
+  return runToEnd(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
+}
+
+/** Begin anew: the clock, what was announced and asked, and what the feeds answer. */
+export const startAgain = (): void => {
+  clock.now = noon
+  announced.length = 0
+  feed.requests.length = 0
+  other.requests.length = 0
+  feed.answer = energyChartsUntil(midnight + dayMs)
+  other.answer = () => ({ status: 404, text: '' })
+}
+
+let made = 0
+/** Make a location on a source with a tariff that follows it. Gives the tariff's id. */
+export const makeTariff = async (
+  sourceId: string,
+  more: { marketRates?: boolean; direction?: string; closedAt?: string | null } = {},
+): Promise<string> => {
+  const { marketRates = true, direction = 'IMPORT', closedAt = null } = more
+  const id = (made++).toString(16).padStart(24, '0')
+  const { accountId, liveMode } = live
+  await sql`
+    insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
+    values (${accountId}, ${liveMode}, ${`loc_${id}`}, 'Europe/Berlin', 'EUR', ${sourceId}, now())`.execute(database.operator)
+  await sql`
+    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, terms, time_created)
+    values (${accountId}, ${liveMode}, ${`trf_${id}`}, ${`loc_${id}`}, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
+      ${closedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now())`.execute(database.operator)
+  return `trf_${id}`
+}

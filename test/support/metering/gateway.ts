@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Hono } from 'hono'
+import { partitionBacklog } from '../../../services/ingest-gateway/partition-backlog.ts'
+import { ingestGatewayOperations } from '../../../services/ingest-gateway/operations.ts'
+import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
+import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { createApp } from '../../../services/platform/http/app.ts'
+import { idempotencyKeys } from '../../../services/platform/idempotency-store.ts'
+import { type ChunkHeaders, fromHeaders } from '../../../services/platform/log/chunk-headers.ts'
+import { openCodec } from '../../../services/platform/log/avro/codec.ts'
+import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
+import type { Assignment, Log, TopicSettings } from '../../../services/platform/log/log.ts'
+import type { AcceptedRecord, MeterMessage, RecordPart, Submission } from '../../../services/platform/log/messages.ts'
+import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
+import { openDatabase } from '../../../services/platform/postgres/database.ts'
+import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
+import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
+import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
+import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { pricingCache } from '../../../services/platform/pricing-cache.ts'
+import { referenceChanges } from '../../../services/platform/reference-changes.ts'
+import { timeZone } from '../../../services/platform/time-zone.ts'
+import { wrongKey } from '../../../services/platform/access/verify-key.ts'
+import { locationDraft } from '../registry/drafts.ts'
+import { openTestDatabase } from '../stores/postgres.ts'
+import { type Call, caller } from '../registry/service.ts'
+import { severablePostgres } from '../stores/severable-postgres.ts'
+
+const topic = 'meter.records.v1'
+
+/** A message of a lane as it stands in the log. */
+export type AppendedMessage = { readonly partition: number; readonly headers: ChunkHeaders; readonly message: MeterMessage }
+
+/** The gateway over real stores; the token of a call is its account and mode. A process has one engine: a second gateway shares it. */
+export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?: ClickHouse) => {
+  const stack = new AsyncDisposableStack()
+  const { address } = stack.use(await openTestDatabase())
+  const way = stack.use(await severablePostgres(address))
+  const database = stack.use(openDatabase({ address: way.address }))
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-gateway-')), path => rmSync(path, { recursive: true }))
+  const log: Log = await openLmdbLog({
+    folder: join(folder, 'log'),
+    now: currentInstant,
+    topics: { [topic]: { partitions: 4, ...settings } },
+  })
+  stack.defer(() => log.close())
+  const clickHouse = shared ?? stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
+  if (shared === undefined) await applySchemas(clickHouse, schemaFiles())
+  const codec = await openCodec(localSchemaIds())
+  const pricing = pricingCache(database, timeZone)
+  const counted = { accepted: 0, refused: 0, bytes: 0 }
+  const counts = {
+    accepted: (_: number, records: number) => {
+      counted.accepted += records
+    },
+    refused: (records: number) => {
+      counted.refused += records
+    },
+    bytes: (bytes: number) => {
+      counted.bytes += bytes
+    },
+  }
+  const stores = { database, log, codec, clickHouse, pricing }
+  const changes = referenceChanges()
+  const { accepts: takes, refresh: look } = partitionBacklog(log)
+  const operations = ingestGatewayOperations({
+    ...stores,
+    referenceChanges: changes,
+    accepts: takes,
+    secret: 'a secret of the installation',
+    generation: () => 3,
+    counts,
+  })
+  const app = createApp(operations, [], {
+    authenticate: async token => {
+      const [accountId = '', mode] = token.split('/')
+      return { ok: true, value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultApiVersion: 'current' } }
+    },
+    verifyKey: async () => wrongKey,
+    authenticateOperator: () => null,
+    findReferences: referenceFinder(database),
+    idempotency: idempotencyKeys(database),
+    now: currentInstant,
+    elapsed: () => performance.now(),
+    newRequestId: () => 'req_test',
+    log: { warn: () => undefined, error: fields => void faults.push(fields) },
+    observe: () => undefined,
+  })
+  const faults: object[] = []
+  return { ...stores, app, counted, faults, look, severPostgres: way.sever, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+export type Gateway = Awaited<ReturnType<typeof openGateway>>
+
+export const callAs = (app: Hono, { accountId, liveMode }: Tenant): Call =>
+  caller(app, { authorization: `Bearer ${accountId}/${liveMode ? 'live' : 'test'}` })
+
+/** Make a location and a device of a tenant. */
+export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Tenant, reference: string) =>
+  withTenant(database, tenant, async transaction => {
+    const location = await createLocation(transaction, locationDraft({ referenceId: reference }), currentInstant())
+    if (!location.ok) throw new Error(location.refusal.message)
+    const device = await createDevice(transaction, { referenceId: reference, metadata: {} }, currentInstant())
+    return { locationId: location.value.id, deviceId: device.id }
+  })
+
+/** Read all that the lanes hold by now; one call for a log. */
+export const readPartitions = async ({ log, codec }: Pick<Gateway, 'log' | 'codec'>): Promise<readonly AppendedMessage[]> => {
+  const assignments: Assignment[] = []
+  const reader = `test-${crypto.randomUUID()}`
+  const subscription = await log.subscribe(topic, reader, partition => void assignments.push(partition))
+  const appended: AppendedMessage[] = []
+  for (const partition of assignments) {
+    const { end } = await log.lag(topic, partition.partition, reader)
+    for (let next = 0; next < end; ) {
+      for (const { offset, headers, value } of await partition.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
+        appended.push({ partition: partition.partition, headers: fromHeaders(headers), message: await codec.decodeMeterMessage(value) })
+        next = offset + 1
+      }
+    }
+  }
+  await subscription.close()
+  return appended
+}
+
+/** The parts of records that one submission left in the lanes. */
+export const partsOf = (appended: readonly AppendedMessage[], batchId: string | null): readonly RecordPart[] =>
+  appended.flatMap(({ message }) => (message.kind === 'records' ? message.parts.filter(part => part.batchId === batchId) : []))
+
+export const recordsOf = (appended: readonly AppendedMessage[], batchId: string | null): readonly AcceptedRecord[] =>
+  partsOf(appended, batchId)
+    .flatMap(part => part.records)
+    .toSorted((a, b) => a.recordNumber - b.recordNumber)
+
+export const headersOf = (appended: readonly AppendedMessage[], batchId: string): readonly Submission[] =>
+  appended.flatMap(({ message }) => (message.kind === 'submission' && message.batchId === batchId ? [message] : []))

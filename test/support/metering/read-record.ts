@@ -1,0 +1,36 @@
+import type { ApiVersion } from '../../../services/contract/api-version.ts'
+import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
+import { parseJson } from '../../../services/contract/json/strict-json.ts'
+
+/** The present of these records. */
+export const at = Date.UTC(2026, 2, 1)
+/** The least that a record says. */
+export const base = {
+  location_id: 'loc_0198c0ffee00112233445566',
+  units: 'WH',
+  value: 100,
+  start_time: '2026-02-01T00:00:00Z',
+  end_time: '2026-02-01T01:00:00Z',
+}
+
+/** Read the text of a record, as it comes over the wire. */
+export const read = (members: object, apiVersion: ApiVersion = 'current') => readText(JSON.stringify(members), apiVersion)
+export const readText = (text: string, apiVersion: ApiVersion = 'current') => {
+  const parsed = parseJson(Buffer.from(text))
+  if (!parsed.ok) throw new Error(parsed.refusal.message)
+  return readMeterRecord(parsed.value, apiVersion, at)
+}
+
+/** Write the usual record with a number as its text stands. */
+export const withNumber = (name: string, written: string): string => JSON.stringify({ ...base, [name]: '#' }).replace('"#"', written)
+
+export const recordOf = (result: ReturnType<typeof read>) => {
+  if (!result.ok) throw new Error(`${result.refusal.code}: ${result.refusal.message}`)
+  return result.value
+}
+export const faultOf = (result: ReturnType<typeof read>) => {
+  if (result.ok) throw new Error('the record was accepted')
+  return [result.refusal.code, result.refusal.field, result.refusal.message]
+}
+
+export const span = (start_time: string, end_time: string) => ({ start_time, end_time })

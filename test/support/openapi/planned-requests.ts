@@ -1,0 +1,98 @@
+import type { ApiVersion, Reply } from '../system/client.ts'
+import { type IdPath, idPathsOf } from './id-paths.ts'
+import type { DocumentedOperation } from './openapi.ts'
+import { assertDefined, callers, createSpare, documents, fixtures, type Ids, newReference } from '../registry/isolation-fixture.ts'
+
+/** Where an object of more than one kind may be named. */
+const alsoOf: Readonly<Record<string, readonly string[]>> = { interval_cost_calculate: ['dev', 'cus', 'acc'] }
+
+const put = (value: unknown, [step, ...rest]: readonly (string | number)[], id: string): unknown => {
+  if (step === undefined) return id
+  if (typeof step === 'number')
+    return Array.isArray(value) ? value.map((one, index) => (index === step ? put(one, rest, id) : one)) : [put(undefined, rest, id)]
+  const members = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+  return { ...members, [step]: put(members[step], rest, id) }
+}
+
+const ownIds = (value: unknown, own: Ids): unknown =>
+  JSON.parse(JSON.stringify(value), (_, member) => {
+    const prefix = typeof member === 'string' ? /^([a-z]{3})_0198c0ffee00112233445566$/.exec(member)?.[1] : undefined
+    return prefix === undefined ? member : own[prefix]
+  })
+
+/** A body that the operation takes, all its ids from the caller's own world; references are never used twice. */
+const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
+  if (body === null) return undefined
+  const example = ownIds(body.example ?? {}, own)
+  if (id === 'market_price_put' || Array.isArray(example) || typeof example !== 'object' || example === null) return example
+  // An id and a reference of the same kind exclude each other.
+  if (id.startsWith('connect_'))
+    return JSON.parse(JSON.stringify(example), (name, one) => (name.endsWith('_reference_id') ? undefined : one))
+  return 'reference_id' in example ? { ...example, reference_id: newReference() } : example
+}
+
+/** The parameters that a request needs besides the one under test. */
+export const queryOf = ({ parameters, id }: DocumentedOperation, own: Ids): ReadonlyMap<string, string> => {
+  const required = parameters.filter(one => one.in === 'query' && one.required)
+  const query = new Map(required.map(one => [one.name, one.name.endsWith('_time') ? '' : String(ownIds(one.example ?? '', own))]))
+  if (parameters.some(({ name }) => name === 'absolute')) query.set('absolute', '1')
+  if (id === 'meter_record_list') query.set('location_id', assertDefined(own['loc']))
+  if (query.has('start_time') || query.has('end_time')) query.set('start_time', '2025-09-14T00:00:00Z')
+  if (query.has('end_time')) query.set('end_time', '2025-09-15T00:00:00Z')
+  return query
+}
+
+/** A request that names an object at one place, and the caller's own objects everywhere else. */
+export type PlannedIdRequest = {
+  readonly operation: DocumentedOperation
+  readonly idPath: IdPath
+  readonly body: unknown
+  readonly apiVersion: ApiVersion
+}
+
+/** Send a planned request, with this id at its place. */
+export const sendWith = ({ operation, idPath, body, apiVersion }: PlannedIdRequest, own: Ids, id: string): Promise<Reply> => {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    if (idPath.in === 'path' && idPath.name === name) return encodeURIComponent(id)
+    const example = operation.parameters.find(one => one.in === 'path' && one.name === name)?.example
+    return String(example).startsWith('session') ? assertDefined(own['session']) : String(ownIds(example, own))
+  })
+  const query = new Map(queryOf(operation, own))
+  if (idPath.in === 'query') query.set(idPath.name, id)
+  const search = query.size === 0 ? '' : `?${new URLSearchParams([...query])}`
+  return assertDefined(callers[apiVersion]).send(operation.method, path + search, idPath.in === 'body' ? put(body, idPath.path, id) : body)
+}
+
+/** What a caller sees of an answer, but for what names the request itself. */
+export const visibleText = ({ status, headers, text }: Reply): string => {
+  const shown = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
+  const body = text
+    .replace(/"request_id":"[^"]*"/, '')
+    .replace(/"time_created":"[^"]*"/, '')
+    .replace(/"id":"(?:bat|ecs)_\w+"/, '')
+  return JSON.stringify([status, shown.toSorted(), body])
+}
+
+/** Name a planned request for reports. */
+export const nameOf = ({ operation, idPath, apiVersion }: PlannedIdRequest): string =>
+  `${apiVersion} ${operation.method} ${operation.path} ${idPath.in} ${idPath.in === 'body' ? idPath.path.join('.') : idPath.name} ${idPath.prefix}`
+
+/** Plan a request for each place of an API version that takes an id. */
+export const planRequests = (apiVersion: ApiVersion): readonly PlannedIdRequest[] =>
+  assertDefined(documents[apiVersion]).flatMap(operation =>
+    idPathsOf(operation)
+      .flatMap(idPath => [idPath, ...(idPath.in === 'path' ? (alsoOf[operation.id] ?? []).map(prefix => ({ ...idPath, prefix })) : [])])
+      .map(idPath => ({ operation, idPath, body: bodyOf(operation, assertDefined(fixtures).own), apiVersion })),
+  )
+
+/** Tell whether a request uses its object up, or needs one that nothing was done to. */
+export const needsNew = ({ operation }: PlannedIdRequest): boolean =>
+  operation.method === 'DELETE' || ['tariff_create', 'connect_batch_import'].includes(operation.id)
+
+/** The caller's own id for a request; one that uses its object up, or needs it untouched, gets a spare one. */
+export const ownIdFor = async (planned: PlannedIdRequest): Promise<string> => {
+  const { idPath } = planned
+  return needsNew(planned)
+    ? createSpare(assertDefined(callers.current), idPath.prefix)
+    : assertDefined(assertDefined(fixtures).own[idPath.prefix])
+}

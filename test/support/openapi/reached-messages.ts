@@ -1,0 +1,133 @@
+import { answerToEarlier } from '../../../services/contract/earlier-api-version.ts'
+import { errorObject } from '../../../services/contract/error.ts'
+import { readRequest, refusalInApiVersion } from '../../../services/contract/exchange.ts'
+import { type ApiVersion, apiVersions } from '../../../services/contract/api-version.ts'
+import { parseSubmission } from '../../../services/contract/metering/meter-batch.ts'
+import { readCumulative, readReading } from '../../../services/contract/metering/meter-cumulative.ts'
+import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
+import type { Operation } from '../../../services/contract/operation.ts'
+import { runToEnd } from '../../../services/domain/run-to-end.ts'
+import type { Refusal, Result } from '../../../services/domain/refusal.ts'
+
+/** A message that a request has met, and what the request changed in the example of its operation. */
+export type ReachedMessage = {
+  readonly operation: Operation
+  readonly apiVersion: ApiVersion
+  readonly change: string
+  readonly refusal: Refusal
+  readonly message: string
+}
+
+const oddValues: readonly unknown[] = [
+  null,
+  true,
+  '',
+  ' ',
+  'x',
+  'x'.repeat(70_000),
+  'a\u0000b',
+  -1,
+  0,
+  1.5,
+  1e15,
+  0.123456789123,
+  [],
+  [1, 2],
+  {},
+  { a: 1 },
+  '2026-13-01T00:00:00Z',
+  '2001-01-01T00:00:00Z',
+  Array.from({ length: 3_000 }, () => 1),
+]
+
+/** An example with one member changed: by each odd value, left out, or beside an unknown one. */
+function* changed(value: unknown, path: string): Generator<readonly [string, unknown]> {
+  if (Array.isArray(value)) {
+    for (const [index, one] of value.slice(0, 2).entries()) {
+      for (const [at, next] of changed(one, `${path}[${index}]`)) yield [at, value.with(index, next)]
+      for (const odd of oddValues) yield [`${path}[${index}] = ${JSON.stringify(odd).slice(0, 40)}`, value.with(index, odd)]
+    }
+    yield [`${path} twice`, [...value, ...value]]
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, one] of Object.entries(value)) {
+      const { [name]: _, ...others } = value as Readonly<Record<string, unknown>>
+      yield [`${path}.${name} left out`, others]
+      yield [`${path}.${name} misspelt`, { ...others, [`${name}x`]: one }]
+      for (const odd of oddValues) yield [`${path}.${name} = ${JSON.stringify(odd).slice(0, 40)}`, { ...value, [name]: odd }]
+      for (const [at, next] of changed(one, `${path}.${name}`)) yield [at, { ...value, [name]: next }]
+    }
+    yield [`${path} with an unknown member`, { ...value, whatever: 1 }]
+  }
+}
+
+const bodyIn = (operation: Operation, apiVersion: ApiVersion): unknown => {
+  const example = operation.examples?.body
+  return apiVersion === 'current' || example === undefined ? example : answerToEarlier(example, operation.renames?.body ?? [])
+}
+
+const read = (operation: Operation, apiVersion: ApiVersion, body: unknown, search: string): Refusal | null => {
+  const [route] = operation.routes[apiVersion]
+  if (route === undefined) return null
+  const inQuery = route.bodyInQuery !== undefined && typeof body === 'object' && body !== null
+  const words = inQuery ? Object.entries(body).map(([name, one]) => [name, typeof one === 'string' ? one : JSON.stringify(one)]) : []
+  const query = inQuery ? new URLSearchParams(Object.fromEntries(words)).toString() : search
+  const bytes = Buffer.from(inQuery || body === undefined ? '' : JSON.stringify(body))
+  const reading = readRequest(operation, {
+    route,
+    apiVersion,
+    parameters: { id: 'x' },
+    search: query,
+    body: { bytes, mediaType: 'application/json' } as never,
+  })
+  for (;;) {
+    const { done, value } = reading.next()
+    if (done === true) return value.ok ? null : refusalInApiVersion(operation, value.refusal, apiVersion)
+  }
+}
+
+const at = Date.parse('2025-09-15T00:00:00Z')
+const refusalsOf = (results: readonly Result<unknown>[]): readonly Refusal[] => results.flatMap(one => (one.ok ? [] : [one.refusal]))
+const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body))
+
+/** How operations read a raw body: as a whole, and record by record. */
+const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion) => readonly Refusal[]>> = {
+  instant_cost_calculate: (body, apiVersion) => refusalsOf([readMeterRecord(body, apiVersion, at)]),
+  meter_interval_submit: (body, apiVersion) => {
+    const records = Array.isArray(body) ? body.map(record => readMeterRecord(record, apiVersion, at)) : []
+    return refusalsOf([parseSubmission({ bytes: bytesOf(body), mediaType: 'application/json' }), ...records])
+  },
+  meter_cumulative_submit: (body, apiVersion) => {
+    const read = runToEnd(readCumulative(bytesOf(body), apiVersion))
+    const readings = read.ok ? read.value.elements.map(element => readReading(element, read.value.units, at)) : []
+    return refusalsOf([read, ...readings])
+  },
+}
+
+/** Send the examples of operations in both layouts, changed in one place each, and give every message that comes back. */
+export function* reachedMessages(operations: readonly Operation[]): Generator<ReachedMessage> {
+  for (const operation of operations) {
+    for (const apiVersion of apiVersions) {
+      const reach = (change: string, refusal: Refusal | null): ReachedMessage[] => {
+        if (refusal === null) return []
+        const { message } = errorObject(refusal, { context: '', requestId: '', at: 0, apiVersion })
+        return [{ operation, apiVersion, change, refusal, message }]
+      }
+      const example = bodyIn(operation, apiVersion)
+      const readRaw = rawReaders[operation.id]
+      if (readRaw !== undefined) {
+        for (const [change, body] of changed(example, '')) for (const refusal of readRaw(body, apiVersion)) yield* reach(change, refusal)
+      }
+      if (operation.body !== 'raw' && example !== undefined) {
+        for (const [change, body] of changed(example, '')) yield* reach(change, read(operation, apiVersion, body, ''))
+      }
+      for (const name of [...Object.keys(operation.query?.shape ?? {}), 'whatever']) {
+        for (const odd of ['x', '-1', '0', '1.5', '2026-13-01T00:00:00Z', 'x'.repeat(5_000), 'true']) {
+          yield* reach(
+            `?${name}=${odd.slice(0, 40)}`,
+            read(operation, apiVersion, example, new URLSearchParams({ [name]: odd }).toString()),
+          )
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
+import { type ChunkBatch, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
+import type { AcceptedRecord } from '../../../services/platform/log/messages.ts'
+import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
+import { hexId } from '../../suites/cost-rows.ts'
+import type { PartitionFixture } from './partition-fixture.ts'
+
+const topic = 'meter.records.v1'
+
+type RecordLog = Pick<PartitionFixture, 'log' | 'tenant'>
+
+export const partitionOfLocation = ({ log, tenant }: RecordLog, locationId: string): number =>
+  partitionOf(partitionKey(tenant.accountId, locationId), log.partitions(topic))
+
+/** Ids of locations that no registry knows, all in one lane. */
+export const unknownLocationsIn = (fixture: RecordLog, partition: number, count: number): readonly string[] => {
+  const ids: string[] = []
+  for (let number = 1; ids.length < count; number += 1) {
+    const id = hexId('loc_', 0xbad0000 + number)
+    if (partitionOfLocation(fixture, id) === partition) ids.push(id)
+  }
+  return ids
+}
+
+/** An hour of import at a location, as the gateway would have accepted it. */
+export const acceptedRecord = ({ tenant }: RecordLog, locationId: string, more: Partial<AcceptedRecord> = {}): AcceptedRecord => {
+  const start = more.start ?? Date.parse('2025-06-02T10:00:00Z')
+  const record = {
+    ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const },
+    ...{ start, end: start + 3_600_000, energy: 2_000_000_000n, confidence: 1_000_000 },
+    ...{ sessionReferenceId: null, recordReferenceId: null, recordNumber: 1 },
+    ...more,
+  }
+  return { ...record, recordId: recordIdDigits(tenant, record) }
+}
+
+let chunks = 0
+
+/** Append bytes to the lane of a location with the headers of a chunk; gives their offset. */
+export const appendBytes = (
+  { log, tenant }: RecordLog,
+  locationId: string,
+  value: Buffer,
+  batches: readonly ChunkBatch[] = [],
+): Promise<number> => {
+  chunks += 1
+  const headers = toHeaders({ generation: 1, chunkId: `laid ${chunks}`, batches })
+  return log.append(topic, partitionOfLocation({ log, tenant }, locationId), {
+    key: partitionKey(tenant.accountId, locationId),
+    value,
+    headers,
+  })
+}
+
+/** Append records to the lane of a location, past the gateway's checks. */
+export const appendRecords = (fixture: PartitionFixture, locationId: string, records: readonly AcceptedRecord[]): Promise<number> => {
+  const part = { ...fixture.tenant, batchId: null, receivedAt: Date.now(), records }
+  return appendBytes(fixture, locationId, fixture.codec.encodeMeterMessage({ kind: 'records', parts: [part] }))
+}

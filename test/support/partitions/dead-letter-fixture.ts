@@ -1,0 +1,117 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterAll, beforeAll } from 'vitest'
+import { startCostWorker } from '../../../services/cost-worker/worker.ts'
+import { noReferenceIds } from '../../../services/domain/reference.ts'
+import { operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
+import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
+import { rowOfRecord } from '../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { createApp } from '../../../services/platform/http/app.ts'
+import { listen } from '../../../services/platform/http/listen.ts'
+import { type Codec, openCodec } from '../../../services/platform/log/avro/codec.ts'
+import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
+import type { Log } from '../../../services/platform/log/log.ts'
+import type { AcceptedRecord } from '../../../services/platform/log/messages.ts'
+import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
+import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
+import { createMetrics } from '../../../services/platform/metrics.ts'
+import type { Tenant } from '../../../services/platform/postgres/transaction.ts'
+import { pricingCache } from '../../../services/platform/pricing-cache.ts'
+import { createLogger } from '../../../services/platform/telemetry.ts'
+import { timeZone } from '../../../services/platform/time-zone.ts'
+import { wrongKey } from '../../../services/platform/access/verify-key.ts'
+import { deadLetterOperations } from '../../../services/query-service/operator/dead-letters.ts'
+import { hexId } from '../../suites/cost-rows.ts'
+import { makeObjects } from '../metering/gateway.ts'
+import { makeTenants, makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
+import { runCommand } from '../system/run-command.ts'
+import { operatorKey } from '../registry/service.ts'
+
+export const topic = 'meter.records.v1'
+const start = Date.parse('2025-06-02T10:00:00Z')
+export const missing = hexId('loc_', 77)
+const stack = new AsyncDisposableStack()
+let folder = ''
+export let baseUrl = ''
+export let log: Log
+let codec: Codec
+export let clickHouse: ClickHouse
+export let tenant: Tenant
+export let createMissing: () => Promise<void>
+
+export type DeadLetter = { readonly id: string; readonly code: string; readonly lane: number; readonly position: number | null }
+
+export const run = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_OPERATOR_KEY: operatorKey })
+
+export const json = async <T>(...args: readonly string[]): Promise<T> => {
+  const { code, out, err } = await run('dead-letters', ...args, '--base-url', baseUrl, '--json')
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`)
+  return JSON.parse(out) as T
+}
+
+export const listed = async (...args: readonly string[]) => (await json<{ readonly data: readonly DeadLetter[] }>('list', ...args)).data
+
+export const recordAt = (locationId: string, number: number): AcceptedRecord => ({
+  ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
+  ...{ start, end: start + 3_600_000, energy: 2_000_000_000n, confidence: 1_000_000 },
+  ...{ sessionReferenceId: null, recordReferenceId: `record ${number}`, recordNumber: number, recordId: hexId('', number) },
+})
+
+/** Append a chunk to the lane of a location that is in no registry. */
+export const append = (value: Buffer, headers: Readonly<Record<string, string>>) =>
+  log.append(topic, partitionOf(partitionKey(tenant.accountId, missing), log.partitions(topic)), {
+    key: partitionKey(tenant.accountId, missing),
+    value,
+    headers,
+  })
+
+export const chunkOf = (...records: readonly AcceptedRecord[]) =>
+  codec.encodeMeterMessage({ kind: 'records', parts: [{ ...tenant, batchId: null, receivedAt: start, records }] })
+
+export const rowOf = (number: number) => rowOfRecord(clickHouse, tenant, hexId('', number))
+
+/** Open stores, a worker, and the operator's door to dead letters before the tests of a file; close them after. */
+export const useDeadLetters = (): void => {
+  beforeAll(async () => {
+    folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))
+    const { database } = stack.use(await openTestDatabase())
+    tenant = (await makeTenants(database)).live
+    for (const name of ['log', 'clickhouse']) mkdirSync(join(folder, name))
+    log = stack.adopt(await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant }), one => one.close())
+    clickHouse = stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
+    await applySchemas(clickHouse, schemaFiles())
+    codec = await openCodec(localSchemaIds())
+    const logger = createLogger('error')
+    logger.level = 'silent'
+    const pricing = pricingCache(database, timeZone)
+    const dependencies = { log, codec, clickHouse, database, pricing, metrics: createMetrics(), logger, at: currentInstant }
+    stack.use(await startCostWorker({ ...dependencies, requestRecosts: async () => undefined, failing: { share: 1, minLocations: 1 } }))
+    createMissing = async () => {
+      const { locationId } = await makeObjects({ database }, tenant, 'found again')
+      await sql`update locations set id = ${missing} where id = ${locationId}`.execute(database.operator)
+    }
+    const ports = {
+      authenticate: async () => ({
+        ok: true as const,
+        value: { ...tenant, keyId: 'key', scope: 'all' as const, defaultApiVersion: 'current' as const },
+      }),
+      verifyKey: async () => wrongKey,
+      authenticateOperator: operatorAuthenticator(operatorKey),
+      findReferences: async () => noReferenceIds,
+      idempotency: { begin: async () => ({ state: 'new' as const }), finish: async () => undefined, abandon: async () => undefined },
+      now: currentInstant,
+      elapsed: () => performance.now(),
+      newRequestId: () => 'req_test',
+      log: logger,
+      observe: () => undefined,
+    }
+    const app = createApp(deadLetterOperations({ log, codec, generation: () => 3, logger }), [], ports)
+    const listener = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))
+    baseUrl = `http://127.0.0.1:${listener.port}`
+  })
+  afterAll(() => stack.disposeAsync())
+}

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openCodec } from '../../../services/platform/log/avro/codec.ts'
+import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
+import type { Assignment } from '../../../services/platform/log/log.ts'
+import type { StoredRowRequest } from '../../../services/platform/log/messages.ts'
+import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
+
+const topic = 'meter.records.v1'
+
+/** Lanes on the embedded log in a folder of their own. `orders` gives those that came since it was last asked, each with its lane. */
+export const openPartitions = async (partitions: number) => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattledger-lanes-'))
+  const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [topic]: { partitions } } })
+  const codec = await openCodec(localSchemaIds())
+  const assignments: Assignment[] = []
+  const reader = await log.subscribe(topic, 'reader', lane => void assignments.push(lane))
+  const seen = new Map<Assignment, number>()
+  const takeRequests = async () => {
+    const found: { readonly partition: number; readonly request: StoredRowRequest }[] = []
+    for (const lane of assignments) {
+      const { end } = await log.lag(topic, lane.partition, 'reader')
+      while ((seen.get(lane) ?? 0) < end) {
+        for (const { offset, value } of await lane.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
+          const message = await codec.decodeMeterMessage(value)
+          if (message.kind === 'order') found.push({ partition: lane.partition, request: message })
+          seen.set(lane, offset + 1)
+        }
+      }
+    }
+    return found
+  }
+  return {
+    log,
+    codec,
+    generation: () => 3,
+    orders: takeRequests,
+    [Symbol.asyncDispose]: async () => {
+      await reader.close()
+      await log.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}

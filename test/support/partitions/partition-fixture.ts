@@ -1,0 +1,280 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RowRangeLimits } from '../../../services/cost-worker/recost/cost-ranges.ts'
+import type { SlowWorkLimits } from '../../../services/cost-worker/slow-work/slow-work.ts'
+import type { LoadLimits } from '../../../services/cost-worker/slow-work/step-load.ts'
+import { type CostWorker, startCostWorker } from '../../../services/cost-worker/worker.ts'
+import { ingestGatewayOperations } from '../../../services/ingest-gateway/operations.ts'
+import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
+import { batchIds } from '../../../services/platform/batch-id.ts'
+import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
+import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
+import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { createApp } from '../../../services/platform/http/app.ts'
+import { listen } from '../../../services/platform/http/listen.ts'
+import { healthRoutes } from '../../../services/platform/http/static-routes.ts'
+import { idempotencyKeys } from '../../../services/platform/idempotency-store.ts'
+import { type Codec, openCodec } from '../../../services/platform/log/avro/codec.ts'
+import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
+import type { Assignment, Log } from '../../../services/platform/log/log.ts'
+import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
+import { createMetrics, type Metrics } from '../../../services/platform/metrics.ts'
+import { isCurrency } from '../../../services/platform/geocoding/country.ts'
+import { marketAreasOf } from '../../../services/platform/geocoding/market-areas.ts'
+import { geocode } from '../../../services/platform/geocoding/geo-place.ts'
+import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
+import { createApiKey, keyStore, readKeyState } from '../../../services/platform/postgres/registry/api-keys.ts'
+import type { Database } from '../../../services/platform/postgres/database.ts'
+import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
+import { pricingCache } from '../../../services/platform/pricing-cache.ts'
+import { referenceChanges } from '../../../services/platform/reference-changes.ts'
+import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
+import { type SlowBacklog, slowBacklog } from '../../../services/platform/slow-backlog.ts'
+import { createLogger } from '../../../services/platform/telemetry.ts'
+import { timeZone } from '../../../services/platform/time-zone.ts'
+import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
+import { openWebhookHttpClient } from '../../../services/platform/webhook-client/webhook-http-client.ts'
+import { openWorkThread } from '../../../services/platform/work-thread/work-thread.ts'
+import { costOperations } from '../../../services/query-service/costs/cost-operations.ts'
+import { meteringFacts } from '../../../services/query-service/costs/metering-facts.ts'
+import { deadLetterOperations } from '../../../services/query-service/operator/dead-letters.ts'
+import { startErasureRelay } from '../../../services/background/erasure-relay.ts'
+import { appendReprice } from '../../../services/platform/log/recost-appender.ts'
+import { startRecostRelay } from '../../../services/background/recost-relay.ts'
+import { queryServiceOperations } from '../../../services/query-service/operations.ts'
+import { workThreadOptions } from '../../../services/query-service/work/work-thread-options.ts'
+import { prepareSandbox } from '../../../services/sandbox.ts'
+import { type Client, login } from '../system/client.ts'
+import { gatedClickHouse, gatedLog, gatedPricing, gates } from './gates.ts'
+import { makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
+
+const topic = 'meter.records.v1'
+const secret = 'a secret of at least thirty-two characters'
+const operatorKey = 'ok_operator_key_of_the_tests'
+const partitions = 4
+
+type Stores = {
+  readonly database: Database
+  readonly log: Log
+  readonly codec: Codec
+  readonly clickHouse: ClickHouse
+  readonly metrics: Metrics
+}
+
+/**
+ * All roles on real stores in this process, called over HTTP, with a worker that the test starts and stops: what is sent while it is
+ * away is one step of its next start. `gate` holds or fails calls of the worker at the stores; the stores beside it are free.
+ */
+export const openPartitionFixture = async () => {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))
+  for (const name of ['log', 'clickhouse']) mkdirSync(join(folder, name))
+  const { database, address } = stack.use(await openTestDatabase())
+  const log = await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant, topics: { [topic]: { partitions } } })
+  stack.adopt(log, one => one.close())
+  const clickHouse = stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
+  await applySchemas(clickHouse, schemaFiles())
+  const codec = await openCodec(localSchemaIds())
+  const stores: Stores = { database, log, codec, clickHouse, metrics: createMetrics() }
+  const gate = gates()
+  const backlog = slowBacklog()
+  const workers = openWorkers(stores, gate, backlog)
+  stack.defer(() => workers.stop())
+  const clock = { aheadMs: 0 }
+  const { sandbox } = await openHttp(stores, stack, {
+    isWell: workers.isLive,
+    at: () => currentInstant() + clock.aheadMs,
+    dataFolder: folder,
+    takes: accountId => !backlog.isLogFull(accountId),
+  })
+  return {
+    ...stores,
+    ...workers,
+    folder,
+    /** For commands that open the database themselves. */
+    postgresUrl: `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`,
+    gate,
+    /** Callers find it so much later, in ms. */
+    clock,
+    sandbox,
+    client: await login(sandbox),
+    /** Create another account and log in to its test mode. */
+    makeAccount: async (): Promise<Client> => {
+      const draft = { displayName: 'Other', defaultApiVersion: 'current', requestsPerSecond: null } as const
+      const { id } = await createAccount(database.operator, draft, currentInstant())
+      const key = await createApiKey(
+        database.operator,
+        { accountId: id, liveMode: false },
+        { scope: 'all', description: null },
+        secret,
+        currentInstant(),
+      )
+      return login({ ...sandbox, account_id: id, test_key: key.secret })
+    },
+    tenant: { accountId: sandbox.account_id, liveMode: false },
+    waitUntilRead: (limitMs?: number) => waitUntilRead(log, limitMs),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+export type PartitionFixture = Awaited<ReturnType<typeof openPartitionFixture>> & { readonly client: Client }
+
+/** Wait until all that stands in the lanes is handled. */
+const waitUntilRead = async (log: Log, limitMs = 60_000): Promise<void> => {
+  for (const deadline = performance.now() + limitMs; ; await sleep(10)) {
+    const lags = await Promise.all(Array.from({ length: partitions }, (_, partition) => log.lag(topic, partition, 'cost-worker')))
+    if (lags.every(({ committed, end }) => committed === end)) return
+    if (performance.now() > deadline) throw new Error(`the lanes were not read within ${limitMs} ms: ${JSON.stringify(lags)}`)
+  }
+}
+
+const quiet = () => {
+  const logger = createLogger('error')
+  logger.level = 'silent'
+  return logger
+}
+
+type StartOptions = {
+  readonly at?: () => number
+  readonly slices?: RowRangeLimits
+  readonly load?: LoadLimits
+  readonly slow?: SlowWorkLimits
+  readonly assign?: (assignments: readonly Assignment[], go: () => void) => void
+}
+
+/** The log with lanes that are assigned when the test lets them be. */
+const withDelayedAssignments = (log: Log, assign: NonNullable<StartOptions['assign']>): Log => ({
+  ...log,
+  subscribe: async (name, group, assigned) => {
+    const assignments: Assignment[] = []
+    const subscription = await log.subscribe(name, group, lane => void assignments.push(lane))
+    assign(assignments, () => assignments.forEach(assigned))
+    return subscription
+  },
+})
+
+const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: SlowBacklog) => {
+  let worker: CostWorker | undefined
+  const { log, codec, database, clickHouse, metrics } = stores
+  const recostLog = { log, codec, generation: () => 1 }
+  const unbound = { locationRevision: null, sourceId: null, priceRevision: null }
+  const gated = { ...stores, log: gatedLog(log, gate), clickHouse: gatedClickHouse(clickHouse, gate) }
+  const stop = async (): Promise<void> => {
+    const running = worker
+    worker = undefined
+    await running?.[Symbol.asyncDispose]()
+  }
+  return {
+    /**
+     * Start a worker that knows nothing yet, reading on from the committed offsets. `at`: its clock; `assign` is called with its lanes and
+     * what gives them to it, which else is done at once.
+     */
+    start: async (
+      failing = { share: 1, minLocations: 1 },
+      { at = currentInstant, slices, load, slow, assign }: StartOptions = {},
+    ): Promise<void> => {
+      worker = await startCostWorker({
+        ...gated,
+        log: assign === undefined ? gated.log : withDelayedAssignments(gated.log, assign),
+        metrics,
+        pricing: gatedPricing(pricingCache(database, timeZone), gate),
+        requestRecosts: async lost => {
+          await Promise.all(
+            lost.map(({ locationId, ...one }) => appendReprice(recostLog, { ...unbound, ...one, locationIds: [locationId] })),
+          )
+        },
+        failing,
+        ...(slices === undefined ? {} : { rowRanges: slices }),
+        ...(load === undefined ? {} : { load }),
+        ...(slow === undefined ? {} : { slowWorkLimits: slow }),
+        slowBacklog: backlog,
+        logger: quiet(),
+        at,
+      })
+    },
+    stop,
+    isLive: () => worker?.isLive() ?? true,
+  }
+}
+
+type HttpDependencies = {
+  readonly isWell: () => boolean
+  readonly at: () => number
+  readonly dataFolder: string
+  readonly takes: (accountId: string) => boolean
+}
+
+const openHttp = async (
+  stores: Stores,
+  stack: AsyncDisposableStack,
+  { isWell, at, dataFolder, takes }: HttpDependencies,
+): Promise<{ readonly sandbox: Sandbox }> => {
+  const { database, clickHouse } = stores
+  const logger = quiet()
+  const generation = () => 1
+  const partitionStores = { ...stores, generation }
+  const relay = stack.use(startRecostRelay({ ...partitionStores, logger, at: currentInstant }))
+  stack.use(startErasureRelay({ ...partitionStores, logger, at: currentInstant }))
+  const accepted = (lane: number, records: number): void => stores.metrics.accepted.inc({ lane: String(lane) }, records)
+  const counts = { accepted, refused: () => undefined, bytes: () => undefined }
+  const idempotency = idempotencyKeys(database)
+  const tokens = bearerTokens(secret)
+  const thread = stack.use(openWorkThread(workThreadOptions))
+  const changes = referenceChanges()
+  const registries = queryServiceOperations({
+    thread,
+    validateWebhookUrl: openWebhookHttpClient({ allowedNetworks: [] }).validateUrl,
+    ...{
+      database,
+      geocode,
+      areasOf: marketAreasOf,
+      isCurrency,
+      timeZone,
+      bearerTokens: tokens,
+      idempotency,
+      secret,
+      requestsPerSecond: null,
+    },
+    metering: meteringFacts(clickHouse),
+    providersOf: async () => [],
+    publishRecosts: relay.publish,
+    announcePrices: relay.announce,
+    onReferencesChanged: changes.announce,
+  })
+
+  const operations = [
+    ...ingestGatewayOperations({
+      ...partitionStores,
+      accepts: (_, __, accountId) => takes(accountId),
+      pricing: pricingCache(database, timeZone),
+      secret,
+      counts,
+      referenceChanges: changes,
+    }),
+    ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone, thread }),
+    ...registries,
+    ...deadLetterOperations({ ...partitionStores, logger }),
+  ]
+  const ports = {
+    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    verifyKey: keyVerifier(secret, keyStore(database.operator)),
+    authenticateOperator: operatorAuthenticator(operatorKey),
+    findReferences: referenceFinder(database),
+    idempotency,
+    now: at,
+    elapsed: () => performance.now(),
+    newRequestId: () => 'req_test',
+    log: logger,
+    observe: () => undefined,
+  }
+  const app = createApp(operations, healthRoutes([{ name: 'cost-worker', isHealthy: isWell }], []), ports)
+  const { port } = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))
+  const made = await prepareSandbox(database, {
+    ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: currentInstant() },
+  })
+  if (made.sandbox === null) throw new Error('there is an account already')
+  return { sandbox: made.sandbox }
+}

@@ -1,0 +1,60 @@
+import type { Rate, ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
+import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
+import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
+
+/** A location in Berlin without customer and market source. */
+export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraft => ({
+  referenceId: null,
+  customerId: null,
+  postalAddress: {
+    address_line1: 'Unter den Linden 1',
+    address_line2: null,
+    city: 'Berlin',
+    state: null,
+    post_code: '10117',
+    country_code: 'DE',
+  },
+  overrides: { timezone: null, currencyCode: null, importSourceId: null, exportSourceId: null },
+  timezone: 'Europe/Berlin',
+  currencyCode: 'EUR',
+  geoLocation: { lat: 52.52437, lng: 13.41053 },
+  importSourceId: null,
+  exportSourceId: null,
+  metadata: {},
+  ...change,
+})
+
+const rate = (change: Partial<Rate>): Rate => ({ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n, ...change })
+
+/** One price all the time, in 1e-9 per kWh; below 100 kWh a cent less. */
+export const tieredSchedule = (price: bigint): readonly ScheduleEntry[] => [
+  {
+    months: ['All'],
+    dates: [],
+    daysAndHours: [
+      {
+        days: ['All'],
+        hours: [
+          { validFrom: 0, validTo: 86_400, rate: [rate({ fixed: price - 10_000_000n, to: 100_000_000_000n }), rate({ fixed: price })] },
+        ],
+      },
+    ],
+  },
+]
+
+/** A manual import tariff with open contract. */
+export const tariffDraft = (locationId: string, change: Partial<TariffDraft> = {}): TariffDraft => ({
+  locationId,
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  connectionType: 'MANUAL',
+  status: 'CONNECTED',
+  displayName: 'House tariff',
+  providerId: null,
+  libraryTariffId: null,
+  marketRates: false,
+  contractStart: null,
+  contractEnd: null,
+  schedule: tieredSchedule(300_000_000n),
+  ...change,
+})

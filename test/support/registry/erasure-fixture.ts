@@ -1,0 +1,29 @@
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { createCustomer } from '../../../services/platform/postgres/registry/customers.ts'
+import type { Database } from '../../../services/platform/postgres/database.ts'
+import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
+import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
+import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
+import { createTariff } from '../../../services/platform/postgres/pricing/tariffs.ts'
+import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { locationDraft, tariffDraft } from './drafts.ts'
+
+const value = <T>(
+  result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: { readonly message: string } },
+): T => {
+  if (!result.ok) throw new Error(result.refusal.message)
+  return result.value
+}
+
+/** A customer with a home that has a tariff, another location, and a device that is metered at both. */
+export const createErasureFixture = (database: Database, tenant: Tenant) =>
+  withTenant(database, tenant, async transaction => {
+    const at = currentInstant()
+    const customer = (await createCustomer(transaction, { referenceId: 'someone', metadata: {} }, at)).id
+    const home = value(await createLocation(transaction, locationDraft({ customerId: customer, referenceId: 'home' }), at)).id
+    const other = value(await createLocation(transaction, locationDraft({ referenceId: 'other' }), at)).id
+    const device = (await createDevice(transaction, { referenceId: 'charger', metadata: {} }, at)).id
+    for (const location of [home, other]) value(await createTariff(transaction, tariffDraft(location), at))
+    for (const id of [customer, home, other, device]) await writeEvents(transaction, [{ type: 'x.create', objectId: id, data: { id } }], at)
+    return { customer, home, other, device }
+  })

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { newConnectState } from '../../../services/domain/connect/session.ts'
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { newId } from '../../../services/platform/new-id.ts'
+import { appendAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
+import { createConnectSession, reportTariff, type StoredSession } from '../../../services/platform/postgres/connect/connect-sessions.ts'
+import { createCustomer } from '../../../services/platform/postgres/registry/customers.ts'
+import type { Database } from '../../../services/platform/postgres/database.ts'
+import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
+import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
+import { beginIdempotent, finishIdempotent } from '../../../services/platform/postgres/registry/idempotency.ts'
+import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
+import { putCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+import { createTariff } from '../../../services/platform/postgres/pricing/tariffs.ts'
+import { type Tenant, type TenantTransaction, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { locationDraft, tariffDraft } from './drafts.ts'
+
+const hourMs = 3_600_000
+
+/** A person's objects, with all the traces that they leave; every text that is typed has `name` in it, and ids are random. */
+export type Person = {
+  readonly customer: string
+  readonly location: string
+  readonly device: string
+  readonly tariff: string
+  readonly sessions: readonly string[]
+}
+
+const must = <T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T => {
+  if (!result.ok) throw new Error('a draft was refused')
+  return result.value
+}
+
+/** Make a person of a tenant, whose rows stand in every table that may name one. */
+export const makePerson = (database: Database, tenant: Tenant, name: string): Promise<Person> =>
+  withTenant(database, tenant, async transaction => {
+    const at = currentInstant() - hourMs
+    const metadata = { note: `${name} wrote this` }
+    const customer = (await createCustomer(transaction, { referenceId: `customer ${name}`, metadata }, at)).id
+    const { postalAddress } = locationDraft()
+    const draft = locationDraft({ customerId: customer, referenceId: `location ${name}`, metadata })
+    const address = postalAddress === null ? null : { ...postalAddress, address_line1: `Street of ${name}` }
+    const location = must(await createLocation(transaction, { ...draft, postalAddress: address }, at)).id
+    const device = (await createDevice(transaction, { referenceId: `device ${name}`, metadata }, at)).id
+    const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
+    const tariff = must(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
+    const sessions = await leaveConnect(transaction, { customer, location, device, tariff, sessions: [] }, name, at)
+    await leaveTraces(transaction, { customer, location, device, tariff, sessions }, name, at)
+    return { customer, location, device, tariff, sessions }
+  })
+
+/** Sessions that know the person by the customer, the location, the tariff to renew, or the caller's own names alone; each was typed in. */
+const leaveConnect = async (transaction: TenantTransaction, person: Person, name: string, at: number): Promise<readonly string[]> => {
+  const { accountId, liveMode } = transaction
+  const { customer, location, tariff } = person
+  const request = {
+    ...{ connectUrl: null, callbackUrl: 'https://example.com', customerId: null, customerReferenceId: null },
+    ...{ locationId: null, locationReferenceId: null, tariffId: null, addressType: null },
+  }
+  const forms: readonly Partial<StoredSession>[] = [
+    { customerId: customer },
+    { locationId: location },
+    { request: { ...request, tariffId: tariff } },
+    { request: { ...request, customerReferenceId: `customer ${name}` } },
+    { request: { ...request, locationReferenceId: `location ${name}` } },
+  ]
+  const provider = { id: null, displayName: `Works of ${name}`, logoUrl: null, loginUrl: null, hasLibrary: false }
+  const state = { ...newConnectState, name: `Contract of ${name}`, address: { address_line1: `Street of ${name}` }, provider }
+  const config = {
+    ...({ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY' } as const),
+    ...{ disconnect: false, edit: false, capturesAdvanced: false, capturesName: true, capturesTerm: false },
+  }
+  const ids: string[] = []
+  for (const [index, form] of forms.entries()) {
+    const id = `${index} ${randomUUID()}`
+    const open = { customerId: null, locationId: null, tariffId: null, savedPrint: null, replaced: [], completeAction: null }
+    const dates = { completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hourMs }
+    const session = {
+      accountId,
+      liveMode,
+      id,
+      sessionId: newId('connectSessionName', at),
+      keyId: 'key',
+      config,
+      request,
+      state,
+      ...open,
+      ...dates,
+      ...form,
+    }
+    await createConnectSession(transaction, session)
+    const credentials = {
+      ...{ accountId, liveMode, id: randomUUID(), sessionId: id, providerId: 'prv_test', sealed: 'sealed' },
+      ...({ referenceId: `login ${name}`, direction: 'IMPORT', type: 'COMMODITY' } as const),
+      ...{ consentedAt: null, locationId: null, tariffId: null },
+      ...{ fetchedAt: null, failingSince: null, failureReportedAt: null, dueAt: null, createdAt: at },
+    }
+    await putCredentials(transaction, credentials)
+    await reportTariff(transaction, { sessionId: id, locationId: null, tariffId: null, providerName: `Works of ${name}` }, at)
+    ids.push(id)
+  }
+  await reportTariff(transaction, { sessionId: 'gone', locationId: location, tariffId: null, providerName: `Works of ${name}` }, at)
+  await reportTariff(transaction, { sessionId: 'gone', locationId: null, tariffId: tariff, providerName: `Works of ${name}` }, at)
+  return ids
+}
+
+const leaveTraces = async (transaction: TenantTransaction, person: Person, name: string, at: number): Promise<void> => {
+  const { query, accountId, liveMode } = transaction
+  const { customer, location, device, tariff } = person
+  const objects = [customer, location, device, tariff]
+  const events = await writeEvents(
+    transaction,
+    [
+      ...objects.map(id => ({ type: 'x.create', objectId: id, data: { id, name } })),
+      { type: 'schedule.created', objectId: null, data: { location_id: location, data: [{ device_id: device, name }] } },
+      { type: 'connect_session.complete', objectId: null, data: { customer_id: customer, name } },
+      ...['customer', 'location', 'device'].map(kind => {
+        return { type: `${kind}.create.failed`, objectId: null, data: { reference_id: `${kind} ${name}`, error: { code: 'x' } } }
+      }),
+    ],
+    at,
+  )
+  for (const id of objects) {
+    const key = `key ${randomUUID()}`
+    const claim = await beginIdempotent(transaction, { key, hash: 'hash' }, at)
+    if (claim.kind !== 'begun') throw new Error('a key was taken')
+    await finishIdempotent(transaction, { key, token: claim.token }, { status: 201, headers: {}, body: JSON.stringify({ id, name }) })
+    await appendAudit(query, transaction, { actor: 'key_1', action: 'x.create', objectId: id, detail: { name }, at })
+  }
+  const endpoint = `whe_${randomUUID()}`
+  await sql`
+    insert into webhook_endpoints (account_id, live_mode, id, url, event_types, layout, secrets, time_created)
+    values (${accountId}, ${liveMode}, ${endpoint}, 'https://example.com', '{*}', 'current', '[]', now())`.execute(query)
+  for (const { id } of events) {
+    await sql`
+      insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, time_created)
+      values (${accountId}, ${liveMode}, ${`whd ${id}`}, ${endpoint}, ${id}, 'x', 1, 'DELIVERED', now())`.execute(query)
+    await sql`
+      insert into webhook_attempts (account_id, live_mode, id, delivery_id, endpoint_id, duration_ms, response_body, time_created)
+      values (${accountId}, ${liveMode}, ${`wha ${id}`}, ${`whd ${id}`}, ${endpoint}, 1, ${`taken, ${name}`}, now())`.execute(query)
+  }
+}

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll } from 'vitest'
+import { createOtherAccount, openRecords } from './accounts.ts'
+import { type ApiVersion, type Client, login } from '../system/client.ts'
+import { type DocumentedOperation, operationsOf, readDocument } from '../openapi/openapi.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
+import { createLocation, createObjectFixture, flatSchedule, type ObjectFixture } from './object-fixture.ts'
+import { until } from '../system/until.ts'
+
+/** Ids of one world by their prefix. */
+export type Ids = Readonly<Record<string, string>>
+
+export type IsolationFixtures = {
+  readonly own: Ids
+  readonly otherAccount: Ids
+  readonly otherMode: Ids
+  /** Of kinds that can be deleted; no record ever named them. */
+  readonly deleted: Ids
+  readonly never: Ids
+}
+
+/** What `useWorlds` made. */
+export let fixtures: IsolationFixtures | undefined
+export const callers: Partial<Record<ApiVersion, Client>> = {}
+export const documents: Partial<Record<ApiVersion, readonly DocumentedOperation[]>> = {}
+
+const idsOf = (fixture: ObjectFixture, accountId: string): Ids => ({
+  acc: accountId,
+  cus: fixture.customer,
+  loc: fixture.location,
+  dev: fixture.device,
+  trf: fixture.tariff,
+  mrs: fixture.market,
+  bat: fixture.batch,
+  mre: fixture.record,
+  evt: fixture.event,
+  session: fixture.session,
+})
+
+/** Where nobody listens: an attempt fails at once. */
+const closedPort = 'https://127.0.0.1:39999/'
+
+/** A webhook endpoint with a test event that was attempted, and a resend. */
+const webhookIds = async (client: Client): Promise<Ids> => {
+  const made = async (path: string, body: object) =>
+    (await client.ask('POST', path, body)) as { readonly id: string; readonly event_id: string }
+  const { id: whe } = await made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  const { id: whd, event_id: evt } = await made(`/webhooks/${whe}/test`, {})
+  const { id: whr } = await made(`/webhooks/${whe}/resends`, { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' })
+  const path = `/webhooks/${whe}/deliveries/${whd}/attempts`
+  const { data } = await until(
+    async () => (await client.ask('GET', path)) as { readonly data: readonly { readonly id: string }[] },
+    ({ data: attempts }) => attempts.length > 0,
+  )
+  return { whe, whd, whr, wha: assertDefined(data[0]).id, evt }
+}
+
+/** A plan by amount. */
+const scheduleIds = async (client: Client, { location, device }: ObjectFixture): Promise<Ids> => {
+  const window = { device_id: device, start_time: '2025-09-14T18:00:00Z', end_time: '2025-09-14T20:00:00Z' }
+  const data = [{ ...window, max_power: { units: 'KW', value: 2 }, energy: { units: 'KWH', value: 1 } }]
+  return { sae: ((await client.ask('POST', `/schedules/amount/${location}`, { data })) as { readonly id: string }).id }
+}
+
+/** A completed Connect session, imported without pages. */
+const sessionIds = async (earlier: Client): Promise<Ids> => {
+  const tariff = {
+    type: 'FIXED',
+    name: 'Imported',
+    contract: { start_date: '2026-01-01T00:00:00Z', end_date: '2031-01-01T00:00:00Z' },
+    data: flatSchedule,
+  }
+  const postal_address = { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' }
+  const body = { session: { direction: 'IMPORT', type: 'COMMODITY' }, postal_address, tariff }
+  const { session_id: fps } = (await earlier.ask('POST', '/connect/tariff/batch', body)) as { readonly session_id: string }
+  return { fps }
+}
+
+let spares = 0
+
+/** A reference that was never used before. */
+export const newReference = (): string => `reference-${++spares}`
+
+/** Make one more object of a kind, for requests that use it up. */
+export const createSpare = async (client: Client, prefix: string): Promise<string> => {
+  spares += 1
+  const made = async (path: string, body: object) => ((await client.ask('POST', path, body)) as { readonly id: string }).id
+  if (prefix === 'cus') return made('/customers', {})
+  if (prefix === 'loc') return createLocation(client)
+  if (prefix === 'dev') return made('/devices', { reference_id: `spare-${spares}` })
+  if (prefix === 'mrs') return made('/markets', { display_name: 'Spare', currency_code: 'EUR' })
+  if (prefix === 'whe') return made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  if (prefix !== 'trf') throw new Error(`nothing makes a spare ${prefix}`)
+  return made('/tariffs', { location_id: await createLocation(client), direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+}
+
+const deletable: Readonly<Record<string, string>> = {
+  cus: 'customers',
+  loc: 'locations',
+  dev: 'devices',
+  trf: 'tariffs',
+  mrs: 'markets',
+  whe: 'webhooks',
+}
+
+const deletedIds = async (client: Client): Promise<Ids> => {
+  const ids: Record<string, string> = {}
+  for (const [prefix, kind] of Object.entries(deletable)) {
+    const id = await createSpare(client, prefix)
+    await client.ask('DELETE', `/${kind}/${id}`)
+    ids[prefix] = id
+  }
+  return ids
+}
+
+/** What must be there by now. */
+export const assertDefined = <T>(value: T | undefined): T => {
+  if (value === undefined) throw new Error('the worlds are not made')
+  return value
+}
+
+/** Start a system before the tests of a file, with worlds of two accounts and both modes in it, and stop it after them. */
+export const useIsolationFixtures = (): void => {
+  const folder = dataFolder()
+  let system: RunningSystem | undefined
+  let records: Awaited<ReturnType<typeof openRecords>> | undefined
+  beforeAll(async () => {
+    system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+    const { sandbox } = system
+    records = await openRecords(folder)
+    const otherAccountSandbox = await createOtherAccount(records, folder, sandbox)
+    const client = await login(sandbox, 'test')
+    callers.current = client
+    callers.earlier = await login(sandbox, 'test', 'earlier')
+    const fixtureOf = async (account: typeof sandbox, mode: 'test' | 'live', session: string) => {
+      const caller = await login(account, mode)
+      const fixture = await createObjectFixture(caller, session)
+      return {
+        ...idsOf(fixture, account.account_id),
+        ...(await scheduleIds(caller, fixture)),
+        ...(await webhookIds(caller)),
+        ...(await sessionIds(await login(account, mode, 'earlier'))),
+      }
+    }
+    const own = await fixtureOf(sandbox, 'test', 'session-own')
+    const otherAccount = await fixtureOf(otherAccountSandbox, 'test', 'session-stranger')
+    const { acc: _, ...otherMode } = await fixtureOf(sandbox, 'live', 'session-live')
+    const never = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
+    fixtures = { own, otherAccount, otherMode, deleted: await deletedIds(client), never: { ...never, session: 'session-never' } }
+    for (const apiVersion of ['current', 'earlier'] as const)
+      documents[apiVersion] = operationsOf(await readDocument(sandbox.base_url, apiVersion))
+  })
+
+  afterAll(async () => {
+    await records?.[Symbol.asyncDispose]()
+    await system?.[Symbol.asyncDispose]()
+    removeData(folder)
+  })
+}

@@ -1,0 +1,50 @@
+import type { Client } from '../system/client.ts'
+
+/** One object of each kind that a caller can make, with a stored record among them. */
+export type ObjectFixture = {
+  readonly customer: string
+  readonly location: string
+  readonly device: string
+  readonly tariff: string
+  readonly market: string
+  readonly batch: string
+  readonly record: string
+  readonly session: string
+  readonly event: string
+}
+
+type WithId = { readonly id: string }
+type ListOfIds = { readonly data: readonly WithId[] }
+
+/** A schedule of one price all the time. */
+export const flatSchedule = [
+  {
+    months: ['All'],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }],
+  },
+]
+
+const create = async (client: Client, path: string, body: object): Promise<string> => ((await client.ask('POST', path, body)) as WithId).id
+
+/** Make a location in Berlin's zone that counts in euros. */
+export const createLocation = (client: Client, more: object = {}): Promise<string> =>
+  create(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
+
+/** Make the objects; the client speaks the current layout. */
+export const createObjectFixture = async (client: Client, session: string): Promise<ObjectFixture> => {
+  const [customer, device, market] = await Promise.all([
+    create(client, '/customers', { reference_id: `household of ${session}` }),
+    create(client, '/devices', { reference_id: `charger of ${session}` }),
+    create(client, '/markets', { display_name: 'Own prices', currency_code: 'EUR' }),
+  ])
+  const location = await createLocation(client, { customer_id: customer, reference_id: `home of ${session}` })
+  const tariff = await create(client, '/tariffs', { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+  const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
+  const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }
+  const { id: batch } = (await client.submit([{ ...record, ...times }])) as WithId
+  await client.ask('PUT', `/markets/${market}/prices`, [{ ...times, value: 0.08 }])
+  const { data: records } = (await client.ask('GET', `/meters/records?location_id=${location}`)) as ListOfIds
+  const { data: events } = (await client.ask('GET', `/events?object_id=${device}`)) as ListOfIds
+  const [{ id: recordId } = { id: '' }, { id: event } = { id: '' }] = [records[0], events[0]]
+  return { customer, location, device, tariff, market, batch, record: recordId, session, event }
+}

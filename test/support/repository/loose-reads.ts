@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const services = join(import.meta.dirname, '../../../services')
+
+/** Places in a source where a table is read without FINAL and a bound account. */
+export const looseReads = (table: string, source: string): readonly string[] =>
+  [...source.matchAll(new RegExp(`\\b(?:FROM|JOIN)\\s+${table}\\b[^\`]*`, 'g'))]
+    .map(match => match[0])
+    .filter(read => !new RegExp(`^FROM ${table} FINAL WHERE \\$\\{tenantIs\\(tenant\\)\\} AND `).test(read))
+
+/** The sources that read a table, by their path below `services`, and what they read loosely. */
+export const readersOf = (table: string): { readonly paths: readonly string[]; readonly loose: readonly string[] } => {
+  const sourceOf = (path: string): string => readFileSync(join(services, path), 'utf8')
+  const isReader = (path: string): boolean => new RegExp(`\\b(?:FROM|JOIN)\\s+${table}\\b`).test(sourceOf(path))
+  const paths = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts') && isReader(path))
+  return { paths, loose: paths.flatMap(path => looseReads(table, sourceOf(path))) }
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
+
+export type ApiVersion = 'current' | 'earlier'
+
+const versions = { current: '2025-09-14', earlier: '2024-08-24' } as const
+
+/** An answer as it came; `json` keeps the numbers' own texts out of sight, `text` has them. */
+export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: never }
+
+/** A caller of a running system in one mode. */
+export type Client = {
+  readonly send: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Reply>
+  /** The same, and throws for anything but success. */
+  readonly ask: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<never>
+  /** Submit records, or their JSON, and wait until each is stored; gives the receipt. */
+  readonly submit: (records: readonly unknown[] | string, headers?: Readonly<Record<string, string>>) => Promise<never>
+}
+
+const timeoutMs = 60_000
+
+/** Log in and give a client of one mode and layout. */
+export const login = async (sandbox: Sandbox, mode: 'live' | 'test' = 'test', apiVersion: ApiVersion = 'current'): Promise<Client> => {
+  const key = mode === 'live' ? sandbox.live_key : sandbox.test_key
+  const basic = Buffer.from(`${sandbox.account_id}:${key}`).toString('base64')
+  const answer = await fetch(`${sandbox.base_url}/login`, { headers: { Authorization: `Basic ${basic}` } })
+  const { bearer_token: token } = (await answer.json()) as { bearer_token: string }
+  const send: Client['send'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(sandbox.base_url + path, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'Api-Version': versions[apiVersion], ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: (text === '' ? null : JSON.parse(text)) as never }
+  }
+  const ask: Client['ask'] = async (...words) => {
+    for (const deadline = performance.now() + timeoutMs; ; ) {
+      const { status, text, json } = await send(...words)
+      // On a busy machine a batch may take longer to be seen than one request waits for it.
+      if (status === 503 && text.includes('"code":"batch_pending"') && performance.now() < deadline) continue
+      if (status >= 300) throw new Error(`${words[0]} ${words[1]} gave ${status}: ${text}`)
+      return json
+    }
+  }
+  const submit: Client['submit'] = async (records, headers) => {
+    const { id, records_accepted: accepted } = (await ask('PUT', '/meters/interval', records, headers)) as {
+      id: string
+      records_accepted: number
+    }
+    for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += 20) {
+      const receipt = (await ask('GET', `/meters/batch?batch_id=${id}`)) as { records_processed: number }
+      if (receipt.records_processed >= accepted) return receipt as never
+      await sleep(20)
+    }
+    throw new Error(`batch ${id} was not stored within ${timeoutMs} ms`)
+  }
+  return { send, ask, submit }
+}

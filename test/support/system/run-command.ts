@@ -1,0 +1,20 @@
+import { runCommandLine } from '../../../services/command-line/run.ts'
+
+/** Run a command as the command line does, and give what it ended with and wrote. */
+export const runCommand = async (
+  args: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> => {
+  let out = ''
+  let err = ''
+  const terminal = {
+    out: (text: string) => {
+      out += text
+    },
+    err: (text: string) => {
+      err += text
+    },
+  }
+  const code = await runCommandLine(args, variables, terminal)
+  return { code, out, err }
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
+import { makeTestFolder } from '../stores/postgres.ts'
+
+const root = new URL('../../../', import.meta.url).pathname
+const startLimitMs = 60_000
+
+/** The whole system as its own process on a temporary folder, as a person would start it. */
+export type RunningSystem = AsyncDisposable & {
+  readonly sandbox: Sandbox
+  readonly process: ChildProcess
+  readonly output: () => string
+  /** What it wrote to standard error alone. */
+  readonly errors: () => string
+  readonly metricsUrl: string
+  /** End the process without any warning, and wait until it is gone. */
+  readonly kill: () => Promise<void>
+  /** Ask it to stop; gives the exit code. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
+}
+
+/** Make an empty folder for the data of a system. */
+export const dataFolder = (): string => join(makeTestFolder(), 'data')
+
+export const removeData = (folder: string): void => rmSync(join(folder, '..'), { recursive: true, force: true })
+
+const exited = (child: ChildProcess): Promise<number | null> =>
+  child.exitCode !== null || child.signalCode !== null
+    ? Promise.resolve(child.exitCode)
+    : new Promise(resolve => child.once('exit', code => resolve(code)))
+
+/** The process of a system from its first moment on, ready or not. */
+export type LaunchedSystem = {
+  readonly process: ChildProcess
+  /** What it wrote to standard output and standard error. */
+  readonly output: () => string
+  readonly errors: () => string
+  readonly exited: Promise<number | null>
+  /** Resolve once it is ready. Throws with its output when it ends before that, or takes too long. */
+  readonly ready: () => Promise<void>
+}
+
+/** What Node is given by `npm start`: its own flags, then the program. */
+export const startArgs = (): readonly string[] => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly scripts: { readonly start: string } }
+  return scripts.start.split('/node ')[1]?.split(' ') ?? []
+}
+
+/** Launch a system on a folder of data. */
+export const launchSystem = (
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): LaunchedSystem => {
+  // Tests and measurements send more than an account may; those of the rate limit set it.
+  const free = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_RATE_LIMIT: '0' }
+  const settings = { ...free, WATTLEDGER_DATA_DIR: folder, ...environment }
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
+  const child = spawn(process.execPath, [...startArgs(), ...args], { cwd: root, env: { ...inherited, ...settings } })
+  let output = ''
+  let errors = ''
+  child.stdout.setEncoding('utf8').on('data', text => (output += text))
+  child.stderr.setEncoding('utf8').on('data', text => {
+    output += text
+    errors += text
+  })
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
+  return {
+    process: child,
+    output: () => output,
+    errors: () => errors,
+    exited: exited(child),
+    ready: async () => {
+      for (let waitedMs = 0; !output.includes('"msg":"ready"'); waitedMs += 20) {
+        if (hasEnded() || waitedMs > startLimitMs) throw new Error(`the system did not start:\n${output}`)
+        await sleep(20)
+      }
+    },
+  }
+}
+
+/** Start a system on a folder of data and wait until it is ready. Throws with its output when it is not. */
+export const startSystem = async (folder: string, environment: Readonly<Record<string, string>> = {}): Promise<RunningSystem> => {
+  const { process: child, output, errors, ready } = launchSystem(folder, environment)
+  await ready()
+  const file = join(folder, 'sandbox.json')
+  if (!existsSync(file)) throw new Error(`there is no ${file}:\n${output()}`)
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal)
+    return exited(child)
+  }
+  return {
+    sandbox: JSON.parse(readFileSync(file, 'utf8')) as Sandbox,
+    process: child,
+    output,
+    errors,
+    metricsUrl: /metrics\s+(http\S+)/.exec(output())?.[1] ?? '',
+    kill: async () => {
+      await end('SIGKILL')
+    },
+    stop: (signal = 'SIGTERM') => end(signal),
+    [Symbol.asyncDispose]: async () => {
+      await end('SIGTERM')
+    },
+  }
+}

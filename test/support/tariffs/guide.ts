@@ -1,0 +1,32 @@
+import { costRecord, type RecordCost } from '../../../services/domain/cost/cost-record.ts'
+import type { Energy } from '../../../services/domain/quantity.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
+import type { PricingInput } from '../../../services/domain/tariff/tariff.ts'
+import { countChanges } from './count-changes.ts'
+import { decimal } from '../ledger/exact-decimal.ts'
+import { kwh, record } from '../oracle/tables.ts'
+
+/** From when, until when, and how many kWh were bought. */
+export type Reading = readonly [start: string, end: string, kwh: number]
+
+/** Price readings at a location one after the other: each finds the tiers as the ones before it left them. */
+export const priced = (home: PricingInput, ...readings: readonly Reading[]): RecordCost[] => {
+  const snapshot = compileSnapshot(home, createPricingPool())
+  const counted = new Map<number, Energy>()
+  return readings.map(([start, end, energy], index) => {
+    const cost = costRecord(snapshot, record(`record ${index}`, start, end, kwh(energy)).record, counted)
+    countChanges(counted, cost.accumulatorChanges)
+    return cost
+  })
+}
+
+/** The calculation of each piece, as one would write it down. */
+export const lines = (costs: readonly RecordCost[]): string[] =>
+  costs.flatMap(({ pieces }) =>
+    pieces.map(piece => `${decimal(piece.energy, 9)} kWh × ${decimal(piece.price, 9)} = ${decimal(piece.cost, 9)}`),
+  )
+
+/** What each record costs in major units; null without a price. */
+export const totals = (costs: readonly RecordCost[]): (string | null)[] =>
+  costs.map(({ cost }) => (cost === null ? null : decimal(cost, 9)))

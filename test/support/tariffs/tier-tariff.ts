@@ -1,0 +1,22 @@
+import type { Client } from '../system/client.ts'
+import { makeHome, makeOne } from '../system/home.ts'
+
+/** Bounds in kWh of a month, prices in major units per kWh; the last one has no bound. */
+export type TierRate = { readonly fixed: number; readonly to_kwh?: number }
+
+/** 0.1 per kWh up to 10 kWh a month, 0.5 beyond. */
+export const tenThenFive: readonly TierRate[] = [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }]
+
+/** Add an import tariff with tiers, one band all the time; gives its id. */
+export const addTiers = (client: Client, locationId: string, rate: readonly TierRate[] = tenThenFive, more: object = {}): Promise<string> =>
+  makeOne(client, '/tariffs', {
+    ...{ location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', ...more },
+    schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] }],
+  })
+
+/** Make a location with such a tariff. */
+export const makeTieredHome = async (client: Client, rate: readonly TierRate[] = tenThenFive): Promise<string> => {
+  const home = await makeHome(client, {})
+  await addTiers(client, home, rate)
+  return home
+}

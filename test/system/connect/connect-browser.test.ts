@@ -1,0 +1,261 @@
+import { writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Browser, Page as Tab } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
+import { type Client, login } from '../../support/system/client.ts'
+import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titled } from '../../support/connect/connect-browser.ts'
+import { runCommand } from '../../support/system/run-command.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+
+/** A host of pictures on this machine, with one picture. */
+const startPictures = async (): Promise<{ readonly address: string; readonly close: () => void }> => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
+  const server = createServer((request, response) => {
+    if (request.url === '/logo.svg') response.setHeader('Content-Type', 'image/svg+xml').end(svg)
+    else response.writeHead(404).end('gone')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
+}
+
+type Band = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Readonly<Record<string, number | null>>[] }
+
+describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
+  const folder = dataFolder()
+  let system: RunningSystem
+  let browser: Browser
+  let home: Server
+  const visits: string[] = []
+  let closePictures = (): void => undefined
+  let references = 0
+
+  beforeAll(async () => {
+    system = await startSystem(folder)
+    const file = join(folder, 'providers.json')
+    const whole = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] }] }]
+    const shelf = [{ name: 'Standard', description: 'One price', currency_code: 'GBP', schedule: whole }]
+    const pictures = await startPictures()
+    closePictures = pictures.close
+    const providers = [
+      { display_name: 'Shelf Power', countries: ['GB'], library_tariffs: shelf },
+      { display_name: 'Picture Power', countries: ['GB'], logo_url: `${pictures.address}/logo.svg` },
+      { display_name: 'Broken Power', countries: ['GB'], logo_url: `${pictures.address}/gone.svg` },
+    ]
+    writeFileSync(file, JSON.stringify({ providers }))
+    const { code, err } = await runCommand(['providers', 'import', file], { WATTLEDGER_DATA_DIR: folder })
+    expect(code, err).toBe(0)
+    browser = await launchBrowser()
+    home = createServer((request, response) => {
+      visits.push(request.url ?? '')
+      response.end('done')
+    })
+    await new Promise<void>(resolve => home.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(async () => {
+    await browser?.close()
+    home?.close()
+    closePictures()
+    await system?.[Symbol.asyncDispose]()
+    removeData(folder)
+  })
+
+  /** Ask for a token as the app of a caller does, and open the page as its user does. */
+  const open = async (apiVersion: 'current' | 'earlier', look: Parameters<typeof openTab>[2] = {}) => {
+    const client = await login(system.sandbox, 'test', apiVersion)
+    const callback = `http://127.0.0.1:${(home.address() as AddressInfo).port}/done?x=1`
+    references += 1
+    const routes = { tariff_name_capture: true, contract_term_capture: true, advanced_tariff_capture: true }
+    const shared = { location_reference_id: `browser-${references}`, route_options: routes }
+    const page = `${system.sandbox.base_url}/connect`
+    const [path, addresses] =
+      apiVersion === 'current'
+        ? ['/connect/token', { connect_url: page, callback_url: callback }]
+        : ['/connect/tariff/token', { connect_web_url: page, callback_uri: callback }]
+    const { connect_token: token } = (await client.ask('POST', path, { ...shared, ...addresses })) as { connect_token: string }
+    const { tab, faults } = await openTab(browser, `${page}?fp_cot=${token}`, look)
+    return { client, token, tab, faults, path }
+  }
+
+  const toProviders = async (tab: Tab): Promise<void> => {
+    await titled(tab, 'Where is your electricity used?')
+    await snap(tab, 'address')
+    await next(tab)
+    await tab.getByRole('alert').waitFor()
+    await snap(tab, 'address-error')
+    await fillAddress(tab)
+    await snap(tab, 'providers')
+  }
+
+  const toStructure = async (tab: Tab, structure: string): Promise<void> => {
+    await toProviders(tab)
+    await chooseProvider(tab, 'Ecotricity')
+    await titled(tab, 'How does your price work?')
+    await snap(tab, 'structure')
+    await chooseStructure(tab, structure)
+  }
+
+  const finish = async (tab: Tab, button: string, shown: string): Promise<string> => {
+    await titled(tab, 'What is your tariff called?')
+    await snap(tab, 'name')
+    await tab.getByLabel('Name of the tariff').fill('By hand')
+    await next(tab)
+    await titled(tab, 'How long does the contract run?')
+    await snap(tab, 'term')
+    await next(tab)
+    const main = tab.getByRole('button', { name: button })
+    await main.waitFor()
+    await snap(tab, `summary-${shown}`)
+    const before = visits.length
+    await main.click()
+    await tab.waitForURL('**/done**')
+    return visits[before] ?? ''
+  }
+
+  const bandsOf = async (client: Client, path: string, token: string): Promise<readonly Band[]> => {
+    const { location_id: location } = (await client.ask('GET', `${path}?connect_token=${token}`)) as { location_id: string }
+    const current = await login(system.sandbox)
+    const { data } = (await current.ask('GET', `/tariffs?location_id=${location}`)) as {
+      data: readonly { schedule: readonly { days_and_hours: readonly { hours: readonly Band[] }[] }[] }[]
+    }
+    return data[0]?.schedule[0]?.days_and_hours[0]?.hours ?? []
+  }
+
+  it('leads from the token to the callback, and 24.55 pence typed are 0.2455 kept', async () => {
+    const { client, token, tab, faults, path } = await open('current')
+    await toStructure(tab, 'One price all day')
+    await next(tab)
+    await tab.getByRole('alert').waitFor()
+    await snap(tab, 'fixed-error')
+    await tab.getByLabel('Price').fill('24.55')
+    await next(tab)
+    expect(await finish(tab, 'Done', 'fixed')).toBe(`/done?x=1&fp_cot=${token}`)
+    expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ fixed: 0.2455 }] }])
+    expect(faults).toEqual([])
+  }, 60_000)
+
+  it('shows the logo of a supplier from its host, and initials if there is none or it cannot be loaded', async () => {
+    const { tab, faults } = await open('current')
+    await fillAddress(tab)
+    await tab.getByLabel('Find your supplier').fill('power')
+    const pictureOf = async (name: string) => {
+      const option = tab.locator('label.option', { hasText: name })
+      const sign = option.locator('.sign')
+      return [await sign.evaluate((element: unknown) => (element as { readonly tagName: string }).tagName), await sign.textContent()]
+    }
+    await tab.locator('label.option img.sign[src$="/logo.svg"]').waitFor()
+    expect(await pictureOf('Picture Power')).toEqual(['IMG', ''])
+    expect(await pictureOf('Broken Power')).toEqual(['SPAN', 'BP'])
+    expect((await pictureOf('Shelf Power'))[0]).toBe('IMG')
+    await snap(tab, 'logos')
+    await chooseProvider(tab, 'Broken Power')
+    await titled(tab, 'How does your price work?')
+    expect(faults).toEqual([])
+    const answer = await fetch(`${system.sandbox.base_url}/connect`)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    const images = policy.split('; ').find(one => one.startsWith('img-src')) ?? ''
+    expect(images.split(' ').slice(1)).toEqual(["'self'", 'data:', expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)])
+    expect(policy.replace(images, '')).not.toMatch(/https?:/)
+  }, 60_000)
+
+  it('shows the logo, privacy notice and terms of the account on every page, once they are set', async () => {
+    const without = await open('current')
+    await titled(without.tab, 'Where is your electricity used?')
+    expect(await without.tab.locator('#account').isVisible()).toBe(false)
+    const pictures = await startPictures()
+    try {
+      const pages = ['--privacy-url', 'https://volt.example/privacy', '--terms-url', 'https://volt.example/terms']
+      const words = ['account', 'set', system.sandbox.account_id, ...pages, '--logo-url', `${pictures.address}/logo.svg`]
+      const { code, err } = await runCommand(words, { WATTLEDGER_DATA_DIR: folder })
+      expect(code, err).toBe(0)
+      const { tab, token, faults } = await open('current')
+      const policyOf = async (query: string) =>
+        (await fetch(`${system.sandbox.base_url}/connect${query}`)).headers.get('content-security-policy')
+      expect(await policyOf(`?fp_cot=${token}`)).toContain(pictures.address)
+      expect(await policyOf('')).not.toContain(pictures.address)
+      await tab.locator('#account img[src$="/logo.svg"]').waitFor({ state: 'visible' })
+      await fillAddress(tab)
+      for (const [name, path] of [
+        ['Privacy notice', 'privacy'],
+        ['Terms', 'terms'],
+      ] as const)
+        expect(await tab.locator('#account').getByRole('link', { name }).getAttribute('href')).toBe(`https://volt.example/${path}`)
+      await snap(tab, 'account')
+      expect(faults).toEqual([])
+    } finally {
+      pictures.close()
+    }
+  }, 60_000)
+
+  it('says that a link without a token is not complete, and a short page does not scroll', async () => {
+    const { tab, faults } = await openTab(browser, `${system.sandbox.base_url}/connect`, { width: 1_280 })
+    await tab.getByText('This link is not complete.').waitFor()
+    expect(await tab.evaluate('document.documentElement.scrollHeight - document.documentElement.clientHeight')).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  it('takes a night that wraps, in the earlier layout on a wide and dark screen', async () => {
+    const { client, token, tab, faults, path } = await open('earlier', { width: 1_280, colorScheme: 'dark' })
+    await toStructure(tab, 'Prices by the time of day')
+    for (const [index, [from, to, price]] of [
+      ['23:30', '07:00', '9.99'],
+      ['07:00', '23:30', '28.35'],
+    ].entries()) {
+      const period = tab.getByRole('group', { name: `Period ${index + 1}` })
+      await period.getByLabel('From').fill(from ?? '')
+      await period.getByLabel('To').fill(to ?? '')
+      await period.getByLabel('Price').fill(price ?? '')
+    }
+    await snap(tab, 'periods')
+    await next(tab)
+    expect(await finish(tab, 'Save this tariff', 'time-of-day-earlier')).toBe(`/done?x=1&fp_cot=${token}`)
+    expect(await bandsOf(client, path, token)).toMatchObject([
+      { valid_from: '23:30:00', valid_to: '07:00:00', rate: [{ fixed: 0.0999 }] },
+      { valid_from: '07:00:00', valid_to: '23:30:00', rate: [{ fixed: 0.2835 }] },
+    ])
+    expect(faults).toEqual([])
+  }, 60_000)
+
+  it('takes 18.5 percent on the market as 0.185', async () => {
+    const { client, token, tab, faults, path } = await open('current')
+    await toStructure(tab, 'Prices that follow the market')
+    await tab.getByLabel('Surcharge in percent, such as tax').fill('18.5')
+    await snap(tab, 'surcharge')
+    await next(tab)
+    await finish(tab, 'Done', 'market')
+    expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ surcharge_percentage: 0.185 }] }])
+    expect(faults).toEqual([])
+  }, 60_000)
+
+  it('takes a supplier that is not listed, and a library tariff or the way past it', async () => {
+    const { tab, faults, client, token, path } = await open('current')
+    await toProviders(tab)
+    await next(tab)
+    await tab.getByRole('alert').waitFor()
+    await tab.getByRole('button', { name: 'My supplier is not listed' }).click()
+    await titled(tab, 'What is your supplier called?')
+    await snap(tab, 'provider-name')
+    await next(tab)
+    await tab.getByRole('alert').waitFor()
+    await tab.getByLabel('Name of the supplier').fill('Corner Shop')
+    await next(tab)
+    await titled(tab, 'How does your price work?')
+    await tab.getByRole('button', { name: 'Back' }).click()
+    await titled(tab, 'What is your supplier called?')
+    await tab.getByRole('button', { name: 'Back' }).click()
+    await titled(tab, 'Who is your supplier?')
+    await chooseProvider(tab, 'Shelf Power')
+    await titled(tab, 'Which tariff do you have?')
+    await snap(tab, 'library')
+    await tab.getByRole('button', { name: 'My tariff is not listed' }).click()
+    await titled(tab, 'How does your price work?')
+    await tab.getByRole('button', { name: 'Back' }).click()
+    await tab.getByRole('radio', { name: 'Standard' }).check()
+    await next(tab)
+    await titled(tab, 'Your tariff is connected')
+    expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ fixed: 0.2712 }] }])
+    expect(faults).toEqual([])
+  }, 60_000)
+})

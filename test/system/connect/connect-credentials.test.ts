@@ -1,0 +1,207 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { createConnectSession, retrieveConnectSession, type StoredSession } from '../../../services/platform/postgres/connect/connect-sessions.ts'
+import { putCredentials, type TariffCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+import { withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { completed, directId, locationOf, loginFixture, otherDirectId, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import { providerPlan } from '../../support/connect/provider-app.ts'
+
+const { atLogin, logIn, post, provider, service, toLogin, openSession: visitAs } = loginFixture()
+const hourMs = 3_600_000
+
+const edit = { actions: { edit_tariff: true } }
+const choice = { status: 200, body: { accounts: [{ id: 'a', name: 'Home' }] } }
+const savedCredentials = async (accountId: string): Promise<readonly TariffCredentials[]> => {
+  const { rows } = await sql<TariffCredentials>`
+    select account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", sealed, fetched_at as "fetchedAt"
+    from tariff_credentials where account_id = ${accountId} order by time_created`.execute(service().database.operator)
+  return rows
+}
+
+describe('what a person gives the app of a provider', () => {
+  it('goes to no provider but the one that it was typed for', async () => {
+    const { token, flow } = await toLogin()
+    const asks = await post({ connect_token: token, route: 'auth_metadata_capture', data: { user: 'ann' } })
+    await flow.submit('provider_select', { provider: { id: otherDirectId } })
+    const requestCount = provider().requests.length
+    const data = { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: true }
+    const answer = await post({ connect_token: token, route: 'consent_capture', data })
+    expect(answer.text).toContain('auth_metadata_invalid')
+    expect(provider().requests).toHaveLength(requestCount)
+  })
+
+  it('takes the place of what was given before in the session, and may be long', async () => {
+    const { token, accountId } = await toLogin()
+    const form = { connect_token: token, route: 'auth_metadata_capture', data: { user: 'x'.repeat(300_000) } }
+    for (let again = 0; again < 3; again += 1) expect((await post(form)).route).toBe('consent_capture')
+    expect(await savedCredentials(accountId)).toHaveLength(1)
+  })
+
+  it('ends nothing that works before it has worked itself', async () => {
+    const { call, accountId, token } = await toLogin()
+    await logIn(token)
+    const [working] = await savedCredentials(accountId)
+    const again = await atLogin(call, edit)
+    provider().reply = 'never'
+    await logIn(again.token)
+    expect((await again.flow.submit('session_start')).route).toBe('tariff_connection_pending')
+    expect((await savedCredentials(accountId)).map(({ id }) => id)).toContain(working?.id)
+    const visited = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'] })
+    expect((await visited.submit('session_start')).route).toBe('tariffs_summary')
+    provider().reply = { status: 200, body: providerPlan(0.31) }
+    service().clock.at += hourMs
+    await service().turn()
+    expect(await savedCredentials(accountId)).toMatchObject([{ sessionId: expect.not.stringMatching(`^${working?.sessionId}$`) }])
+  })
+
+  it.each([{ action: 'DISCONNECT' }, { action: 'DISMISS_DIRECT', route: 'multiple_available_tariffs' }])(
+    'is forgotten with $action before an account was chosen; the tariff from before stays',
+    async action => {
+      const { call, token, accountId } = await toLogin()
+      await logIn(token)
+      const before = [await tariffsOf(call), await savedCredentials(accountId)]
+      const again = await atLogin(call, edit)
+      provider().reply = choice
+      expect((await logIn(again.token)).route).toBe('multiple_available_tariffs')
+      expect((await post({ connect_token: again.token, ...action })).route).toBe('session_redirect')
+      expect([await tariffsOf(call), await savedCredentials(accountId)]).toEqual(before)
+    },
+  )
+})
+
+describe('credentials', () => {
+  it('are sealed where they are kept, stand in no answer, and go with their tariff', async () => {
+    const { call, token, accountId } = await toLogin()
+    const answers = [await logIn(token)]
+    const sealed = await savedCredentials(accountId)
+    expect(sealed).toHaveLength(1)
+    expect(answers.map(({ text }) => text).join()).not.toContain('canary-secret')
+    expect(JSON.stringify(service().logged)).not.toContain('canary-secret')
+    const [tariff] = await tariffsOf(call)
+    await call('DELETE', `/tariffs/${tariff?.['id']}`)
+    expect(await savedCredentials(accountId)).toEqual([])
+  })
+
+  it('go with DISCONNECT, and where prices are typed instead', async () => {
+    const one = await toLogin('current', edit)
+    await logIn(one.token)
+    await one.flow.submit('session_start')
+    await one.flow.act('DISCONNECT')
+    expect(await savedCredentials(one.accountId)).toEqual([])
+    const two = await toLogin('current', edit)
+    await logIn(two.token)
+    await two.flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await two.flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    await two.flow.submit('rate_fixed_capture', { cost: 0.2 })
+    expect(await savedCredentials(two.accountId)).toEqual([])
+    expect(await tariffsOf(two.call)).toMatchObject([{ connection_type: 'MANUAL' }])
+  })
+
+  it('hold the code that was given last, however often one is asked for', async () => {
+    const { token, accountId } = await toLogin()
+    provider().reply = 'never'
+    const asks = await post({
+      connect_token: token,
+      route: 'auth_metadata_capture',
+      data: { user: 'ann', pin: 12345678901234567890n.toString() },
+    })
+    const id = asks.data['auth_metadata_id']
+    await post({ connect_token: token, route: 'consent_capture', data: { auth_metadata_id: id, consent_given: true } })
+    for (const code of ['1', '2', '3'])
+      await post({ connect_token: token, route: 'mfa_capture', data: { auth_metadata_id: id, code: code.repeat(1_000) } })
+    expect(provider().requests.at(-1)).toEqual({
+      auth_metadata: { data: { user: 'ann', pin: '12345678901234567890', code: '3'.repeat(1_000) } },
+    })
+    const [one] = await savedCredentials(accountId)
+    expect(one?.sealed.length).toBeLessThan(2_000)
+    const much = (name: string) => ({ auth_metadata_id: id, [name]: 'x'.repeat(900_000) })
+    await post({ connect_token: token, route: 'mfa_capture', data: much('a') })
+    expect(await post({ connect_token: token, route: 'mfa_capture', data: much('b') })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('auth_metadata_invalid'),
+    })
+  })
+})
+
+describe('a tariff that a provider gave', () => {
+  it('was there, also where the same session goes on by hand', async () => {
+    const { call, accountId, flow, token } = await toLogin('current', edit)
+    const typed = async (cost: number) => {
+      await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+      await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+      expect((await flow.submit('rate_fixed_capture', { cost })).route).toBe('tariffs_summary')
+    }
+    await typed(0.2)
+    await flow.submit('provider_select', { provider: { id: directId } })
+    await logIn(token)
+    const [fetched] = await tariffsOf(call)
+    expect(fetched).toMatchObject({ connection_type: 'DIRECT' })
+    service().clock.at += hourMs
+    await typed(0.3)
+    const { rows } = await sql<{ voided: boolean }>`
+      select voided_at is not null as voided from tariffs where account_id = ${accountId} and id = ${fetched?.['id']}`.execute(
+      service().database.operator,
+    )
+    expect(rows).toEqual([{ voided: false }])
+  })
+
+  it('completes its session, however late it comes', async () => {
+    const { call, token } = await toLogin()
+    provider().reply = 'never'
+    await logIn(token)
+    for (let day = 0; day < 3; day += 1) {
+      service().clock.at += 24 * hourMs
+      await service().turn()
+    }
+    provider().reply = { status: 200, body: providerPlan(0.2455) }
+    service().clock.at += 24 * hourMs
+    while (await service().turn());
+    expect(await completed(call)).toHaveLength(1)
+  })
+})
+
+describe('work that cannot be done', () => {
+  it('keeps no other waiting', async () => {
+    const { call, accountId, token } = await toLogin()
+    provider().reply = 'never'
+    await logIn(token)
+    const [waiting] = await savedCredentials(accountId)
+    if (waiting === undefined) throw new Error('nothing is kept')
+    const tenant = { accountId, liveMode: false }
+    await withTenant(service().database, tenant, async transaction => {
+      const session = await retrieveConnectSession(transaction, waiting.sessionId)
+      if (session === null) throw new Error('there is no session')
+      for (let number = 0; number < 20; number += 1) {
+        const done: Partial<StoredSession> = {
+          completeAction: 'SAVE',
+          completedAt: service().clock.at,
+          expiresAt: service().clock.at + 1e9,
+        }
+        await createConnectSession(transaction, { ...session, ...done, id: `unpriced-${number}`, sessionId: `fps_${number}` })
+        const nothing = {
+          referenceId: null,
+          tariffId: null,
+          fetchedAt: null,
+          failingSince: null,
+          failureReportedAt: null,
+          locationId: null,
+        }
+        const broken = { ...waiting, ...nothing, providerId: directId, direction: 'IMPORT', type: 'COMMODITY' } as const
+        await putCredentials(transaction, { ...broken, id: `aut_${number}`, sealed: 'broken', consentedAt: 1, dueAt: 1, createdAt: 1 })
+      }
+    })
+    provider().reply = { status: 200, body: providerPlan(0.2455) }
+    service().clock.at += hourMs
+    expect(await service().turn()).toBe(true)
+    expect(await tariffsOf(call)).toEqual([])
+    await service().turn()
+    expect(await tariffsOf(call)).toMatchObject([{ connection_type: 'DIRECT' }])
+    expect(await completed(call)).toHaveLength(1)
+    const { operator } = service().database
+    await sql`update connect_sessions set announced_at = null, completed_at = completed_at + interval '1 hour' where id = ${waiting.sessionId}`.execute(
+      operator,
+    )
+    await service().turn()
+    expect(await completed(call)).toHaveLength(2)
+  })
+})

@@ -1,0 +1,134 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
+import { apiVersions, completed, connectFixture, locationOf, retrieve, routesOf, tariffsOf, toRate } from '../../support/connect/connect-fixture.ts'
+
+const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()
+
+const everyRow = async (): Promise<string> => {
+  const { operator } = service().database
+  const { rows: tables } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`.execute(operator)
+  const texts: string[] = []
+  for (const { name } of tables) {
+    const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.table(name)} t`.execute(operator)
+    texts.push(...rows.map(({ text }) => text))
+  }
+  return texts.join('\n')
+}
+
+describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion => {
+  const base = apiVersion === 'current' ? '/connect/token' : '/connect/tariff/token'
+
+  it('comes with the token, and in connect_session.complete without it', async () => {
+    const { call, token } = await keepFixed(apiVersion, 0.3)
+    const [event] = await completed(call)
+    const data = (event?.['data'] ?? {}) as Readonly<Record<string, unknown>>
+    const sessionId = String(data['session_id'])
+    expect(sessionId).toMatch(/^fps_[0-9a-f]{24}$/)
+    expect(data).not.toHaveProperty('id')
+    expect(JSON.stringify(event)).not.toContain(token)
+    const byToken = (await retrieve(call, apiVersion, token)).body
+    expect(byToken).toMatchObject({ id: token, session_id: sessionId })
+    const { id: _, ...rest } = byToken
+    const byId = await call('GET', `${base}/${sessionId}`)
+    expect([byId.status, byId.body]).toEqual([200, rest])
+    const found = await call('GET', `/events?object_id=${sessionId}`)
+    expect(found.body['data']).toHaveLength(1)
+  })
+
+  it('is read by its own account alone, and only once the session is complete', async () => {
+    const { call } = await connectAccount(service(), apiVersion)
+    const urls = { connect_url: 'https://app.example.com', callback_url: 'https://app.example.com/done' }
+    const made = await call(
+      'POST',
+      base,
+      apiVersion === 'current' ? urls : { ...urls, connect_url: undefined, callback_uri: urls.callback_url, callback_url: undefined },
+    )
+    const sessionId = String(made.body['session_id'])
+    expect(await call('GET', `${base}/${sessionId}`)).toMatchObject({ status: 422, body: { code: 'pending_connect' } })
+    const { call: stranger } = await connectAccount(service(), apiVersion)
+    expect((await stranger('GET', `${base}/${sessionId}`)).status).toBe(404)
+    for (const none of [`fps_${'0'.repeat(24)}`, `cot_${'0'.repeat(32)}`, 'x'])
+      expect((await call('GET', `${base}/${none}`)).status).toBe(404)
+  })
+
+  it('opens nothing: the flow takes tokens alone', async () => {
+    const { call, flow } = await keepFixed(apiVersion, 0.3)
+    const [event] = await completed(call)
+    const sessionId = String((event?.['data'] as Readonly<Record<string, unknown>> | undefined)?.['session_id'])
+    expect(sessionId).not.toBe(flow.token)
+    const body = JSON.stringify({ connect_token: sessionId, route: 'session_start' })
+    const answer = await service().app.request('/flow/here', { method: 'POST', body })
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'connect_token_invalid' }])
+  })
+
+  it('is all that is stored: the token stands in no row of any table', async () => {
+    const { token, call } = await keepFixed(apiVersion, 0.3)
+    const rows = await everyRow()
+    expect(rows).toContain(String((await retrieve(call, apiVersion, token)).body['session_id']))
+    expect(rows).not.toContain(token)
+    expect(rows).not.toContain(token.slice(4))
+  })
+})
+
+describe.each(apiVersions)('a token after its session is complete, in the %s layout', apiVersion => {
+  const { end, fixedSummary } = routesOf(apiVersion)
+
+  it('reads, and changes nothing', async () => {
+    const { call, flow } = await keepFixed(apiVersion, 0.3)
+    const before = [await tariffsOf(call), await locationOf(call)]
+    const shown = await flow.submit('session_start')
+    expect(shown.route).toBe(apiVersion === 'current' ? fixedSummary : end)
+    for (const action of ['EDIT', 'DISCONNECT', 'ADDRESS_CHANGE', 'PROVIDER_MISSING', 'TARIFF_MISSING', 'RECONNECT']) {
+      expect([action, await flow.act(action)]).toMatchObject([
+        action,
+        { code: 'action_invalid', message: expect.stringContaining('complete') },
+      ])
+    }
+    for (const [route, data] of [
+      ['postal_address_capture', { postal_address: { ...londonAddress, address_line1: 'Elsewhere 1' } }],
+      ['provider_name_capture', { provider: { name: 'Corner Shop' } }],
+      ['tariff_structure_select', { options: ['TIME_OF_DAY'] }],
+      ['rate_fixed_capture', { cost: 0.9 }],
+    ] as const) {
+      expect([route, (await flow.submit(route, data)).code]).toEqual([route, 'action_invalid'])
+    }
+    service().clock.at += 600_000
+    await flow.submit('tariff_name_capture', { tariff: { name: 'Mine' } })
+    await flow.submit('contract_term_capture', {
+      contract_start_date: null,
+      contract_end_date: '2027-01-01T00:00:00Z',
+      contract_term_type: 'FIXED',
+    })
+    expect((await flow.act('BACK')).route).toBe(end)
+    expect((await flow.act('CLOSE')).route).toBe(end)
+    expect((await flow.act('SAVE')).route).toBe(end)
+    expect([await tariffsOf(call), await locationOf(call)]).toEqual(before)
+    expect(await completed(call)).toHaveLength(1)
+  })
+
+  it('answers a submit that is repeated with the page it led to', async () => {
+    const { call, flow } = await begin(apiVersion, { route_options: {} })
+    await toRate(flow, 'FIXED')
+    const shown = await flow.submit('rate_fixed_capture', { cost: 0.3 })
+    expect(await flow.submit('rate_fixed_capture', { cost: 0.3 })).toMatchObject({ route: shown.route })
+    if (apiVersion === 'earlier') await flow.act('SAVE')
+    expect(await tariffsOf(call)).toHaveLength(1)
+  })
+
+  it('goes on to change the tariff if the session was created with edit_tariff', async () => {
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    await flow.submit('session_start')
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    if (apiVersion === 'earlier') await flow.act('SAVE')
+    else expect(shown.actions).toEqual(['WRONG_TARIFF_REPORT', 'EDIT', 'DISCONNECT', 'CLOSE', 'BACK'])
+    expect((await flow.act('DISCONNECT')).route).toBe(end)
+    expect((await flow.act('DISCONNECT')).route).toBe(end)
+    expect(await tariffsOf(call)).toEqual([])
+  })
+})

@@ -1,0 +1,236 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { connectAccount, visit } from '../../support/connect/connect-service.ts'
+import {
+  apiVersions,
+  bandsOf,
+  completed,
+  connectFixture,
+  eventsOf,
+  locationOf,
+  retrieve,
+  routesOf,
+  tariffsOf,
+  toRate,
+} from '../../support/connect/connect-fixture.ts'
+import type { Call } from '../../support/registry/service.ts'
+
+const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()
+const dayMs = 86_400_000
+const dayOf = (at: number): string => `${new Date(at).toISOString().slice(0, 10)}T00:00:00Z`
+
+describe.each(apiVersions)('a location that has a tariff, in the %s layout', apiVersion => {
+  const { fixedSummary, end } = routesOf(apiVersion)
+
+  it('opens at its summary; EDIT leads to the providers until the session is complete', async () => {
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
+    const shown = await flow.submit('session_start')
+    expect(shown).toMatchObject({ route: fixedSummary, data: { provider: { display_name: 'Ecotricity' } } })
+    if (apiVersion === 'earlier') {
+      expect((await flow.act('EDIT', shown.route)).route).toBe('provider_select')
+      expect((await flow.act('BACK')).route).toBe(shown.route)
+      expect((await flow.act('SAVE')).route).toBe(end)
+    } else expect(await flow.act('EDIT', shown.route)).toMatchObject({ code: 'action_invalid' })
+    expect(await retrieve(call, apiVersion, flow.token)).toMatchObject({
+      status: 200,
+      body: { location_id: (await locationOf(call))['id'] },
+    })
+  })
+
+  it('is found by its reference, with its customer, when a session was abandoned', async () => {
+    const references = { customer_reference_id: 'household', location_reference_id: 'the-home', route_options: {} }
+    const { call } = await begin(apiVersion, references)
+    const again = await visitAs(call, apiVersion, references)
+    await toRate(again, 'FIXED')
+    const shown = await again.submit('rate_fixed_capture', { cost: 0.3 })
+    if (apiVersion === 'earlier') await again.act('SAVE', shown.route)
+    const third = await visitAs(call, apiVersion, references)
+    expect((await third.submit('session_start')).route).toBe(fixedSummary)
+    const { body } = await call('GET', '/customers')
+    expect((body['data'] as unknown as object[]).length).toBe(1)
+    expect(await locationOf(call)).toMatchObject({
+      reference_id: 'the-home',
+      customer_id: (body['data'] as unknown as { id: string }[])[0]?.id,
+    })
+  })
+
+  it('opens at the providers with edit_tariff; the new one begins at local midnight, where the old one ends', async () => {
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    expect((await flow.submit('session_start')).route).toBe('provider_select')
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
+    expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: dayOf(service().clock.at), display_name: 'Corner Shop' }])
+  })
+
+  it('opens at the providers with edit_tariff also if the address is incomplete, and keeps that address', async () => {
+    const { call } = await connectAccount(service(), apiVersion)
+    const { body: made } = await call('POST', '/locations', { postal_address: { city: 'Dresden', country_code: 'DE' } })
+    const more = { location_id: made['id'], postal_address: { country_code: 'DE' } }
+    expect((await (await visitAs(call, apiVersion, more)).submit('session_start')).route).toBe('postal_address_capture')
+    const flow = await visitAs(call, apiVersion, { ...more, actions: { edit_tariff: true } })
+    expect((await flow.submit('session_start')).route).toBe('provider_select')
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
+    expect((await tariffsOf(call)).map(tariff => tariff['display_name'])).toEqual(['Corner Shop'])
+    expect((await locationOf(call))['postal_address']).toEqual(made['postal_address'])
+    if (apiVersion === 'current') return
+    const later = await visitAs(call, apiVersion, { location_id: made['id'] })
+    expect((await later.act('EDIT', (await later.submit('session_start')).route)).route).toBe('provider_select')
+  })
+
+  it('asks for the address with edit_tariff if no country is known', async () => {
+    const { call } = await connectAccount(service(), apiVersion)
+    const { body: made } = await call('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
+    const flow = await visitAs(call, apiVersion, { location_id: made['id'], actions: { edit_tariff: true } })
+    expect((await flow.submit('session_start')).route).toBe('postal_address_capture')
+  })
+
+  it('is renewed with its values filled in', async () => {
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const [tariff] = await tariffsOf(call)
+    const flow = await visitAs(call, apiVersion, { tariff_id: tariff?.['id'], route_options: { tariff_name_capture: true } })
+    const choice = await flow.submit('session_start')
+    expect(choice).toMatchObject({ route: 'provider_select', data: { provider: { display_name: 'Ecotricity' } } })
+    await flow.submit('provider_select', { provider: choice.data['provider'] })
+    expect(await flow.submit('tariff_structure_select', { options: ['FIXED'] })).toMatchObject({ data: { cost: 0.3 } })
+    expect(await flow.submit('rate_fixed_capture', { cost: 0.2 })).toMatchObject({ data: { tariff: { name: 'Ecotricity' } } })
+    const shown = await flow.submit('tariff_name_capture', { tariff: { name: 'Renewed' } })
+    if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
+    expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: dayOf(service().clock.at), display_name: 'Renewed' }])
+  })
+
+  it('is disconnected without pages, and its history stays', async () => {
+    const { call } = await keepFixed(apiVersion, 0.3)
+    const location = await locationOf(call)
+    const flow = await visitAs(call, apiVersion, { location_id: location['id'], actions: { disconnect_tariff: true } })
+    expect((await flow.submit('session_start')).route).toBe(end)
+    expect((await flow.submit('session_start')).route).toBe(end)
+    expect(await tariffsOf(call)).toEqual([])
+    const events = await retrieve(call, apiVersion, flow.token)
+    expect(events).toMatchObject({ status: 200, body: { location_id: location['id'] } })
+    expect(events.body['complete_action']).toBe(apiVersion === 'current' ? undefined : 'DISCONNECT')
+    const { rows } = await sql<{ closed: boolean; voided: boolean }>`
+      select closed_at is not null as closed, voided_at is not null as voided from tariffs
+      where location_id = ${location['id']}`.execute(service().database.operator)
+    expect(rows).toEqual([{ closed: true, voided: false }])
+  })
+
+  it('is disconnected from its summary by a session with edit_tariff', async () => {
+    const { call, flow } = await keepFixed(apiVersion, 0.3, { actions: { edit_tariff: true } })
+    expect((await flow.act('DISCONNECT', fixedSummary)).route).toBe(end)
+    expect(await tariffsOf(call)).toEqual([])
+    expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'NOT_CONNECTED' })
+  })
+})
+
+/** All tariffs of the only location that are not voided, as prices come from them. */
+const pricedBy = async (call: Call) => {
+  const { rows } = await sql<{ from: string | null; to: string | null; closed: string | null }>`
+    select to_char(contract_start at time zone 'UTC', 'YYYY-MM-DD') as from, to_char(contract_end at time zone 'UTC', 'YYYY-MM-DD') as to,
+      to_char(closed_at at time zone 'UTC', 'YYYY-MM-DD') as closed
+    from tariffs where location_id = ${(await locationOf(call))['id']} and voided_at is null
+    order by contract_start nulls first`.execute(service().database.operator)
+  return rows
+}
+
+describe('a session that keeps another tariff than before', () => {
+  const termFrom = (start: string | null) => ({ contract_start_date: start, contract_end_date: null, contract_term_type: '' })
+
+  const edited = async () => {
+    const { call } = await keepFixed('current', 0.3)
+    const options = { actions: { edit_tariff: true }, route_options: { contract_term_capture: true } }
+    const flow = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'], ...options })
+    await flow.submit('session_start')
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    return { call, flow }
+  }
+
+  it('lets hold again what the first had ended: no time is left without a price', async () => {
+    const { call, flow } = await edited()
+    await flow.submit('contract_term_capture', termFrom('2026-03-01T00:00:00Z'))
+    expect(await pricedBy(call)).toEqual([
+      { from: null, to: null, closed: '2026-03-01' },
+      { from: '2026-03-01', to: null, closed: null },
+    ])
+    await flow.submit('contract_term_capture', termFrom('2026-06-01T00:00:00Z'))
+    expect(await pricedBy(call)).toEqual([
+      { from: null, to: null, closed: '2026-06-01' },
+      { from: '2026-06-01', to: null, closed: null },
+    ])
+    const ahead = new Date(service().clock.at + 30 * dayMs).toISOString().slice(0, 10)
+    await flow.submit('contract_term_capture', termFrom(`${ahead}T00:00:00Z`))
+    expect(await pricedBy(call)).toEqual([
+      { from: null, to: ahead, closed: null },
+      { from: ahead, to: null, closed: null },
+    ])
+    const back = await flow.act('BACK')
+    expect(back).toMatchObject({
+      route: 'contract_term_capture',
+      data: { contract_start_date: expect.stringMatching(/T\d\d:00:00\+\d\d:00$/) },
+    })
+    expect(Date.parse(String(back.data['contract_start_date']))).toBe(Date.parse(`${ahead}T00:00:00Z`))
+    await flow.submit('contract_term_capture', termFrom('2026-06-01T00:00:00Z'))
+    expect(await pricedBy(call)).toMatchObject([{ from: null, to: null, closed: '2026-06-01' }, { from: '2026-06-01' }])
+  })
+
+  it('owes the lanes an order over all that it has changed', async () => {
+    const { flow } = await edited()
+    await flow.submit('contract_term_capture', termFrom('2026-03-01T00:00:00Z'))
+    service().published.length = 0
+    await flow.submit('contract_term_capture', termFrom('2026-06-01T00:00:00Z'))
+    const spans = (service().published as { payload: string }[]).map(({ payload }) => JSON.parse(payload))
+    expect(spans).toContainEqual(expect.objectContaining({ from: Date.UTC(2026, 2, 1), to: null }))
+  })
+
+  it('brings nothing back that was ended by somebody else in the meantime', async () => {
+    const { call, flow } = await edited()
+    const ahead = new Date(service().clock.at + 30 * dayMs).toISOString().slice(0, 10)
+    await flow.submit('contract_term_capture', termFrom(`${ahead}T00:00:00Z`))
+    const old = (await tariffsOf(call)).find(one => one['contract_start_date'] === null)
+    expect((await call('DELETE', `/tariffs/${old?.['id']}`)).status).toBe(202)
+    await flow.submit('contract_term_capture', termFrom('2026-06-01T00:00:00Z'))
+    expect((await tariffsOf(call)).map(one => one['contract_start_date'])).toEqual(['2026-06-01T00:00:00Z'])
+  })
+})
+
+describe('a save', () => {
+  it('is done once, however often and at once it is told', async () => {
+    const { flow, call } = await begin('earlier', { route_options: {} })
+    await toRate(flow, 'FIXED')
+    await flow.submit('rate_fixed_capture', { cost: 0.3 })
+    const saves = await Promise.all([1, 2, 3, 4].map(() => flow.act('SAVE', 'summary_fixed_confirm')))
+    expect(saves.map(({ route }) => route)).toEqual(Array(4).fill('session_complete'))
+    expect(await tariffsOf(call)).toHaveLength(1)
+    expect(await completed(call)).toHaveLength(1)
+  })
+
+  it('tells of its location once, though address and tariff have changed', async () => {
+    const { call } = await keepFixed('current', 0.3)
+    const before = (await eventsOf(call, 'location.update')).length
+    const flow = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    const address = { address_line1: '11 Downing Street', city: 'London', post_code: 'SW1A 2AB', country_code: 'GB' }
+    await flow.submit('postal_address_capture', { postal_address: address })
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    const events = await eventsOf(call, 'location.update')
+    expect(events).toHaveLength(before + 1)
+    expect(events[0]).toMatchObject({ data: { postal_address: address, tariff_status: { commodity_import: 'CONNECTED' } } })
+  })
+
+  it('follows the token of the session, whoever else visits the location', async () => {
+    const { call, token } = await keepFixed('current', 0.3)
+    const other = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    await other.submit('session_start')
+    expect((await visit(service(), token).submit('session_start')).route).toBe('tariffs_summary')
+    expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([{ rate: [{ fixed: 0.3 }] }])
+  })
+})

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeKey, openRecords } from '../../support/registry/accounts.ts'
+import { paths, type SeenPage, signIn as signInAt, type Visitor } from '../../support/web/console-visitor.ts'
+import { runCommand } from '../../support/system/run-command.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+let records: Awaited<ReturnType<typeof openRecords>> | undefined
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+  records = await openRecords(folder)
+})
+
+afterAll(async () => {
+  await records?.[Symbol.asyncDispose]()
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+const sandbox = () => system?.sandbox ?? expect.fail('no system runs')
+const database = () => records ?? expect.fail('no system runs')
+
+const signIn = (account: string, key: string): Promise<Visitor> => signInAt(sandbox().base_url, account, key)
+const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
+
+it('makes two pages of an account at once, lets some wait, and refuses more with words', async () => {
+  const one = await testVisitor()
+  const seen = await Promise.all(Array.from({ length: 200 }, () => one.get('/console/locations')))
+  const refused = seen.filter(({ status }) => status !== 200)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused.length).toBeLessThan(200 - 62)
+  for (const { status, text } of refused) expect([status, text.includes('<h1>Too many pages</h1>')]).toEqual([503, true])
+})
+
+describe('the page of the account', () => {
+  const page = '/console/account'
+  const addresses = { privacy_url: 'https://volt.example/privacy', terms_url: '', logo_url: 'https://cdn.volt.example/logo.svg' }
+  const liveVisitor = () => signIn(sandbox().account_id, sandbox().live_key)
+
+  it('saves addresses with an audit entry, lets the host of the logo in and no other, and removes them again', async () => {
+    const one = await liveVisitor()
+    const saved = await one.send(page, page, addresses)
+    expect([saved.status, saved.text.includes('The addresses are saved.')]).toEqual([200, true])
+    expect(saved.headers.get('content-security-policy')).toContain("img-src 'self' data: https://cdn.volt.example;")
+    const { text, headers } = await one.get(page)
+    for (const address of Object.values(addresses)) expect(text).toContain(`value="${address}"`)
+    expect(headers.get('content-security-policy')?.match(/https?:[^ ;]+/g)).toEqual(['https://cdn.volt.example'])
+    expect(text).toMatch(/<img class="logo" src="data:image\/svg[^"]+"[^>]* data-picture="https:\/\/cdn\.volt\.example\/logo\.svg">/)
+    for (const path of paths.filter(one => one !== page)) {
+      expect((await one.get(path)).headers.get('content-security-policy')).not.toMatch(/https?:/)
+    }
+    expect((await one.send(page, page, { privacy_url: '', terms_url: ' ', logo_url: '' })).status).toBe(200)
+    const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'live', '--json'], {
+      WATTLEDGER_DATA_DIR: folder,
+    })
+    const entries = (JSON.parse(out) as { action: string; actor: string; detail: unknown }[]).filter(one => one.action === 'account.update')
+    const none = { privacy_url: null, terms_url: null, logo_url: null }
+    const all = { ...addresses, terms_url: null }
+    expect(entries.map(({ detail }) => detail)).toEqual([
+      { before: all, after: none },
+      { before: none, after: all },
+    ])
+    for (const { actor } of entries) expect(actor).toMatch(/^key_/)
+  })
+
+  it('says what is wrong beside the field, keeps what was typed, and saves nothing', async () => {
+    const one = await liveVisitor()
+    const wrong = await one.send(page, page, { ...addresses, terms_url: 'http://volt.example/terms' })
+    expect(wrong.status).toBe(400)
+    expect(wrong.text).toContain('id="terms_url-fault">Terms of use must begin with https://, or with http:// and a loopback host.<')
+    expect(wrong.text).toContain('value="http://volt.example/terms"')
+    expect((await one.get(page)).text).not.toContain('volt.example')
+  })
+
+  it('is only shown to test keys, to keys of other scopes, and takes no form of another site', async () => {
+    const { key } = await makeKey(database(), folder, sandbox(), 'read')
+    for (const one of [await testVisitor(), await signIn(sandbox().account_id, key)]) {
+      const { status, text } = await one.get(page)
+      expect([status, text.includes('Sign in with a live key'), text.includes(`action="${page}"`)]).toEqual([200, true, false])
+      const { text: places } = await one.get('/console')
+      const csrf = /name="csrf" value="(\w+)"/.exec(places)?.[1] ?? ''
+      expect((await one.send(page, page, { ...addresses, csrf, form: crypto.randomUUID() })).status).toBe(403)
+    }
+    const owner = await liveVisitor()
+    expect((await owner.send(page, page, addresses, { origin: 'https://example.com' })).status).toBe(403)
+    expect((await owner.send(page, page, { ...addresses, csrf: 'other' })).status).toBe(403)
+    expect((await owner.get(page)).text).not.toContain('volt.example')
+  })
+})
+
+describe('the page of keys', () => {
+  const secretIn = ({ text }: SeenPage) => /<code class="secret">(sk_test_[0-9a-f]{48})<\/code>/.exec(text)?.[1]
+
+  const canLogIn = async (key: string): Promise<boolean> => {
+    const basic = Buffer.from(`${sandbox().account_id}:${key}`).toString('base64')
+    return (await fetch(`${sandbox().base_url}/login`, { headers: { authorization: `Basic ${basic}` } })).ok
+  }
+
+  it('makes a key, shows it once, revokes it, and leaves an audit entry of each', async () => {
+    const one = await testVisitor()
+    const made = await one.send('/console/keys', '/console/keys', { scope: 'metering', description: 'till 4' })
+    const key = secretIn(made) ?? expect.fail(made.text)
+    expect(await canLogIn(key)).toBe(true)
+    const listed = await one.get('/console/keys')
+    expect(listed.text).toContain('till 4')
+    expect(listed.text).not.toContain(key)
+    const [, id] = new RegExp(`(key_\\w+)</code>(?:(?!</tr>).)*…${key.slice(-4)}<`).exec(listed.text) ?? []
+    const revoked = await one.send('/console/keys', `/console/keys/${id}/revoke`)
+    expect(revoked.text).toContain(`ends in ${key.slice(-4)} is revoked`)
+    expect(await canLogIn(key)).toBe(false)
+    const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'test', '--json'], {
+      WATTLEDGER_DATA_DIR: folder,
+    })
+    const entries = (JSON.parse(out) as { action: string; object_id: string; actor: string }[]).filter(entry => entry.object_id === id)
+    expect(entries.map(({ action, actor }) => [action, /^key_/.test(actor)])).toEqual([
+      ['api_key.revoke', true],
+      ['api_key.create', true],
+    ])
+    expect(out).not.toContain(key.slice(8, 40))
+  })
+
+  it('is closed to keys that may not do everything', async () => {
+    for (const scope of ['read', 'metering'] as const) {
+      const { key } = await makeKey(database(), folder, sandbox(), scope)
+      const one = await signIn(sandbox().account_id, key)
+      const page = await one.get('/console/keys')
+      expect([page.status, page.text.includes('…')]).toEqual([403, false])
+      const all = await testVisitor()
+      const csrf = /name="csrf" value="(\w+)"/.exec((await one.get('/console')).text)?.[1] ?? ''
+      expect((await all.get('/console/keys')).status).toBe(200)
+      const tried = await one.send('/console/keys', '/console/keys', { csrf, form: crypto.randomUUID(), scope: 'all' })
+      expect([tried.status, secretIn(tried)]).toEqual([403, undefined])
+    }
+  })
+})
+
+describe('the page of webhook endpoints', () => {
+  it('tells beside the field what is wrong with it, and keeps what was typed', async () => {
+    const one = await testVisitor()
+    const refused = await one.send('/console/webhooks', '/console/webhooks', {
+      url: 'http://127.0.0.1/hook',
+      event_types: 'customer.*, device.create',
+      description: 'Billing',
+    })
+    expect(refused.status).toBe(400)
+    expect(refused.text).toMatch(/value="http:\/\/127\.0\.0\.1\/hook"[^>]*aria-invalid="true"[^>]*aria-describedby="url-hint url-fault"/)
+    expect(refused.text).toContain('value="customer.*, device.create"')
+    expect(refused.text).toContain('id="url-fault"')
+  })
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, login } from '../../support/system/client.ts'
+import { bought, makeHome, makeOne } from '../../support/system/home.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+let client: Client
+let home: string
+
+const bands = 1_440
+const days = 71
+const first = Date.UTC(2025, 0, 2)
+const dayMs = 86_400_000
+const clock = (minute: number): string =>
+  `${String(Math.floor(minute / 60) % 24).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
+const iso = (day: number): string => new Date(first + day * dayMs).toISOString()
+
+/** A tariff whose price changes every minute. */
+const everyMinute = {
+  ...{ direction: 'IMPORT', type: 'COMMODITY' },
+  schedule: [
+    {
+      days_and_hours: [
+        {
+          hours: Array.from({ length: bands }, (_, minute) => ({
+            ...{ valid_from: clock(minute), valid_to: clock(minute + 1), rate: [{ fixed: (100 + (minute % 7)) / 1000 }] },
+          })),
+        },
+      ],
+    },
+  ],
+}
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+  client = await login(system.sandbox)
+  home = await makeHome(client, {})
+  await makeOne(client, '/tariffs', { location_id: home, ...everyMinute })
+  await client.submit(Array.from({ length: days }, (_, day) => bought(home, 24, iso(day), iso(day + 1))))
+})
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+type RecordPage = { readonly has_more: boolean; readonly data: readonly { readonly id: string; readonly pieces: readonly unknown[] }[] }
+type Series = { readonly data: readonly { readonly valid_from: string; readonly valid_to: string }[] }
+
+describe('long reads', () => {
+  it('give pages of records of at most 100,000 pieces, and all records in turn', async () => {
+    const page = async (query: string): Promise<RecordPage> =>
+      (await client.send('GET', `/meters/records?location_id=${home}&limit=100${query}`)).json as RecordPage
+    const newest = await page('')
+    // 69 × 1,440 = 99,360; a 70th would make 100,800.
+    expect([newest.data.length, newest.has_more]).toEqual([69, true])
+    expect(newest.data.every(record => record.pieces.length === bands)).toBe(true)
+    const rest = await page(`&starting_after=${newest.data.at(-1)?.id}`)
+    expect([rest.data.length, rest.has_more]).toEqual([days - 69, false])
+    const back = await page(`&ending_before=${rest.data.at(-1)?.id}`)
+    expect([back.data.length, back.has_more]).toEqual([69, true])
+    expect(back.data.at(-1)?.id).toBe(rest.data.at(-2)?.id)
+    const one = (await client.send('GET', `/meters/records/${newest.data[0]?.id}`)).json
+    expect(one).toEqual(newest.data[0])
+  })
+
+  it('price a span as one as in parts, and several spans at once', async () => {
+    const series = async (from: number, to: number): Promise<Series['data']> =>
+      ((await client.send('POST', `/prices/${home}`, { start_time: iso(from), end_time: iso(to) })).json as Series).data
+    const [whole, ...parts] = await Promise.all([series(0, 20), ...Array.from({ length: 20 }, (_, day) => series(day, day + 1))])
+    expect(whole?.length).toBe(20 * bands)
+    expect(JSON.stringify(whole) === JSON.stringify(parts.flat())).toBe(true)
+  })
+})

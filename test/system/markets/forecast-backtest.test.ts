@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { kindNamed, simulateMarket } from '../../support/markets/market-simulator.ts'
+import { runCommand } from '../../support/system/run-command.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'wattledger-backtest-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const firstDay = Date.UTC(2024, 0, 1) / 86_400_000
+const prices = simulateMarket(kindNamed('hydro'), 2, firstDay, 120)
+const at = (hour: number): string => new Date(firstDay * 86_400_000 + hour * 3_600_000).toISOString()
+const rows = (time: (hour: number) => string): string[] => Array.from(prices, (price, hour) => `${time(hour)},${price}`)
+
+let files = 0
+const run = (lines: readonly string[], ...words: readonly string[]) => {
+  const path = join(folder, `prices-${++files}.csv`)
+  writeFileSync(path, lines.join('\n'))
+  return runCommand(['forecast', 'backtest', path, ...words], {})
+}
+
+describe('wattledger forecast backtest', () => {
+  it('prints errors, those of the naive forecast, their quotient and the confidence for each of five days', async () => {
+    const { code, out } = await run(['time,price', ...rows(at)], '--days', '21')
+    expect(code).toBe(0)
+    expect(out).toMatch(/DAY AHEAD +HOURS +MAE +NAIVE MAE +RMAE +MEAN CONFIDENCE/)
+    expect(out).toMatch(/^ {2}5 +\d+ +\d+\.\d{3} +\d+\.\d{3} +\d\.\d{3} +0\.\d{3}$/m)
+    expect(out).toMatch(/forecasts +21, one a day/)
+  })
+
+  it('tells how far it is on long work, and writes plain JSON for scripts', async () => {
+    const { out } = await run(['time,price', ...rows(at)], '--days', '61')
+    expect(out).toContain('60 of 61 days are forecast')
+    const json = JSON.parse((await run(['time,price', ...rows(at)], '--days', '10', '--json')).out) as { days: { rmae: number }[] }
+    expect(json).toMatchObject({ forecasts: 10, days: [1, 2, 3, 4, 5].map(day_ahead => ({ day_ahead })) })
+    for (const { rmae } of json.days) expect(rmae).toBeGreaterThan(0)
+  })
+
+  it('reads what markets publish: any column, other separators, decimal commas, no head, no offset, rows without a price', async () => {
+    const answerOf = async (lines: readonly string[], ...words: string[]): Promise<unknown> =>
+      JSON.parse((await run(lines, '--days', '3', '--json', ...words)).out)
+    const wanted = await answerOf(['time,price', ...rows(at)])
+    expect(await answerOf(rows(at))).toEqual(wanted)
+    expect(await answerOf([',Price,Load', ...rows(hour => at(hour).slice(0, 19).replace('T', ' ')).map(row => `${row},7`)])).toEqual(wanted)
+    const commas = Array.from(prices, (price, hour) => `"7";"${String(price).replace('.', ',')}";"${at(hour)}"`)
+    expect(await answerOf(['x;eur;when', ...commas], '--time-column', 'when', '--price-column', '2')).toEqual(wanted)
+    const withGap = await run(['time,price', ...rows(at).map((row, hour) => (hour === 2_800 ? `${at(hour)},` : row))], '--days', '3')
+    expect(withGap.out).toMatch(/hours without a price +1$/m)
+  })
+
+  it('takes days as the offsets in the file have them, or as a zone has them', async () => {
+    const local = (hour: number): string => `${at(hour + 1).slice(0, 19)}+01:00`
+    const own = JSON.parse((await run(rows(local), '--days', '3', '--json')).out) as object
+    const zoned = JSON.parse((await run(rows(at), '--days', '3', '--json', '--zone', 'Africa/Lagos')).out) as object
+    expect(own).toEqual(zoned)
+  })
+
+  it.each([
+    ['a file without prices', ['time,price'], /has no prices/],
+    ['a time that is none', ['time,price', `${at(0)},1`, 'yesterday,2'], /line 3: "yesterday" is no time/],
+    ['a date that does not exist', [`${at(0)},1`, '2025-02-30T00:00:00Z,2'], /line 2/],
+    ['a price that is none', [`${at(0)},1`, `${at(1)},cheap`], /line 2: "cheap" is no price/],
+    ['a time that comes twice', [`${at(0)},1`, `${at(1)},1`, `${at(1)},2`], /line 3: the time of line 2 again/],
+    ['offsets on some times alone', [`${at(0)},1`, '2024-01-01 01:00,2'], /line 2: the time has no offset/],
+    ['prices of days', [`${at(0)},1`, `${at(24)},2`], /an hour apart or less/],
+    ['a short file', rows(at).slice(0, 24 * 13), /at least 14 days/],
+  ])('refuses %s, naming the place', async (_, lines, message) => {
+    const { code, err } = await run(lines)
+    expect(code).toBe(1)
+    expect(err).toMatch(message)
+  })
+
+  it('refuses words that it cannot use', async () => {
+    expect((await run(rows(at), '--days', 'many')).err).toContain('--days is a number of days')
+    expect((await run(rows(at), '--zone', 'Mars/Base')).err).toContain('--zone is an IANA name')
+    expect((await run(['time,price', ...rows(at)], '--price-column', 'cost')).err).toContain('--price-column is one of time, price')
+    expect((await runCommand(['forecast', 'backtest', join(folder, 'none.csv')], {})).err).toContain('there is no file')
+    expect((await runCommand(['forecast', 'backtest', '--help'], {})).out).toContain('FILE.csv')
+  })
+})

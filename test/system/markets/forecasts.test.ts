@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, login } from '../../support/system/client.ts'
+import { bought, makeHome, makeOne } from '../../support/system/home.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { recordsOf } from '../../support/system/stored-costs.ts'
+import { until } from '../../support/system/until.ts'
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+let client: Client
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+  client = await login(system.sandbox)
+})
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+const hourMs = 3_600_000
+const start = Date.parse('2025-06-02T00:00:00Z')
+const instant = (hours: number): string => new Date(start + hours * hourMs).toISOString()
+/** Cheap at night, dear in the evening, cheaper on Saturday and Sunday; whole hundredths of a cent. */
+const priceAt = (hours: number): number => {
+  const weekday = Math.floor(hours / 24) % 7
+  return (800 + 30 * (hours % 24) - (weekday >= 5 ? 150 : 0) + ((hours * 7) % 11)) / 10_000
+}
+const putPrices = (market: string, from: number, to: number) =>
+  client.ask(
+    'PUT',
+    `/markets/${market}/prices`,
+    Array.from({ length: to - from }, (_, i) => ({
+      start_time: instant(from + i),
+      end_time: instant(from + i + 1),
+      value: priceAt(from + i),
+    })),
+  )
+
+const marketHome = async (): Promise<{ readonly market: string; readonly home: string }> => {
+  const market = await makeOne(client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
+  const home = await makeHome(client, {}, { market_sources: { import: market } })
+  const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }]
+  await makeOne(client, '/tariffs', {
+    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', market_rates: true },
+    schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }],
+  })
+  return { market, home }
+}
+
+type Cost = { readonly value: number | null; readonly confidence: number }
+
+/** Costs by the hour in which their records lie. */
+const costs = async (home: string): Promise<Readonly<Record<string, Cost>>> =>
+  Object.fromEntries((await recordsOf(client, home)).map(({ data }) => [data.record_reference_id ?? '', data.tariff.cost]))
+
+const submitHours = (home: string, ...hours: readonly number[]) =>
+  client.submit(hours.map(hour => bought(home, 1, instant(hour), instant(hour + 1), { record_reference_id: String(hour) })))
+
+describe('prices beyond the published ones', () => {
+  it('are forecast for five days, with less confidence each day; the published ones replace them, and costs follow', async () => {
+    const { market, home } = await marketHome()
+    const known = 14 * 24
+    await submitHours(home, known - 1, known, known + 30, known + 119, known + 120)
+    await putPrices(market, 0, known)
+    const forecast = await until(
+      () => costs(home),
+      seen => seen[known + 119]?.value !== null,
+    )
+    expect(forecast[known - 1]).toEqual({ value: priceAt(known - 1), confidence: 1 })
+    expect(forecast[known + 120]).toMatchObject({ value: null })
+    for (const hour of [known, known + 30, known + 119]) {
+      // The pattern of the week comes back: no forecast is a third off.
+      expect(Math.abs((forecast[hour]?.value ?? 0) - priceAt(hour))).toBeLessThan(priceAt(hour) / 3)
+      expect(forecast[hour]?.confidence).toBeGreaterThan(0)
+      expect(forecast[hour]?.confidence).toBeLessThan(1)
+    }
+    expect(forecast[known + 119]?.confidence).toBeLessThanOrEqual(forecast[known]?.confidence ?? 0)
+
+    await putPrices(market, known, known + 24)
+    const published = await until(
+      () => costs(home),
+      seen => seen[known]?.confidence === 1 && seen[known + 120]?.value !== null,
+    )
+    expect(published[known]).toEqual({ value: priceAt(known), confidence: 1 })
+    for (const hour of [known + 30, known + 119, known + 120]) expect(published[hour]?.confidence).toBeLessThan(1)
+    await putPrices(market, known + 24, known + 121)
+    const all = [known - 1, known, known + 30, known + 119, known + 120]
+    const wanted = Object.fromEntries(all.map(hour => [hour, { value: priceAt(hour), confidence: 1 }]))
+    expect(
+      await until(
+        () => costs(home),
+        seen => Object.values(seen).every(({ confidence }) => confidence === 1),
+      ),
+    ).toEqual(wanted)
+    // One for the tariff and one for each publication: forecasts follow without a word of their own.
+    const events = (await client.ask('GET', `/events?object_id=${home}&event_type=location.update&limit=100`)) as { data: unknown[] }
+    expect(events.data).toHaveLength(4)
+  }, 60_000)
+
+  it('are shown by prices up to the end of the forecast, and by the source only where they are published', async () => {
+    const { market, home } = await marketHome()
+    await putPrices(market, 0, 168)
+    const span = (hours: number) => ({ start_time: instant(160), end_time: instant(168 + hours) })
+    const answer = await until(
+      () => client.send('POST', `/prices/${home}`, span(120)),
+      ({ status }) => status === 200,
+    )
+    const { data } = answer.json as { data: readonly { readonly valid_from: string; readonly price: Cost }[] }
+    expect(data).toHaveLength(128)
+    for (const { valid_from, price } of data) expect(price.confidence < 1).toBe(Date.parse(valid_from) >= start + 168 * hourMs)
+    expect((await client.send('POST', `/prices/${home}`, span(121))).json).toMatchObject({ code: 'no_price_data' })
+    const listed = (await client.ask('GET', `/markets/${market}/prices?start_time=${instant(160)}&end_time=${instant(300)}`)) as {
+      data: unknown[]
+    }
+    expect(listed.data).toHaveLength(8)
+  })
+
+  it('are not forecast from less than seven days', async () => {
+    const { market, home } = await marketHome()
+    await submitHours(home, 165, 166)
+    await putPrices(market, 0, 166)
+    const seen = await until(
+      () => costs(home),
+      now => now[165]?.value !== null,
+    )
+    expect(seen[165]).toEqual({ value: priceAt(165), confidence: 1 })
+    // Another source, asked for later, has its forecast by now.
+    const other = await marketHome()
+    await submitHours(other.home, 200)
+    await putPrices(other.market, 0, 168)
+    expect(
+      (
+        await until(
+          () => costs(other.home),
+          now => now[200]?.value !== null,
+        )
+      )[200]?.value,
+    ).not.toBeNull()
+    expect((await costs(home))[166]).toMatchObject({ value: null })
+  })
+})

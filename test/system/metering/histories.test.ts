@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { login } from '../../support/system/client.ts'
+import { type Comparison, compareAgain, comparePlays } from '../../support/history/compare-plays.ts'
+import { histories } from '../../support/history/generate-history.ts'
+import type { History } from '../../support/history/history.ts'
+import type { PlayContext } from '../../support/history/play.ts'
+import { describeHistory } from '../../support/history/stored-state.ts'
+import { makeOne } from '../../support/system/home.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+
+const count = Number(process.env['HISTORIES'] ?? 24)
+const seed = Number(process.env['HISTORY_SEED'] ?? 14)
+const path = process.env['HISTORY_PATH']
+/** So many histories are played at a time; a failing one is made small beside the others. */
+const players = Math.min(10, count)
+/** What differs for so long without a change stays so. */
+const quietMs = 30_000
+/** A history that failed once is known to fail: its smaller forms need less patience, and are looked for only so long. */
+const shrinkQuietMs = 4_000
+const shrinkLimitMs = 90_000
+const timeout = 60_000 + count * 5_000 + 2 * shrinkLimitMs
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+let stage: PlayContext
+const compared: Comparison[] = []
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+  const client = await login(system.sandbox, 'live')
+  const deviceIds: string[] = []
+  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(client, '/devices', { reference_id: name }))
+  stage = { client, accountId: system.sandbox.account_id, liveMode: true, deviceIds }
+})
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+/** `first`: what was wrong before the history was made small. */
+type Failure = { readonly history: History; readonly faults: readonly string[]; readonly first: string; readonly path: string }
+
+/** Play histories one after the other until one fails; gives the smallest form of it that was found. */
+const firstFailure = async (own: number, numRuns: number): Promise<Failure | null> => {
+  let last: { history: History; faults: readonly string[] } | null = null
+  let first = ''
+  let failedAt = Number.POSITIVE_INFINITY
+  const property = fc.asyncProperty(histories, async history => {
+    if (performance.now() - failedAt > shrinkLimitMs) return true
+    const comparison = await comparePlays(stage, history, last === null ? quietMs : shrinkQuietMs)
+    if (comparison.faults.length === 0) {
+      compared.push(comparison)
+      return true
+    }
+    if (last === null) [failedAt, first] = [performance.now(), comparison.faults.slice(0, 3).join('\n')]
+    last = { history, faults: comparison.faults }
+    return false
+  })
+  const { failed, counterexamplePath, errorInstance } = await fc.check(property, {
+    seed: own,
+    numRuns,
+    ...(path === undefined ? {} : { path }),
+  })
+  if (errorInstance !== undefined && errorInstance !== null && last === null) throw errorInstance
+  return failed && last !== null ? { ...(last as Omit<Failure, 'path' | 'first'>), first, path: counterexamplePath ?? '' } : null
+}
+
+const describeFailure = ({ history, faults, first, path: found }: Failure, own: number): string =>
+  `HISTORY_SEED=${seed}: seed ${own} path ${found}\n${describeHistory(history)}\n\n${faults.join('\n')}\n\nat first\n${first}`
+
+describe(`${count} histories with the seed ${seed}`, () => {
+  it('in whatever order and cut they arrive, the same is stored', { timeout }, async () => {
+    const found = await Promise.all(
+      Array.from({ length: players }, async (_, index) => {
+        const own = seed * 1000 + index
+        const failure = await firstFailure(own, Math.ceil((count - index) / players))
+        return failure === null ? [] : [describeFailure(failure, own)]
+      }),
+    )
+    expect(found.flat().join('\n\n\n')).toBe('')
+    expect(compared).toHaveLength(count)
+  })
+
+  it('and stays so', { timeout }, async () => {
+    const faults: string[] = []
+    const left = compared.values()
+    const ask = async (): Promise<void> => {
+      for (const { inOrder, shuffled } of left) faults.push(...(await compareAgain(stage, inOrder, shuffled)))
+    }
+    await Promise.all(Array.from({ length: players }, ask))
+    expect(faults).toEqual([])
+  })
+})

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../support/fuzz/random.ts'
+import type { IdentifiedRecord } from '../../support/oracle/cost.ts'
+import type { Scenario } from '../../support/oracle/generate.ts'
+import { expectOracleCosts } from '../../support/scenarios/oracle-over-http.ts'
+import { type Arrival, createScenario } from '../../support/scenarios/scenario-over-http.ts'
+import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
+
+const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
+const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 12) / zones.length)
+const seed = Number(process.env['SCENARIO_SEED'] ?? 14)
+const timeout = 60_000
+
+/** The first scenarios of a zone with tiers and enough records to come in many orders. */
+const drawn = (zone: string): readonly Scenario[] =>
+  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, maxRecords: 12, keeps: one => hasTiers(one) && one.records.length > 3 })
+
+/** Any order, one to three to a submission; some come first with another value, some come twice. */
+const atRandom =
+  (chance: number): Arrival =>
+  records => {
+    const random = seededRandom(chance)
+    const wrong = records
+      .filter(() => random.oneIn(3))
+      .map(({ id, record }) => ({ id, record: { ...record, energy: record.energy / 3n + 1n } }))
+    const right = [...records, ...records.filter(() => random.oneIn(4))].map(one => [random.below(1e6), one] as const)
+    const inOrder: IdentifiedRecord[] = [...wrong, ...right.toSorted(([a], [b]) => a - b).map(([, one]) => one)]
+    const submissions: IdentifiedRecord[][] = []
+    for (const one of inOrder) {
+      const last = submissions.at(-1)
+      const isApart = last === undefined || last.some(({ id }) => id === one.id) || random.oneIn(2) || last.length === 3
+      if (isApart) submissions.push([one])
+      else last.push(one)
+    }
+    return submissions
+  }
+
+useScenarios()
+
+describe.each(zones)('in %s, records that come late, twice or corrected cost what they cost in order', zone => {
+  const all = drawn(zone)
+
+  it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
+
+  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', { timeout }, async (index, scenario) => {
+    await expectOracleCosts(client, await createScenario(client, scenario, deviceIds, atRandom(seed * 1000 + index)))
+  })
+})

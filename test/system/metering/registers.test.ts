@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, login } from '../../support/system/client.ts'
+import { bought, makeHome, makeOne } from '../../support/system/home.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { recordsOf } from '../../support/system/stored-costs.ts'
+import { until } from '../../support/system/until.ts'
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+let client: Client
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+  client = await login(system.sandbox)
+})
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+type Receipt = {
+  readonly id: string
+  readonly records_submitted: number
+  readonly records_accepted: number
+  readonly records_processed: number
+  readonly failed_records: readonly { readonly record_num: number; readonly error: string }[]
+}
+
+const hour = (at: number): number => Date.parse('2025-06-10T00:00:00Z') / 1000 + at * 3600
+
+/** Submit readings (hour of the day, kWh) and wait until all are judged. */
+const read = async (home: string, ...readings: readonly (readonly [at: number, value: number])[]): Promise<Receipt> => {
+  const data = readings.map(([at, value]) => ({ time: hour(at), value, record_reference_id: `${at}` }))
+  const { id } = (await client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, units: 'KWH', data })) as Receipt
+  const ask = async (): Promise<Receipt> => await client.ask('GET', `/meters/batch?batch_id=${id}`)
+  return until(ask, receipt => receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted)
+}
+
+/** Start hour, end hour, Wh, cost; in order. */
+const intervals = async (home: string) =>
+  (await recordsOf(client, home))
+    .map(({ data: { start_time: start, end_time: end, energy, tariff } }) => [
+      (Date.parse(start) / 1000 - hour(0)) / 3600,
+      (Date.parse(end) / 1000 - hour(0)) / 3600,
+      energy.value,
+      tariff.cost.value,
+    ])
+    .reverse()
+
+describe('readings of a register', () => {
+  it('make intervals with their neighbours in time, whenever they come', async () => {
+    const home = await makeHome(client, { import: 0.5 })
+    expect(await read(home, [0, 100])).toMatchObject({ records_accepted: 1, records_processed: 1 })
+    expect(await intervals(home)).toEqual([])
+    await read(home, [4, 108], [2, 102])
+    expect(await intervals(home)).toEqual([
+      [0, 2, 2000, 1],
+      [2, 4, 6000, 3],
+    ])
+    const ids = (await recordsOf(client, home)).map(({ id }) => id)
+    // A late one splits the interval that it falls in; those that were keep their ids.
+    await read(home, [3, 103])
+    expect(await intervals(home)).toEqual([
+      [0, 2, 2000, 1],
+      [2, 3, 1000, 0.5],
+      [3, 4, 5000, 2.5],
+    ])
+    expect((await recordsOf(client, home)).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
+    // One before all others opens a new interval.
+    await read(home, [-1, 99])
+    expect((await intervals(home))[0]).toEqual([-1, 0, 1000, 0.5])
+  })
+
+  it('that fall are failed, and the base of the next; a correction costs the interval and leaves the receipt', async () => {
+    const home = await makeHome(client, { import: 0.5 })
+    const receipt = await read(home, [0, 100], [1, 90], [2, 95])
+    expect(receipt).toMatchObject({ records_submitted: 3, records_accepted: 3, records_processed: 2 })
+    expect(receipt.failed_records).toMatchObject([{ record_num: 2, error: expect.stringContaining('register_decreased') }])
+    expect(await intervals(home)).toEqual([[1, 2, 5000, 2.5]])
+    await read(home, [1, 104])
+    expect(await intervals(home)).toEqual([[0, 1, 4000, 2]])
+    // Now the third falls. What failed once stays so.
+    const later = { records_processed: 1, failed_records: [{ record_num: 2 }, { record_num: 3 }] }
+    expect(await client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject(later)
+    await read(home, [1, 91], [0, 90])
+    expect(await intervals(home)).toEqual([
+      [0, 1, 1000, 0.5],
+      [1, 2, 4000, 2],
+    ])
+    expect(await client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject(later)
+  })
+
+  it('sent twice change nothing', async () => {
+    const home = await makeHome(client, { import: 0.5 })
+    const sent = [
+      [0, 1],
+      [1, 2],
+      [2, 4],
+    ] as const
+    await Promise.all([read(home, ...sent), read(home, ...sent)])
+    expect(await read(home, ...sent)).toMatchObject({ records_processed: 3, failed_records: [] })
+    expect(await intervals(home)).toEqual([
+      [0, 1, 1000, 0.5],
+      [1, 2, 2000, 1],
+    ])
+  })
+})
+
+const tiers = async (home: string): Promise<void> => {
+  const rate = [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }]
+  await makeOne(client, '/tariffs', {
+    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY' },
+    schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] }],
+  })
+}
+
+it('tiers count register intervals as they are after each reading', async () => {
+  const home = await makeHome(client, {})
+  await tiers(home)
+  await read(home, [0, 0], [2, 12])
+  expect(await intervals(home)).toEqual([[0, 2, 12_000, 2]])
+  // 10 × 0.1 + 2 × 0.5; then the part of the late reading: 4 kWh and 8 kWh
+  await read(home, [1, 4])
+  expect(await intervals(home)).toEqual([
+    [0, 1, 4000, 0.4],
+    [1, 2, 8000, 1.6],
+  ])
+  await read(home, [3, 13])
+  expect((await intervals(home)).at(-1)).toEqual([2, 3, 1000, 0.5])
+  // Corrected: the first interval has 1 kWh, the second 11 kWh
+  await read(home, [1, 1])
+  expect(await intervals(home)).toEqual([
+    [0, 1, 1000, 0.1],
+    [1, 2, 11_000, 1.9],
+    [2, 3, 1000, 0.5],
+  ])
+})
+
+it('the same energy costs the same as intervals, as registers and at once', async () => {
+  const [asIntervals, asRegisters, atOnce] = await Promise.all([makeHome(client, {}), makeHome(client, {}), makeHome(client, {})])
+  for (const home of [asIntervals, asRegisters, atOnce]) await tiers(home)
+  const time = (at: number): string => new Date(hour(at) * 1000).toISOString()
+  const records = [3.5, 4.25, 6.125, 2].map((kwh, at) => [kwh, time(at), time(at + 1)] as const)
+  await client.submit(records.map(([kwh, start, end]) => bought(asIntervals, kwh, start, end)))
+  await read(asRegisters, [0, 0], [1, 3.5], [2, 7.75], [3, 13.875], [4, 15.875])
+  const instant: (number | null)[] = []
+  for (const [kwh, start, end] of records) {
+    const answer = (await client.ask('POST', '/costs/instant', bought(atOnce, kwh, start, end))) as {
+      data: { tariff: { cost: { value: number } } }
+    }
+    instant.push(answer.data.tariff.cost.value)
+  }
+  expect(await intervals(asRegisters)).toEqual(await intervals(asIntervals))
+  expect(instant).toEqual((await intervals(asIntervals)).map(row => row[3]))
+})

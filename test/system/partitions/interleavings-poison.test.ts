@@ -1,0 +1,204 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
+import { acceptedRecord, appendBytes, appendRecords, partitionOfLocation, unknownLocationsIn } from '../../support/partitions/append-chunks.ts'
+import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { costsOf, costsUntil } from '../../support/system/stored-costs.ts'
+import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
+import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
+import { until } from '../../support/system/until.ts'
+
+const topic = 'meter.records.v1'
+let fixture: PartitionFixture
+
+beforeAll(async () => {
+  fixture = await openPartitionFixture()
+})
+afterAll(() => fixture?.[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await fixture.stop()
+  await fixture.start()
+})
+
+type DeadLetter = { readonly id: string; readonly code: string; readonly reason: string; readonly lane: number; readonly offset: number }
+
+const operator = async <T>(method: string, path: string, body?: object): Promise<T> => {
+  const { base_url: baseUrl, operator_key: key } = fixture.sandbox
+  const headers = { 'X-Operator-Key': key, 'Content-Type': 'application/json' }
+  const response = await fetch(`${baseUrl}/operator/dead-letters${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
+  return (await response.json()) as T
+}
+const letters = async (code: string): Promise<readonly DeadLetter[]> =>
+  (await operator<{ data: readonly DeadLetter[] }>('GET', `?code=${code}&limit=100`)).data
+const replay = (ids: readonly string[]) => operator<object>('POST', '/replay', { ids })
+
+const day = (number: number): string => `2025-06-${String(number).padStart(2, '0')}T10:00:00Z`
+const used = (home: string, number: number, kwh: number) =>
+  bought(home, kwh, day(number), day(number).replace('T10', 'T11'), { record_reference_id: `d${number}` })
+
+/** Bring a location into being under an id that records already name. */
+const found = async (id: string): Promise<void> => {
+  const made = await makeHome(fixture.client, {})
+  await sql`update locations set id = ${id} where id = ${made}`.execute(fixture.database.operator)
+}
+
+describe('poison among thousands of records', () => {
+  it('delays none of them, is kept with its bytes and origin, and is stored by a replay once its cause is mended', {
+    timeout: 120_000,
+  }, async () => {
+    const home = await makeTieredHome(fixture.client)
+    const [missing = ''] = unknownLocationsIn(fixture, partitionOfLocation(fixture, home), 1)
+    const many = Array.from({ length: 4_000 }, (_, i) => {
+      const start = Date.UTC(2025, 6, 1) + i * 900_000
+      return bought(home, 1, new Date(start).toISOString(), new Date(start + 900_000).toISOString())
+    })
+    const appended = { recordReferenceId: 'd3', start: Date.parse(day(3)), energy: 7_000_000_000n }
+    const bytes = Buffer.from('{"location_id":"loc_1"}')
+    const { value: offset, ms } = await measureCpuTime(async () => {
+      const submitted = fixture.client.submit(many.slice(0, 2_000))
+      const appendedAt = await appendRecords(fixture, missing, [
+        acceptedRecord(fixture, missing, appended),
+        acceptedRecord(fixture, missing, { start: Date.parse(day(4)), recordReferenceId: 'd4' }),
+      ])
+      await appendBytes(fixture, home, bytes)
+      await Promise.all([submitted, fixture.client.submit(many.slice(2_000))])
+      return appendedAt
+    })
+    expect(ms).toBeLessThan(5_000)
+    const [unknown, undecodable] = [
+      await until(
+        () => letters('location_unknown'),
+        all => all.length === 2,
+      ),
+      await letters('undecodable'),
+    ]
+    expect(unknown).toMatchObject([
+      { lane: partitionOfLocation(fixture, home), offset, reason: expect.stringContaining(missing) },
+      { lane: partitionOfLocation(fixture, home), offset, reason: expect.stringContaining(missing) },
+    ])
+    expect(await operator('GET', `/${undecodable[0]?.id}`)).toMatchObject({
+      topic,
+      value_base64: bytes.toString('base64'),
+      headers: { chunk: expect.any(String) },
+    })
+    // The location is found again; one of its records is sent again with another value before the replay.
+    await found(missing)
+    await addTiers(fixture.client, missing)
+    await fixture.client.submit([used(missing, 3, 9)])
+    await replay(unknown.map(({ id }) => id))
+    // 9 × 0.1; 1 × 0.1 + 1 × 0.5: what was sent since holds, and the one put back counts behind it
+    const wanted = { d3: 0.9, d4: 0.6 }
+    expect(await costsUntil(fixture.client, missing, wanted)).toEqual(wanted)
+    await replay(unknown.map(({ id }) => id))
+    await fixture.waitUntilRead()
+    expect(await costsOf(fixture.client, missing)).toEqual(wanted)
+    await fixture.client.submit([used(missing, 3, 1)])
+    expect(await costsOf(fixture.client, missing)).toEqual({ d3: 0.1, d4: 0.2 })
+  })
+})
+
+const addTariff = (home: string, fixed: number) =>
+  makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(fixed) })
+
+const tariffOf = async (home: string): Promise<string | undefined> =>
+  ((await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }).data[0]?.id
+
+describe('what the pure code fails at', () => {
+  it('as the zone of one location costs only its own records', async () => {
+    const [bad, good] = [await makeHome(fixture.client, { import: 0.5 }), await makeHome(fixture.client, { import: 0.5 })]
+    await fixture.stop()
+    await sql`update locations set timezone = 'Mars/Olympus' where id = ${bad}`.execute(fixture.database.operator)
+    await fixture.start()
+    const { id } = (await fixture.client.ask('PUT', '/meters/interval', [used(bad, 10, 1), used(good, 10, 1)])) as { id: string }
+    expect(await costsUntil(fixture.client, good, { d10: 0.5 })).toEqual({ d10: 0.5 })
+    const [letter] = await until(
+      () => letters('prices_failed'),
+      all => all.length > 0,
+    )
+    expect(letter?.reason).toContain('Mars/Olympus')
+    const receipt = { records_processed: 1, failed_records: [{ record_num: 1, error: expect.stringContaining('Mars/Olympus') }] }
+    expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject(receipt)
+    // An order over it is put aside as well.
+    const before = (await letters('order_failed')).length
+    await fixture.client.ask('PATCH', `/tariffs/${await tariffOf(bad)}`, { contract_end_date: day(20) })
+    const failed = await until(
+      () => letters('order_failed'),
+      all => all.length > before,
+    )
+    expect(failed.map(({ reason }) => reason)).toContainEqual(expect.stringContaining(`${bad}: `))
+  })
+
+  it.each([
+    ['one price', (home: string) => addTariff(home, 0.1)],
+    ['tiers', (home: string) => addTiers(fixture.client, home)],
+  ])('as an order over %s is put aside, and other locations and orders go on', async (_, add) => {
+    const [bad, good] = [await makeHome(fixture.client, {}), await makeHome(fixture.client, {})]
+    await fixture.client.submit([used(bad, 10, 1), used(good, 10, 1)])
+    await fixture.stop()
+    fixture.gate.unpriceable.add(bad)
+    for (const home of [bad, good]) await add(home)
+    await fixture.start()
+    await fixture.waitUntilRead()
+    expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.1 })
+    expect(await costsOf(fixture.client, bad)).toEqual({ d10: null })
+    const failed = (await letters('order_failed')).filter(({ reason }) => reason.includes(bad))
+    expect(failed).toMatchObject([{ reason: expect.stringContaining('broken') }])
+    expect(await operator('GET', `/${failed[0]?.id}`)).toMatchObject({ content: { kind: 'order', locationIds: [bad] } })
+    await fixture.client.submit([used(good, 11, 2)])
+    expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.1, d11: 0.2 })
+    // Once the cause is mended the replay of the order prices what it left.
+    fixture.gate.unpriceable.clear()
+    await replay([failed[0]?.id ?? ''])
+    expect(await costsUntil(fixture.client, bad, { d10: 0.1 })).toEqual({ d10: 0.1 })
+  })
+
+  it('as a record is put aside with the reason, and its receipt says so', async () => {
+    const [bad, good] = [await makeHome(fixture.client, { import: 0.5 }), await makeHome(fixture.client, { import: 0.5 })]
+    const before = (await letters('cost_failed')).length
+    fixture.gate.unpriceable.add(bad)
+    const { id } = (await fixture.client.ask('PUT', '/meters/interval', [used(bad, 10, 1), used(good, 10, 1)])) as { readonly id: string }
+    await fixture.waitUntilRead()
+    expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.5 })
+    const failed = await letters('cost_failed')
+    expect(failed).toHaveLength(before + 1)
+    expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({
+      ...{ records_accepted: 2, records_processed: 1 },
+      failed_records: [{ record_num: 1, error: expect.any(String) }],
+    })
+    fixture.gate.unpriceable.clear()
+    await replay([failed[0]?.id ?? ''])
+    expect(await costsUntil(fixture.client, bad, { d10: 0.5 })).toEqual({ d10: 0.5 })
+  })
+})
+
+describe('a lane at whose locations too much fails', () => {
+  it('stops the worker, which says so, drains nothing, and goes on once the cause is mended', async () => {
+    const home = await makeHome(fixture.client, { import: 0.5 })
+    const lane = partitionOfLocation(fixture, home)
+    const strangers = unknownLocationsIn(fixture, lane, 6).slice(1)
+    await fixture.stop()
+    const [before, letterCount] = [await fixture.log.lag(topic, lane, 'cost-worker'), (await letters('location_unknown')).length]
+    for (const id of strangers) await appendRecords(fixture, id, [acceptedRecord(fixture, id, { recordReferenceId: 'd2' })])
+    await fixture.client.ask('PUT', '/meters/interval', [used(home, 10, 1)])
+    await fixture.start({ share: 0.5, minLocations: 3 })
+    const live = () => fixture.client.send('GET', '/health/live')
+    await until(live, ({ status }) => status === 503)
+    expect((await live()).json).toMatchObject({ checks: { 'cost-worker': false } })
+    expect((await fixture.log.lag(topic, lane, 'cost-worker')).committed).toBe(before.committed)
+    expect(await letters('location_unknown')).toHaveLength(letterCount)
+    expect(await costsOf(fixture.client, home)).toEqual({})
+    await fixture.stop()
+    for (const id of strangers) await found(id)
+    await fixture.start({ share: 0.5, minLocations: 3 })
+    await fixture.waitUntilRead()
+    expect((await live()).status).toBe(200)
+    expect(await costsOf(fixture.client, home)).toEqual({ d10: 0.5 })
+    for (const id of strangers) expect(await costsOf(fixture.client, id)).toEqual({ d2: null })
+    expect(await letters('location_unknown')).toHaveLength(letterCount)
+  })
+})

@@ -1,0 +1,37 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { comparePlays } from '../../support/history/compare-plays.ts'
+import { histories } from '../../support/history/generate-history.ts'
+import type { PlayContext } from '../../support/history/play.ts'
+import { describeHistory } from '../../support/history/stored-state.ts'
+import { makeOne } from '../../support/system/home.ts'
+import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+
+/** Nearly everything is costed beside the steps, and rows are costed again a few at a time. */
+const load = { maxPieces: 2, minPiecesPerRecord: 0 }
+const count = Number(process.env['HISTORIES'] ?? 2)
+const seed = Number(process.env['HISTORY_SEED'] ?? 11)
+const timeout = 600_000
+
+let fixture: PartitionFixture
+let stage: PlayContext
+
+beforeAll(async () => {
+  fixture = await openPartitionFixture()
+  await fixture.start(undefined, { load })
+  const deviceIds: string[] = []
+  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
+  stage = { client: fixture.client, ...fixture.tenant, deviceIds }
+})
+afterAll(() => fixture?.[Symbol.asyncDispose]())
+
+describe('work beside the steps', () => {
+  it.each(fc.sample(histories, { seed, numRuns: count }))(
+    'costs the same in whatever order and cut it arrives: history %#',
+    { timeout },
+    async history => {
+      const { faults } = await comparePlays(stage, history, 20_000, () => fixture.waitUntilRead(240_000))
+      expect(faults, describeHistory(history)).toEqual([])
+    },
+  )
+})

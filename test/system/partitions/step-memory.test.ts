@@ -1,0 +1,58 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Codec } from '../../../services/platform/log/avro/codec.ts'
+import { bought, makeHome } from '../../support/system/home.ts'
+import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { recordsOf } from '../../support/system/stored-costs.ts'
+
+let fixture: PartitionFixture
+
+beforeAll(async () => {
+  fixture = await openPartitionFixture()
+})
+afterAll(() => fixture?.[Symbol.asyncDispose]())
+
+const collectGarbage = (): void => {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+}
+
+/** Take note of the records that a codec reads, without holding them. */
+const watchRecords = (codec: Codec): readonly WeakRef<object>[] => {
+  const read: WeakRef<object>[] = []
+  const { decodeMeterMessage: decodeLane } = codec
+  const watched: Codec['decodeMeterMessage'] = async value => {
+    const content = await decodeLane(value)
+    if (content.kind === 'records') for (const { records } of content.parts) read.push(...records.map(record => new WeakRef(record)))
+    return content
+  }
+  Object.assign(codec, { decodeLane: watched })
+  return read
+}
+
+const hours = 200
+
+it('a worker lets go of the records of a step while its rows are stored, and until its receipts are written', async () => {
+  const home = await makeHome(fixture.client, { import: 0.25 })
+  const records = Array.from({ length: hours }, (_, hour) => {
+    const start = Date.parse('2025-06-01T00:00:00Z') + hour * 3_600_000
+    return bought(home, 1, new Date(start).toISOString(), new Date(start + 3_600_000).toISOString())
+  })
+  await fixture.client.ask('PUT', '/meters/interval', records)
+  const read = watchRecords(fixture.codec)
+  const alive = (): number => read.filter(one => one.deref() !== undefined).length
+  const left: Record<string, number> = {}
+  fixture.gate.insert = async ({ table }, go) => {
+    // Some turns later all that led to the call has ended, but for what waits for it.
+    await new Promise(resolve => setTimeout(resolve, 50))
+    collectGarbage()
+    left[table] ??= alive()
+    await go()
+  }
+  await fixture.start()
+  await fixture.waitUntilRead()
+  expect(read.length).toBe(hours)
+  expect(left).toEqual({ meter_cost: 0, meter_batch_parts: 0, meter_batches: 0 })
+  expect((await recordsOf(fixture.client, home)).length).toBe(hours)
+})

@@ -1,0 +1,101 @@
+import { stripVTControlCharacters } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { columnChart } from '../../../services/command-line/price-chart.ts'
+import { login } from '../../support/system/client.ts'
+import { makeHome, makeOne } from '../../support/system/home.ts'
+import { zoneOf } from '../../support/oracle/zone.ts'
+import { runCommand } from '../../support/system/run-command.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+
+const folder = dataFolder()
+const variables = { WATTLEDGER_DATA_DIR: folder }
+let system: RunningSystem | undefined
+let home = ''
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+  const client = await login(system.sandbox)
+  // A zone without clock changes: its day has the same hours whenever the test runs.
+  home = await makeHome(client, {}, { timezone: 'Asia/Tokyo' })
+  const band = (from: string, to: string, fixed: number) => ({ valid_from: from, valid_to: to, rate: [{ fixed }] })
+  const hours = [band('00:00:00', '12:00:00', 0.2), band('12:00:00', '00:00:00', 0.4)]
+  const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
+  await makeOne(client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule })
+})
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+describe('wattledger prices', () => {
+  it('draws a day from this hour on, and says what is lowest and highest', async () => {
+    const { code, out, err } = await runCommand(['prices', home], variables)
+    expect([code, err]).toEqual([0, ''])
+    const text = stripVTControlCharacters(out)
+    expect(text).toContain(`IMPORT prices of ${home}, EUR per kWh, time of Asia/Tokyo`)
+    const [highest = ''] = text.match(/(?<= {2}0\.4000 │).*/) ?? []
+    expect([...highest].filter(cell => cell === '█')).toHaveLength(24)
+    expect(text).toMatch(/ {2} {5}0 ┼─{48}\n/)
+    expect(text).toMatch(/lowest +0\.2 {2}.*00 to .*00\n +highest +0\.4 .*\n +mean +0\.3000/)
+  })
+
+  it('gives the answer itself to scripts', async () => {
+    const { code, out } = await runCommand(['prices', home, '--hours', '2', '--direction', 'LOCAL', '--json'], variables)
+    const { object, tariff_direction, data } = JSON.parse(out) as { object: string; tariff_direction: string; data: { price: object }[] }
+    expect([code, object, tariff_direction, data.map(({ price }) => price)]).toEqual([0, 'price', 'LOCAL', [{ value: 0, confidence: 1 }]])
+  })
+
+  it.each([
+    [['prices'], 2, 'LOCATION is missing'],
+    [['prices', 'loc_1', '--hours', '1.5'], 2, '--hours is a whole number from 1 to 2160, not "1.5"'],
+    [['prices', 'loc_1', '--hours', '2161'], 2, '--hours is a whole number'],
+    [['prices', 'loc_1', '--direction', 'OUT'], 2, '--direction is one of IMPORT, EXPORT, LOCAL'],
+    [['prices', 'loc_1'], 1, 'No location has this id'],
+  ])('%j ends with %i and says why', async (args, expected, reason) => {
+    const { code, err } = await runCommand(args, variables)
+    expect([code, err]).toEqual([expected, expect.stringContaining(reason)])
+  })
+
+  it('says what to do where there is no tariff', async () => {
+    const { code, err } = await runCommand(['prices', home, '--direction', 'EXPORT'], variables)
+    expect([code, err]).toEqual([1, expect.stringContaining('post one to /tariffs with direction EXPORT')])
+  })
+})
+
+describe('a chart in the terminal', () => {
+  const start = Date.UTC(2026, 10, 20, 23)
+  const hour = 3_600_000
+  const chartOf = (values: readonly number[], marks: readonly (readonly [number, number])[] = []): readonly string[] =>
+    stripVTControlCharacters(
+      columnChart(
+        values.map((value, index) => ({ start: start + index * hour, end: start + (index + 1) * hour, value })),
+        zoneOf('Europe/Berlin'),
+        marks.map(([from, to]) => ({ start: start + from * hour, end: start + to * hour })),
+      ),
+    ).split('\n')
+
+  it('has columns above and below the line of zero, and marks under them', () => {
+    expect(chartOf([4, 2, -4, 0, 4], [[1, 3]])).toEqual([
+      '   4.0000 │████            ████',
+      '          │████            ████',
+      '          │████████        ████',
+      '          │████████        ████',
+      '        0 ┼────────────────────',
+      '          │        ████',
+      '          │        ████',
+      '          │        ████',
+      '  -4.0000 │        ████',
+      '               ━━━━━━━━',
+      '           00:00       03:00',
+    ])
+  })
+
+  it('is never wider than a terminal', () => {
+    for (const hours of [1, 5, 16, 24, 33, 64, 65, 200, 2160]) {
+      const lines = chartOf(Array.from({ length: hours }, (_, index) => 0.1 + (index % 7) / 100))
+      expect(Math.max(...lines.map(line => [...line].length))).toBeLessThanOrEqual(80)
+    }
+    expect(chartOf([])).toEqual([''])
+  })
+})

@@ -1,0 +1,180 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createOtherAccount, openRecords } from '../../support/registry/accounts.ts'
+import { type Client, login, type Reply } from '../../support/system/client.ts'
+import { makeHome } from '../../support/system/home.ts'
+import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+let records: Awaited<ReturnType<typeof openRecords>> | undefined
+let ready: { readonly client: Client; readonly live: Client; readonly stranger: Client; readonly earlier: Client } | undefined
+
+const clients = () => {
+  if (ready === undefined) throw new Error('the system is not ready')
+  return ready
+}
+
+beforeAll(async () => {
+  system = await startSystem(folder)
+  const { sandbox } = system
+  records = await openRecords(folder)
+  const stranger = await createOtherAccount(records, folder, sandbox)
+  ready = {
+    client: await login(sandbox),
+    live: await login(sandbox, 'live'),
+    stranger: await login(stranger),
+    earlier: await login(sandbox, 'test', 'earlier'),
+  }
+})
+
+afterAll(async () => {
+  await records?.[Symbol.asyncDispose]()
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+const codeOf = ({ text }: Reply): unknown => (JSON.parse(text) as { readonly code?: string }).code
+const isReplay = ({ headers }: Reply): boolean => headers.get('idempotent-replayed') === 'true'
+const keyed = (key: string) => ({ 'Idempotency-Key': key })
+
+/** A body for every operation that takes a key, by its id; a new operation needs a row here. */
+const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
+  customer_create: async count => ({ reference_id: `customer-${count}` }),
+  location_create: async count => ({ reference_id: `location-${count}`, timezone: 'UTC', currency_code: 'EUR' }),
+  device_create: async count => ({ reference_id: `device-${count}` }),
+  market_create: async count => ({ display_name: `market-${count}`, currency_code: 'EUR' }),
+  tariff_create: async () => ({
+    location_id: await createLocation(clients().client),
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: flatSchedule,
+  }),
+  connect_token_create: async () => ({
+    connect_url: 'https://app.example.com/connect',
+    callback_url: 'https://app.example.com/done',
+    location_id: await createLocation(clients().client),
+    postal_address: { country_code: 'GB' },
+  }),
+  webhook_create: async count => ({ url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'], description: `hook-${count}` }),
+  webhook_secret_rotate: async () => ({}),
+  webhook_test: async () => ({}),
+  webhook_delivery_resend: async () => ({}),
+  webhook_resend_create: async () => ({ start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }),
+  schedule_amount_create: async count => {
+    const { id } = (await clients().client.ask('POST', '/devices', { reference_id: `planned-${count}` })) as { readonly id: string }
+    const span = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T12:00:00Z' }
+    return { data: [{ device_id: id, ...span, max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 1 } }] }
+  },
+  instant_cost_calculate: async () => {
+    const location_id = await createLocation(clients().client)
+    await clients().client.ask('POST', '/tariffs', { location_id, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+    return { location_id, units: 'KWH', value: 1, start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z' }
+  },
+}
+
+/** A path with the ids of objects that are made for it. */
+const pathOf = async (path: string): Promise<string> => {
+  const { client } = clients()
+  if (path.startsWith('/schedules/')) return path.replace('{id}', await makeHome(client, { import: 0.3 }))
+  if (!path.startsWith('/webhooks/{id}/')) return path
+  const made = async (at: string, body: object) => ((await client.ask('POST', at, body)) as { readonly id: string }).id
+  const endpoint = await made('/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'] })
+  const delivery = path.includes('{delivery_id}') ? await made(`/webhooks/${endpoint}/test`, {}) : ''
+  return path.replace('{id}', endpoint).replace('{delivery_id}', delivery)
+}
+
+const copies = 12
+
+describe('an Idempotency-Key', () => {
+  it('makes parallel twins one, at every operation that takes it', async () => {
+    const { client } = clients()
+    const document = await readDocument(system?.sandbox.base_url ?? '', 'current')
+    const operations = operationsOf(document).filter(one => one.takesIdempotencyKey)
+    expect(operations.map(({ id }) => id).toSorted()).toEqual(Object.keys(bodies).toSorted())
+    for (const [index, { id, method, path: documented, success }] of operations.entries()) {
+      const body = await bodies[id]?.(index)
+      const path = await pathOf(documented)
+      const send = () => client.send(method, path, body, keyed(`twins-${id}`))
+      const replies = await Promise.all(Array.from({ length: copies }, send))
+      const made = replies.filter(({ status }) => status === success.status)
+      const others = replies.filter(({ status }) => status !== success.status)
+      // One does the work; the others see its answer or, while it runs, that it runs.
+      expect([id, made.filter(one => !isReplay(one)).length]).toEqual([id, 1])
+      expect([id, new Set(made.map(({ text }) => text)).size]).toEqual([id, 1])
+      for (const one of others) expect([id, one.status, codeOf(one)]).toEqual([id, 409, 'idempotency_in_progress'])
+      const later = await send()
+      expect([id, later.status, isReplay(later), later.text]).toEqual([id, success.status, true, made[0]?.text])
+    }
+    const { data } = (await client.ask('GET', '/customers')) as { readonly data: readonly unknown[] }
+    expect(data).toHaveLength(1)
+  })
+
+  it('gives a secret that is shown once to the repeats of its request alone, and keeps it sealed', async () => {
+    const { client } = clients()
+    const body = { url: 'https://1.1.1.1/sealed', event_types: ['schedule.created'] }
+    const send = () => client.send('POST', '/webhooks', body, keyed('sealed'))
+    const [first, again] = [await send(), await send()]
+    expect([first.status, again.text, isReplay(again)]).toEqual([201, first.text, true])
+    const { secret } = first.json as { readonly secret: string }
+    const { rows } = await sql<{ text: string }>`select k::text as text from idempotency_keys k`.execute(
+      (records ?? expect.fail('no system runs')).operator,
+    )
+    expect(rows.some(({ text }) => text.includes('sealed'))).toBe(true)
+    for (const { text } of rows) for (const part of [secret, secret.slice(6, 30)]) expect(text).not.toContain(part)
+  })
+
+  it('belongs to one request, down to its query, layout and path', async () => {
+    const { client, earlier } = clients()
+    const first = await client.send('POST', '/devices', { reference_id: 'one' }, keyed('belongs'))
+    expect(first.status).toBe(201)
+    for (const reply of [
+      await client.send('POST', '/devices', { reference_id: 'two' }, keyed('belongs')),
+      await client.send('POST', '/devices', ' {"reference_id":"one"}', keyed('belongs')),
+      await client.send('POST', '/customers', { reference_id: 'one' }, keyed('belongs')),
+      await earlier.send('POST', '/devices', { reference_id: 'one' }, keyed('belongs')),
+    ]) {
+      expect([reply.status, codeOf(reply), isReplay(reply)]).toEqual([422, 'idempotency_mismatch', false])
+    }
+    const again = await client.send('POST', '/devices', { reference_id: 'one' }, keyed('belongs'))
+    expect([again.status, again.text, isReplay(again)]).toEqual([201, first.text, true])
+  })
+
+  it('means nothing to another account or mode', async () => {
+    const { client, live, stranger } = clients()
+    const body = { reference_id: 'same' }
+    const replies = await Promise.all([client, live, stranger].map(one => one.send('POST', '/customers', body, keyed('shared'))))
+    expect(replies.map(reply => [reply.status, isReplay(reply)])).toEqual(replies.map(() => [201, false]))
+    expect(new Set(replies.map(({ json }) => (json as { readonly id: string }).id)).size).toBe(3)
+  })
+
+  it('is not burnt by a refused request', async () => {
+    const { client } = clients()
+    await client.ask('POST', '/customers', { reference_id: 'taken' })
+    const refused = await client.send('POST', '/customers', { reference_id: 'taken' }, keyed('refused'))
+    expect([refused.status, codeOf(refused)]).toEqual([400, 'reference_id_taken'])
+    const other = await client.send('POST', '/customers', { reference_id: 'free' }, keyed('refused'))
+    expect([other.status, isReplay(other)]).toEqual([201, false])
+  })
+
+  it('is passed over by what only reads or simulates', async () => {
+    const { client } = clients()
+    const record = await bodies['instant_cost_calculate']?.(0)
+    for (const value of [1, 2]) {
+      const reply = await client.send('POST', '/costs/instant?non_persistent=true', { ...record, value }, keyed('simulated'))
+      expect([reply.status, isReplay(reply)]).toEqual([200, false])
+    }
+    const location = (record as { readonly location_id: string }).location_id
+    for (const end_time of ['2025-09-15T00:00:00Z', '2025-09-16T00:00:00Z']) {
+      const reply = await client.send(
+        'POST',
+        `/costs/interval/${location}`,
+        { start_time: '2025-09-14T00:00:00Z', end_time },
+        keyed('read'),
+      )
+      expect([reply.status, isReplay(reply)]).toEqual([200, false])
+    }
+  })
+})

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeKey, openRecords } from '../../support/registry/accounts.ts'
+import { type Client, login } from '../../support/system/client.ts'
+import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+/** The rows of the table of deploy/README.md: what grants authority, where it is shown, what it opens, when it ends. */
+const table = (): readonly (readonly string[])[] => {
+  const section = read('deploy/README.md').split('## Tokens, keys and links')[1]?.split('\n## ')[0] ?? ''
+  const rows = section.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| ---'))
+  return rows.slice(1).map(row =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map(cell => cell.trim()),
+  )
+}
+
+/** What everything that grants authority looks like. */
+const secretShapes = /sk_(?:live|test)_[0-9a-f]{48}|cot_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/
+
+const folder = dataFolder()
+let system: RunningSystem | undefined
+let owner: Client | undefined
+beforeAll(async () => {
+  system = await startSystem(folder)
+  owner = await login(system.sandbox)
+})
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  removeData(folder)
+})
+
+const ready = () => {
+  if (system === undefined || owner === undefined) throw new Error('the system is not ready')
+  return { system, owner }
+}
+
+describe('the table of tokens, keys and links', () => {
+  it('says of each where it is shown, what it opens and when it ends', () => {
+    const rows = table()
+    expect(rows.length).toBeGreaterThan(7)
+    for (const row of rows) expect([row[0], row.length, row.every(cell => cell.length > 3)]).toEqual([row[0], 4, true])
+  })
+
+  it('has every secret that the program makes: a new kind needs a row', () => {
+    const services = join(root, 'services')
+    const sources = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
+    const makers = sources.filter(path => /\brandomBytes\(/.test(readFileSync(join(services, path), 'utf8'))).toSorted()
+    // Files that draw random bytes, and the row of what they make; null: no secret.
+    const known: Readonly<Record<string, string | null>> = {
+      'command-line/walk-record.ts': null,
+      'ingest-gateway/chunk-writer.ts': null,
+      'ingest-gateway/reading-writer.ts': null,
+      'platform/batch-id.ts': null,
+      'platform/bearer-token.ts': 'bearer token',
+      'platform/http/wrong-keys.ts': null,
+      'platform/mint.ts': 'API key',
+      'platform/postgres/idempotency-holder.ts': null,
+      'platform/seal.ts': null,
+      'platform/secrets.ts': 'WATTLEDGER_SECRET',
+      'platform/postgres/webhook-secret.ts': 'webhook secret',
+      'query-service/connect/provider-leg.ts': null,
+      'query-service/console/session.ts': 'console session',
+    }
+    const names = table().map(([name = '']) => name)
+    const missing = makers.filter(
+      path => !(path in known) || (known[path] !== null && !names.some(name => name.includes(known[path] ?? ''))),
+    )
+    expect(missing).toEqual([])
+    for (const shape of ['sk_live_', 'cot_', 'whsec_']) expect(names.some(name => name.includes(shape))).toBe(true)
+  })
+})
+
+describe('a key of scope read', () => {
+  it('is shown nothing that grants authority, in any answer of any read', async () => {
+    const { system: running, owner: all } = ready()
+    await all.ask('POST', '/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['*'] })
+    const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }]
+    const imported = await all.ask(
+      'POST',
+      '/connect/tariff/batch',
+      {
+        session: {
+          customer_reference_id: 'c',
+          location_reference_id: 'l',
+          direction: 'IMPORT',
+          type: 'COMMODITY',
+          callback_uri: 'https://a.example.com',
+        },
+        postal_address: { address_line1: '10 Downing Street', city: 'London', post_code: 'SW1A 2AA', country_code: 'GB' },
+        tariff: { type: 'FIXED', name: 'Imported', data: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }] },
+      },
+      { 'Api-Version': '2024-08-24' },
+    )
+    const sessionId = String((imported as { session_id: string }).session_id)
+    await using records = await openRecords(folder)
+    const { key } = await makeKey(records, folder, running.sandbox, 'read')
+    const headers = { authorization: `Bearer ${key}` }
+    const get = async (path: string): Promise<string> => (await fetch(`${running.sandbox.base_url}${path}`, { headers })).text()
+    const events = await get('/events?event_type=connect_session.complete')
+    expect(events).toContain(sessionId)
+    const ids: Readonly<Record<string, string>> = { '/connect/token/{id}': sessionId }
+    let requestCount = 0
+    for (const apiVersion of ['current', 'earlier'] as const) {
+      for (const { method, path } of operationsOf(await readDocument(running.sandbox.base_url, apiVersion))) {
+        if (method !== 'GET' || path === '/login') continue
+        const list = path.split('/{')[0] ?? path
+        const [first = ''] = /"id":"([a-z]{3}_[0-9a-f]+)"/.exec(await get(`${list}?limit=1`))?.slice(1) ?? []
+        const text = await get(path.replace(/\{\w+\}/, ids[path] ?? first))
+        expect([path, secretShapes.exec(text)?.[0]]).toEqual([path, undefined])
+        requestCount += 1
+      }
+    }
+    expect(requestCount).toBeGreaterThan(20)
+    // The same search finds what is shown to who may see it.
+    expect(secretShapes.test(JSON.stringify(imported))).toBe(true)
+  }, 60_000)
+})

@@ -1,0 +1,90 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { login } from '../../support/system/client.ts'
+import { faultsOf } from '../../support/ledger/audit.ts'
+import { readJournal } from '../../support/ledger/journal.ts'
+import { openLedger } from '../../support/ledger/ledger.ts'
+import { seeded } from '../../support/ledger/random.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { freeBytesOf, mountSmallDisk, unmountDisk } from '../../support/stores/small-disk.ts'
+import { until } from '../../support/system/until.ts'
+
+const mebibyte = 1_048_576
+
+/** Write a file until the disk takes no more; at the end no faster than a disk. */
+const fillDisk = async (disk: string, file: string): Promise<void> => {
+  const descriptor = openSync(file, 'a')
+  const block = Buffer.alloc(mebibyte, 1)
+  try {
+    for (;;) {
+      writeSync(descriptor, block)
+      if (freeBytesOf(disk) < 48 * mebibyte) await sleep(4)
+    }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Wait until the journal holds enough answers; a system that has ended will bring no more. */
+const untilAnswered = (system: RunningSystem, answers: () => number, enough: number): Promise<number> =>
+  until(
+    () => {
+      if (system.process.exitCode !== null || system.process.signalCode !== null) throw new Error(system.output().slice(-2_000))
+      return answers()
+    },
+    count => count > enough,
+    60_000,
+  )
+
+/** Submit while the disk is filled and while room is made again, then audit; gives the statuses of all answers. */
+const runFull = async (system: RunningSystem, disk: string, file: string): Promise<readonly (number | null)[]> => {
+  const client = await login(system.sandbox)
+  const size = { locations: 4, maxTotalRecords: 3_000, restMs: 50 }
+  await using ledger = await openLedger({ file, random: seeded(1), target: () => client, ...size })
+  const statuses = () => readJournal(file).flatMap(entry => (entry.kind === 'answered' ? [entry.status] : []))
+  const enough = new AbortController()
+  const load = ledger.run(3, enough.signal)
+  try {
+    await untilAnswered(system, () => statuses().length, 20)
+    await fillDisk(disk, join(disk, 'filler'))
+    await untilAnswered(system, () => statuses().filter(status => status === 503).length, 5)
+    await sleep(3_000)
+    rmSync(join(disk, 'filler'))
+    const before = statuses().length
+    const taken = () =>
+      statuses()
+        .slice(before)
+        .filter(status => status === 200)
+    await untilAnswered(system, () => taken().length, 10)
+  } finally {
+    enough.abort()
+    await load
+  }
+  await ledger.settle()
+  expect(faultsOf(await ledger.audit(client))).toEqual([])
+  return statuses()
+}
+
+describe('a full disk', () => {
+  it('refuses with 503, loses nothing it took, and goes on once there is room', { timeout: 240_000 }, async context => {
+    const disk = dataFolder()
+    if (!mountSmallDisk(disk, 300)) return context.skip('a small disk needs the rights to mount')
+    const folder = join(disk, 'data')
+    const file = join(disk, '..', 'ledger.ndjson')
+    try {
+      await using system = await startSystem(folder)
+      const statuses = await runFull(system, disk, file).catch(error => {
+        throw new Error(`${String(error)}\n${system.output().slice(-4_000)}`, { cause: error })
+      })
+      expect(new Set(statuses)).toEqual(new Set([200, 503]))
+      expect(await system.stop()).toBe(0)
+    } finally {
+      unmountDisk(disk)
+      removeData(disk)
+    }
+  })
+})

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Client, login } from '../../support/system/client.ts'
+import { faultsOf } from '../../support/ledger/audit.ts'
+import { type Ledger, openLedger } from '../../support/ledger/ledger.ts'
+import { type Random, seeded } from '../../support/ledger/random.ts'
+import { dataFolder, launchSystem, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+
+/** More rounds, or other moments: KILL_ROUNDS=100 KILL_SEED=7. */
+const rounds = Number(process.env['KILL_ROUNDS'] ?? 12)
+const size = { locations: 5, maxRecords: 100, maxTotalRecords: 4_000, restMs: 100 }
+const seed = Number(process.env['KILL_SEED'] ?? 1)
+
+let folder = ''
+let system: RunningSystem | null = null
+let client: Client | null = null
+
+beforeEach(() => {
+  folder = dataFolder()
+})
+
+afterEach(async () => {
+  client = null
+  await system?.[Symbol.asyncDispose]()
+  system = null
+  removeData(folder)
+})
+
+const start = async (): Promise<Client> => {
+  system = await startSystem(folder)
+  client = await login(system.sandbox)
+  return client
+}
+
+/** The client of the system that runs now. */
+const running = (): Client => {
+  if (client === null) throw new Error('no system runs')
+  return client
+}
+
+const kill = async (): Promise<void> => {
+  client = null
+  await system?.kill()
+  system = null
+}
+
+const postmaster = (): number => Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+
+const openLedgerHere = (random: Random): Promise<Ledger> =>
+  openLedger({ file: join(folder, '..', 'ledger.ndjson'), random, target: () => client, ...size })
+
+/** End the process while it starts, before it is ready. */
+const killWhileStarting = async (afterMs: number): Promise<void> => {
+  const launched = launchSystem(folder)
+  await sleep(afterMs)
+  launched.process.kill('SIGKILL')
+  await launched.exited
+}
+
+/** One round under load: a kill at some moment, now and then of PostgreSQL too, or again while it starts. */
+const killOnce = async (random: Random): Promise<void> => {
+  await sleep(100 + random.whole(1_200))
+  const withPostgres = random.chance(0.4)
+  const pid = postmaster()
+  await kill()
+  if (withPostgres) process.kill(pid, 'SIGKILL')
+  if (random.chance(0.3)) await killWhileStarting(random.whole(1_000))
+}
+
+/** Ask again and again until the status comes, for half a minute at most; gives all statuses. */
+const statusesUntil = async (status: number, ask: () => Promise<{ readonly status: number }>): Promise<readonly number[]> => {
+  const statuses: number[] = []
+  for (const deadline = performance.now() + 30_000; statuses.at(-1) !== status && performance.now() < deadline; await sleep(50)) {
+    statuses.push((await ask()).status)
+  }
+  return statuses
+}
+
+describe('kill -9', () => {
+  it(`of the system loses nothing and counts nothing twice, ${rounds} times at moments of seed ${seed}`, {
+    timeout: 60_000 + rounds * 20_000,
+  }, async () => {
+    const random = seeded(seed)
+    await start()
+    await using ledger = await openLedgerHere(random)
+    const enough = new AbortController()
+    const load = ledger.run(4, enough.signal)
+    for (let round = 0; round < rounds; round += 1) {
+      await killOnce(random)
+      await start()
+    }
+    enough.abort()
+    await load
+    await ledger.settle()
+    const verdict = await ledger.audit(running())
+    expect(faultsOf(verdict)).toEqual([])
+    expect(verdict.seen.operations).toMatchObject({ failed: 0, unknown: 0 })
+    expect(verdict.seen.attempts.unknown).toBeGreaterThan(rounds / 2)
+    expect(verdict.seen.records).toBeGreaterThan(1_000)
+  })
+
+  it('of PostgreSQL alone stops no metering, and changes are taken again within seconds', { timeout: 120_000 }, async () => {
+    const current = await start()
+    await using ledger = await openLedgerHere(seeded(seed))
+    const enough = new AbortController()
+    const load = ledger.run(3, enough.signal)
+    await sleep(1_000)
+    process.kill(postmaster(), 'SIGKILL')
+    const statuses = await statusesUntil(201, () => current.send('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' }))
+    enough.abort()
+    await load
+    // While it is away a change is refused as something to ask again, never as a fault.
+    expect(statuses.filter(status => status !== 503)).toEqual([201])
+    const verdict = await ledger.audit(current)
+    expect(faultsOf(verdict)).toEqual([])
+    expect(verdict.seen.attempts.unknown).toBe(0)
+    expect(await system?.stop()).toBe(0)
+  })
+
+  it('of a first start leaves nothing that a later start could not finish', { timeout: 120_000 }, async () => {
+    const random = seeded(seed)
+    // Later and later, so that each part of the first start is cut once.
+    for (let kills = 0; kills < 8; kills += 1) await killWhileStarting(100 + kills * 200 + random.whole(200))
+    const current = await start()
+    await using ledger = await openLedgerHere(random)
+    const enough = new AbortController()
+    const load = ledger.run(1, enough.signal)
+    await sleep(500)
+    enough.abort()
+    await load
+    const verdict = await ledger.audit(current)
+    expect(faultsOf(verdict)).toEqual([])
+    expect(verdict.seen.records).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import { apiVersionDates, apiVersions } from '../../../services/contract/api-version.ts'
+import { takeContractTimers } from '../../../services/platform/postgres/pricing/contract-timers.ts'
+import { takeLease } from '../../../services/platform/postgres/leases.ts'
+import { withOperator } from '../../../services/platform/postgres/transaction.ts'
+import { startLeasedWork } from '../../../services/background/leased-work.ts'
+import { publishContractEndEvents, recordTimers } from '../../../services/background/record-timers.ts'
+import { goldenText } from '../../support/golden.ts'
+import { openTestDatabase } from '../../support/stores/postgres.ts'
+import { type Client, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../../support/registry/service.ts'
+import { until } from '../../support/system/until.ts'
+
+const dayMs = 86_400_000
+const opened = await openTestDatabase()
+const { database } = opened
+afterAll(() => opened[Symbol.asyncDispose]())
+
+/** The clock of the timers, which runs ahead of that of the service; it only ever goes on. */
+let now = Date.now()
+const service = openService(database)
+const { live: client } = await makeAccount(service)
+const logger = { warn: () => undefined }
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+const makeTariff = async (owner: Client, end: number | null, more: object = {}) => {
+  const location = await makeLocation(owner)
+  const dates = { contract_start_date: '2020-01-01T00:00:00Z', contract_end_date: end === null ? null : iso(end) }
+  return { location, tariff: await make(owner, '/tariffs', flatTariff(location, { ...dates, ...more })) }
+}
+
+const eventsOf = async (tariff: string): Promise<readonly unknown[]> =>
+  listed(await client.call('GET', `/events?object_id=${tariff}`))
+    .map(({ type }) => type)
+    .toReversed()
+
+/** Let the clock go to an instant, and tell what is due by then. */
+const goTo = async (at: number): Promise<void> => {
+  now = at
+  while ((await publishContractEndEvents(database, now)) > 0);
+}
+
+describe('the end of a contract', () => {
+  it('is told ten days ahead and when it has come, once each, with what it is about', async () => {
+    const end = now + 30 * dayMs
+    const { tariff, location } = await makeTariff(client, end)
+    await goTo(end - 10 * dayMs - 1)
+    expect(await eventsOf(tariff)).toEqual([])
+    await goTo(end - 10 * dayMs)
+    expect(await eventsOf(tariff)).toEqual(['tariff.expiring'])
+    await goTo(end - 1)
+    expect(await eventsOf(tariff)).toEqual(['tariff.expiring'])
+    await goTo(end)
+    await goTo(end + dayMs)
+    expect(await eventsOf(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+    const [expired] = listed(await client.call('GET', `/events?object_id=${tariff}`))
+    expect(expired).toMatchObject({
+      object: 'event',
+      live_mode: true,
+      data: { live_mode: true, tariff_id: tariff, location_id: location, account_id: client.accountId },
+    })
+  })
+
+  it.each(apiVersions)('is written as published in the %s layout', async apiVersion => {
+    const { tariff } = await makeTariff(client, now + 5 * dayMs)
+    await goTo(now)
+    const { text } = await client.call('GET', `/events?object_id=${tariff}`, undefined, { 'api-version': apiVersionDates[apiVersion] })
+    await expect(goldenText(text)).toMatchFileSnapshot(`../golden/${apiVersion}/event_of_contract_end.json`)
+  })
+
+  it('is told after a downtime over both instants, in their order', async () => {
+    const { tariff } = await makeTariff(client, now + 20 * dayMs)
+    await goTo(now + 60 * dayMs)
+    expect(await eventsOf(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+  })
+
+  it('is told at once where it is nearer than ten days, and not at all where it was past when the tariff came', async () => {
+    const near = await makeTariff(client, now + 3 * dayMs)
+    const past = await makeTariff(client, Date.now() - 3 * dayMs)
+    await goTo(now)
+    expect(await eventsOf(near.tariff)).toEqual(['tariff.expiring'])
+    await goTo(now + 30 * dayMs)
+    expect(await eventsOf(near.tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+    expect(await eventsOf(past.tariff)).toEqual([])
+  })
+
+  it('that moves is told as it stands, and again for the new one', async () => {
+    const moved = await makeTariff(client, now + 30 * dayMs)
+    const opens = await makeTariff(client, now + 30 * dayMs)
+    const named = await makeTariff(client, now + 30 * dayMs)
+    await client.call('PATCH', `/tariffs/${moved.tariff}`, { contract_end_date: iso(now + 100 * dayMs) })
+    await client.call('PATCH', `/tariffs/${opens.tariff}`, { contract_end_date: null })
+    await goTo(now + 40 * dayMs)
+    expect([await eventsOf(moved.tariff), await eventsOf(opens.tariff)]).toEqual([[], []])
+    expect(await eventsOf(named.tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+    await client.call('PATCH', `/tariffs/${named.tariff}`, { display_name: 'another name' })
+    await goTo(now + dayMs)
+    expect(await eventsOf(named.tariff)).toHaveLength(2)
+    await client.call('PATCH', `/tariffs/${named.tariff}`, { contract_end_date: iso(now + 50 * dayMs) })
+    await goTo(now + 60 * dayMs)
+    expect(await eventsOf(named.tariff)).toEqual(['tariff.expiring', 'tariff.expired', 'tariff.expiring', 'tariff.expired'])
+    expect(await eventsOf(moved.tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+  })
+
+  it('that a change moves into the past has come with the change', async () => {
+    const { tariff } = await makeTariff(client, null)
+    await client.call('PATCH', `/tariffs/${tariff}`, { contract_end_date: '2024-01-01T00:00:00Z' })
+    await goTo(now)
+    expect(await eventsOf(tariff)).toEqual(['tariff.expired'])
+  })
+
+  it('of a tariff that was deleted, voided, or went with its location is told nobody', async () => {
+    const tariffs = await Promise.all([0, 1, 2].map(() => makeTariff(client, now + 30 * dayMs)))
+    const [deleted, voided, gone] = tariffs
+    await client.call('DELETE', `/tariffs/${deleted?.tariff}`)
+    await client.call('DELETE', `/tariffs/${voided?.tariff}?void=true`)
+    await client.call('DELETE', `/locations/${gone?.location}`)
+    await goTo(now + 60 * dayMs)
+    for (const { tariff } of tariffs) expect(await eventsOf(tariff)).toEqual([])
+  })
+
+  it('is told once by many that tell at once', async () => {
+    const made = await Promise.all(Array.from({ length: 20 }, () => makeTariff(client, now + dayMs)))
+    now += 30 * dayMs
+    const counts = await Promise.all(Array.from({ length: 6 }, () => publishContractEndEvents(database, now, 7)))
+    expect(Math.max(...counts)).toBeLessThanOrEqual(7)
+    await goTo(now)
+    for (const { tariff } of made) expect(await eventsOf(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+  })
+
+  it('is not told while another is still telling that it is near', async () => {
+    const { tariff } = await makeTariff(client, now + dayMs)
+    now += 30 * dayMs
+    const broken = withOperator(database, async transaction => {
+      expect(await takeContractTimers(transaction, now, 1)).toMatchObject([{ tariffId: tariff, type: 'tariff.expiring' }])
+      expect(await publishContractEndEvents(database, now)).toBe(0)
+      throw new Error('broken off')
+    })
+    await expect(broken).rejects.toThrow('broken off')
+    await goTo(now)
+    expect(await eventsOf(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
+  })
+
+  it('is told by the work that the service does by itself, and what is over 90 days old goes', async () => {
+    const { tariff, location } = await makeTariff(client, now + dayMs)
+    await using _ = startLeasedWork(
+      { database, logger },
+      recordTimers(database, () => now),
+    )
+    await until(
+      () => eventsOf(tariff),
+      types => types.length === 1,
+    )
+    now += 91 * dayMs
+    await until(
+      () => eventsOf(tariff),
+      types => types.includes('tariff.expired'),
+    )
+    await using _again = startLeasedWork(
+      { database, logger },
+      recordTimers(database, () => now).map(work => ({ ...work, name: randomUUID() })),
+    )
+    expect(
+      await until(
+        () => eventsOf(tariff),
+        types => types.length === 1,
+      ),
+    ).toEqual(['tariff.expired'])
+    expect(listed(await client.call('GET', `/events?object_id=${location}`))).toEqual([])
+  })
+})
+
+describe('work under a lease', () => {
+  it('is done by one of many at a time, and by another once that one has ended', async () => {
+    const name = randomUUID()
+    const turnTimes: number[] = []
+    const startOne = (one: number) => {
+      const turn = async () => {
+        turnTimes.push(one)
+        return false
+      }
+      return startLeasedWork({ database, logger }, [{ name, restMs: 5, turn }])
+    }
+    const first = startOne(1)
+    await until(
+      async () => turnTimes.length,
+      count => count > 0,
+    )
+    await using _ = startOne(2)
+    await sleep(100)
+    expect(new Set(turnTimes)).toEqual(new Set([1]))
+    await first[Symbol.asyncDispose]()
+    turnTimes.length = 0
+    await until(
+      async () => turnTimes.length,
+      count => count > 0,
+    )
+    expect(new Set(turnTimes)).toEqual(new Set([2]))
+  })
+
+  it('goes on after a turn that throws, and keeps its lease meanwhile', async () => {
+    const name = randomUUID()
+    let turnTimes = 0
+    const turn = async () => {
+      turnTimes += 1
+      if (turnTimes < 2) throw new Error('the world is away')
+      return false
+    }
+    await using _ = startLeasedWork({ database, logger }, [{ name, restMs: 5, turn }])
+    await until(
+      async () => turnTimes,
+      count => count > 0,
+    )
+    expect(await takeLease(database.operator, name, 'another', 10_000)).toBeNull()
+    await until(
+      async () => turnTimes,
+      count => count > 2,
+    )
+  })
+})

@@ -1,0 +1,149 @@
+import { sql } from 'kysely'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sharedSourceId } from '../../../../services/platform/postgres/pricing/market-sources.ts'
+import { publishFeedOutages } from '../../../../services/background/market-feeds/feed-outages.ts'
+import type { MarketFetchOptions } from '../../../../services/background/market-feeds/fetch-feed.ts'
+import { fetchDueMarkets, type MarketFeedOptions, startMarketFeeds } from '../../../../services/background/market-feeds/market-feeds.ts'
+import { until } from '../../../support/system/until.ts'
+import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
+import {
+  clock,
+  database,
+  dayMs,
+  energyCharts,
+  feed,
+  fetchArea,
+  hourMs,
+  live,
+  makeTariff,
+  midnight,
+  noon,
+  optionsOf,
+  other,
+  sourceOf,
+  stack,
+  startAgain,
+} from '../../../support/markets/market-feed-fixture.ts'
+
+afterAll(() => stack.disposeAsync())
+beforeEach(startAgain)
+
+const failureEvents = async (): Promise<readonly string[]> => {
+  const { rows } = await sql<{ id: string; data: string }>`
+    select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`.execute(database.operator)
+  for (const { id, data } of rows) {
+    const location = id.replace('trf_', 'loc_')
+    expect(JSON.parse(data)).toEqual({ live_mode: true, tariff_id: id, location_id: location, account_id: live.accountId })
+  }
+  return rows.map(({ id }) => id)
+}
+
+describe('an outage', () => {
+  it('is told after 48 hours, once, to each living tariff that follows the source, and anew when there is another', async () => {
+    const sourceId = sharedSourceId('HU', 'EUR')
+    const first = await makeTariff(sourceId)
+    const second = await makeTariff(sourceId)
+    await makeTariff(sourceId, { marketRates: false })
+    await makeTariff(sourceId, { direction: 'EXPORT' })
+    await makeTariff(sourceId, { closedAt: '2026-01-01' })
+    await makeTariff(sharedSourceId('SK', 'EUR'))
+    feed.answer = () => ({ status: 502, text: '' })
+    await fetchArea('HU')
+    for (const passed of [47 * hourMs, 48 * hourMs, 49 * hourMs]) {
+      clock.now = noon + passed
+      await fetchArea('HU')
+      expect(await publishFeedOutages(database, clock.now)).toBe(passed === 48 * hourMs ? 2 : 0)
+    }
+    expect(await failureEvents()).toEqual([first, second])
+    // A crash between two pages goes on behind the first, and writes no event twice.
+    await sql`update market_feeds set told_at = null where source_id = ${sourceId}`.execute(database.operator)
+    expect(await publishFeedOutages(database, clock.now)).toBe(0)
+    // Whoever reads events since the last one they had finds these: their ids are of when they were told.
+    const { rows } = await sql<{ id: string }>`select id from events where type = 'tariff.fetch.failed'`.execute(database.operator)
+    for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(noon + 48 * hourMs)
+    feed.answer = energyChartsUntil(midnight + 3 * dayMs)
+    await fetchArea('HU')
+    expect(await sourceOf('HU')).toMatchObject({ failingSince: null, reportedAt: null })
+    feed.answer = () => ({ status: 502, text: '' })
+    clock.now += dayMs
+    await fetchArea('HU')
+    clock.now += 48 * hourMs
+    expect(await publishFeedOutages(database, clock.now)).toBe(0)
+    await fetchArea('HU')
+    const twice = await Promise.all([publishFeedOutages(database, clock.now), publishFeedOutages(database, clock.now)])
+    expect(twice.toSorted()).toEqual([0, 2])
+    expect(await failureEvents()).toHaveLength(4)
+  })
+})
+
+const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
+  ...options,
+  areasOf: () => {
+    throw new Error('nothing is placed in a round')
+  },
+  publishRecosts: async () => undefined,
+  logger: { info: () => undefined, warn: () => undefined } as never,
+  restMs: 20,
+})
+
+describe('a round', () => {
+  const round = (options: MarketFetchOptions) => fetchDueMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
+
+  it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
+    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await makeTariff(sharedSourceId('SI', 'EUR'))
+    await makeTariff(sharedSourceId('SE3', 'SEK'))
+    expect(await round(energyCharts)).toBe(1)
+    expect(new Set(feed.requests.map(path => new URLSearchParams(path.slice(6)).get('bzn')))).toEqual(new Set(['SI']))
+    expect(await round(energyCharts)).toBe(0)
+    clock.now = Date.parse('2026-03-11T12:00:00Z')
+    expect(await round(energyCharts)).toBe(1)
+  })
+
+  it('asks nobody where no feed is chosen, or another process holds the lease', async () => {
+    await makeTariff(sharedSourceId('LT', 'EUR'))
+    expect(await round(optionsOf())).toBe(0)
+    expect(await fetchDueMarkets(roundOf(energyCharts), async () => false, AbortSignal.timeout(1_000))).toBe(0)
+    expect(feed.requests).toEqual([])
+  })
+})
+
+describe('rounds', () => {
+  it('are done by one process at a time, and by another one once that has stopped', async () => {
+    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await makeTariff(sharedSourceId('RO', 'EUR'))
+    const first = startMarketFeeds(roundOf(energyCharts))
+    await until(
+      () => sourceOf('RO'),
+      ({ succeededAt }) => succeededAt === noon,
+    )
+    const requestCount = feed.requests.length
+    const second = startMarketFeeds(roundOf(optionsOf({ name: 'energy-charts', baseUrl: other.baseUrl })))
+    await first[Symbol.asyncDispose]()
+    expect(other.requests).toEqual([])
+    other.answer = energyChartsUntil(midnight + 2 * dayMs)
+    clock.now = noon + dayMs
+    await until(
+      () => sourceOf('RO'),
+      ({ succeededAt }) => succeededAt === clock.now,
+    )
+    await second[Symbol.asyncDispose]()
+    expect(feed.requests).toHaveLength(requestCount)
+    expect(other.requests.length).toBeGreaterThan(0)
+  })
+
+  it('end at once when they are told to, also while a feed hangs, and leave no mark', async () => {
+    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await makeTariff(sharedSourceId('PT', 'EUR'))
+    feed.answer = () => 'hang'
+    const rounds = startMarketFeeds(roundOf({ ...energyCharts, timeoutMs: 60_000 }))
+    await until(
+      async () => feed.requests.length,
+      count => count > 0,
+    )
+    const startedAt = performance.now()
+    await rounds[Symbol.asyncDispose]()
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    expect(await sourceOf('PT')).toMatchObject({ attemptedAt: null, failures: 0 })
+  })
+})

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { deviceCreate, deviceToWire, deviceUpdate } from '../../../../services/contract/registry/device.ts'
+import { eventRetrieve, eventToWire, failedEventData } from '../../../../services/contract/events/event.ts'
+import { readShape } from '../../../../services/contract/read-shape.ts'
+
+const event = { id: 'evt_1', accountId: 'acc_1', liveMode: true, type: 'device.create', createdAt: 0 }
+
+describe('an event', () => {
+  it('gives the digits of its numbers back as they were written', () => {
+    const data = '{"value":0.1234567890123456789,"small":1e-9,"list":[1,2.50]}'
+    expect(JSON.stringify(eventToWire({ ...event, data }).data)).toBe('{"value":0.1234567890123456789,"small":1e-9,"list":[1,2.5]}')
+  })
+
+  it('whose data is no object is a defect that shows', () => {
+    for (const data of ['[]', '"text"', 'nothing']) expect(() => eventToWire({ ...event, data })).toThrow(TypeError)
+  })
+
+  it('of a refusal says what was asked for and why it was refused', () => {
+    const refusal = { code: 'reference_id_taken', message: 'Taken', field: 'reference_id' } as const
+    const error = { code: 'reference_id_taken', message: 'Taken' }
+    expect(failedEventData({ id: 'dev_1', referenceId: 'a' }, refusal, 'req_1')).toEqual({
+      id: 'dev_1',
+      reference_id: 'a',
+      error,
+      request_id: 'req_1',
+    })
+    expect(failedEventData({ id: null, referenceId: null }, refusal, 'req_1')).toEqual({ error, request_id: 'req_1' })
+  })
+})
+
+describe('a device', () => {
+  it('tells when it was last heard of, or null', () => {
+    const device = { id: 'dev_1', accountId: 'acc_1', liveMode: true, referenceId: 'a', metadata: {}, createdAt: 0 }
+    expect(deviceToWire({ ...device, lastSeenAt: 1_500 })).toMatchObject({ last_seen: '1970-01-01T00:00:01.500Z' })
+    expect(deviceToWire({ ...device, lastSeenAt: null })).toMatchObject({ last_seen: null })
+  })
+
+  it.each([
+    ['no reference', deviceCreate, {}, 'field_required', 'reference_id'],
+    ['null as its reference', deviceCreate, { reference_id: null }, 'field_invalid', 'reference_id'],
+    ['null as its new reference', deviceUpdate, { reference_id: null }, 'field_invalid', 'reference_id'],
+    ['an empty reference', deviceCreate, { reference_id: '' }, 'field_invalid', 'reference_id'],
+    ['a location', deviceCreate, { reference_id: 'a', location_id: 'loc_1' }, 'unknown_field', 'location_id'],
+  ])('refuses %s', (_, { body }, value, code, field) => {
+    expect(body && readShape(body, value, 'body')).toMatchObject({ ok: false, refusal: { code, field } })
+  })
+})
+
+describe('the reference page', () => {
+  it.each([deviceCreate, deviceUpdate, eventRetrieve])('shows an answer of $id that holds', ({ answer, examples }) => {
+    expect(answer.shape.safeParse(examples?.answer).error).toBeUndefined()
+  })
+})

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { readConnectCall } from '../../../../services/contract/connect/connect-call.ts'
+import { isNumberText } from '../../../../services/contract/json/exact-number.ts'
+import { fields, integer, scaledDecimal } from '../../../../services/contract/field.ts'
+import { listParameters } from '../../../../services/contract/list.ts'
+import { parseSubmission } from '../../../../services/contract/metering/meter-batch.ts'
+import { readReading } from '../../../../services/contract/metering/meter-cumulative.ts'
+import { readMeterRecord } from '../../../../services/contract/metering/meter-record.ts'
+import { readShape } from '../../../../services/contract/read-shape.ts'
+import { parseJson } from '../../../../services/contract/json/strict-json.ts'
+import { scheduleFrame } from '../../../../services/contract/tariffs/tariff-schedule.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { readCost } from '../../../../services/contract/connect/read-page.ts'
+import { readTariffTerms } from '../../../../services/domain/tariff/validate-schedule.ts'
+import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
+
+const at = Date.UTC(2026, 2, 1)
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const parsed = (json: string): unknown => {
+  const value = parseJson(bytesOf(json))
+  if (!value.ok) throw new Error(value.refusal.message)
+  return value.value
+}
+
+/** The number one in so many characters. */
+const one = (length: number): string => `1.${'0'.repeat(length - 2)}`
+/** A number whose zeros stand within: the trimming of the zeros at its end found none at its every position. */
+const zerosWithin = (zeros: number): string => `1${'0'.repeat(zeros)}1`
+
+const record = (value: string): string =>
+  `{"location_id":"loc_0198c0ffee00112233445566","units":"WH","value":${value},"start_time":"2026-02-01T00:00:00Z","end_time":"2026-02-01T01:00:00Z"}`
+const schedule = (rate: string): string =>
+  `[{"months":["All"],"days_and_hours":[{"days":["All"],"hours":[{"valid_from":"00:00:00","valid_to":"00:00:00","rate":[{"fixed":${rate}}]}]}]}]`
+
+const shape = fields({ price: scaledDecimal({ scale: 9, min: 0n, max: 10n ** 15n }) })
+const whole = fields({ count: integer({ min: 0, max: 9 }) })
+
+/** Ways in for a number text; each says whether it takes one. */
+const ways: readonly (readonly [string, (text: string) => boolean])[] = [
+  ['a price', text => readShape(shape, parsed(`{"price":${text}}`), 'body').ok],
+  ['a whole number', text => readShape(whole, parsed(`{"count":${text}}`), 'body').ok],
+  ['the limit of a list', text => readShape(listParameters({}), { limit: text }, 'query').ok],
+  [
+    'a tariff rate',
+    text => {
+      const read = readShape(scheduleFrame, parsed(schedule(text)), 'body')
+      const terms = { direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null } as const
+      return read.ok && readTariffTerms({ ...terms, schedule: read.value }).ok
+    },
+  ],
+  [
+    'the value of a record',
+    text => {
+      const submission = parseSubmission({ bytes: bytesOf(`[${record(text)}]`), mediaType: 'application/json' })
+      return submission.ok && readMeterRecord(submission.value.elements[0], 'current', at).ok
+    },
+  ],
+  ['a register reading', text => readReading(parsed(`{"time":1757844000,"value":${text}}`), 'WH', at).ok],
+  [
+    'a cost in Connect',
+    text => {
+      const { call } = runToEnd(readConnectCall(bytesOf(`{"data":{"cost":${text}}}`)))
+      return readCost(call.data ?? {}).ok
+    },
+  ],
+  ['a number in a query', text => isNumberText(text)],
+]
+
+describe.each(ways)('a number text as %s', (_, takes) => {
+  it('may have 400 characters, and is refused from 401 on', () => {
+    expect(takes(one(400))).toBe(true)
+    expect(takes(one(401))).toBe(false)
+    expect(takes(zerosWithin(100_000))).toBe(false)
+  })
+
+  it('costs CPU time in proportion to its length', async () => {
+    expect(await cpuGrowth(50_000, zeros => takes(zerosWithin(zeros)))).toBeLessThan(3)
+  })
+})

@@ -1,0 +1,316 @@
+import fc from 'fast-check'
+import { describe, expect, it, test as property } from 'vitest'
+import { parseExactJson } from '../../../../services/contract/json/exact-json.ts'
+import { exactNumber, isExactNumber, isJsonNumber, numberText, scaledNumber } from '../../../../services/contract/json/exact-number.ts'
+import { parseJson, readJson, readSubmission, type Submission } from '../../../../services/contract/json/strict-json.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import type { Result } from '../../../../services/domain/refusal.ts'
+import { runInTimeSlices } from '../../../../services/platform/time-slices.ts'
+import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const parse = (text: string) => parseJson(bytesOf(text))
+const capacity = { elements: 1_000, valuesPerElement: 16, excessValues: 1_000 }
+const readAll =
+  (inLines: boolean) =>
+  (bytes: Uint8Array, limit: number): Result<Submission> => {
+    const read = runToEnd(readSubmission(bytes, inLines, capacity, limit))
+    if (!read.ok && 'excess' in read) throw new Error(`too many ${read.excess}`)
+    return read
+  }
+const parseArray = readAll(false)
+const parseLines = readAll(true)
+
+/** The value of a number text as a fraction digits / 10^decimals, by hand: an oracle that shares no code with the parser. */
+const fraction = (text: string): readonly [bigint, number] => {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
+  const [whole = '', behind = ''] = mantissa.split('.')
+  return [BigInt(whole + behind === '-' ? '0' : `${whole}${behind}`), behind.length - Number(exponent)]
+}
+const sameValue = (a: string, b: string): boolean => {
+  const [[m, s], [n, t]] = [fraction(a), fraction(b)]
+  const scale = Math.max(s, t)
+  return m * 10n ** BigInt(scale - s) === n * 10n ** BigInt(scale - t)
+}
+
+const digits = fc.stringMatching(/^[0-9]{1,25}$/)
+const numberTexts = fc
+  .tuple(
+    fc.boolean(),
+    fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9][0-9]{0,25}$/)),
+    fc.option(digits),
+    fc.option(fc.integer({ min: -330, max: 330 })),
+  )
+  .map(
+    ([isNegative, whole, behind, exponent]) =>
+      `${isNegative ? '-' : ''}${whole}${behind === null ? '' : `.${behind}`}${exponent === null ? '' : `e${exponent}`}`,
+  )
+
+const space = fc.constantFrom('', '', '', ' ', '\n', '\t ', '\r\n')
+const strings = fc.oneof(
+  fc.constantFrom(
+    '"a"',
+    '"b"',
+    '""',
+    '"a:b,{"',
+    '"1e9"',
+    '"é€😀"',
+    '"\\u0041"',
+    '"\\ud83d\\ude00"',
+    '"\\\\"',
+    '"\\""',
+    '"\\n"',
+    '"constructor"',
+  ),
+  fc.string().map(text => JSON.stringify(text)),
+)
+const names = fc.constantFrom('"a"', '"b"', '"c"', '"d e"', '"__proto__"', '"toString"', '"\\u0061"')
+/** Texts of JSON documents as no serialiser writes them: odd spaces, repeated names, long numbers, bad escapes. */
+const documents = fc.letrec(tie => ({
+  value: fc.oneof({ depthSize: 'small' }, fc.constantFrom('true', 'false', 'null'), numberTexts, strings, tie('array'), tie('object')),
+  array: fc
+    .array(
+      fc.tuple(space, tie('value'), space).map(parts => parts.join('')),
+      { maxLength: 4 },
+    )
+    .map(parts => `[${parts.join(',')}]`),
+  object: fc
+    .array(
+      fc.tuple(space, names, space, space, tie('value'), space).map(([a, name, b, c, value, d]) => `${a}${name}${b}:${c}${value}${d}`),
+      { maxLength: 4 },
+    )
+    .map(parts => `{${parts.join(',')}}`),
+})).value as fc.Arbitrary<string>
+
+describe('a body', () => {
+  property('of an ordinary document reads as JSON.parse reads it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), value => {
+        const text = JSON.stringify(value)
+        fc.pre(!text.includes('__proto__') && !text.includes('\\u0000') && text.isWellFormed() && !/\\ud[89a-f]/.test(text))
+        expect(parse(text)).toEqual({ ok: true, value: JSON.parse(text) })
+      }),
+    )
+  })
+
+  property('reads alike on the quick way and member by member', () => {
+    fc.assert(
+      fc.property(documents, text => {
+        const careful = parseExactJson(text)
+        expect(parse(text)).toEqual(careful)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  property('that JSON.parse refuses is refused, wherever a mark is broken', () => {
+    fc.assert(
+      fc.property(documents, fc.nat(), fc.constantFrom('', ',', '"', '{', ']', '\\', '0', '-', 'e', ' ', '\u0001'), (text, index, mark) => {
+        const at = index % (text.length + 1)
+        const broken = `${text.slice(0, at)}${mark}${text.slice(at + 1)}`
+        const isJson = (() => {
+          try {
+            JSON.parse(broken)
+            return true
+          } catch {
+            return false
+          }
+        })()
+        const parsed = parse(broken)
+        if (!isJson) expect(parsed.ok).toBe(false)
+        if (!parsed.ok) expect(parsed.refusal.code).toBe('body_invalid')
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  property('keeps the value of every number', () => {
+    fc.assert(
+      fc.property(numberTexts, written => {
+        const parsed = parse(`{"value":${written}}`)
+        const value = parsed.ok ? (parsed.value as { value: unknown }).value : undefined
+        expect(isJsonNumber(value) && sameValue(numberText(value), written)).toBe(true)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each([
+    ['0.1', 0.1],
+    ['123456789012345', 123456789012345],
+    ['0.30000000000000004', 0.30000000000000004],
+    ['1.50', 1.5],
+    ['1e-5', 0.00001],
+  ])('carries %s as a double', (written, value) => {
+    expect(parse(`[${written}]`)).toEqual({ ok: true, value: [value] })
+  })
+
+  it.each(['0.1234567890123456789', '9007199254740993', '1e400', '-1e-400', '10000000000000000000000.5'])(
+    'carries %s as its text',
+    written => {
+      const parsed = parse(`[${written}]`)
+      const [value] = parsed.ok ? (parsed.value as unknown[]) : []
+      expect(isExactNumber(value) && numberText(value)).toBe(written)
+    },
+  )
+
+  it.each([
+    ['{"a":1,"a":2}', 'The body has the member "a" twice in one object (line 1, column 8).'],
+    ['{"a":1,\n "\\u0061":2}', 'The body has the member "a" twice in one object (line 2, column 2).'],
+    ['{"a" :1, "a"\t:2}', 'The body has the member "a" twice in one object (line 1, column 10).'],
+    ['["\\ud800"]', 'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).'],
+    ['["\\udc00\\ud800"]', 'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).'],
+    ['["a\\u0000"]', 'The body has the character NUL in a string; leave it out (line 1, column 2).'],
+    ['["a\u0000"]', 'The body has a bare control character in a string; escape it (line 1, column 4).'],
+    ['{"__proto__":1}', 'The body has a member "__proto__"; leave it out (line 1, column 2).'],
+    ['[1,]', 'The body has "]" where a value should be (line 1, column 4).'],
+    ['[01]', 'The body has "1" where "," or "]" should be (line 1, column 3).'],
+    ['{"a":1', 'The body has the end where "," or "}" should be (line 1, column 7).'],
+    ['{a:1}', 'The body has "a" where a member name in quotes should be (line 1, column 2).'],
+    ['NaN', 'The body has "N" where a value should be (line 1, column 1).'],
+    ['[1] x', 'The body has "x" where the end should be (line 1, column 5).'],
+    ['', 'The body is empty; send a JSON value'],
+  ])('%j is refused with its place', (text, message) => {
+    expect(parse(text)).toEqual({ ok: false, refusal: { code: 'body_invalid', message } })
+  })
+
+  it('may be 32 levels deep, and no deeper, on either way', () => {
+    const nested = (levels: number, inner: string) => `${'['.repeat(levels)}${inner}${']'.repeat(levels)}`
+    for (const inner of ['1', '"\\n"']) {
+      expect(parse(nested(32, inner)).ok).toBe(true)
+      expect(parse(nested(33, inner)).ok).toBe(false)
+    }
+    expect(parse('['.repeat(500_000)).ok).toBe(false)
+  })
+
+  it('holds 150,000 values at most, which is told without parsing', () => {
+    const lists = (count: number) => bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(count - 1)}[${'1,'.repeat(14_998)}1]]`)
+    expect(parseJson(lists(10)).ok).toBe(true)
+    expect(parseJson(bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(10)}[1`))).toMatchObject({
+      refusal: { code: 'body_invalid', message: 'The body has too many values; send fewer members and entries' },
+    })
+  })
+
+  it.each([
+    ['20,000 entries in a list', (count: number) => `[${'1,'.repeat(count - 1)}1]`, 20_000, 'of more than 20,000 entries'],
+    [
+      '100 members in an object',
+      (count: number) => `[{${Array.from({ length: count }, (_, at) => `"m${at}":{}`).join(',')}}]`,
+      100,
+      'of more than 100 members',
+    ],
+    ['32 levels', (count: number) => '['.repeat(count) + ']'.repeat(count), 32, 'deeper than 32 levels'],
+  ] as const)('holds %s at most', (_, write, maxAccepted, message) => {
+    expect(parse(write(maxAccepted)).ok).toBe(true)
+    expect(parse(write(maxAccepted + 1))).toMatchObject({ refusal: { code: 'body_invalid', message: expect.stringContaining(message) } })
+  })
+
+  it('must be UTF-8; a byte order mark is passed over', () => {
+    expect(parseJson(Uint8Array.of(0x22, 0xc3, 0x28, 0x22)).ok).toBe(false)
+    expect(parseJson(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)).ok).toBe(false)
+    expect(parseJson(Uint8Array.of(0xef, 0xbb, 0xbf, 0x31))).toEqual({ ok: true, value: 1 })
+  })
+})
+
+describe('a submission', () => {
+  const padded = (bytes: number, letter: string): string => {
+    const frame = bytesOf('{"a":""}').length
+    return `{"a":"${letter.repeat((bytes - frame) / bytesOf(letter).length)}"}`
+  }
+
+  it.each([
+    ['letters', 'x'],
+    ['letters of two bytes', 'é'],
+  ])('names the elements above the limit: %s', (_, letter) => {
+    const text = `[1, ${padded(100, letter)} , ${padded(102, letter)}, [${' '.repeat(99)}] ]`
+    for (const written of [text, text.replace('[1', '["\\ud83d\\ude00"')]) {
+      const parsed = parseArray(bytesOf(written), 100)
+      expect(parsed.ok && [...parsed.value.oversized]).toEqual([2, 3])
+    }
+  })
+
+  it('is a list', () => {
+    expect(parseArray(bytesOf('{"a":[1]}'), 100)).toEqual({
+      ok: false,
+      refusal: { code: 'body_invalid', message: 'The body must be a list' },
+    })
+  })
+
+  it('in lines counts them, leaves blank ones out, and names the first that is no JSON', () => {
+    const parsed = parseLines(bytesOf(`{"a":1}\r\n\n{"a":${' '.repeat(90)}9007199254740993}\n`), 100)
+    expect(parsed).toEqual({ ok: true, value: { elements: [{ a: 1 }, { a: exactNumber('9007199254740993') }], oversized: new Set([1]) } })
+    expect(parseLines(bytesOf('1\n\n[1,2\n3]'), 100)).toMatchObject({ refusal: { message: expect.stringMatching(/^Line 3: /) } })
+  })
+})
+
+/** CPU time of the longest step, in ms: what others wait for at the most. */
+const longestStep = (work: Generator<void, unknown>): number => {
+  let longest = 0
+  for (let isOver = false; !isOver; ) {
+    const from = process.threadCpuUsage()
+    isOver = work.next().done === true
+    const { user, system } = process.threadCpuUsage(from)
+    longest = Math.max(longest, (user + system) / 1_000)
+  }
+  return longest
+}
+
+const mebibyte = 2 ** 20
+const list = (count: number, write: (at: number) => string) => Array.from({ length: Math.floor(count) }, (_, at) => write(at)).join(',')
+
+/** Bodies that took long, each of about so many bytes. */
+const hostile: readonly (readonly [string, (bytes: number) => string])[] = [
+  ['members of metadata', bytes => `{"metadata":{${list(bytes / 12, at => `"m${at}":"a"`)}}}`],
+  ['unknown members', bytes => `{${list(bytes / 10, at => `"m${at}":1`)}}`],
+  ['escaped names', bytes => `[[${list(bytes / 14, at => (at % 9_999 === 0 ? '{}],[1' : '{"\\u0061":1}'))}]]`],
+  ['escapes in one text', bytes => `{"a":"${'\\n'.repeat(bytes / 2)}","b":12345678901234567890}`],
+  ['an open text', bytes => `{"a":"${'\\"'.repeat(bytes / 2)}`],
+  ['white space', bytes => `${' '.repeat(bytes)}1`],
+  ['ends of lines before a fault', bytes => `{"a":1,${'\n'.repeat(bytes)}x`],
+  ['digits', bytes => `{"a":1${'0'.repeat(bytes)}1}`],
+  ['levels', bytes => '['.repeat(bytes)],
+  ['a long name', bytes => `{"${'n'.repeat(bytes)}":1}`],
+  ['long numbers', bytes => `[${list(bytes / 40, () => '0.123456789012345678901234567890123456')}]`],
+]
+
+describe('a hostile body', () => {
+  it.each(hostile)('of %s costs CPU time in proportion to its length', async (_, write) => {
+    const bodies = new Map([mebibyte / 8, mebibyte / 4].map(bytes => [bytes, bytesOf(write(bytes))]))
+    expect(await cpuGrowth(mebibyte / 8, bytes => parseJson(bodies.get(bytes) ?? bytesOf('')))).toBeLessThan(3.5)
+  })
+
+  it.each(hostile)('of %s is read in short steps', (_, write) => {
+    const bytes = bytesOf(write(mebibyte))
+    for (let round = 0; round < 2; round += 1) runToEnd(readJson(bytes))
+    expect(longestStep(readJson(bytes))).toBeLessThan(30)
+  })
+
+  it.each(hostile)('of %s is read in short steps as a submission, in a list and in lines', (_, write) => {
+    for (const [bytes, inLines] of [
+      [bytesOf(`[${write(4 * mebibyte)}]`), false],
+      [bytesOf(write(4 * mebibyte)), true],
+    ] as const) {
+      runToEnd(readSubmission(bytes, inLines, capacity, 8_192))
+      expect(longestStep(readSubmission(bytes, inLines, capacity, 8_192))).toBeLessThan(60)
+    }
+  })
+
+  it('lets others have turns while it is read', async () => {
+    let eventLoopTurns = 0
+    const counting = setInterval(() => {
+      eventLoopTurns += 1
+    }, 1)
+    const { ok } = await runInTimeSlices(readJson(bytesOf(`[${list(18_000, at => `{"n\\u00${10 + (at % 80)}":"${'\\t'.repeat(20)}"}`)}]`)))
+    clearInterval(counting)
+    expect(ok).toBe(true)
+    expect(eventLoopTurns).toBeGreaterThan(1)
+  })
+})
+
+describe('an exact number', () => {
+  it('is written as it stands', () => {
+    expect(
+      JSON.stringify({ a: exactNumber('9007199254740993.10'), b: scaledNumber(-1_500_000_001n, 9), c: scaledNumber(2_000_000n, 6) }),
+    ).toBe('{"a":9007199254740993.10,"b":-1.500000001,"c":2}')
+  })
+})

@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { meterBatchToWire, parseSubmission } from '../../../../services/contract/metering/meter-batch.ts'
+import { type SubmissionLimits, splitSubmission } from '../../../../services/contract/metering/split-submission.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const surplusOf = (bytes: Uint8Array, inLines: boolean, maxElements: SubmissionLimits) =>
+  runToEnd(splitSubmission(bytes, inLines, maxElements)).excess
+const any = { elements: 100, valuesPerElement: 0, excessValues: 1_000_000 }
+
+/** Objects, lists and the commas in them: what a value takes to parse, found by parsing. */
+const valuesOf = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0
+  const members = Object.values(value)
+  return 1 + Math.max(0, members.length - 1) + members.reduce((sum: number, member) => sum + valuesOf(member), 0)
+}
+
+describe('the text of a failed record', () => {
+  const textOf = (error: string) => {
+    const batch = {
+      id: 'bat_1',
+      accountId: 'acc_1',
+      liveMode: false,
+      recordsSubmitted: 1,
+      recordsAccepted: 0,
+      recordsProcessed: 0,
+      createdAt: 0,
+    }
+    return meterBatchToWire({ ...batch, failed: [{ recordNumber: 1, recordReferenceId: null, error }] }).failed_records[0]?.error
+  }
+
+  it.each([
+    ['value must be a number', 'value must be a number.'],
+    ['"valeu" is not known here; did you mean value?', '"valeu" is not known here; did you mean value?'],
+    ['erased', 'The record was erased.'],
+  ])('is a sentence: %s', (clause, text) => expect(textOf(clause)).toBe(text))
+
+  it.each(['end_time must not be before start_time', 'duplicate of record 12'])('stays as it is quoted: %s', text =>
+    expect(textOf(text)).toBe(text),
+  )
+})
+
+describe('what a submission holds', () => {
+  it('is counted without parsing as it is by parsing, elements and their values', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.nat(9), fc.constantFrom(0, 2), (elements, maxElements, indent) => {
+        const list = bytesOf(JSON.stringify(elements, null, indent))
+        const lines = bytesOf(elements.map(element => JSON.stringify(element)).join('\n \r\n'))
+        expect(surplusOf(list, false, { ...any, elements: maxElements })).toBe(elements.length > maxElements ? 'elements' : null)
+        expect(surplusOf(lines, true, { ...any, elements: maxElements })).toBe(elements.length > maxElements ? 'elements' : null)
+        const values = elements.reduce((sum: number, element) => sum + valuesOf(element), 0)
+        expect(surplusOf(lines, true, { ...any, excessValues: values })).toBeNull()
+        if (values > 0) expect(surplusOf(lines, true, { ...any, excessValues: values - 1 })).toBe('values')
+      }),
+    )
+  })
+
+  // The end of these bodies is no JSON: who had gone on to parse them would say so.
+  it.each(['1', '{}', '""', '[[]]'])('is refused where %s comes two million times, without being parsed', element => {
+    for (const [mediaType, bytes] of [
+      ['application/json', bytesOf(`[${`${element},`.repeat(2_000_000)}`)],
+      ['application/x-ndjson', bytesOf(`${`${element}\n`.repeat(2_000_000)}[`)],
+    ] as const)
+      expect(parseSubmission({ bytes, mediaType })).toMatchObject({ ok: false, refusal: { code: 'too_many_records' } })
+  })
+
+  it.each([
+    ['members', '{"a":1', ',"b":2'],
+    ['lists', '[[]', ',[]'],
+    ['numbers', '[1e-7', ',1e-7'],
+    ['levels', '[', '['],
+  ])('is refused where one element has %s by the million, without being parsed', (_, first, next) => {
+    for (const mediaType of ['application/json', 'application/x-ndjson']) {
+      const bytes = bytesOf(`${mediaType === 'application/json' ? '[' : ''}${first}${next.repeat(1_000_000)}`)
+      const refusal = { code: 'body_invalid', message: expect.stringContaining('far more members') }
+      expect(parseSubmission({ bytes, mediaType })).toMatchObject({ ok: false, refusal })
+    }
+  })
+
+  it('is taken with twenty thousand values more than records have, and spoils their records alone', () => {
+    const many = (count: number) => bytesOf(`[{"a":[${'1,'.repeat(count)}1]},${`{"b":"${'x'.repeat(20)}"},`.repeat(9_999).slice(0, -1)}]`)
+    const taken = parseSubmission({ bytes: many(20_013), mediaType: 'application/json' })
+    expect(taken.ok && [taken.value.elements.length, [...taken.value.oversized]]).toEqual([10_000, [0]])
+    expect(parseSubmission({ bytes: many(20_014), mediaType: 'application/json' }).ok).toBe(false)
+  })
+})

@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { apiVersions } from '../../../../services/contract/api-version.ts'
+import { openApiFile, openApiText } from '../../../support/openapi/write-openapi.ts'
+
+it.each(apiVersions)('the kept OpenAPI document of the %s layout says what the operations say', apiVersion => {
+  const isUnchanged = readFileSync(openApiFile(apiVersion), 'utf8') === openApiText(apiVersion)
+  expect(isUnchanged, 'run: node test/support/openapi/write-openapi.ts, and read the difference before you keep it').toBe(true)
+})

@@ -1,0 +1,30 @@
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { operations } from '../../../../services/contract/openapi/operations.ts'
+import { tagDescriptions } from '../../../../services/contract/openapi/tag.ts'
+
+const files = globSync('services/contract/*.ts').filter(path => !path.endsWith('/operation.ts'))
+
+describe('the list of operations', () => {
+  it('holds every operation that the contract declares', async () => {
+    const declared = files.flatMap(path => {
+      const uses = readFileSync(path, 'utf8').matchAll(/export const (\w+) = defineOperation\(/g)
+      return [...uses].map(([, name = '']) => ({ path, name }))
+    })
+    const calls = files.flatMap(path => readFileSync(path, 'utf8').match(/\bdefineOperation(<[^(]*>)?\(/g) ?? [])
+    expect(declared.length).toBeGreaterThan(20)
+    expect(declared).toHaveLength(calls.length)
+    for (const { path, name } of declared) {
+      const { [name]: operation } = await import(resolve(path))
+      expect(operations.includes(operation), `${name} of ${path}`).toBe(true)
+    }
+    expect(operations).toHaveLength(declared.length)
+  })
+
+  it('names each operation once, in a group that is described', () => {
+    expect(new Set(operations.map(one => one.id)).size).toBe(operations.length)
+    for (const { id, tag } of operations) expect(tagDescriptions[tag], `the group ${tag} of ${id}`).toBeDefined()
+    expect(Object.keys(tagDescriptions).filter(tag => !operations.some(one => one.tag === tag))).toEqual([])
+  })
+})

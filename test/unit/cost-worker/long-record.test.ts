@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { costInSteps, rowOf } from '../../../services/cost-worker/record-to-cost.ts'
+import { costRecord } from '../../../services/domain/cost/cost-record.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
+import type { TimeBand } from '../../../services/domain/tariff/tariff.ts'
+import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import type { CachedPricing } from '../../../services/platform/pricing-cache.ts'
+import { runInTimeSlices } from '../../../services/platform/time-slices.ts'
+import { costRow, hexId } from '../../suites/cost-rows.ts'
+import { cpuTimeMs } from '../../support/cpu/cpu-time.ts'
+import { pricing, tariff } from '../../support/oracle/tables.ts'
+
+const dayMs = 86_400_000
+const start = Date.UTC(2024, 0, 1)
+
+/** So many bands a day; no two neighbours cost the same. */
+const bandsOf = (count: number): TimeBand[] =>
+  Array.from({ length: count }, (_, index) => ({
+    validFrom: (index * 86_400) / count,
+    validTo: ((index + 1) * 86_400) / count,
+    rate: [{ fixed: BigInt(index + 1) * 1_000n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }],
+  }))
+
+const cachedPricingOf = (bands: number): CachedPricing => {
+  const of = tariff([], {
+    id: hexId('trf_', 7),
+    schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours: bandsOf(bands) }] }],
+  })
+  const snapshot = compileSnapshot(pricing('UTC', [of]), createPricingPool())
+  return { snapshot, accountId: hexId('acc_', 1), revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null }
+}
+
+const entryOf = (days: number) => {
+  const { accountId, liveMode, batchId, receivedAt, recordId, locationId } = costRow()
+  return {
+    record: {
+      ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const, recordId },
+      ...{ start, end: start + days * dayMs, energy: 123_456_789_012_345n, confidence: 1_000_000 },
+      ...{ sessionReferenceId: null, recordReferenceId: null },
+    },
+    part: { accountId, liveMode, batchId, receivedAt },
+    ...{ version: 5n, sourceVersion: 5n, origin: null },
+  }
+}
+
+describe('a long record', () => {
+  const cachedPricing = cachedPricingOf(288)
+
+  it('is stored as one that is costed at once, byte for byte, among rows of few pieces', async () => {
+    const entry = entryOf(30)
+    const whole = rowOf(entry, costRecord(cachedPricing.snapshot, entry.record), cachedPricing)
+    const { row } = await runInTimeSlices(costInSteps(entry, cachedPricing))
+    expect(whole.pieces.length).toBe(30 * 288)
+    expect([row.pieces.length, row.packed?.count]).toEqual([0, 30 * 288])
+    const small = rowOf(entryOf(1), costRecord(cachedPricing.snapshot, entryOf(1).record), cachedPricing)
+    for (const others of [[], [small], [costRow(), small]]) {
+      const block = meterCostBlock([...others, row, ...others, row])
+      expect(block).toEqual(meterCostBlock([...others, whole, ...others, whole]))
+    }
+  })
+
+  it('may be interrupted after each of its days', () => {
+    let stops = 0
+    const work = costInSteps(entryOf(30), cachedPricing)
+    for (let step = work.next(); step.done !== true; step = work.next()) stops += 1
+    expect(stops).toBe(30)
+  })
+
+  it('holds the thread for some milliseconds at a time', () => {
+    const work = costInSteps(entryOf(120), cachedPricingOf(1_440))
+    const times: number[] = []
+    for (let isDone = false; !isDone; ) {
+      times.push(
+        cpuTimeMs(() => {
+          isDone = work.next().done === true
+        }),
+      )
+    }
+    times.sort((a, b) => b - a)
+    // The collector may run within one or two of them.
+    expect(times[2]).toBeLessThan(20)
+  })
+
+  it('takes time in proportion to its pieces, of which a year of minutes has the most', () => {
+    const large = cachedPricingOf(1_440)
+    const timeOf = (days: number): number =>
+      Math.min(
+        ...[0, 1, 2].map(() =>
+          cpuTimeMs(() => {
+            const work = costInSteps(entryOf(days), large)
+            for (let step = work.next(); step.done !== true; step = work.next());
+          }),
+        ),
+      )
+    const [half, whole] = [timeOf(60), timeOf(120)]
+    expect(whole).toBeLessThan(half * 2.5)
+    // 172,800 pieces, some 2 µs each.
+    expect(whole).toBeLessThan(1_000)
+  })
+})

@@ -1,0 +1,45 @@
+import { costsOf, solveProgram, type Variable } from './linear-program.ts'
+import type { SmallTiers } from './small-tiers.ts'
+
+const sumOf = (names: readonly string[]): string => names.join(' + ')
+
+/**
+ * The least cost (cents) of all that is asked for, counted in order of time, by a program with a flag for each hour and bound: whether the
+ * bound is met by the end of the hour. A tier is open from the hour on in which the bound before it is met to that in which its own is.
+ * For hours of one month.
+ */
+export const minCostOf = ({ direction, prices, bounds, counted, tasks, sitePower }: SmallTiers): number => {
+  const total = tasks.reduce((sum, { energy }) => sum + energy, 0)
+  const variables: Variable[] = []
+  const rows: string[] = []
+  const flags: string[] = []
+  const drawn = (hour: number, tier: number): string => `y_${hour}_${tier}`
+  const met = (hour: number, bound: number): string => `z_${hour}_${bound}`
+  for (const [hour, tiers] of prices.entries()) {
+    const names = tiers.map((_, tier) => drawn(hour, tier))
+    const takers = tasks.flatMap(({ from, to, power }, task) => {
+      if (hour < from || hour >= to) return []
+      variables.push({ name: `x_${task}_${hour}`, max: power, cost: 0 })
+      return [`x_${task}_${hour}`]
+    })
+    rows.push(`${sumOf(names)}${takers.map(name => ` - ${name}`).join('')} = 0`)
+    if (direction === 'IMPORT' && sitePower !== null) rows.push(`${sumOf(names)} <= ${sitePower}`)
+    for (const [tier, price] of tiers.entries()) {
+      variables.push({ name: drawn(hour, tier), max: total, cost: direction === 'IMPORT' ? price : -price })
+      if (tier > 0) rows.push(`${drawn(hour, tier)} - ${total} ${met(hour, tier - 1)} <= 0`)
+      if (tier < bounds.length && hour > 0) rows.push(`${drawn(hour, tier)} + ${total} ${met(hour - 1, tier)} <= ${total}`)
+    }
+    for (const [bound, at] of bounds.entries()) {
+      flags.push(met(hour, bound))
+      const before = prices.slice(0, hour + 1).flatMap((_, other) => bounds.slice(0, bound + 1).map((_, tier) => drawn(other, tier)))
+      const freePower = Math.max(0, at - counted)
+      rows.push(`${sumOf(before)} - ${freePower} ${met(hour, bound)} >= 0`)
+      rows.push(`${sumOf(before)} <= ${freePower}`)
+    }
+  }
+  for (const [task, { from, to, energy }] of tasks.entries()) {
+    const names = Array.from({ length: to - from }, (_, place) => `x_${task}_${from + place}`)
+    rows.push(`${sumOf(names)} = ${energy}`)
+  }
+  return solveProgram('Minimize', costsOf(variables), rows, variables, flags)
+}

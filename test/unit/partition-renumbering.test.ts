@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { currentInstant } from '../../services/platform/clock.ts'
+import { readConfig } from '../../services/platform/config.ts'
+import { raiseTopicGeneration, readTopicGeneration } from '../../services/platform/postgres/topic-generation.ts'
+import { openStores } from '../../services/stores.ts'
+import { until } from '../support/system/until.ts'
+
+it('a process writes into no lane any more once the lanes were renumbered', async () => {
+  await using stack = new AsyncDisposableStack()
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-stores-')), path => rmSync(path, { recursive: true }))
+  const { generation, database, log } = await openStores(readConfig({ WATTLEDGER_DATA_DIR: join(folder, 'data') }), stack, () => undefined)
+  const topic = 'meter.records.v1'
+  const partitions = log.partitions(topic)
+  expect([generation(), await readTopicGeneration(database.operator, topic)]).toEqual([0, { generation: 0, partitions }])
+  await raiseTopicGeneration(database.operator, topic, 0, partitions, currentInstant())
+  const reasonOf = async (): Promise<unknown> => {
+    try {
+      return generation()
+    } catch (error) {
+      return error
+    }
+  }
+  expect(await until(reasonOf, reason => reason instanceof Error, 10_000)).toMatchObject({ code: 'lanes_renumbered', retriable: true })
+})

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../../../services/platform/failure.ts'
+import type { KeyState } from '../../../../services/platform/access/key-state.ts'
+import { hashSecret, newApiKey } from '../../../../services/platform/new-id.ts'
+import { keyVerifier } from '../../../../services/platform/access/verify-key.ts'
+
+const at = Date.UTC(2026, 0, 5, 12, 0, 0)
+const [former, secret] = ['f'.repeat(32), 's'.repeat(32)] as const
+const subject = { accountId: 'acc_1', liveMode: false, keyId: 'key_1' }
+const active: KeyState = { scope: 'all', defaultApiVersion: 'current', isDisabled: false, requestsPerSecond: null }
+const away = new Failure('postgres_away', 'away', { retriable: true })
+
+/** A store with one key, whose state can be changed while the check runs. It counts the queries and remembers the hashes that were moved. */
+const keyStore = (hash: string) => {
+  const store = { state: active as KeyState | null | Failure, queries: [] as (readonly string[])[], states: 0, rehashed: [] as string[] }
+  const stateNow = (): KeyState | null => {
+    if (store.state instanceof Failure) throw store.state
+    return store.state
+  }
+  return Object.assign(store, {
+    find: async (hashes: readonly string[]) => {
+      store.queries.push(hashes)
+      const state = stateNow()
+      return new Map(state !== null && hashes.includes(hash) ? [[hash, { subject, state }]] : [])
+    },
+    readState: async () => {
+      store.states += 1
+      return stateNow()
+    },
+    rehash: async (hashes: readonly string[]) => void store.rehashed.push(...hashes),
+  })
+}
+
+const make = () => {
+  const apiKey = newApiKey(false)
+  const store = keyStore(hashSecret(secret, apiKey))
+  return { apiKey, store, verify: keyVerifier(secret, store) }
+}
+
+const reading = (later = 0) => ({ at: at + later, use: 'other' as const })
+const metering = (later = 0) => ({ at: at + later, use: 'metering' as const })
+const wrong = { ok: false, refusal: { code: 'bad_credentials', message: 'The account id or the API key is wrong.' } }
+
+describe('an API key', () => {
+  it('names its caller, with and without its account, and asks the store once for many requests', async () => {
+    const { apiKey, store, verify } = make()
+    for (const accountId of [null, 'acc_1']) {
+      for (let index = 0; index < 50; index += 1) {
+        expect(await verify({ accountId, apiKey }, reading(index))).toMatchObject({ ok: true, value: { ...subject, scope: 'all' } })
+      }
+    }
+    expect([store.queries.length, store.states]).toEqual([1, 0])
+  })
+
+  it('of another account is refused in the words for an unknown one', async () => {
+    const { apiKey, verify } = make()
+    expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
+    expect(await verify({ accountId: null, apiKey: newApiKey(false) }, reading())).toEqual(wrong)
+  })
+
+  it('with a wrong checksum costs no query', async () => {
+    const { apiKey, store, verify } = make()
+    const last = apiKey.at(-1) === '0' ? '1' : '0'
+    for (const typed of [apiKey.slice(0, -1) + last, `${apiKey}0`, 'sk_test_', apiKey.replace('sk_test', 'sk_live'), '']) {
+      expect(await verify({ accountId: 'acc_1', apiKey: typed }, reading())).toEqual(wrong)
+    }
+    expect(store.queries).toEqual([])
+  })
+
+  it('is told of its disabled account only if it is right', async () => {
+    const { apiKey, store, verify } = make()
+    store.state = { ...active, isDisabled: true }
+    expect(await verify({ accountId: 'acc_1', apiKey }, reading())).toMatchObject({ refusal: { code: 'account_disabled' } })
+    expect(await verify({ accountId: 'acc_1', apiKey: newApiKey(false) }, reading())).toEqual(wrong)
+    expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
+  })
+
+  it('ends within 60 s of its revocation', async () => {
+    const { apiKey, store, verify } = make()
+    await verify({ accountId: null, apiKey }, reading())
+    store.state = null
+    expect((await verify({ accountId: null, apiKey }, reading(29_999))).ok).toBe(true)
+    expect(await verify({ accountId: null, apiKey }, reading(30_000))).toEqual(wrong)
+    expect(await verify({ accountId: null, apiKey }, reading(30_001))).toEqual(wrong)
+  })
+
+  it('does not log in once it is revoked, and then opens nothing in this process', async () => {
+    const { apiKey, store, verify } = make()
+    await verify({ accountId: null, apiKey }, reading())
+    store.state = null
+    expect(await verify({ accountId: 'acc_1', apiKey }, { at, use: 'login' })).toEqual(wrong)
+    expect(await verify({ accountId: null, apiKey }, reading())).toEqual(wrong)
+  })
+
+  it('goes on for 60 s while the store is away, for metering for an hour', async () => {
+    const { apiKey, store, verify } = make()
+    await verify({ accountId: null, apiKey }, reading())
+    store.state = away
+    expect((await verify({ accountId: null, apiKey }, reading(59_999))).ok).toBe(true)
+    await expect(verify({ accountId: null, apiKey }, reading(60_000))).rejects.toMatchObject({ retriable: true })
+    expect((await verify({ accountId: null, apiKey }, metering(3_599_999))).ok).toBe(true)
+    await expect(verify({ accountId: null, apiKey }, metering(3_600_000))).rejects.toMatchObject({ retriable: true })
+    store.state = active
+    expect((await verify({ accountId: null, apiKey }, reading(3_700_000))).ok).toBe(true)
+  })
+
+  it('that is not cached is not let in while the store is away', async () => {
+    const { apiKey, store, verify } = make()
+    store.state = away
+    await expect(verify({ accountId: null, apiKey }, metering())).rejects.toBe(away)
+  })
+
+  it('gets in beside a flood of wrong ones, which share a few queries', async () => {
+    const { apiKey, store, verify } = make()
+    const flood = Array.from({ length: 2_000 }, () => verify({ accountId: null, apiKey: newApiKey(false) }, reading()))
+    expect((await verify({ accountId: null, apiKey }, reading())).ok).toBe(true)
+    for (const answer of await Promise.all(flood)) expect(answer).toEqual(wrong)
+    expect(store.queries.length).toBeLessThan(12)
+    expect(Math.max(...store.queries.map(({ length }) => length))).toBeLessThanOrEqual(500)
+  })
+
+  it('is found under a former secret and moved to the present one', async () => {
+    const apiKey = newApiKey(true)
+    const store = keyStore(hashSecret(former, apiKey))
+    const verify = keyVerifier([secret, former], store)
+    expect((await verify({ accountId: null, apiKey }, reading())).ok).toBe(true)
+    expect(store.rehashed).toEqual([hashSecret(secret, apiKey), hashSecret(former, apiKey)])
+    expect(store.queries).toHaveLength(1)
+  })
+})

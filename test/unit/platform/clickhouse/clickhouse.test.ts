@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openChdb } from '../../../../services/platform/clickhouse/chdb.ts'
+import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
+import { kindsOfLocations } from '../../../../services/platform/clickhouse/meter-cost/location-flows.ts'
+import { meterCostBlock } from '../../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import { applySchemas, schemaFiles, statementsOf } from '../../../../services/platform/clickhouse/schemas.ts'
+import { costRow, hexId } from '../../../suites/cost-rows.ts'
+
+const opened: { folder: string; db?: ClickHouse }[] = []
+const newFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattledger-engine-'))
+  opened.push({ folder })
+  return folder
+}
+const openEngine = (folder = newFolder()): ClickHouse => {
+  const db = openChdb({ folder })
+  opened.push({ folder, db })
+  return db
+}
+afterEach(async () => {
+  const all = opened.splice(0)
+  for (const { db } of all) await db?.close()
+  for (const { folder } of all) rmSync(folder, { recursive: true, force: true })
+})
+
+/** An engine that does nothing more after some commands, as after a crash. */
+const endingAfter = (db: ClickHouse, commands: number): ClickHouse => {
+  let left = commands
+  const command = (sql: string): Promise<void> => {
+    left -= 1
+    return left < 0 ? Promise.reject(new Error('The process crashed.')) : db.command(sql)
+  }
+  return { ...db, command }
+}
+
+const insertRows = (db: ClickHouse, ids: readonly number[]): Promise<void> =>
+  db.insert(meterCostBlock(ids.map(number => costRow({ recordId: hexId('', number), start: 1_600_000_000_000 + number * 86_400_000 }))))
+
+const runWriter = (
+  ...args: string[]
+): { readonly output: () => string; readonly ended: Promise<number | null>; readonly kill: () => void } => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'clickhouse-writer.ts'), ...args])
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', data => {
+      output += data
+    })
+  return { output: () => output, ended: new Promise(resolve => child.on('close', resolve)), kill: () => child.kill('SIGKILL') }
+}
+
+describe('embedded engine', () => {
+  it('applies the schema files once and finds everything after a restart', async () => {
+    const folder = newFolder()
+    let db = openEngine(folder)
+    await applySchemas(db, schemaFiles())
+    await insertRows(db, [1, 2, 3])
+    await db.close()
+    db = openEngine(folder)
+    await applySchemas(db, schemaFiles())
+    expect(await db.rows('SELECT toUInt32(count()) FROM meter_cost FINAL')).toEqual([[3]])
+    expect(await db.rows('SELECT toUInt32(count()) FROM schema_history')).toEqual([[2 * schemaFiles().length]])
+  })
+
+  it('inserts rows of many months in one statement, and repeated blocks as often as they are sent', async () => {
+    const db = openEngine()
+    await applySchemas(db, schemaFiles())
+    const months = Array.from({ length: 20 }, (_, i) => i * 31)
+    await insertRows(db, months)
+    await insertRows(db, months)
+    await db.command('SYSTEM STOP MERGES')
+    expect(await db.rows('SELECT toUInt32(count()) FROM meter_cost')).toEqual([[40]])
+    expect(await db.rows('SELECT toUInt32(count()) FROM meter_cost FINAL')).toEqual([[20]])
+  })
+
+  it('streams answers larger than memory should hold, lets go early, and answers others meanwhile', async () => {
+    const db = openEngine()
+    let blocks = 0
+    for await (const block of db.stream('SELECT number FROM numbers(3000000)')) {
+      expect(block.length).toBeGreaterThan(0)
+      blocks += 1
+      if (blocks === 2) expect(await db.rows('SELECT toUInt8(1)')).toEqual([[1]])
+      if (blocks === 3) break
+    }
+    expect(blocks).toBe(3)
+    const counts = await Promise.all(Array.from({ length: 20 }, (_, i) => db.rows(`SELECT toUInt8(${i})`)))
+    expect(counts.map(rows => rows[0]?.[0])).toEqual(Array.from({ length: 20 }, (_, i) => i))
+  })
+
+  it('classifies what goes wrong by the engine’s number', async () => {
+    const db = openEngine()
+    await expect(db.rows('SELEC 1')).rejects.toMatchObject({ name: 'Failure', code: 'clickhouse_refused', retriable: false })
+    await expect(db.command('INSERT INTO nowhere VALUES (1)')).rejects.toMatchObject({ code: 'clickhouse_refused', retriable: false })
+    const slow = 'SELECT sum(sleepEachRow(0.1)) FROM numbers(100) SETTINGS max_execution_time=0.5, max_block_size=1'
+    await expect(db.rows(slow)).rejects.toMatchObject({ code: 'clickhouse_timeout', retriable: true })
+    const large = 'SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_memory_usage=10000000'
+    await expect(db.rows(large)).rejects.toMatchObject({ code: 'clickhouse_busy', retriable: true })
+    const stream = db.stream('SELECT throwIf(number = 2000000) FROM numbers(3000000)')
+    const reading = (async () => {
+      for await (const _ of stream);
+    })()
+    await expect(reading).rejects.toMatchObject({ name: 'Failure', retriable: false })
+    const tooLarge = (async () => {
+      for await (const _ of db.stream(large));
+    })()
+    await expect(tooLarge).rejects.toMatchObject({ code: 'clickhouse_busy', retriable: true })
+    expect(await db.rows('SELECT toUInt8(1)')).toEqual([[1]])
+    await db.close()
+    await expect(db.rows('SELECT 1')).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
+  })
+
+  it('refuses a second opener, in this process and in another', async () => {
+    const folder = newFolder()
+    openEngine(folder)
+    expect(() => openChdb({ folder })).toThrow(expect.objectContaining({ code: 'folder_taken', retriable: false }))
+    const other = runWriter(folder)
+    expect(await other.ended).toBe(1)
+    expect(other.output()).toContain('folder_taken')
+  })
+})
+
+describe('schema files', () => {
+  it('refuse an applied file that was changed', async () => {
+    const db = openEngine()
+    await applySchemas(db, schemaFiles())
+    const changed = schemaFiles().map((file, i) => (i === 1 ? { ...file, sql: `${file.sql}\n-- later` } : file))
+    await expect(applySchemas(db, changed)).rejects.toMatchObject({ code: 'schema_drift', retriable: false })
+  })
+
+  it('refuse a table that was changed beside them', async () => {
+    const db = openEngine()
+    await applySchemas(db, schemaFiles())
+    await db.command('ALTER TABLE meter_batches ADD COLUMN extra UInt8')
+    await expect(applySchemas(db, schemaFiles())).rejects.toMatchObject({ code: 'schema_drift' })
+  })
+
+  it('go on where a crash ended them, after whichever statement', { timeout: 120_000 }, async () => {
+    const names = schemaFiles().map(({ name }) => name)
+    for (let statements = 0, isWhole = false; !isWhole; statements += 1) {
+      const db = openEngine()
+      const done = await applySchemas(endingAfter(db, statements), schemaFiles()).catch(() => null)
+      isWhole = done !== null
+      const later = await applySchemas(db, schemaFiles())
+      expect(later, `after ${statements} statements`).toEqual(names.slice(names.length - later.length))
+      expect(isWhole ? later : await applySchemas(db, schemaFiles())).toEqual([])
+      await db.close()
+    }
+  })
+
+  it('refuse a table that was changed beside a file that a crash ended', async () => {
+    const db = openEngine()
+    const files = schemaFiles().filter(({ name }) => name < '007')
+    const begun = { name: '900-later.sql', sql: 'ALTER TABLE meter_cost ADD COLUMN IF NOT EXISTS later UInt8' }
+    await applySchemas(db, files)
+    await applySchemas(endingAfter(db, 3), [...files, begun]).catch(() => null)
+    await db.command('ALTER TABLE meter_batches ADD COLUMN extra UInt8')
+    await expect(applySchemas(db, [...files, begun])).rejects.toMatchObject({ code: 'schema_drift' })
+  })
+
+  it('tell of rows stored before them which flows locations have records of', async () => {
+    const db = openEngine()
+    const files = schemaFiles()
+    await applySchemas(
+      db,
+      files.filter(({ name }) => name < '005'),
+    )
+    const cancelled = { locationId: hexId('loc_', 2), recordId: hexId('', 2), energy: 0n }
+    await db.insert(meterCostBlock([costRow(), costRow(cancelled)]))
+    await applySchemas(db, files)
+    const flow = { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const
+    const kinds = await kindsOfLocations(db, { accountId: hexId('acc_', 1), liveMode: true }, flow, [hexId('loc_', 1), hexId('loc_', 2)])
+    expect([...kinds]).toEqual([[hexId('loc_', 1), { hasOwnRecords: true, hasDeviceRecords: false }]])
+  })
+
+  it('give replicated tables of the same text', () => {
+    const engines = schemaFiles().flatMap(file => statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []))
+    expect(engines).toHaveLength(10)
+    for (const engine of engines) expect(engine).toMatch(/^ENGINE = Replicated\w*MergeTree$/)
+  })
+})
+
+describe('embedded engine after a crash', () => {
+  it('ends at once when the process aborts, and does not hang for 300 s', { timeout: 150_000 }, async () => {
+    const started = Date.now()
+    await runWriter(newFolder(), '0', 'abort').ended
+    expect(Date.now() - started).toBeLessThan(120_000)
+  })
+
+  it('has all rows of every insert that was answered, and never a part of one', async () => {
+    const folder = newFolder()
+    const answered: number[] = []
+    for (let round = 0; round < 3; round += 1) {
+      const writer = runWriter(folder, String((answered.at(-1) ?? -2) + 2))
+      while (!writer.output().includes('\n')) await new Promise(resolve => setTimeout(resolve, 10))
+      await new Promise(resolve => setTimeout(resolve, 200 + 130 * round))
+      writer.kill()
+      await writer.ended
+      answered.push(...writer.output().split('\n').slice(0, -1).map(Number))
+    }
+    const db = openEngine(folder)
+    await applySchemas(db, schemaFiles())
+    const found = await db.rows(
+      'SELECT toUInt32(intDiv(reinterpretAsUInt64(reverse(substring(record_id, 5))), 50)) AS block, toUInt32(count()) FROM meter_cost FINAL GROUP BY block ORDER BY block',
+    )
+    const counts = new Map(found.map(([block, count]) => [Number(block), Number(count)]))
+    expect([...counts.values()].filter(count => count !== 50)).toEqual([])
+    expect(answered.filter(block => !counts.has(block))).toEqual([])
+    expect(answered.length).toBeGreaterThan(3)
+  })
+})

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError, readConfig } from '../../../../services/platform/config.ts'
+import { feedNames } from '../../../../services/platform/market-feeds/feed-config.ts'
+import { feedsFor } from '../../../../services/platform/market-feeds/feeds.ts'
+
+describe('the choice of feeds', () => {
+  it('is none unless the operator makes one', () => {
+    expect(readConfig({}).marketFeeds.enabled).toEqual([])
+  })
+
+  it('keeps its order, and may name other addresses', () => {
+    const { marketFeeds } = readConfig({ WATTLEDGER_MARKET_FEEDS: 'awattar, energy-charts=http://mirror.test/a?b=c' })
+    expect(marketFeeds.enabled).toEqual([
+      { name: 'awattar', baseUrl: null },
+      { name: 'energy-charts', baseUrl: 'http://mirror.test/a?b=c' },
+    ])
+    expect(feedsFor(marketFeeds, { area: 'DE-LU', currencyCode: 'EUR' }).map(({ name }) => name)).toEqual(['awattar', 'energy-charts'])
+    expect(feedsFor(marketFeeds, { area: 'FR', currencyCode: 'EUR' }).map(({ name }) => name)).toEqual(['energy-charts'])
+    expect(feedsFor(marketFeeds, { area: 'SE3', currencyCode: 'SEK' })).toEqual([])
+  })
+
+  it.each([
+    ['a feed that nobody knows', { WATTLEDGER_MARKET_FEEDS: 'awattar,nordpool' }, feedNames.join(', ')],
+    ['one feed twice', { WATTLEDGER_MARKET_FEEDS: 'awattar,awattar=http://a.test' }, 'WATTLEDGER_MARKET_FEEDS'],
+    ['an address that is none', { WATTLEDGER_MARKET_FEEDS: 'awattar=file:///etc/passwd' }, 'WATTLEDGER_MARKET_FEEDS'],
+    ['entsoe without its token', { WATTLEDGER_MARKET_FEEDS: 'entsoe' }, 'WATTLEDGER_ENTSOE_TOKEN'],
+    ['a region that does not exist', { WATTLEDGER_OCTOPUS_REGION: 'I' }, 'WATTLEDGER_OCTOPUS_REGION'],
+  ])('refuses %s', (_, variables, reason) => {
+    expect(() => readConfig(variables)).toThrow(ConfigError)
+    expect(() => readConfig(variables)).toThrow(reason)
+  })
+})

@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { serviceClient } from '../../../../services/command-line/service-client.ts'
+import { awattar } from '../../../../services/platform/market-feeds/awattar.ts'
+import { fetchPrices } from '../../../../services/platform/market-feeds/fetch-prices.ts'
+import { settings } from './feed-samples.ts'
+
+/** A server that sends everybody elsewhere, and a place that counts who comes. */
+const openElsewhere = async () => {
+  let visits = 0
+  const listenOn = async (answer: Parameters<typeof createServer>[1]) => {
+    const server = createServer(answer)
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  }
+  const canary = await listenOn((_, response) => {
+    visits += 1
+    response.end('{}')
+  })
+  const front = await listenOn((request, response) => {
+    const status = Number(/status=(\d+)/.exec(request.url ?? '')?.[1] ?? 302)
+    response.writeHead(status, { Location: `${canary.url}/stolen` }).end()
+  })
+  return {
+    url: front.url,
+    visits: () => visits,
+    [Symbol.dispose]: () => {
+      canary.server.close()
+      front.server.close()
+    },
+  }
+}
+
+describe('a redirect', () => {
+  it('of a market feed is refused and not followed', async () => {
+    using elsewhere = await openElsewhere()
+    const span = { from: Date.UTC(2025, 8, 1), to: Date.UTC(2025, 8, 2) }
+    for (const status of [301, 302, 303, 307, 308]) {
+      const fetching = fetchPrices({ name: 'awattar', feed: awattar, settings }, { area: 'AT', currencyCode: 'EUR' }, span, {
+        fetch: (_, init) => fetch(`${elsewhere.url}/?status=${status}`, init),
+        signal: new AbortController().signal,
+      })
+      await expect(fetching).rejects.toMatchObject({ code: 'feed_refused' })
+    }
+    expect(elsewhere.visits()).toBe(0)
+  })
+
+  it('is not followed by the command line, which sends keys', async () => {
+    using elsewhere = await openElsewhere()
+    expect((await serviceClient(elsewhere.url, { 'X-Operator-Key': 'secret' }).call('GET', '/markets')).status).toBe(302)
+    expect(elsewhere.visits()).toBe(0)
+  })
+})
+
+describe('the code', () => {
+  it('says of every request that it sends out what a redirect means', () => {
+    const services = join(import.meta.dirname, '../../../../services')
+    const files = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
+    const silent = files.filter(file => {
+      const text = readFileSync(join(services, file), 'utf8')
+      // The console asks the app of its own process, which is no request that leaves it.
+      const sends = [...text.matchAll(/(?<![.\w])(?:options\.)?fetch\((?!new Request|request)/g)].length
+      return sends > [...text.matchAll(/redirect: '(?:manual|error)'/g)].length
+    })
+    expect(silent).toEqual([])
+  })
+})

@@ -1,0 +1,231 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
+import type { Result } from '../../../../../services/domain/refusal.ts'
+import type { ScheduleEntry } from '../../../../../services/domain/tariff/tariff.ts'
+import { createLocation, deleteLocation, retrieveLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
+import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
+import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
+import type { Paging } from '../../../../../services/platform/postgres/page.ts'
+import { loadLocationPricing } from '../../../../../services/platform/postgres/pricing/pricing-input.ts'
+import {
+  createTariff,
+  endTariff,
+  listTariffPage,
+  listTariffs,
+  retrieveTariff,
+  updateTariff,
+  voidTariff,
+} from '../../../../../services/platform/postgres/pricing/tariffs.ts'
+import { changeTenant, type TenantTransaction, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
+import { locationDraft, tariffDraft, tieredSchedule } from '../../../../support/registry/drafts.ts'
+import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
+
+const at = 1_760_000_000_000
+const dayMs = 86_400_000
+const opened = await openTestDatabase()
+const { database } = opened
+const { live, test } = await makeTenants(database)
+afterAll(() => opened[Symbol.asyncDispose]())
+
+const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
+const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> => changeTenant(database, live, work)
+const must = <T>(result: Result<T>): T => {
+  if (!result.ok) throw new Error(result.refusal.message)
+  return result.value
+}
+const newLocation = async (): Promise<string> => must(await change(tx => createLocation(tx, locationDraft(), at))).id
+const orderOf = (changed: { readonly recostRequest: { readonly payload: string } | null }) =>
+  JSON.parse(changed.recostRequest?.payload ?? 'null')
+const filterAll = { direction: null, type: null }
+const newest = { limit: 100, startingAfter: null, endingBefore: null }
+
+describe('a tariff', () => {
+  it('is read as it was created, prices to the last digit, and stands with its location', async () => {
+    const locationId = await newLocation()
+    const draft = tariffDraft(locationId, {
+      schedule: tieredSchedule(999_999_999_999_999n),
+      contractStart: at - dayMs,
+      contractEnd: at + dayMs,
+    })
+    const { tariff } = must(await change(tx => createTariff(tx, draft, at)))
+    expect(tariff).toMatchObject({ ...draft, ...live, timezone: 'Europe/Berlin', closedAt: null, createdAt: at })
+    expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toEqual(tariff)
+    expect(must(await inLive(tx => listTariffs(tx, { locationId, ...filterAll }, newest)))).toEqual({ items: [tariff], hasMore: false })
+    expect(must(await inLive(tx => listTariffs(tx, { locationId, direction: 'EXPORT', type: null }, newest))).items).toEqual([])
+    const { id, direction, type, status, marketRates, contractStart, contractEnd } = tariff
+    expect((await inLive(tx => retrieveLocation(tx, locationId)))?.tariffs).toEqual([
+      { id, direction, type, status, marketRates, contractStart, contractEnd },
+    ])
+  })
+
+  it("raises its location's revision with an order from its start to the next tariff of its kind", async () => {
+    const locationId = await newLocation()
+    const later = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * dayMs }), at)))
+    expect(orderOf(later)).toMatchObject({ locations: [locationId], revision: 1, from: at + 10 * dayMs, to: null })
+    must(await change(tx => createTariff(tx, tariffDraft(locationId, { type: 'NON_COMMODITY', contractStart: at + dayMs }), at)))
+    const earlier = must(
+      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + 5 * dayMs }), at)),
+    )
+    expect(orderOf(earlier)).toMatchObject({
+      ...{ account_id: live.accountId, live_mode: true },
+      revision: 3,
+      from: at,
+      to: at + 10 * dayMs,
+    })
+    expect(await readOutbox(database.operator, 'meter.records.v1', 100)).toContainEqual(earlier.recostRequest)
+  })
+
+  it('is refused where another of its kind covers part of its time, and leaves no trace of the attempt', async () => {
+    const locationId = await newLocation()
+    const { tariff } = must(
+      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + dayMs }), at)),
+    )
+    for (const [contractStart, contractEnd, fits] of [
+      [at + dayMs, null, true],
+      [null, at, true],
+      [at + dayMs - 1, null, false],
+      [null, at + 1, false],
+      [null, null, false],
+    ] as const) {
+      const made = await changeTenant(database, live, async tx => {
+        const result = await createTariff(tx, tariffDraft(locationId, { contractStart, contractEnd }), at)
+        return result.ok ? { ok: false, refusal: { code: 'internal_error', message: 'undo' } } : result
+      })
+      const refusal = made.ok ? null : made.refusal
+      expect(refusal?.code).toBe(fits ? 'internal_error' : 'tariff_overlap')
+      if (!fits) expect(refusal).toMatchObject({ field: 'contract_start_date', message: expect.stringContaining(tariff.id) })
+    }
+    expect(await inLive(tx => retrieveLocation(tx, locationId))).toMatchObject({ pricingRevision: 1 })
+  })
+
+  it('keeps its place when two are created at the same moment: one is refused', async () => {
+    const locationId = await newLocation()
+    const duplicates = await Promise.all([1, 2, 3, 4].map(() => change(tx => createTariff(tx, tariffDraft(locationId), at))))
+    expect(duplicates.filter(({ ok }) => ok)).toHaveLength(1)
+    expect(duplicates.filter(duplicate => !duplicate.ok && duplicate.refusal.code === 'tariff_overlap')).toHaveLength(3)
+  })
+
+  it('is kept apart by the table itself', async () => {
+    const locationId = await newLocation()
+    must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
+    const forced = changeTenant(database, live, async ({ query }) => {
+      const row = await query.selectFrom('tariffs').selectAll().where('location_id', '=', locationId).executeTakeFirstOrThrow()
+      const { contract_start, contract_end, closed_at, voided_at, time_created, terms, versions, ...same } = row
+      const values = {
+        ...same,
+        id: 'trf_forced',
+        terms: JSON.stringify(terms),
+        versions: JSON.stringify(versions),
+        time_created: new Date(at).toISOString(),
+      }
+      await query.insertInto('tariffs').values(values).execute()
+      return { ok: true, value: null }
+    })
+    expect(await forced).toMatchObject({ ok: false, refusal: { code: 'tariff_overlap' } })
+  })
+
+  it('needs a living location of its own world', async () => {
+    const locationId = await newLocation()
+    const elsewhere = await changeTenant(database, test, tx => createTariff(tx, tariffDraft(locationId), at))
+    expect(elsewhere).toMatchObject({ refusal: { code: 'location_not_found', field: 'location_id' } })
+    must(await change(tx => deleteLocation(tx, locationId, at)))
+    expect(await change(tx => createTariff(tx, tariffDraft(locationId), at))).toMatchObject({ refusal: { code: 'location_not_found' } })
+    const unknownProvider = tariffDraft(await newLocation(), { providerId: 'prv_none' })
+    expect(await change(tx => createTariff(tx, unknownProvider, at))).toMatchObject({ refusal: { code: 'provider_not_found' } })
+  })
+
+  it('follows the market only where its location has a source in its currency', async () => {
+    const draft = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: null, importer: null }
+    const market = await inLive(tx => createMarket(tx, draft, at))
+    const { id } = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: market.id }), at)))
+    must(await change(tx => createTariff(tx, tariffDraft(id, { marketRates: true }), at)))
+    const exported = tariffDraft(id, { marketRates: true, direction: 'EXPORT' })
+    expect(await change(tx => createTariff(tx, exported, at))).toMatchObject({
+      refusal: { code: 'currency_mismatch', field: 'market_rates' },
+    })
+  })
+})
+
+describe('a changed tariff', () => {
+  it('owes an order from where its end was or is, and none for a new name', async () => {
+    const locationId = await newLocation()
+    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
+    const named = must(await change(tx => updateTariff(tx, tariff.id, { displayName: null }, at)))
+    expect(named).toEqual({ tariff: { ...tariff, displayName: null }, recostRequest: null })
+    const ended = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 3 * dayMs }, at)))
+    expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + 3 * dayMs, to: null })
+    must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 5 * dayMs }), at)))
+    const moved = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 4 * dayMs }, at)))
+    expect(orderOf(moved)).toMatchObject({ revision: 4, from: at + 3 * dayMs, to: at + 5 * dayMs })
+    expect(await change(tx => updateTariff(tx, tariff.id, { contractEnd: null }, at))).toMatchObject({
+      refusal: { code: 'tariff_overlap', field: 'contract_end_date' },
+    })
+    expect(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at }, at))).toMatchObject({
+      refusal: { code: 'end_before_start' },
+    })
+    expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toEqual({ ...moved.tariff, displayName: null })
+  })
+
+  it('stays in the prices once it has ended, makes room for the next, and is hidden', async () => {
+    const locationId = await newLocation()
+    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
+    const ended = must(await change(tx => endTariff(tx, tariff.id, at + dayMs)))
+    expect(ended.tariff).toEqual(tariff)
+    expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + dayMs, to: null })
+    expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
+    expect(await change(tx => endTariff(tx, tariff.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
+    must(await change(tx => createTariff(tx, tariffDraft(locationId), at + dayMs)))
+    const [pricing] = await loadLocationPricing(database.operator, [{ ...live, locationId }])
+    expect(pricing?.tariffs.map(({ closedAt }) => closedAt)).toEqual([at + dayMs, null])
+  })
+
+  it('never was, once voided: all that it priced is priced again', async () => {
+    const locationId = await newLocation()
+    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
+    const voided = must(await change(tx => voidTariff(tx, tariff.id, at + dayMs)))
+    expect(orderOf(voided)).toMatchObject({ revision: 2, from: at, to: null })
+    const [pricing] = await loadLocationPricing(database.operator, [{ ...live, locationId }])
+    expect(pricing).toMatchObject({ revision: 2, tariffs: [] })
+  })
+})
+
+/** A price for each minute of the day, of many digits, so that little of them can be compressed. */
+const largeSchedule = (index: number): readonly ScheduleEntry[] => {
+  const [entry] = tieredSchedule(1n)
+  const hours = Array.from({ length: 1_440 }, (_, minute) => {
+    const fixed = (BigInt(index * 1_440 + minute + 1) * 982_451_653_000_003n) % 999_999_999_999_989n
+    return { validFrom: minute * 60, validTo: (minute + 1) * 60, rate: [{ fixed, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] }
+  })
+  return entry === undefined ? [] : [{ ...entry, daysAndHours: [{ days: ['All'], hours }] }]
+}
+
+describe('a page of tariffs that have many prices', () => {
+  it('ends sooner than asked for, in both directions, and pages give each tariff once', async () => {
+    const locationId = await newLocation()
+    const ids: string[] = []
+    for (let index = 0; index < 12; index += 1) {
+      const contract = { contractStart: at + index * dayMs, contractEnd: at + (index + 1) * dayMs }
+      const schedule = largeSchedule(index)
+      ids.unshift(must(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at))).tariff.id)
+    }
+    const filter = { locationId, ...filterAll }
+    const list = async (page: Partial<Paging>) => {
+      const { items, hasMore } = await inLive(async tx => must(await listTariffPage(tx, filter, { ...newest, ...page })))
+      return { items: items.map(read => runToEnd(read())), hasMore }
+    }
+    const first = await list({})
+    expect(first.hasMore).toBe(true)
+    expect(first.items.length).toBeGreaterThan(0)
+    expect(first.items.length).toBeLessThan(12)
+    expect(must(await inLive(tx => listTariffs(tx, filter, newest))).items.length).toBe(12)
+    const found = first.items.map(({ id }) => id)
+    for (let page = first; page.hasMore; ) {
+      page = await list({ startingAfter: found.at(-1) ?? null })
+      found.push(...page.items.map(({ id }) => id))
+    }
+    expect(found).toEqual(ids)
+    const back = await list({ endingBefore: ids.at(-1) ?? null })
+    expect(back.hasMore).toBe(true)
+    expect(back.items.map(({ id }) => id)).toEqual(ids.slice(11 - back.items.length, 11))
+  })
+})

@@ -1,0 +1,139 @@
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { currentInstant } from '../../../../../services/platform/clock.ts'
+import { eraseObjects, findObjectsToErase, removeErasedLocations } from '../../../../../services/platform/postgres/registry/erase-objects.ts'
+import { type Tenant, withOperator } from '../../../../../services/platform/postgres/transaction.ts'
+import { makePerson } from '../../../../support/registry/erasure-traces.ts'
+import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
+
+const { database, address, ...opened } = await openTestDatabase()
+/** Sees all rows of all tables. */
+const owner = new pg.Client(address)
+afterAll(async () => {
+  await owner.end()
+  await opened[Symbol.asyncDispose]()
+})
+beforeAll(async () => {
+  await owner.connect()
+  await sql`insert into providers (id, display_name, countries, time_created) values ('prv_test', 'Works', '{DE}', now())`.execute(
+    database.operator,
+  )
+})
+
+/** Tables that name nobody, and why. A table that is neither here nor filled by `makePerson` fails the first test. */
+const tablesWithoutPersons: Readonly<Record<string, string>> = {
+  accounts: 'the account itself stays',
+  api_keys: 'keys of the account, which stay',
+  audit_heads: 'hashes',
+  console_sessions: 'hashes of cookies',
+  erasures: 'the mark, which must know what is erased',
+  lane_generations: 'lanes',
+  leases: 'processes',
+  library_tariffs: 'what providers offer to all',
+  market_feeds: 'where telling of an outage is, for minutes',
+  market_prices: 'markets',
+  market_sources: 'markets',
+  price_fan_outs: 'where telling of a change of prices is, for minutes',
+  providers: 'suppliers',
+  schema_migrations: 'the schema',
+  secret_fingerprints: 'hashes of the secrets of the installation',
+  webhook_deliveries: 'ids of events, which are erased',
+  webhook_endpoints: 'settings of the account, which stay',
+  webhook_resends: 'ids of events, which are erased',
+}
+
+const tables = async (): Promise<readonly string[]> => {
+  const { rows } = await owner.query<{ name: string }>(
+    "select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by 1",
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Where a text stands, in whatever column of whatever table: `table: row`. Orders on their way to their lanes aside, which are gone in moments. */
+const columnsWith = async (text: string): Promise<readonly string[]> => {
+  const columns: string[] = []
+  for (const table of await tables()) {
+    const isOrder = table === 'outbox' ? "topic = 'meter.records.v1'" : 'false'
+    const { rows } = await owner.query<{ row: string }>(
+      `select to_jsonb(t)::text as row from ${table} t where strpos(to_jsonb(t)::text, $1) > 0 and not (${isOrder})`,
+      [text],
+    )
+    columns.push(...rows.map(({ row }) => `${table}: ${row}`))
+  }
+  return columns
+}
+
+const tablesIn = (columns: readonly string[]): readonly string[] => [...new Set(columns.map(column => column.split(':')[0] ?? ''))]
+
+/** Erase to the end, and again, as the relay does. The audit log keeps the ids, which its chain of hashes covers. */
+const erase = async (tenant: Tenant, objectId: string): Promise<void> => {
+  const at = currentInstant()
+  await withOperator(database, async transaction => {
+    const found = await findObjectsToErase(transaction, tenant, objectId, at)
+    if (found === null) throw new Error(`there is no ${objectId}`)
+    await eraseObjects(transaction, tenant, found, at)
+    await eraseObjects(transaction, tenant, found, at)
+    await removeErasedLocations(transaction, tenant, found)
+  })
+}
+
+/** Where a person is still named afterwards: a customer outlives its location, and a device belongs to neither. */
+const ofDevice = ['audit_log', 'events', 'idempotency_keys', 'outbox', 'webhook_attempts']
+const ofCustomer = [...ofDevice, 'connect_sessions', 'customers', 'tariff_credentials', 'tariff_reports']
+const left = {
+  account: [],
+  customer: [...ofDevice, 'devices'],
+  location: [...ofCustomer, 'devices'],
+  device: [...ofCustomer, 'locations', 'tariffs'],
+}
+
+describe('what is known of a person', () => {
+  it('stands in every table that may name one', async () => {
+    const { live } = await makeTenants(database)
+    const person = await makePerson(database, live, 'Ada-of-all')
+    const texts = ['Ada-of-all', person.customer, person.location, person.device, person.tariff]
+    const filled = tablesIn((await Array.fromAsync(texts, columnsWith)).flat())
+    expect([...filled, ...Object.keys(tablesWithoutPersons)].toSorted()).toEqual(await tables())
+  })
+
+  it.each(['customer', 'location', 'device', 'account'] as const)(
+    'is nowhere once the %s was erased, and others stay as they are',
+    async kind => {
+      const { live, test } = await makeTenants(database)
+      const [name, neighbour] = [`Bob-${kind}`, `Eve-${kind}`]
+      const person = await makePerson(database, live, name)
+      const other = kind === 'account' ? test : live
+      await makePerson(database, other, neighbour)
+      const before = (await columnsWith(neighbour)).toSorted()
+      await erase(live, kind === 'account' ? live.accountId : person[kind])
+
+      const { customer, location, tariff, device } = person
+      const ids = { customer: [customer, location, tariff], location: [location, tariff], device: [device] }
+      const erased = kind === 'account' ? [...ids.customer, device] : ids[kind]
+      for (const id of erased) expect(tablesIn(await columnsWith(id)).filter(table => table !== 'audit_log')).toEqual([])
+      if (kind !== 'account') expect(await columnsWith(`${kind} ${name}`)).toEqual([])
+      expect(tablesIn(await columnsWith(name)).toSorted()).toEqual(left[kind].toSorted())
+      expect((await columnsWith(neighbour)).toSorted()).toEqual(before)
+    },
+  )
+
+  it('is found among more events than are searched at once', async () => {
+    const { live } = await makeTenants(database)
+    const person = await makePerson(database, live, 'Zoe-of-many')
+    await owner.query(
+      `insert into events (account_id, live_mode, id, type, object_id, data, time_created)
+       select $1, true, 'evt_' || lpad(n::text, 24, '0'), 'x.update', null,
+         json_build_object('location_id', case when n % 2500 = 0 then $2 else 'loc_other' end, 'n', n), now()
+       from generate_series(1, 5000) as n`,
+      [live.accountId, person.location],
+    )
+    await erase(live, person.location)
+    expect(tablesIn(await columnsWith(person.location))).toEqual(['audit_log'])
+    const { rows } = await owner.query<{ kept: number }>(
+      "select count(*)::int as kept from events where account_id = $1 and type = 'x.update'",
+      [live.accountId],
+    )
+    expect(rows).toEqual([{ kept: 4998 }])
+  })
+})

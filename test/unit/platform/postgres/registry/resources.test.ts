@@ -1,0 +1,213 @@
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { accepted, type Result } from '../../../../../services/domain/refusal.ts'
+import { createCustomer, deleteCustomer, retrieveCustomer, updateCustomer } from '../../../../../services/platform/postgres/registry/customers.ts'
+import {
+  createDevice,
+  deleteDevice,
+  findActiveDevices,
+  listDevices,
+  retrieveDevice,
+  updateDevice,
+} from '../../../../../services/platform/postgres/registry/devices.ts'
+import {
+  createLocation,
+  deleteLocation,
+  findActiveLocations,
+  listLocations,
+  lockLocation,
+  retrieveLocation,
+  updateLocation,
+} from '../../../../../services/platform/postgres/registry/locations.ts'
+import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
+import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
+import type { Paging } from '../../../../../services/platform/postgres/page.ts'
+import { loadLocationPricing } from '../../../../../services/platform/postgres/pricing/pricing-input.ts'
+import { createTariff, retrieveTariff } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
+import { changeTenant, type TenantTransaction, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
+import { locationDraft, tariffDraft } from '../../../../support/registry/drafts.ts'
+import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
+
+const at = 1_760_000_000_000
+const opened = await openTestDatabase()
+const { database } = opened
+const { live, test } = await makeTenants(database)
+afterAll(() => opened[Symbol.asyncDispose]())
+
+const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
+const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> => changeTenant(database, live, work)
+const must = <T>(result: Result<T>): T => {
+  if (!result.ok) throw new Error(result.refusal.message)
+  return result.value
+}
+const newest: Paging = { limit: 100, startingAfter: null, endingBefore: null }
+
+describe('devices', () => {
+  it('are read as they were created and changed, and keep what a change does not name', async () => {
+    const device = await inLive(tx => createDevice(tx, { referenceId: 'charger-1', metadata: { bay: '7' } }, at))
+    expect(await inLive(tx => retrieveDevice(tx, device.id))).toEqual(device)
+    const renamed = await change(tx => updateDevice(tx, device.id, { referenceId: 'charger-2' }))
+    expect(must(renamed)).toEqual({ ...device, referenceId: 'charger-2' })
+    expect(must(await change(tx => updateDevice(tx, device.id, { metadata: {} })))).toEqual({
+      ...device,
+      referenceId: 'charger-2',
+      metadata: {},
+    })
+  })
+
+  it('share a reference_id only with the deleted, the other mode and other kinds', async () => {
+    const draft = { referenceId: 'taken', metadata: {} }
+    const first = await inLive(tx => createDevice(tx, draft, at))
+    const second = await change(async tx => accepted(await createDevice(tx, draft, at)))
+    expect(second).toMatchObject({ ok: false, refusal: { code: 'reference_id_taken', field: 'reference_id' } })
+    await withTenant(database, test, tx => createDevice(tx, draft, at))
+    await inLive(tx => createCustomer(tx, draft, at))
+    expect(await change(tx => deleteDevice(tx, first.id, at))).toEqual(accepted(first))
+    const third = await inLive(tx => createDevice(tx, draft, at))
+    const other = await inLive(tx => createDevice(tx, { referenceId: 'free', metadata: {} }, at))
+    expect(await change(tx => updateDevice(tx, other.id, { referenceId: 'taken' }))).toMatchObject({
+      refusal: { code: 'reference_id_taken' },
+    })
+    expect(await inLive(tx => findActiveDevices(tx, [first.id, third.id, 'dev_none']))).toEqual(new Set([third.id]))
+  })
+
+  it('are gone for everybody once deleted, and for another mode always', async () => {
+    const { id } = await inLive(tx => createDevice(tx, { referenceId: 'going', metadata: {} }, at))
+    expect(await changeTenant(database, test, tx => deleteDevice(tx, id, at))).toMatchObject({ refusal: { code: 'not_found' } })
+    must(await change(tx => deleteDevice(tx, id, at)))
+    expect(await inLive(tx => retrieveDevice(tx, id))).toBeNull()
+    expect(await change(tx => deleteDevice(tx, id, at))).toMatchObject({ refusal: { code: 'not_found' } })
+    expect(await change(tx => updateDevice(tx, id, {}))).toMatchObject({ refusal: { code: 'not_found' } })
+  })
+})
+
+describe('lists', () => {
+  it('give every object that stays exactly once, newest first, walking either way while others come and go', async () => {
+    const { live: tenant } = await makeTenants(database)
+    const scoped = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, tenant, work)
+    let made = 0
+    const create = () => {
+      made += 1
+      return scoped(tx => createDevice(tx, { referenceId: `walk-${made}`, metadata: {} }, at))
+    }
+    const stay: string[] = []
+    const goers: string[] = []
+    for (let i = 0; i < 12; i += 1) {
+      stay.unshift((await create()).id)
+      goers.push((await create()).id)
+    }
+    const walk = async (limit: number, backwards: boolean): Promise<readonly string[]> => {
+      const seen: string[] = []
+      let paging: Paging = { limit, startingAfter: null, endingBefore: backwards ? (stay.at(-1) ?? null) : null }
+      for (;;) {
+        const page = must(await scoped(tx => listDevices(tx, { referenceId: null }, paging)))
+        const ids = page.items.map(({ id }) => id)
+        if (backwards) seen.unshift(...ids)
+        else seen.push(...ids)
+        if (!page.hasMore) return seen
+        paging = backwards
+          ? { limit, startingAfter: null, endingBefore: ids[0] ?? null }
+          : { limit, startingAfter: ids.at(-1) ?? null, endingBefore: null }
+        const goer = goers.pop()
+        if (goer === undefined) continue
+        await scoped(tx => deleteDevice(tx, goer, at))
+        await create()
+      }
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.boolean(), async (limit, backwards) => {
+        const seen = await walk(limit, backwards)
+        const expected = backwards ? stay.slice(0, -1) : stay
+        expect(seen.filter(id => stay.includes(id))).toEqual(expected)
+        expect(seen).toEqual(seen.toSorted().reverse())
+        expect(new Set(seen).size).toBe(seen.length)
+      }),
+      { numRuns: 6 },
+    )
+  })
+
+  it('hold a cursor whose object was deleted, and refuse one that never was', async () => {
+    const older = await inLive(tx => createDevice(tx, { referenceId: 'older', metadata: {} }, at))
+    const cursor = await inLive(tx => createDevice(tx, { referenceId: 'cursor', metadata: {} }, at))
+    await change(tx => deleteDevice(tx, cursor.id, at))
+    const page = await inLive(tx => listDevices(tx, { referenceId: null }, { limit: 1, startingAfter: cursor.id, endingBefore: null }))
+    expect(must(page).items).toEqual([older])
+    const unknown = await inLive(tx => listDevices(tx, { referenceId: null }, { ...newest, endingBefore: 'dev_000000000000000000000000' }))
+    expect(unknown).toMatchObject({ refusal: { code: 'cursor_not_found', field: 'ending_before' } })
+  })
+})
+
+describe('locations and customers', () => {
+  it('are read as they were created, each naming the other', async () => {
+    const customer = await inLive(tx => createCustomer(tx, { referenceId: 'household', metadata: {} }, at))
+    const draft = locationDraft({ referenceId: 'home', customerId: customer.id, metadata: { floor: '2' } })
+    const location = must(await change(tx => createLocation(tx, draft, at)))
+    expect(location).toMatchObject({ ...draft, tariffs: [], pricingRevision: 0, createdAt: at })
+    expect(await inLive(tx => retrieveLocation(tx, location.id))).toEqual(location)
+    expect(await inLive(tx => retrieveCustomer(tx, customer.id))).toEqual({ ...customer, locationIds: [location.id] })
+    const listed = await inLive(tx => listLocations(tx, { referenceId: null, customerId: customer.id }, newest))
+    expect(must(listed)).toEqual({ items: [location], hasMore: false })
+    expect(must(await change(tx => updateCustomer(tx, customer.id, { referenceId: null })))).toMatchObject({ referenceId: null })
+  })
+
+  it('refuse a customer or market source that is unknown, deleted, or of another world', async () => {
+    const elsewhere = await withTenant(database, test, tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
+    const deleted = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
+    must(await change(tx => deleteCustomer(tx, deleted.id, at)))
+    for (const customerId of [elsewhere.id, deleted.id, 'cus_none']) {
+      const made = await change(tx => createLocation(tx, locationDraft({ customerId }), at))
+      expect(made).toMatchObject({ refusal: { code: 'customer_not_found', field: 'customer_id' } })
+    }
+    const market = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: null, importer: null }
+    const foreign = await withTenant(database, test, tx => createMarket(tx, market, at))
+    for (const importSourceId of [foreign.id, 'mrs_none']) {
+      const made = await change(tx => createLocation(tx, locationDraft({ importSourceId }), at))
+      expect(made).toMatchObject({ refusal: { code: 'market_source_not_found', field: 'market_sources.import' } })
+    }
+    const dollars = await inLive(tx => createMarket(tx, { ...market, currencyCode: 'USD' }, at))
+    const mixed = await change(tx => createLocation(tx, locationDraft({ exportSourceId: dollars.id }), at))
+    expect(mixed).toMatchObject({ refusal: { code: 'currency_mismatch', field: 'market_sources.export' } })
+  })
+
+  it('owe an order over all time for a new zone, and none for a new name', async () => {
+    const { id } = must(await change(tx => createLocation(tx, locationDraft(), at)))
+    const update = (draft: Parameters<typeof locationDraft>[0]) =>
+      change(async tx => {
+        const before = await lockLocation(tx, id)
+        if (before === null) throw new Error('no location')
+        return updateLocation(tx, before, { ...before, ...draft }, at)
+      })
+    const renamed = must(await update({ referenceId: 'renamed' }))
+    expect(renamed).toMatchObject({ location: { referenceId: 'renamed', pricingRevision: 0 }, order: null })
+    const moved = must(await update({ timezone: 'Europe/Vienna' }))
+    expect(moved.location.pricingRevision).toBe(1)
+    expect(JSON.parse(moved.recostRequest?.payload ?? '')).toMatchObject({ locations: [id], revision: 1, from: null, to: null })
+    must(await change(tx => createTariff(tx, tariffDraft(id), at)))
+    expect(await update({ currencyCode: 'CHF' })).toMatchObject({ refusal: { code: 'currency_in_use' } })
+    expect(await inLive(tx => retrieveLocation(tx, id))).toMatchObject({
+      timezone: 'Europe/Vienna',
+      currencyCode: 'EUR',
+      pricingRevision: 2,
+    })
+  })
+
+  it('go together: a customer takes its locations, and their tariffs end', async () => {
+    const customer = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
+    const with_ = must(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))
+    const without = must(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))
+    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(with_.id), at)))
+    const gone = must(await change(tx => deleteCustomer(tx, customer.id, at + 1_000)))
+    expect(gone.customer.id).toBe(customer.id)
+    expect(gone.locations.map(({ id, tariffs }) => [id, tariffs.map(shown => shown.id)])).toEqual([
+      [with_.id, [tariff.id]],
+      [without.id, []],
+    ])
+    const pending = await readOutbox(database.operator, 'meter.records.v1', 100)
+    expect(pending.filter(({ payload, key }) => key.endsWith(with_.id) && JSON.parse(payload).revision > 1)).toEqual([])
+    const [priced] = await loadLocationPricing(database.operator, [{ ...live, locationId: with_.id }])
+    expect(priced).toMatchObject({ revision: 1, deletedAt: at + 1_000, tariffs: [{ id: tariff.id, closedAt: null }] })
+    expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
+    expect(await inLive(tx => findActiveLocations(tx, [with_.id, without.id]))).toEqual(new Set())
+    expect(await change(tx => deleteLocation(tx, with_.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
+  })
+})

@@ -1,0 +1,183 @@
+import { readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { discardChunks } from '../../../../services/platform/http/chunks.ts'
+import { openWorkThread, type RunningWork, type WorkThread } from '../../../../services/platform/work-thread/work-thread.ts'
+import { until } from '../../../support/system/until.ts'
+import type { StepsInput } from './work-thread-process.ts'
+
+const open: WorkThread[] = []
+
+const threadOf = (
+  limits = { maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 16 },
+  memoryMiB = 256,
+  maxWaitingBytes = 1_000,
+): WorkThread => {
+  const script = new URL('./work-thread-process.ts', import.meta.url)
+  const thread = openWorkThread({ script, limits, maxWaitingBytes, memoryMiB })
+  open.push(thread)
+  return thread
+}
+
+afterEach(async () => {
+  for (const thread of open.splice(0)) await thread[Symbol.asyncDispose]()
+})
+
+const input = (steps: number, ms: number, chunks: number): StepsInput => ({
+  ...{ steps, ms, chunks },
+  done: new Int32Array(new SharedArrayBuffer(8)),
+})
+
+const never = new AbortController().signal
+
+const beginSteps = (thread: WorkThread, of: StepsInput, account = 'acc_1', signal = never) =>
+  thread.begin({ account, name: 'steps', input: of, signal })
+
+const beganSteps = async (...of: Parameters<typeof beginSteps>): Promise<RunningWork> => {
+  const begun = await beginSteps(...of)
+  if (!begun.ok) throw new Error(begun.refusal.message)
+  return begun.value
+}
+
+const textOf = async ({ chunks }: RunningWork): Promise<string> => {
+  let text = ''
+  for await (const bytes of chunks) text += new TextDecoder().decode(bytes)
+  return text
+}
+
+describe('work in a thread', () => {
+  it('tells its head, then all of its bytes in order', async () => {
+    const work = await beganSteps(threadOf(), input(3, 0, 100))
+    expect(work.head).toEqual({ count: 3 })
+    expect(await textOf(work)).toBe(Array.from({ length: 100 }, (_, index) => `${index},`).join(''))
+  })
+
+  it('holds the thread of whoever asks for no time, however long it takes', async () => {
+    const thread = threadOf()
+    await beganSteps(thread, input(1, 0, 1)).then(textOf)
+    const cpu = process.threadCpuUsage()
+    await beganSteps(thread, input(30, 20, 1)).then(textOf)
+    const { user, system } = process.threadCpuUsage(cpu)
+    expect((user + system) / 1000).toBeLessThan(300)
+  })
+
+  it('lets accounts take turns: a short work of one is done long before the many long ones of another', async () => {
+    const thread = threadOf()
+    const long = [input(200, 10, 1), input(200, 10, 1)]
+    const running = long.map(of => beganSteps(thread, of, 'acc_greedy').then(textOf))
+    await until(
+      () => long[0]?.done[0] ?? 0,
+      done => done > 2,
+    )
+    const before = (long[0]?.done[0] ?? 0) + (long[1]?.done[0] ?? 0)
+    await beganSteps(thread, input(10, 10, 1), 'acc_modest').then(textOf)
+    // Slice by slice in turn: about as many of the other account have passed, not four hundred.
+    const passed = (long[0]?.done[0] ?? 0) + (long[1]?.done[0] ?? 0) - before
+    expect(passed).toBeLessThan(60)
+    expect(passed).toBeGreaterThan(0)
+    await Promise.all(running)
+  })
+
+  it.runIf(process.platform === 'linux')('has a lower priority than the threads that answer', async () => {
+    await beganSteps(threadOf(), input(1, 0, 1)).then(textOf)
+    const priorities = readdirSync('/proc/self/task').map(task => getPriority(Number(task)))
+    expect(Math.max(...priorities)).toBe(Math.min(getPriority() + 10, 19))
+  })
+
+  it('makes no more chunks than are taken, but a few', async () => {
+    const of = input(0, 0, 10_000)
+    const work = await beganSteps(threadOf(), of)
+    const iterator = work.chunks[Symbol.asyncIterator]()
+    for (let taken = 0; taken < 10; taken += 1) await iterator.next()
+    await sleep(200)
+    expect(of.done[1]).toBeGreaterThanOrEqual(10)
+    expect(of.done[1]).toBeLessThanOrEqual(16)
+    await iterator.return?.()
+  })
+
+  it('stops within a slice when its bytes are left, and when the request has run out of time', async () => {
+    const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
+    const left = input(0, 0, 10_000)
+    const work = await beganSteps(thread, left)
+    await discardChunks(work.chunks)
+    const timed = input(1_000, 10, 1)
+    const request = new AbortController()
+    const late = beginSteps(thread, timed, 'acc_1', request.signal)
+    await until(
+      () => timed.done[0] ?? 0,
+      done => done > 0,
+    )
+    request.abort(new Error('out of time'))
+    await expect(late).rejects.toThrow('out of time')
+    // The next one has the thread for itself.
+    await beganSteps(thread, input(2, 1, 1)).then(textOf)
+    const done = timed.done[0] ?? 0
+    await sleep(100)
+    expect(timed.done[0]).toBe(done)
+    expect(left.done[1]).toBeLessThan(10)
+  })
+
+  it('waits up to the bound of its account, and is refused beyond it: n passes, n + 1 does not', async () => {
+    const thread = threadOf({ maxConcurrent: 2, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 3 })
+    const first = input(0, 0, 10)
+    const running = await beganSteps(thread, first)
+    const maxWaitingPerAccount = Array.from({ length: 3 }, () => beganSteps(thread, input(0, 0, 1)).then(textOf))
+    const refusal = await beginSteps(thread, input(0, 0, 1))
+    expect(refusal.ok ? null : refusal.refusal.code).toBe('unavailable')
+    // Another account is not refused.
+    expect(await beganSteps(thread, input(0, 0, 1), 'acc_2').then(textOf)).toBe('0,')
+    await textOf(running)
+    expect(await Promise.all(maxWaitingPerAccount)).toEqual(['0,', '0,', '0,'])
+  })
+
+  it('waits with inputs up to the bytes of its account, and is refused beyond them until they have begun', async () => {
+    const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 16 }, 256, 100)
+    const running = await beganSteps(thread, input(0, 0, 10))
+    const begin = (bytes: number, account = 'acc_1') =>
+      thread.begin({ account, name: 'steps', input: input(0, 0, 1), bytes, signal: never })
+    // One alone may be of any size.
+    const maxWaitingPerAccount = [begin(500), begin(40, 'acc_2'), begin(60, 'acc_2')]
+    for (const refused of [await begin(1), await begin(1, 'acc_2')]) expect(refused.ok).toBe(false)
+    const gone = new AbortController()
+    const left = thread.begin({ account: 'acc_3', name: 'steps', input: input(0, 0, 1), bytes: 100, signal: gone.signal })
+    gone.abort(new Error('gone'))
+    await expect(left).rejects.toThrow('gone')
+    maxWaitingPerAccount.push(begin(100, 'acc_3'))
+    const texts = maxWaitingPerAccount.map(async begun => {
+      const work = await begun
+      return work.ok ? textOf(work.value) : null
+    })
+    await textOf(running)
+    expect(await Promise.all(texts)).toEqual(['0,', '0,', '0,', '0,'])
+    const again = await begin(100)
+    expect(again.ok && (await textOf(again.value))).toBe('0,')
+  })
+
+  it('fails alone where it is broken', async () => {
+    const thread = threadOf()
+    const begin = (how: string) => thread.begin({ account: 'acc_1', name: 'broken', input: how, signal: never })
+    await expect(begin('at the start')).rejects.toThrow('planned')
+    const after = await begin('after the head')
+    await expect(after.ok ? textOf(after.value) : null).rejects.toThrow('planned')
+    expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
+  })
+
+  it('fails once the thread is closed, also what waited for its turn: no thread is started again', async () => {
+    const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
+    const running = await beganSteps(thread, input(0, 0, 10_000))
+    const maxWaitingPerAccount = beganSteps(thread, input(0, 0, 1))
+    const isLost = { code: 'work_thread_lost', retriable: true }
+    const failed = [expect(maxWaitingPerAccount).rejects.toMatchObject(isLost), expect(textOf(running)).rejects.toMatchObject(isLost)]
+    await thread[Symbol.asyncDispose]()
+    await Promise.all(failed)
+    await expect(beganSteps(thread, input(0, 0, 1))).rejects.toMatchObject(isLost)
+  })
+
+  it('takes no more memory than it may: the thread is lost, not the process, and the next work has a new one', async () => {
+    const thread = threadOf({ maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 16 }, 48)
+    const begun = await thread.begin({ account: 'acc_1', name: 'broken', input: 'out of memory', signal: never })
+    await expect(begun.ok ? textOf(begun.value) : null).rejects.toMatchObject({ code: 'work_thread_lost', retriable: true })
+    expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
+  })
+})

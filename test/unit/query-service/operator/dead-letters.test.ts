@@ -1,0 +1,167 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { toHeaders } from '../../../../services/platform/log/chunk-headers.ts'
+import { partitionKey, partitionOf } from '../../../../services/platform/log/partition.ts'
+import { fromReplayHeader } from '../../../../services/platform/log/replay-header.ts'
+import { rowVersionOf } from '../../../../services/platform/log/row-version.ts'
+import {
+  append,
+  baseUrl,
+  chunkOf,
+  clickHouse,
+  createMissing,
+  type DeadLetter,
+  json,
+  listed,
+  log,
+  missing,
+  recordAt,
+  rowOf,
+  run,
+  tenant,
+  topic,
+  useDeadLetters,
+} from '../../../support/partitions/dead-letter-fixture.ts'
+import { operatorKey } from '../../../support/registry/service.ts'
+import { until } from '../../../support/system/until.ts'
+
+useDeadLetters()
+
+beforeAll(async () => {
+  await append(chunkOf(recordAt(missing, 1), recordAt(missing, 2)), toHeaders({ generation: 3, chunkId: 'laid', batches: [] }))
+  await append(Buffer.from('poison'), { from: 'elsewhere' })
+  await until(
+    () => listed(),
+    letters => letters.length === 3,
+  )
+})
+
+describe('what was put aside', () => {
+  it('is listed newest first, by page, code and time', async () => {
+    const letters = await listed()
+    expect(letters.map(({ code, position }) => [code, position]).toSorted()).toEqual([
+      ['location_unknown', 0],
+      ['location_unknown', 1],
+      ['undecodable', null],
+    ])
+    expect((await listed('--limit', '2')).map(({ id }) => id)).toEqual(letters.slice(0, 2).map(({ id }) => id))
+    expect((await listed('--code', 'undecodable')).map(({ code }) => code)).toEqual(['undecodable'])
+    expect(await listed('--since', '2100-01-01T00:00:00Z')).toEqual([])
+    expect(await listed('--since', '1h')).toHaveLength(3)
+    const { out } = await run('dead-letters', 'list', '--limit', '1', '--base-url', baseUrl)
+    expect(out).toContain('There are more')
+    expect(await run('dead-letters', 'list', '--since', 'yesterday', '--base-url', baseUrl)).toMatchObject({ code: 2 })
+  })
+
+  it('is listed whole page by page, none twice, while others come', async () => {
+    const seen: string[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const before: string = next === '' ? '' : `&before=${next}`
+      const response = await fetch(`${baseUrl}/operator/dead-letters?limit=1${before}`, { headers: { 'X-Operator-Key': operatorKey } })
+      const page = (await response.json()) as { readonly data: readonly DeadLetter[]; readonly next: string | null }
+      seen.push(...page.data.map(({ id }) => id))
+      if (seen.length === 1) {
+        await append(Buffer.from('more poison'), {})
+        await until(
+          () => listed(),
+          letters => letters.length === 4,
+        )
+      }
+      next = page.next
+    }
+    expect(seen).toHaveLength(3)
+    expect(new Set(seen).size).toBe(3)
+  })
+
+  it('is shown with its bytes, its headers, and what they say', async () => {
+    const [known] = await listed('--code', 'location_unknown')
+    expect(await json('show', known?.id ?? '')).toMatchObject({
+      headers: { chunk: 'laid', generation: '3' },
+      content: { kind: 'records', parts: [{ records: [{ locationId: missing, energy: '2000000000' }] }] },
+      content_error: null,
+    })
+    const poison = (await listed('--code', 'undecodable')).at(-1)
+    expect(await json('show', poison?.id ?? '')).toMatchObject({
+      value_base64: btoa('poison'),
+      headers: { from: 'elsewhere' },
+      content: null,
+    })
+    const { out } = await run('dead-letters', 'show', poison?.id ?? '', '--base-url', baseUrl)
+    expect(out).toContain(Buffer.from('poison').toString('hex'))
+    expect(await run('dead-letters', 'show', '0-999', '--base-url', baseUrl)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('not_found'),
+    })
+  })
+
+  it("is the operator's alone, whatever an account's key may do", async () => {
+    const statusOf = async (headers: Readonly<Record<string, string>>) =>
+      (await fetch(`${baseUrl}/operator/dead-letters`, { headers })).status
+    expect(await statusOf({})).toBe(401)
+    expect(await statusOf({ Authorization: 'Bearer token' })).toBe(403)
+    expect(await statusOf({ 'X-Operator-Key': 'wrong' })).toBe(401)
+    expect(await statusOf({ 'X-Operator-Key': operatorKey })).toBe(200)
+  })
+
+  it('is stored by a replay once its cause is gone, and once however often it is replayed', async () => {
+    const [two, one] = await listed('--code', 'location_unknown')
+    expect(await run('dead-letters', 'replay', '--base-url', baseUrl)).toMatchObject({ code: 2 })
+    await createMissing()
+    expect(await rowOf(1)).toBeNull()
+    expect(await json('replay', one?.id ?? '', two?.id ?? '')).toMatchObject({ replayed: 2 })
+    await until(
+      () => Promise.all([rowOf(1), rowOf(2)]),
+      rows => rows.every(row => row !== null),
+    )
+    const { messages } = await log.peek(topic, one?.lane ?? 0, 0, { maxMessages: 100, maxBytes: 10_000_000 })
+    const origins = messages.map(({ headers }) => fromReplayHeader(headers)).filter(origin => origin !== null)
+    expect(origins.map(({ generation, offset }) => [generation, offset])).toEqual([
+      [3, 0],
+      [3, 0],
+    ])
+    expect(origins.map(({ position }) => position).toSorted()).toEqual([0, 1])
+    expect(await run('dead-letters', 'replay', '--all', '--code', 'location_unknown', '--base-url', baseUrl)).toMatchObject({
+      code: 0,
+      out: '2 of 2 put back into their lanes.\n',
+    })
+    const partition = one?.lane ?? 0
+    await until(
+      () => log.lag(topic, partition, 'cost-worker'),
+      ({ committed, end }) => committed === end,
+    )
+    expect(await clickHouse.rows('SELECT toUInt32(count()), toUInt32(uniqExact(record_id)) FROM meter_cost FINAL')).toEqual([[2, 2]])
+    expect(await listed('--code', 'location_unknown')).toHaveLength(2)
+  })
+
+  it('keeps the standing of its first place: what was sent again since holds', async () => {
+    expect(await rowOf(1)).toMatchObject({ sourceVersion: rowVersionOf(3, 0, 0), energy: 2_000_000_000n })
+    expect(await rowOf(2)).toMatchObject({ sourceVersion: rowVersionOf(3, 0, 1) })
+    const headers = toHeaders({ generation: 3, chunkId: 'sent again', batches: [] })
+    const sentAgain = await append(chunkOf({ ...recordAt(missing, 1), energy: 7_000_000_000n }), headers)
+    await until(
+      () => rowOf(1),
+      row => row?.energy === 7_000_000_000n,
+    )
+    await run('dead-letters', 'replay', '--all', '--code', 'location_unknown', '--base-url', baseUrl)
+    const partition = partitionOf(partitionKey(tenant.accountId, missing), log.partitions(topic))
+    await until(
+      () => log.lag(topic, partition, 'cost-worker'),
+      ({ committed, end }) => committed === end && end > sentAgain + 1,
+    )
+    expect(await rowOf(1)).toMatchObject({ sourceVersion: rowVersionOf(3, sentAgain, 0), energy: 7_000_000_000n })
+  })
+
+  it('is put aside again where its cause is still there, and an id that is none is told', async () => {
+    const before = await listed('--code', 'undecodable')
+    const replayed = await run('dead-letters', 'replay', before[0]?.id ?? '', '7-12345', '--base-url', baseUrl)
+    expect([replayed.code, replayed.out]).toEqual([1, expect.stringMatching(/7-12345 {2}not replayed: .*\n1 of 2 put back/)])
+    await until(
+      () => listed('--code', 'undecodable'),
+      letters => letters.length === before.length + 1,
+    )
+  })
+
+  it('says so where nothing answers', async () => {
+    const { code, err } = await run('dead-letters', 'list', '--base-url', 'http://127.0.0.1:9')
+    expect([code, err]).toEqual([1, expect.stringContaining('Is the service running?')])
+  })
+})

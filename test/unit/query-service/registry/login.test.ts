@@ -1,0 +1,135 @@
+import { sql } from 'kysely'
+import { afterAll, describe, expect, it } from 'vitest'
+import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
+import { revokeApiKey } from '../../../../services/platform/postgres/registry/api-keys.ts'
+import { openTestDatabase } from '../../../support/stores/postgres.ts'
+import { type Answer, type Client, caller, idOf, makeAccount, openService, operatorKey } from '../../../support/registry/service.ts'
+
+const opened = await openTestDatabase()
+afterAll(() => opened[Symbol.asyncDispose]())
+const service = openService(opened.database)
+const { live, test } = await makeAccount(service)
+const stranger = (await makeAccount(service)).live
+
+/** What an answer says, apart from the members that name one request. */
+const said = ({ status, body }: Answer) => ({ status, ...body, request_id: '', time_created: '' })
+
+describe('login', () => {
+  it('gives a token for an hour by GET and POST, in the mode of the key', async () => {
+    for (const [client, liveMode] of [
+      [live, true],
+      [test, false],
+    ] as const) {
+      for (const method of ['GET', 'POST']) {
+        const { status, body, headers } = await caller(service.app, { authorization: client.basic })(method, '/login')
+        expect({ status, body }).toMatchObject({ status: 200, body: { expires_in: 3_600, live_mode: liveMode } })
+        expect(headers.get('cache-control')).toBe('no-store')
+      }
+    }
+  })
+
+  it('without Api-Version is answered in the default version of the account', async () => {
+    const { live: early } = await makeAccount(service)
+    await updateAccount(opened.database.operator, early.accountId, { defaultApiVersion: 'earlier' })
+    for (const [client, version] of [
+      [live, '2025-09-14'],
+      [early, '2024-08-24'],
+    ] as const) {
+      const send = async (more: Readonly<Record<string, string>>) =>
+        (await caller(service.app, { authorization: client.basic, ...more })('GET', '/login')).headers.get('api-version')
+      expect(await send({})).toBe(version)
+      expect(await send({ 'api-version': '2024-08-24' })).toBe('2024-08-24')
+    }
+  })
+
+  it('answers a wrong key, an unknown account and a key of another account in the same words', async () => {
+    const [account, key = ''] = atob(live.basic.slice(6)).split(':')
+    const wrong = [`${account}:sk_live_${'0'.repeat(48)}`, `acc_unknown:${key}`, `${stranger.accountId}:${key}`, `${account}:${key}x`]
+    const answers = await Promise.all(wrong.map(text => caller(service.app, { authorization: `Basic ${btoa(text)}` })('GET', '/login')))
+    for (const answer of answers) {
+      expect(said(answer)).toEqual({ ...said(answers[0] ?? answer), status: 401, code: 'bad_credentials' })
+      expect(answer.headers.get('www-authenticate')).toContain('Basic')
+    }
+  })
+})
+
+describe('an API key', () => {
+  it('opens the interface directly, as bearer and as Basic with its account, in its mode', async () => {
+    for (const [client, liveMode] of [
+      [live, true],
+      [test, false],
+    ] as const) {
+      const key = atob(client.basic.slice(6)).split(':')[1]
+      for (const authorization of [`Bearer ${key}`, client.basic]) {
+        const { body } = await caller(service.app, { authorization })('GET', '/account')
+        expect(body).toMatchObject({ id: client.accountId, live_mode: liveMode })
+      }
+    }
+  })
+
+  it('is named in the audit log by what it changes', async () => {
+    const { body } = await caller(service.app, { authorization: live.basic })('POST', '/webhooks', {
+      url: 'https://1.1.1.1/hooks',
+      event_types: ['*'],
+    })
+    const { rows } = await sql<{ actor: string }>`select actor from audit_log where object_id = ${body['id']}`.execute(
+      opened.database.operator,
+    )
+    expect(rows).toEqual([{ actor: live.keyId }])
+  })
+
+  it('ends within 60 s of its revocation, and is told of its disabled account', async () => {
+    let clock = Date.UTC(2026, 0, 1)
+    const timed = openService(opened.database, () => clock)
+    const { live: ending, test: waiting } = await makeAccount(timed)
+    const ask = async (client: Client) => {
+      const { status, body } = await caller(timed.app, { authorization: client.basic })('GET', '/account')
+      return [status, body['code']]
+    }
+    expect([await ask(ending), await ask(waiting)]).toEqual([
+      [200, undefined],
+      [200, undefined],
+    ])
+    await revokeApiKey(opened.database.operator, { accountId: ending.accountId, liveMode: true }, ending.keyId, clock)
+    await updateAccount(opened.database.operator, ending.accountId, { disabledAt: clock })
+    clock += 60_000
+    expect([await ask(ending), await ask(waiting)]).toEqual([
+      [401, 'bad_credentials'],
+      [403, 'account_disabled'],
+    ])
+  })
+})
+
+describe('a token', () => {
+  it('ends within 60 s of its key, and waits out the time for which its account is disabled', async () => {
+    let clock = Date.UTC(2026, 0, 1)
+    const timed = openService(opened.database, () => clock)
+    const { live: ending, test: waiting } = await makeAccount(timed)
+    const codeOf = async (client: Client) => (await client.call('GET', '/account')).body['code']
+    expect([await codeOf(ending), await codeOf(waiting)]).toEqual([undefined, undefined])
+    await revokeApiKey(opened.database.operator, { accountId: ending.accountId, liveMode: true }, ending.keyId, clock)
+    await updateAccount(opened.database.operator, ending.accountId, { disabledAt: clock })
+    clock += 60_000
+    expect([await codeOf(ending), await codeOf(waiting)]).toEqual(['bad_credentials', 'account_disabled'])
+    const logIn = (client: Client) => caller(timed.app, { authorization: client.basic })('GET', '/login')
+    expect([(await logIn(ending)).body['code'], (await logIn(waiting)).body['code']]).toEqual(['bad_credentials', 'account_disabled'])
+    await updateAccount(opened.database.operator, ending.accountId, { disabledAt: null })
+    clock += 60_000
+    expect(await codeOf(waiting)).toBeUndefined()
+  })
+})
+
+describe('the operator', () => {
+  it('keeps market sources that every account may use and none may change', async () => {
+    const operator = caller(service.app, { 'x-operator-key': operatorKey })
+    const shared = await idOf(await operator('POST', '/markets', { display_name: 'EPEX AT', currency_code: 'EUR', area: 'AT' }))
+    expect((await live.call('GET', `/markets/${shared}`)).body).toMatchObject({ id: shared, account_id: null, area: 'AT', live_mode: true })
+    expect((await test.call('GET', `/markets/${shared}`)).body).toMatchObject({ live_mode: false })
+    expect((await live.call('DELETE', `/markets/${shared}`)).status).toBe(404)
+    const vienna = { postal_address: { city: 'Wien', country_code: 'AT' } }
+    const location = (await live.call('POST', '/locations', vienna)).body
+    expect(location).toMatchObject({ timezone: 'Europe/Vienna', currency_code: 'EUR', market_sources: { import: shared, export: shared } })
+    expect(await operator('DELETE', `/markets/${shared}`)).toMatchObject({ status: 400, body: { code: 'market_in_use' } })
+    expect((await caller(service.app, { 'x-operator-key': `${operatorKey}x` })('GET', '/markets')).status).toBe(401)
+  })
+})

@@ -1,0 +1,107 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { type ApiVersion, apiVersionDates, apiVersions } from '../../../../services/contract/api-version.ts'
+import { openTestDatabase } from '../../../support/stores/postgres.ts'
+import { type Answer, flatSchedule, flatTariff, idOf, makeAccount, openService } from '../../../support/registry/service.ts'
+
+const opened = await openTestDatabase()
+afterAll(() => opened[Symbol.asyncDispose]())
+const service = openService(opened.database)
+
+/** An answer with its ids and the times of its making blotted out; everything else as it was written. */
+const masked = (answer: Answer): string =>
+  `${JSON.stringify(JSON.parse(answer.text), null, 2)}\n`
+    .replace(/\b([a-z]{3})_[0-9a-f]{24}\b/g, '$1_…')
+    .replace(/("(?:time_created|last_seen)": )"[^"]+"/g, '$1"…"')
+    .replace(/("request_id": )"[^"]+"/g, '$1"…"')
+
+const schedule = [
+  {
+    months: ['Jan', 'Dec'],
+    dates: [24, 31],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.1 }] }] }],
+  },
+  {
+    months: ['All'],
+    days_and_hours: [
+      {
+        days: ['Weekdays'],
+        hours: [
+          {
+            valid_from: '06:00:00',
+            valid_to: '22:00:00',
+            rate: [
+              { fixed: 0.31, to_kwh: 250.5 },
+              { fixed: 0.2899, surcharge_fixed: 0.01, surcharge_percentage: 0.19 },
+            ],
+          },
+          { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.24 }] },
+        ],
+      },
+      { days: ['Weekend'], hours: [{ valid_from: '00:00:00', valid_to: '24:00:00', rate: [{ fixed: 0.2 }] }] },
+    ],
+  },
+]
+
+/** One of each object, as it is answered in a layout. */
+const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string, Answer>>> => {
+  const { live } = await makeAccount(service)
+  const call = (method: string, path: string, body?: unknown) =>
+    live.call(method, path, body, { 'api-version': apiVersionDates[apiVersion] })
+  const tariffs = apiVersion === 'current' ? '/tariffs' : '/tariffs/elements'
+  const customer = idOf(await call('POST', '/customers', { reference_id: 'household-17', metadata: { floor: '3' } }))
+  const market = await call('POST', '/markets', { display_name: 'Own prices', currency_code: 'EUR' })
+  const location = idOf(
+    await call('POST', '/locations', {
+      reference_id: 'home-17',
+      customer_id: customer,
+      postal_address: { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' },
+      market_sources: { import: idOf(market) },
+    }),
+  )
+  const device = idOf(await call('POST', '/devices', { reference_id: 'charger-4711' }))
+  service.facts.lastSeen.set(device, Date.UTC(2026, 0, 1))
+  const contract = { contract_start_date: '2025-01-01T00:00:00+01:00', contract_end_date: '2026-01-01T00:00:00+01:00' }
+  const tariff = idOf(await call('POST', tariffs, flatTariff(location, { ...contract, display_name: 'Day and night', schedule })))
+  await call(
+    'POST',
+    tariffs,
+    flatTariff(location, { direction: 'EXPORT', market_rates: true, schedule: flatSchedule({ surcharge_fixed: -0.01 }) }),
+  )
+  const price = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-01T00:15:00Z', value: 0.081234567 }
+  const prices = `/markets/${idOf(market)}/prices`
+  return {
+    customer: await call('GET', `/customers/${customer}`),
+    customer_list: await call('GET', '/customers'),
+    location: await call('GET', `/locations/${location}`),
+    location_status: await call('GET', `/locations/${location}/status`),
+    device: await call('GET', `/devices/${device}`),
+    tariff: await call('GET', `${tariffs}/${tariff}`),
+    tariff_list: await call('GET', `${tariffs}?location_id=${location}&direction=IMPORT`),
+    market_source: market,
+    market_price_change: await call('PUT', prices, [price]),
+    market_prices: await call('GET', `${prices}?start_time=${price.start_time}&end_time=${price.end_time}`),
+    event_list: await call('GET', '/events?event_type=device.create'),
+    error: await call('POST', '/devices', { reference_id: 'charger-4711' }),
+    event_of_refusal: await call('GET', '/events?event_type=device.create.failed'),
+    accepted: await call('DELETE', `/devices/${device}`),
+    account: await call('GET', '/account'),
+  }
+}
+
+describe.each(apiVersions)('the %s layout', async apiVersion => {
+  const answers = await answersIn(apiVersion)
+
+  it.each(Object.keys(answers))('writes %s as published', async name => {
+    await expect(masked(answers[name] as Answer)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
+  })
+})
+
+it('masks nothing but ids and times', () => {
+  const text = JSON.stringify({
+    id: `loc_${'0'.repeat(24)}`,
+    time_created: '2026-01-01T00:00:00Z',
+    contract_end_date: '2026-01-01T00:00:00Z',
+  })
+  const answer = { status: 200, headers: new Headers(), body: {}, text }
+  expect(JSON.parse(masked(answer))).toEqual({ id: 'loc_…', time_created: '…', contract_end_date: '2026-01-01T00:00:00Z' })
+})

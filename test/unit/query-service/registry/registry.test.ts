@@ -1,0 +1,226 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { readAudit } from '../../../../services/platform/postgres/registry/audit-log.ts'
+import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
+import { openTestDatabase } from '../../../support/stores/postgres.ts'
+import {
+  type Answer,
+  type Client,
+  contractYear,
+  flatTariff,
+  idOf,
+  listed,
+  make,
+  makeAccount,
+  makeLocation,
+  openService,
+} from '../../../support/registry/service.ts'
+
+const opened = await openTestDatabase()
+afterAll(() => opened[Symbol.asyncDispose]())
+const service = openService(opened.database)
+const { live, test } = await makeAccount(service)
+const stranger = (await makeAccount(service)).live
+const earlier = { 'api-version': '2024-08-24' }
+
+/** What an answer says, apart from the members that name one request. */
+const said = ({ status, body }: Answer) => ({ status, ...body, request_id: '', time_created: '' })
+
+const eventsOf = async (client: Client, objectId: string) =>
+  listed(await client.call('GET', `/events?object_id=${objectId}&limit=100`))
+    .map(({ type }) => type)
+    .toReversed()
+
+describe.each([
+  ['customers', { reference_id: 'first', metadata: { note: 'a' } }, 202],
+  ['locations', { reference_id: 'first', timezone: 'Etc/UTC', currency_code: 'eur', metadata: { note: 'a' } }, 200],
+  ['devices', { reference_id: 'first', metadata: { note: 'a' } }, 200],
+])('%s', (path, body, updated) => {
+  const kind = path.slice(0, -1)
+
+  it.each([
+    ['current', {}],
+    ['earlier', earlier],
+  ] as const)('are created, read, changed and deleted in the %s layout', async (_, apiVersion) => {
+    const client = (await makeAccount(service)).live
+    const created = await client.call('POST', `/${path}`, body, apiVersion)
+    expect(created).toMatchObject({ status: 201, body: { object: kind, live_mode: true, reference_id: 'first', metadata: { note: 'a' } } })
+    const id = idOf(created)
+    expect((await client.call('GET', `/${path}/${id}`, undefined, apiVersion)).body).toEqual(created.body)
+    expect((await client.call('GET', `/${path}?reference_id=first`, undefined, apiVersion)).body).toEqual({
+      object: 'list',
+      url: `/${path}`,
+      has_more: false,
+      data: [created.body],
+    })
+    const changed = await client.call('PATCH', `/${path}/${id}`, { reference_id: 'second', metadata: null }, apiVersion)
+    expect(changed).toMatchObject({ status: updated, body: { ...created.body, reference_id: 'second', metadata: {} } })
+    const unchanged = await client.call('PATCH', `/${path}/${id}`, {}, apiVersion)
+    expect(unchanged.body).toEqual(changed.body)
+    expect(await client.call('DELETE', `/${path}/${id}`, undefined, apiVersion)).toMatchObject({
+      status: 202,
+      body: { message: 'Accepted' },
+    })
+    expect(await client.call('GET', `/${path}/${id}`, undefined, apiVersion)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(await eventsOf(client, id)).toEqual([`${kind}.create`, `${kind}.update`, `${kind}.update`, `${kind}.delete`])
+  })
+
+  it('keep a reference to one living object of an account and mode', async () => {
+    const { live: client, test: other } = await makeAccount(service)
+    const id = await make(client, `/${path}`, body)
+    await make(other, `/${path}`, body)
+    const taken = { code: 'reference_id_taken', field: 'reference_id' }
+    expect(await client.call('POST', `/${path}`, body)).toMatchObject({ status: 400, body: taken })
+    expect(await client.call('POST', `/${path}`, body, earlier)).toMatchObject({ status: 409, body: taken })
+    const second = await make(client, `/${path}`, { ...body, reference_id: 'second' })
+    expect(await client.call('PATCH', `/${path}/${second}`, { reference_id: 'first' })).toMatchObject({ status: 400, body: taken })
+    await client.call('DELETE', `/${path}/${id}`)
+    await make(client, `/${path}`, body)
+  })
+
+  it('leave an event of every refusal that the change itself meets', async () => {
+    const client = (await makeAccount(service)).live
+    const id = await make(client, `/${path}`, body)
+    const refused = await client.call('POST', `/${path}`, body)
+    const [failed] = listed(await client.call('GET', `/events?event_type=${kind}.create.failed`))
+    expect(failed).toMatchObject({
+      data: {
+        reference_id: 'first',
+        error: { code: 'reference_id_taken', message: refused.body['message'] },
+        request_id: refused.body['request_id'],
+      },
+    })
+    const unknown = `${id.slice(0, 4)}${'0'.repeat(24)}`
+    await client.call('PATCH', `/${path}/${unknown}`, {})
+    await client.call('DELETE', `/${path}/${unknown}`)
+    expect(await eventsOf(client, unknown)).toEqual([`${kind}.update.failed`, `${kind}.delete.failed`])
+  })
+
+  it('leave an event of a refusal that comes before any change', async () => {
+    const client = (await makeAccount(service)).live
+    const refused = await client.call('POST', `/${path}`, { ...body, colour: 'green' })
+    const [failed] = listed(await client.call('GET', `/events?event_type=${kind}.create.failed`))
+    expect(failed).toMatchObject({
+      data: { reference_id: 'first', error: { code: 'unknown_field' }, request_id: refused.body['request_id'] },
+    })
+  })
+})
+
+describe('objects of other accounts, of the other mode, deleted and unknown', () => {
+  const kinds = {
+    customers: (client: Client) => make(client, '/customers', {}),
+    locations: (client: Client) => makeLocation(client),
+    devices: (client: Client) => make(client, '/devices', { reference_id: crypto.randomUUID() }),
+    markets: (client: Client) => make(client, '/markets', { display_name: 'own', currency_code: 'EUR' }),
+    tariffs: async (client: Client) => make(client, '/tariffs', flatTariff(await makeLocation(client))),
+  }
+
+  it.each(Object.entries(kinds))('are all the same 404 among %s', async (path, makeOne) => {
+    const [foreign, otherMode, deleted] = [await makeOne(stranger), await makeOne(test), await makeOne(live)]
+    await live.call('DELETE', `/${path}/${deleted}`)
+    const ids = [`${foreign.slice(0, 4)}${'0'.repeat(24)}`, foreign, otherMode, deleted, 'nothing-like-an-id']
+    const patch = path === 'markets' ? [] : ([['PATCH', {}]] as const)
+    for (const [method, body] of [['GET', undefined], ...patch, ['DELETE', undefined]] as const) {
+      const answers = await Promise.all(ids.map(id => live.call(method, `/${path}/${id}`, body)))
+      expect(answers.map(said)).toEqual(answers.map(() => ({ ...said(answers[0] as Answer), status: 404, code: 'not_found' })))
+    }
+    expect((await stranger.call('GET', `/${path}/${foreign}`)).status).toBe(200)
+    expect((await test.call('GET', `/${path}/${otherMode}`)).status).toBe(200)
+  })
+
+  it('are unknown to bodies and queries too', async () => {
+    const [location, customer, market] = [await kinds.locations(stranger), await kinds.customers(stranger), await kinds.markets(stranger)]
+    const own = await makeLocation(live)
+    const cases = [
+      await live.call('POST', '/tariffs', flatTariff(location)),
+      await live.call('GET', `/tariffs?location_id=${location}`),
+      await live.call('GET', `/locations?customer_id=${customer}`),
+      await live.call('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR', customer_id: customer }),
+      await live.call('PATCH', `/locations/${own}`, { customer_id: customer }),
+      await live.call('PATCH', `/locations/${own}`, { market_sources: { import: market } }),
+    ]
+    expect(cases.map(({ status, body }) => [status, body['code'], body['field']])).toEqual([
+      [400, 'location_not_found', 'location_id'],
+      [400, 'location_not_found', 'location_id'],
+      [400, 'customer_not_found', 'customer_id'],
+      [400, 'customer_not_found', 'customer_id'],
+      [400, 'customer_not_found', 'customer_id'],
+      [400, 'market_source_not_found', 'market_sources.import'],
+    ])
+  })
+})
+
+describe('deleting', () => {
+  it('a customer deletes its locations, whose tariffs end and whose rows are left as they are', async () => {
+    const customer = await make(live, '/customers', {})
+    const location = await makeLocation(live, { customer_id: customer })
+    const id = await make(live, '/tariffs', flatTariff(location))
+    expect((await live.call('GET', `/customers/${customer}`)).body).toMatchObject({ locations: [location] })
+    service.published.length = 0
+    await live.call('DELETE', `/customers/${customer}`)
+    for (const path of [`/customers/${customer}`, `/locations/${location}`, `/locations/${location}/status`, `/tariffs/${id}`]) {
+      expect((await live.call('GET', path)).status).toBe(404)
+    }
+    expect(await eventsOf(live, location)).toEqual(['location.create', 'price.update', 'location.update', 'location.delete'])
+    expect(await eventsOf(live, customer)).toEqual(['customer.create', 'customer.delete'])
+    expect(service.published).toEqual([])
+    const last = listed(await live.call('GET', `/events?object_id=${location}&event_type=location.delete`))[0]
+    expect(last).toMatchObject({ data: { id: location, customer_id: customer, tariff_elements: [id] } })
+  })
+})
+
+describe('auditors', () => {
+  it('read who changed tariffs and deleted what', async () => {
+    const client = (await makeAccount(service)).live
+    const customer = await make(client, '/customers', {})
+    const location = await makeLocation(client, { customer_id: customer })
+    const device = await make(client, '/devices', { reference_id: 'a' })
+    const market = await make(client, '/markets', { display_name: 'own', currency_code: 'EUR' })
+    const [first, second] = [
+      await make(client, '/tariffs', flatTariff(location, contractYear(2024))),
+      await make(client, '/tariffs', flatTariff(location, contractYear(2025))),
+    ]
+    await client.call('PATCH', `/tariffs/${first}`, { display_name: 'Night' })
+    for (const path of [
+      `/tariffs/${first}`,
+      `/tariffs/${second}?void=true`,
+      `/locations/${location}`,
+      `/customers/${customer}`,
+      `/devices/${device}`,
+      `/markets/${market}`,
+    ]) {
+      expect((await client.call('DELETE', path)).status).toBe(202)
+    }
+    await client.call('DELETE', `/devices/${device}`)
+    const tenant = { accountId: client.accountId, liveMode: true }
+    const entries = await withTenant(opened.database, tenant, transaction => readAudit(transaction, 100))
+    expect(entries.map(({ action, objectId, actor }) => [action, objectId, actor]).toReversed()).toEqual(
+      [
+        ['tariff.create', first],
+        ['tariff.create', second],
+        ['tariff.update', first],
+        ['tariff.delete', first],
+        ['tariff.void', second],
+        ['location.delete', location],
+        ['customer.delete', customer],
+        ['device.delete', device],
+        ['market.delete', market],
+      ].map(entry => [...entry, client.keyId]),
+    )
+  })
+})
+
+describe('a request that changes something', () => {
+  it('answers a repeat under its Idempotency-Key with the first answer, and changes nothing twice', async () => {
+    const client = (await makeAccount(service)).live
+    const key = { 'idempotency-key': 'once' }
+    const first = await client.call('POST', '/customers', { reference_id: 'a' }, key)
+    const again = await client.call('POST', '/customers', { reference_id: 'a' }, key)
+    expect([again.text, again.status, again.headers.get('idempotent-replayed')]).toEqual([first.text, 201, 'true'])
+    expect(await eventsOf(client, idOf(first))).toEqual(['customer.create'])
+    expect((await client.call('POST', '/customers', { reference_id: 'b' }, key)).body).toMatchObject({ code: 'idempotency_mismatch' })
+  })
+})
+
+it('meets no fault of its own in all of this', () => {
+  expect(service.errors).toEqual([])
+})

@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { apiVersions } from '../../../../services/contract/api-version.ts'
+import { operations } from '../../../../services/contract/openapi/operations.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { referenceOf } from '../../../../services/web/reference/document.ts'
+import { html } from '../../../../services/web/ui-kit/html.ts'
+import { jsonMarkup, jsonText } from '../../../../services/web/reference/json-text.ts'
+import { markCode } from '../../../../services/web/reference/mark-code.ts'
+import { curlCommand } from '../../../../services/web/reference/request-example.ts'
+
+const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
+const unescaped = (markup: string): string => markup.replace(/&\w+;|&#39;/g, entity => entities[entity] ?? entity)
+const textOf = (markup: string): string => unescaped(markup.replace(/<[^<>]*>/g, ''))
+
+describe('markup', () => {
+  it('holds any text without letting it become markup', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', ';', '/', '$', '\\') }), text => {
+        const { markup } = html`${text}`
+        expect(markup).not.toMatch(/[<>"']/)
+        expect(unescaped(markup)).toBe(text)
+        expect(textOf(markCode(text).markup)).toBe(text)
+      }),
+    )
+  })
+
+  it('shows JSON whole, in text and in colour', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), value => {
+        const text = jsonText(value)
+        expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(value))
+        expect(textOf(jsonMarkup(text).markup)).toBe(text)
+      }),
+    )
+  })
+})
+
+/** Let a shell read commands, and give the words that each of them hands to curl. */
+const curlWords = (commands: readonly string[]): readonly (readonly string[])[] => {
+  const script = `curl() { printf '%s\\0' "$@"; printf '\\1'; }\nTOKEN=t ACCOUNT_ID=a API_KEY=k\n${commands.join('\n')}\n`
+  const { stdout, stderr } = spawnSync('sh', ['-u'], { input: script, encoding: 'utf8' })
+  expect(stderr).toBe('')
+  return stdout
+    .split('\x01')
+    .slice(0, -1)
+    .map(words => words.split('\0').slice(0, -1))
+}
+
+describe.each(apiVersions)('the requests of the %s layout', apiVersion => {
+  const reference = runToEnd(referenceOf(operations, apiVersion))
+  const described = reference.groups.flatMap(group => group.operations)
+  const words = curlWords(described.map(one => curlCommand(one, apiVersion, reference.version)))
+
+  it('are there for every operation of the layout', () => {
+    expect(words).toHaveLength(described.length)
+    const served = operations.filter(one => one.routes[apiVersion].length > 0)
+    expect(described.map(one => one.id).toSorted()).toEqual(served.map(one => one.id).toSorted())
+  })
+
+  it.each(described.map((one, index) => [one.id, one, words[index] ?? []] as const))('reach %s as it is declared', (_, one, sent) => {
+    const value = (option: string): string | undefined => sent[sent.indexOf(option) + 1]
+    const address = new URL(sent.find(word => word.startsWith('http')) ?? '')
+    const pattern = new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/{}]+')}$`)
+    expect(address.pathname).toMatch(pattern)
+    const body = sent.includes('-d') ? value('-d') : undefined
+    expect(sent.includes('-X') ? value('-X') : body === undefined ? 'GET' : 'POST').toBe(one.method)
+    expect(body === undefined ? undefined : JSON.parse(body)).toEqual(
+      JSON.parse(JSON.stringify(one.body?.media.example ?? null)) ?? undefined,
+    )
+    for (const { name, required } of one.parameters)
+      if (required === true && !one.path.includes(name)) expect(address.searchParams.has(name)).toBe(true)
+    const isOpen = operations.find(({ id }) => id === one.id)?.access === 'open'
+    expect(/Bearer t|a:k/.test(sent.join(' '))).toBe(!isOpen)
+  })
+})

@@ -1,0 +1,70 @@
+import { rmSync } from 'node:fs'
+import { afterAll, expect, it } from 'vitest'
+import { Failure } from '../../../services/platform/failure.ts'
+import { type Codec, openCodec } from '../../../services/platform/log/avro/codec.ts'
+import { eventMessage, eventTopic } from '../../../services/platform/log/event-message.ts'
+import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
+import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
+import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
+import { changeTenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { listDeliveries } from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
+import { createEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
+import { createLogger } from '../../../services/platform/telemetry.ts'
+import { startFanOut } from '../../../services/webhook-worker/fan-out.ts'
+import { makeTenants, makeTestFolder, openTestDatabase } from '../../support/stores/postgres.ts'
+import { until } from '../../support/system/until.ts'
+
+const at = 1_760_000_000_000
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+
+const logger = createLogger('error')
+logger.level = 'silent'
+
+/** A codec whose registry is away for the first readings. */
+const awayAtFirst = (codec: Codec, times: number): Pick<Codec, 'decodeEvent'> => {
+  let left = times
+  return {
+    decodeEvent: bytes => {
+      left -= 1
+      if (left >= 0) throw new Failure('registry_away', 'the registry does not answer', { retriable: true })
+      return codec.decodeEvent(bytes)
+    },
+  }
+}
+
+it('an event waits for a registry that is away, and one that cannot be read holds up none behind it', async () => {
+  const { database } = stack.use(await openTestDatabase())
+  const folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))
+  const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [eventTopic]: { partitions: 1 } } })
+  stack.adopt(log, one => one.close())
+  const codec = await openCodec(localSchemaIds())
+  const { test: tenant } = await makeTenants(database)
+  const draft = {
+    url: 'https://example.com/',
+    eventTypes: ['*'],
+    description: null,
+    apiVersion: 'current',
+    sealedSecret: () => 'sealed',
+  } as const
+  const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))
+  const endpointId = made.ok ? made.value.id : ''
+  const drafts = [1, 2].map(place => ({ type: 'customer.create', objectId: `cus_${place}`, data: { place } }))
+  const events = await withTenant(database, tenant, transaction => writeEvents(transaction, drafts, at))
+  const [first, second] = events.map(({ id, type, objectId }) =>
+    eventMessage(codec, { ...tenant, eventId: id, type, objectId, timeCreated: at, data: '{}' }),
+  )
+  if (first === undefined || second === undefined) throw new Error('two events were written')
+  for (const message of [first, { key: 'garbage', value: Buffer.from('not an event'), headers: {} }, second]) {
+    await log.append(eventTopic, 0, message)
+  }
+  stack.use(await startFanOut({ log, codec: awayAtFirst(codec, 2), database, logger, at: () => at, onQueued: () => undefined }))
+  const listed = await until(
+    () =>
+      withTenant(database, tenant, one =>
+        listDeliveries(one, endpointId, { status: null, eventId: null }, { limit: 10, startingAfter: null, endingBefore: null }),
+      ),
+    list => list.ok && list.value.items.length === 2,
+  )
+  expect(listed.ok ? listed.value.items.map(({ eventId }) => eventId).toSorted() : []).toEqual(events.map(({ id }) => id).toSorted())
+})

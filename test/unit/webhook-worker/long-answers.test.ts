@@ -1,0 +1,44 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../support/system/until.ts'
+import { openWebhookFixture } from '../../support/webhooks/webhook-fixture.ts'
+
+const events = 60
+/** The first answers set the pace. */
+const first = 20
+
+/** Send events to a subscriber that answers each after 20 ms; return how many it had at once, after the first ones. */
+const mostAtOnce = async (answerBytes: number): Promise<number> => {
+  const answer = Buffer.alloc(answerBytes, 'x')
+  let answered = 0
+  let underWay = 0
+  let most = 0
+  const server = createServer((_, response) => {
+    underWay += 1
+    if (answered >= first) most = Math.max(most, underWay)
+    setTimeout(() => {
+      underWay -= 1
+      answered += 1
+      response.writeHead(200).end(answer)
+    }, 20)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await using world = await openWebhookFixture({ at: Date.now })
+  const { id } = await world.subscribe(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  await world.emit(events)
+  await until(
+    async () => (await world.deliveries(id)).filter(({ status }) => status === 'DELIVERED').length,
+    count => count === events,
+  )
+  server.closeAllConnections()
+  server.close()
+  return most
+}
+
+describe('answers longer than what is kept of them', () => {
+  it('are all delivered, but few at once', { timeout: 60_000 }, async () => {
+    expect(await mostAtOnce(65_536)).toBeLessThanOrEqual(4)
+    expect(await mostAtOnce(100)).toBeGreaterThan(8)
+  })
+})

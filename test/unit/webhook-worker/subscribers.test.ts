@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { matchesAnyFilter } from '../../../services/domain/webhook/event-filter.ts'
+import type { EventEnvelope } from '../../../services/platform/log/messages.ts'
+import type { EndpointSubscription } from '../../../services/platform/postgres/webhooks/webhook-queue.ts'
+import { deliveriesOf } from '../../../services/webhook-worker/fan-out.ts'
+import { openSubscribers } from '../../../services/webhook-worker/subscribers.ts'
+
+describe('the fan-out', () => {
+  const event = fc.record({
+    eventId: fc.string(),
+    type: fc.constantFrom('customer.create', 'customer.create.failed', 'device.delete', 'tariff.expired'),
+    accountId: fc.constantFrom('acc_1', 'acc_2'),
+    liveMode: fc.boolean(),
+    objectId: fc.constant(null),
+    timeCreated: fc.integer({ min: 0, max: 20_000 }),
+    data: fc.constant('{}'),
+  })
+  const subscription = fc.record({
+    accountId: fc.constantFrom('acc_1', 'acc_2'),
+    liveMode: fc.boolean(),
+    endpointId: fc.string(),
+    eventTypes: fc.array(fc.constantFrom('*', 'customer.*', 'device.delete'), { minLength: 1 }),
+    since: fc.integer({ min: 0, max: 20_000 }),
+  })
+
+  it('owes each event to each endpoint of its account and mode that takes its type and was there, once, in order', () => {
+    fc.assert(
+      fc.property(
+        fc.array(event),
+        fc.array(subscription),
+        (events: readonly EventEnvelope[], subscriptions: readonly EndpointSubscription[]) => {
+          const pendingDeliveries = events.flatMap(({ accountId, liveMode, type, timeCreated, eventId }) =>
+            subscriptions
+              .filter(one => one.accountId === accountId && one.liveMode === liveMode && one.since <= timeCreated + 5_000)
+              .filter(one => matchesAnyFilter(one.eventTypes, type))
+              .map(({ endpointId }) => [eventId, endpointId]),
+          )
+          expect(deliveriesOf(events, subscriptions).map(({ eventId, endpointId }) => [eventId, endpointId])).toEqual(pendingDeliveries)
+        },
+      ),
+    )
+  })
+})
+
+describe('what is under way', () => {
+  it('is never more than an endpoint may have, nor than is asked for in all', () => {
+    const subscribers = openSubscribers()
+    subscribers.note(['a', 'b'])
+    const first = subscribers.choose(1_000)
+    expect(first).toEqual([
+      { endpointId: 'a', capacity: 8 },
+      { endpointId: 'b', capacity: 8 },
+    ])
+    for (const { endpointId, capacity } of first) for (let count = 0; count < capacity; count += 1) subscribers.begin(endpointId, false)
+    subscribers.note(['a', 'b', 'c', 'd'])
+    expect(subscribers.choose(10)).toEqual([
+      { endpointId: 'c', capacity: 8 },
+      { endpointId: 'd', capacity: 2 },
+    ])
+    // One that fails keeps one connection, one that succeeds has room for more.
+    for (let count = 0; count < 8; count += 1) {
+      subscribers.end('a', false)
+      subscribers.end('b', true)
+    }
+    expect(subscribers.inFlight()).toBe(0)
+    expect(subscribers.choose(1_000)).toEqual([
+      { endpointId: 'a', capacity: 1 },
+      { endpointId: 'b', capacity: 16 },
+    ])
+  })
+
+  it('begins with one for an endpoint that has been failing', () => {
+    const subscribers = openSubscribers()
+    subscribers.begin('a', true)
+    subscribers.note(['a'])
+    expect(subscribers.choose(100)).toEqual([])
+    subscribers.end('a', true)
+    expect(subscribers.choose(100)).toEqual([{ endpointId: 'a', capacity: 2 }])
+  })
+})
